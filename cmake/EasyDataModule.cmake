@@ -1,0 +1,51 @@
+# easydata_module(<room> SOURCES ... [TESTS ...] [BENCHMARKS ...] [DEPS ...])
+#
+# Adds one room of src/easydata: an object library easydata_<room>, one test binary <room>_test out of TESTS, and
+# one benchmark binary <room>_benchmark out of BENCHMARKS. DEPS are lower rooms and libraries.
+function(easydata_module room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;BENCHMARKS;DEPS" ${ARGN})
+  set(_target easydata_${room})
+  add_library(${_target} STATIC ${ARG_SOURCES})
+  easydata_target(${_target})
+  set(_deps "")
+  foreach(_dep IN LISTS ARG_DEPS)
+    if(TARGET easydata_${_dep})
+      list(APPEND _deps easydata_${_dep})
+    else()
+      list(APPEND _deps ${_dep})
+    endif()
+  endforeach()
+  target_link_libraries(${_target} PUBLIC ${_deps} PyArrow::arrow)
+  set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES ${_target})
+
+  if(EASYDATA_TESTS AND ARG_TESTS)
+    add_executable(${room}_test ${ARG_TESTS})
+    easydata_target(${room}_test)
+    target_link_libraries(${room}_test PRIVATE ${_target} GTest::gmock_main)
+    target_compile_definitions(${room}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
+    gtest_discover_tests(${room}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${room}." PROPERTIES LABELS cpp)
+  endif()
+  if(EASYDATA_BENCHMARKS AND ARG_BENCHMARKS)
+    add_executable(${room}_benchmark ${ARG_BENCHMARKS})
+    easydata_target(${room}_benchmark)
+    target_link_libraries(${room}_benchmark PRIVATE ${_target} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+# The compile settings that every target of ours shares.
+function(easydata_target target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                              $<INSTALL_INTERFACE:include>)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-unused-parameter)
+  if(EASYDATA_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(EASYDATA_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${EASYDATA_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all -g)
+    target_link_options(${target} PUBLIC -fsanitize=${EASYDATA_SANITIZE})
+  endif()
+endfunction()

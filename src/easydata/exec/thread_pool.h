@@ -1,0 +1,50 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace easydata {
+
+/// A fixed number of worker threads that run tasks in the order in which they were given.
+///
+/// Threads start with the first task, never before, and end in the destructor, which waits for running tasks and
+/// drops those that have not started. A process that forked gets new threads with its first task. Thread-safe.
+class ThreadPool {
+ public:
+  /// Makes a pool of `num_threads` workers; 0 means one per core that this process may use.
+  explicit ThreadPool(int num_threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// Runs `task` on a worker. The task must not throw and must not wait for another task.
+  void Submit(std::function<void()> task);
+
+  int num_threads() const { return num_threads_; }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::deque<std::function<void()>> tasks;
+    bool stop = false;
+    std::vector<std::thread> threads;
+  };
+
+  static void Work(State* state);
+  void EnsureStarted();
+
+  const int num_threads_;
+  std::mutex start_mutex_;
+  State* state_ = nullptr;
+  int owner_pid_ = 0;
+};
+
+/// Number of cores this process may run on, at least 1.
+int AvailableCores();
+
+}  // namespace easydata

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace easydata {
+
+/// The shard that rows come from, by names that a new file would not shift.
+struct ShardRef {
+  std::string source;
+  std::string shard;
+};
+
+/// Where one row was read: shown in errors and kept in spans.
+struct Address {
+  std::shared_ptr<const ShardRef> shard;
+  /// Row number in the shard, from 0: for text formats the line or record number.
+  int64_t row = 0;
+  /// Number among the rows that an expansion made of that row; -1 where nothing was expanded.
+  int32_t sub_row = -1;
+
+  /// Returns `sources["code"] data/a.jsonl row 812`, for error messages.
+  std::string ToString() const;
+};
+
+/// The addresses of a batch's rows, stored as runs of rows that follow each other in one shard.
+class Addresses {
+ public:
+  struct Run {
+    std::shared_ptr<const ShardRef> shard;
+    int64_t row;
+    int32_t sub_row;  // with sub_row >= 0 the run is one row long
+    int64_t count;
+  };
+
+  Addresses() = default;
+  /// Addresses of `count` rows of one shard from `row` on.
+  Addresses(std::shared_ptr<const ShardRef> shard, int64_t row, int64_t count) {
+    Append(std::move(shard), row, -1, count);
+  }
+
+  /// Adds rows at the end; a run that continues the last one is joined to it.
+  void Append(std::shared_ptr<const ShardRef> shard, int64_t row, int32_t sub_row, int64_t count);
+  void Append(const Address& address) { Append(address.shard, address.row, address.sub_row, 1); }
+  void Append(const Addresses& other);
+
+  /// The address of row `i`, 0 <= i < size(). O(log runs).
+  Address At(int64_t i) const;
+  Addresses Slice(int64_t offset, int64_t length) const;
+  /// The addresses of the rows named by `indices`, in that order.
+  Addresses Take(const std::vector<int64_t>& indices) const;
+  /// Moves every row number on by `rows`: text chunks are numbered once their place is known.
+  void ShiftRows(int64_t rows);
+
+  int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  const std::vector<Run>& runs() const { return runs_; }
+
+ private:
+  std::vector<Run> runs_;
+  std::vector<int64_t> ends_;  // ends_[i] = rows in runs 0..i
+};
+
+}  // namespace easydata

@@ -1,0 +1,85 @@
+#include "easydata/stream/batch.h"
+
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/builder.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+
+namespace easydata {
+
+int64_t Batch::num_rows() const { return rows == nullptr ? 0 : rows->num_rows(); }
+
+Batch Batch::Slice(int64_t offset, int64_t length) const {
+  Batch out;
+  out.rows = rows->Slice(offset, length);
+  length = out.rows->num_rows();
+  out.addresses = addresses.Slice(offset, length);
+  if (spans != nullptr) {
+    auto table = std::make_shared<SpanTable>();
+    const int64_t first = spans->row_starts[offset];
+    for (int64_t i = offset; i < offset + length; ++i) {
+      table->row_starts.push_back(spans->row_starts[i + 1] - first);
+    }
+    table->spans.assign(spans->spans.begin() + first,
+                        spans->spans.begin() + spans->row_starts[offset + length]);
+    out.spans = std::move(table);
+  }
+  if (offset == 0) out.dropped = dropped;
+  return out;
+}
+
+Result<Batch> Batch::Take(const std::vector<int64_t>& indices) const {
+  Batch out;
+  arrow::Int64Builder builder;
+  ARROW_RETURN_NOT_OK(builder.AppendValues(indices));
+  ARROW_ASSIGN_OR_RAISE(auto array, builder.Finish());
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  columns.reserve(rows->num_columns());
+  for (const auto& column : rows->columns()) {
+    ARROW_ASSIGN_OR_RAISE(
+        auto taken,
+        arrow::compute::Take(*column, *array, arrow::compute::TakeOptions::NoBoundsCheck()));
+    columns.push_back(std::move(taken));
+  }
+  out.rows = arrow::RecordBatch::Make(rows->schema(), static_cast<int64_t>(indices.size()),
+                                      std::move(columns));
+  out.addresses = addresses.Take(indices);
+  out.dropped = dropped;
+  return out;
+}
+
+Result<Batch> ConcatenateBatches(const std::vector<Batch>& batches) {
+  if (batches.empty()) return Status::Invalid("there is no batch to join");
+  if (batches.size() == 1) return batches[0];
+  Batch out;
+  int64_t num_rows = 0;
+  for (const Batch& batch : batches) num_rows += batch.num_rows();
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  for (int i = 0; i < batches[0].rows->num_columns(); ++i) {
+    arrow::ArrayVector parts;
+    for (const Batch& batch : batches) parts.push_back(batch.rows->column(i));
+    ARROW_ASSIGN_OR_RAISE(auto joined, arrow::Concatenate(parts));
+    columns.push_back(std::move(joined));
+  }
+  out.rows = arrow::RecordBatch::Make(batches[0].rows->schema(), num_rows, std::move(columns));
+  std::shared_ptr<SpanTable> table;
+  for (const Batch& batch : batches) {
+    out.addresses.Append(batch.addresses);
+    out.dropped.insert(out.dropped.end(), batch.dropped.begin(), batch.dropped.end());
+    if (batch.spans == nullptr) continue;
+    if (table == nullptr) table = std::make_shared<SpanTable>();
+    const int64_t base = table->row_starts.back();
+    table->spans.insert(table->spans.end(), batch.spans->spans.begin(), batch.spans->spans.end());
+    for (size_t i = 1; i < batch.spans->row_starts.size(); ++i) {
+      table->row_starts.push_back(base + batch.spans->row_starts[i]);
+    }
+  }
+  out.spans = std::move(table);
+  return out;
+}
+
+}  // namespace easydata

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/address.h"
+
+namespace easydata {
+
+/// A part of a document inside a packed row: which document is where in this row.
+struct Span {
+  Address document;
+  int64_t document_offset = 0;  // tokens of the document before this part
+  int32_t row_offset = 0;       // tokens of the row before this part
+  int32_t length = 0;           // tokens, the closing EOS included
+};
+
+/// The spans of consecutive packed rows: those of row i are spans[row_starts[i] .. row_starts[i + 1]).
+struct SpanTable {
+  std::vector<Span> spans;
+  std::vector<int64_t> row_starts{0};
+
+  int64_t num_rows() const { return static_cast<int64_t>(row_starts.size()) - 1; }
+};
+
+/// Rows that a stage left out or cut, counted by source and reason; travels with the batch they would have been in.
+struct DropCount {
+  std::string source;
+  std::string reason;
+  int64_t rows = 0;
+  int64_t tokens = 0;
+};
+
+/// What flows between stages: rows with their addresses.
+struct Batch {
+  std::shared_ptr<arrow::RecordBatch> rows;
+  /// One address a row; empty for packed rows, which have spans instead.
+  Addresses addresses;
+  /// Packed rows only.
+  std::shared_ptr<const SpanTable> spans;
+  std::vector<DropCount> dropped;
+
+  int64_t num_rows() const;
+  /// Rows `offset` .. `offset + length` without copying; the drop counts go with the slice from 0.
+  Batch Slice(int64_t offset, int64_t length) const;
+  /// The rows named by `indices`, in that order, with their addresses (not for packed rows).
+  Result<Batch> Take(const std::vector<int64_t>& indices) const;
+};
+
+/// Joins batches of one schema into one, in order.
+Result<Batch> ConcatenateBatches(const std::vector<Batch>& batches);
+
+}  // namespace easydata

@@ -1,0 +1,132 @@
+#include "easydata/stream/map_stage.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "easydata/exec/ordered_map.h"
+
+namespace easydata {
+namespace {
+
+class MapStage : public Stage {
+ public:
+  MapStage(std::unique_ptr<Stage> upstream, const StageContext& context)
+      : upstream_(std::move(upstream)), context_(context), schema_(upstream_->schema()) {}
+
+  ~MapStage() override { Cancel(); }
+
+  Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
+    ops_.push_back(std::move(op));
+    return true;
+  }
+
+  Result<std::optional<Batch>> Next() override {
+    if (map_ == nullptr) Start();
+    ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
+    if (!done.has_value()) return std::nullopt;
+    cursor_ = std::move(done->cursor);
+    rows_ += done->batch.num_rows();
+    return std::move(done->batch);
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    if (cursor_ == nullptr) return upstream_->Save(cursor);
+    *cursor = *cursor_;
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+
+  void Cancel() override {
+    upstream_->Cancel();
+    std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
+    if (map_ != nullptr) map_->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  StageStats stats() const override {
+    StageStats stats = upstream_->stats();
+    stats.rows = rows_;
+    return stats;
+  }
+
+ private:
+  struct Item {
+    Batch batch;
+    // The position that follows the batch: what Save() answers once the batch is out.
+    std::shared_ptr<const nlohmann::json> cursor;
+  };
+
+  void Start() {
+    auto pull = [this]() -> Result<std::optional<Item>> {
+      ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
+      if (!batch.has_value()) return std::nullopt;
+      auto cursor = std::make_shared<nlohmann::json>();
+      ARROW_RETURN_NOT_OK(upstream_->Save(cursor.get()));
+      return Item{std::move(*batch), std::move(cursor)};
+    };
+    auto work = [this](Item item) -> Result<Item> {
+      for (const auto& op : ops_) {
+        ARROW_ASSIGN_OR_RAISE(item.batch, op->Apply(std::move(item.batch)));
+      }
+      return item;
+    };
+    auto map = std::make_unique<OrderedMap<Item, Item>>(
+        context_.pool, 2 * context_.pool->num_threads() + 1, std::move(pull), std::move(work));
+    std::lock_guard<std::mutex> lock(mutex_);
+    map_ = std::move(map);
+    if (cancelled_) map_->Cancel();
+  }
+
+  std::unique_ptr<Stage> upstream_;
+  StageContext context_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::shared_ptr<const BatchOp>> ops_;
+  std::shared_ptr<const nlohmann::json> cursor_;
+  int64_t rows_ = 0;
+  std::mutex mutex_;  // guards map_'s birth against Cancel()
+  bool cancelled_ = false;
+  // Last: its destructor waits for tasks that use the members above.
+  std::unique_ptr<OrderedMap<Item, Item>> map_;
+};
+
+}  // namespace
+
+void StageStats::AddUpstream(const StageStats& upstream) {
+  bytes_read += upstream.bytes_read;
+  for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
+}
+
+Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
+                                            std::shared_ptr<const BatchOp> op,
+                                            const StageContext& context) {
+  ARROW_ASSIGN_OR_RAISE(bool fused, upstream->Fuse(op));
+  if (fused) return upstream;
+  auto stage = std::make_unique<MapStage>(std::move(upstream), context);
+  ARROW_RETURN_NOT_OK(stage->Fuse(std::move(op)).status());
+  return stage;
+}
+
+StreamPlan MapPlan(StreamPlan upstream, std::shared_ptr<const BatchOp> op,
+                   const nlohmann::json& description) {
+  StreamPlan plan;
+  auto merged = std::make_shared<nlohmann::json>(*upstream.description);
+  merged->update(description);
+  plan.description = std::move(merged);
+  plan.make = [make = std::move(upstream.make),
+               op = std::move(op)](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+    return MakeMapStage(std::move(stage), op, context);
+  };
+  return plan;
+}
+
+}  // namespace easydata

@@ -1,0 +1,79 @@
+#include "easydata/stream/memory_stage.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+class MemoryStage : public Stage {
+ public:
+  MemoryStage(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
+              std::shared_ptr<arrow::Schema> schema, ShardRef shard)
+      : batches_(std::move(batches)),
+        schema_(std::move(schema)),
+        shard_(std::make_shared<const ShardRef>(std::move(shard))) {}
+
+  Result<std::optional<Batch>> Next() override {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    if (next_ == batches_.size()) return std::nullopt;
+    Batch batch;
+    batch.rows = batches_[next_++];
+    batch.addresses = Addresses(shard_, row_, batch.rows->num_rows());
+    row_ += batch.rows->num_rows();
+    return batch;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    *cursor = {{"batch", next_}};
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    next_ = cursor.at("batch").get<size_t>();
+    if (next_ > batches_.size()) {
+      return Status::Invalid("the saved position is behind the end: batch ", next_, " of ",
+                             batches_.size());
+    }
+    row_ = 0;
+    for (size_t i = 0; i < next_; ++i) row_ += batches_[i]->num_rows();
+    return Status::OK();
+  }
+
+  void Cancel() override { cancelled_ = true; }
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = row_;
+    return stats;
+  }
+
+ private:
+  const std::vector<std::shared_ptr<arrow::RecordBatch>> batches_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  const std::shared_ptr<const ShardRef> shard_;
+  size_t next_ = 0;
+  int64_t row_ = 0;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Stage>> MakeMemoryStage(
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
+    std::shared_ptr<arrow::Schema> schema, std::string source_name, std::string shard_name) {
+  for (const auto& batch : batches) {
+    if (!batch->schema()->Equals(*schema)) {
+      return Status::TypeError("a batch in memory has another schema: ",
+                               batch->schema()->ToString(), " instead of ", schema->ToString());
+    }
+  }
+  return std::make_unique<MemoryStage>(std::move(batches), std::move(schema),
+                                       ShardRef{std::move(source_name), std::move(shard_name)});
+}
+
+}  // namespace easydata

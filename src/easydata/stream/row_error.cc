@@ -1,0 +1,55 @@
+#include "easydata/stream/row_error.h"
+
+#include <cstring>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+constexpr const char kTypeId[] = "easydata::RowError";
+
+/// Keeps the address and the bare message beside the Status, so that the row can still be renumbered.
+class RowErrorDetail : public arrow::StatusDetail {
+ public:
+  RowErrorDetail(Address address, std::string message)
+      : address_(std::move(address)), message_(std::move(message)) {}
+  const char* type_id() const override { return kTypeId; }
+  // The place is in the message already.
+  std::string ToString() const override { return "row error"; }
+
+  const Address& address() const { return address_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  Address address_;
+  std::string message_;
+};
+
+const RowErrorDetail* Detail(const Status& status) {
+  if (status.ok() || status.detail() == nullptr) return nullptr;
+  if (std::strcmp(status.detail()->type_id(), kTypeId) != 0) return nullptr;
+  return static_cast<const RowErrorDetail*>(status.detail().get());
+}
+
+}  // namespace
+
+Status RowError(Address address, const std::string& message, arrow::StatusCode code) {
+  std::string text = address.ToString() + ": " + message;
+  return Status(code, std::move(text),
+                std::make_shared<RowErrorDetail>(std::move(address), message));
+}
+
+const Address* RowErrorAddress(const Status& status) {
+  const RowErrorDetail* detail = Detail(status);
+  return detail == nullptr ? nullptr : &detail->address();
+}
+
+Status ShiftRowError(const Status& status, int64_t rows) {
+  const RowErrorDetail* detail = Detail(status);
+  if (detail == nullptr || rows == 0) return status;
+  Address address = detail->address();
+  address.row += rows;
+  return RowError(std::move(address), detail->message(), status.code());
+}
+
+}  // namespace easydata

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/address.h"
+
+namespace easydata {
+
+/// Makes an error about one row: `message` says what, why and what to do; the place is put in front of it.
+///
+/// Where a text chunk is worked on before its place in the shard is known, the row number counts from the chunk's
+/// start; the source stage that hands the error out calls ShiftRowError() once the place is known.
+Status RowError(Address address, const std::string& message,
+                arrow::StatusCode code = arrow::StatusCode::Invalid);
+
+/// The address of an error made by RowError(), or null.
+const Address* RowErrorAddress(const Status& status);
+
+/// The same error with its row number moved on by `rows`; other errors come back as they are.
+Status ShiftRowError(const Status& status, int64_t rows);
+
+}  // namespace easydata

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+class BatchOp;
+class ThreadPool;
+
+/// What a stage has done since it was made; never part of the stream's position.
+struct StageStats {
+  int64_t rows = 0;
+  int64_t bytes_read = 0;
+  /// Seconds that Next() of this stage waited, by the stage that it waited for.
+  std::map<std::string, double> wait_seconds;
+
+  /// Adds what a stage upstream has done; rows stay those of this stage.
+  void AddUpstream(const StageStats& upstream);
+};
+
+/// Everything between a file and a batch: gives rows in stream order and can say where it stands.
+///
+/// The one rule: Save() answers for the batch that Next() returned last. What a stage has read ahead does not exist
+/// yet. The output is a function of (config, data) alone, never of threads, buffers or time.
+///
+/// Next(), Save() and Restore() are for one thread at a time; Cancel() may be called from any.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+
+  /// Returns the next rows in stream order, or nothing at the end of the stream. A batch may be empty, which is
+  /// not the end. After an error every call returns the same error.
+  virtual Result<std::optional<Batch>> Next() = 0;
+
+  /// Writes where the stream goes on after the batch that Next() returned last (or its start). No I/O, O(sources).
+  virtual Status Save(nlohmann::json* cursor) const = 0;
+
+  /// Goes on from a saved cursor. Called before the first Next() only.
+  virtual Status Restore(const nlohmann::json& cursor) = 0;
+
+  /// Makes a blocked or future Next() return Cancelled soon; callable any number of times.
+  virtual void Cancel() = 0;
+
+  /// The schema of every batch.
+  virtual std::shared_ptr<arrow::Schema> schema() const = 0;
+
+  virtual StageStats stats() const { return {}; }
+
+  /// Takes `op` into the stage's own parallel work, so that a batch is read and worked on by one task. Returns false
+  /// when the stage does no parallel work. Called before the first Next() only.
+  virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
+};
+
+/// What the stages of one pass share.
+struct StageContext {
+  /// Number of the pass, from 0: shuffled sources have an order per (seed, epoch).
+  int64_t epoch = 0;
+  std::shared_ptr<ThreadPool> pool;
+};
+
+/// Makes the stages of one pass: a new pass is a new stage.
+using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
+
+/// A recipe for a stream: makes stages, and says of itself as JSON what determines the rows that come.
+struct StreamPlan {
+  StageFactory make;
+  /// Flat object {"mix.weights": {...}, "data[code].files": [...], ...}: equal descriptions give equal streams. It
+  /// holds nothing that may change between a save and a restore (ranks, threads, buffers).
+  std::shared_ptr<const nlohmann::json> description;
+};
+
+}  // namespace easydata

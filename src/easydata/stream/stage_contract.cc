@@ -1,0 +1,155 @@
+#include "easydata/stream/stage_contract.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "easydata/exec/thread_pool.h"
+
+namespace easydata {
+namespace {
+
+struct Recorded {
+  std::vector<std::string> rows;
+  std::vector<size_t> ends;             // ends[i] = rows in batches 0..i
+  std::vector<nlohmann::json> cursors;  // cursors[i] = saved after batch i
+  Status error;
+};
+
+StageContext Context(int threads) {
+  StageContext context;
+  context.pool = std::make_shared<ThreadPool>(threads);
+  return context;
+}
+
+Recorded Run(Stage* stage) {
+  Recorded out;
+  for (;;) {
+    auto next = stage->Next();
+    if (!next.ok()) {
+      out.error = next.status();
+      EXPECT_EQ(stage->Next().status().ToString(), out.error.ToString()) << "the error must stay";
+      return out;
+    }
+    if (!next->has_value()) break;
+    for (std::string& row : DescribeRows(**next)) out.rows.push_back(std::move(row));
+    out.ends.push_back(out.rows.size());
+    nlohmann::json cursor;
+    EXPECT_TRUE(stage->Save(&cursor).ok());
+    out.cursors.push_back(std::move(cursor));
+  }
+  auto after = stage->Next();
+  EXPECT_TRUE(after.ok() && !after->has_value()) << "the end must stay the end";
+  return out;
+}
+
+std::unique_ptr<Stage> MakeOrFail(const StageContract& contract, const StageContext& context) {
+  auto stage = contract.make(context);
+  EXPECT_TRUE(stage.ok()) << stage.status();
+  return stage.ok() ? std::move(*stage) : nullptr;
+}
+
+void CheckRestores(const StageContract& contract, const Recorded& whole) {
+  const size_t count = whole.cursors.size();
+  const size_t step = std::max<size_t>(1, count / contract.max_restores);
+  for (size_t k = 0; k < count; k += step) {
+    StageContext context = Context(2);
+    auto stage = MakeOrFail(contract, context);
+    ASSERT_TRUE(stage->Restore(whole.cursors[k]).ok()) << whole.cursors[k].dump();
+    nlohmann::json again;
+    ASSERT_TRUE(stage->Save(&again).ok());
+    EXPECT_EQ(again.dump(), whole.cursors[k].dump()) << "saved right after a restore, batch " << k;
+    Recorded rest = Run(stage.get());
+    ASSERT_TRUE(rest.error.ok()) << rest.error;
+    const std::vector<std::string> expected(whole.rows.begin() + whole.ends[k], whole.rows.end());
+    ASSERT_EQ(rest.rows, expected) << "restored after batch " << k << ": " << whole.cursors[k];
+    if (rest.cursors.empty()) continue;
+    // A resume of a resume.
+    const size_t middle = rest.cursors.size() / 2;
+    auto second = MakeOrFail(contract, context);
+    ASSERT_TRUE(second->Restore(rest.cursors[middle]).ok());
+    Recorded tail = Run(second.get());
+    ASSERT_EQ(tail.rows, (std::vector<std::string>(rest.rows.begin() + rest.ends[middle],
+                                                   rest.rows.end())));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeRows(const Batch& batch) {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < batch.num_rows(); ++i) {
+    std::string line;
+    for (int c = 0; c < batch.rows->num_columns(); ++c) {
+      line += batch.rows->column_name(c) + "=";
+      line += batch.rows->column(c)->GetScalar(i).ValueOrDie()->ToString() + " ";
+    }
+    if (batch.addresses.size() > 0) line += "@" + batch.addresses.At(i).ToString();
+    if (batch.spans != nullptr) {
+      for (int64_t s = batch.spans->row_starts[i]; s < batch.spans->row_starts[i + 1]; ++s) {
+        const Span& span = batch.spans->spans[s];
+        line += "[" + span.document.ToString() + "+" + std::to_string(span.document_offset) +
+                " at " + std::to_string(span.row_offset) + " x" + std::to_string(span.length) + "]";
+      }
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+void CheckStageContract(const StageContract& contract) {
+  Recorded whole;
+  {
+    StageContext context = Context(1);
+    auto stage = MakeOrFail(contract, context);
+    ASSERT_NE(stage, nullptr);
+    nlohmann::json start;
+    ASSERT_TRUE(stage->Save(&start).ok());
+    auto from_start = MakeOrFail(contract, context);
+    ASSERT_TRUE(from_start->Restore(start).ok()) << start.dump();
+    whole = Run(stage.get());
+    ASSERT_TRUE(whole.error.ok()) << whole.error;
+    EXPECT_EQ(Run(from_start.get()).rows, whole.rows) << "restored at the start";
+  }
+  for (int threads : {2, 4}) {
+    StageContext context = Context(threads);
+    auto stage = MakeOrFail(contract, context);
+    Recorded other = Run(stage.get());
+    ASSERT_EQ(other.rows, whole.rows) << threads << " threads";
+    EXPECT_EQ(other.cursors, whole.cursors) << threads << " threads";
+  }
+  for (const auto& cursor : whole.cursors) {
+    ASSERT_LE(cursor.dump().size(), contract.max_cursor_bytes) << cursor.dump();
+  }
+  CheckRestores(contract, whole);
+  for (size_t k = 0; k < std::min<size_t>(whole.cursors.size(), 4); ++k) {
+    StageContext context = Context(2);
+    auto stage = MakeOrFail(contract, context);
+    for (size_t i = 0; i < k; ++i) ASSERT_TRUE(stage->Next().ok());
+    stage->Cancel();
+    stage->Cancel();
+    auto next = stage->Next();
+    EXPECT_TRUE(next.status().IsCancelled()) << "after Cancel() at batch " << k;
+  }
+}
+
+Status CheckErrorContract(const StageContract& contract, int64_t rows_before) {
+  std::string first;
+  Status error;
+  for (int threads : {1, 2, 4}) {
+    StageContext context = Context(threads);
+    auto stage = MakeOrFail(contract, context);
+    Recorded run = Run(stage.get());
+    EXPECT_FALSE(run.error.ok()) << "an error was expected";
+    EXPECT_EQ(static_cast<int64_t>(run.rows.size()), rows_before) << run.error;
+    if (first.empty()) first = run.error.ToString();
+    EXPECT_EQ(run.error.ToString(), first) << threads << " threads";
+    error = run.error;
+  }
+  return error;
+}
+
+}  // namespace easydata
