@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace easydata::utf8 {
+
+/// A code point and the number of bytes that spell it.
+struct CodePoint {
+  char32_t value;
+  int length;
+};
+
+/// Decodes the code point at `p`, which starts a character of valid UTF-8.
+inline CodePoint Decode(const char* p) {
+  const auto* b = reinterpret_cast<const uint8_t*>(p);
+  if (b[0] < 0x80) return {b[0], 1};
+  if (b[0] < 0xE0) return {static_cast<char32_t>((b[0] & 0x1F) << 6 | (b[1] & 0x3F)), 2};
+  if (b[0] < 0xF0) {
+    return {static_cast<char32_t>((b[0] & 0x0F) << 12 | (b[1] & 0x3F) << 6 | (b[2] & 0x3F)), 3};
+  }
+  return {static_cast<char32_t>((b[0] & 0x07) << 18 | (b[1] & 0x3F) << 12 | (b[2] & 0x3F) << 6 |
+                                (b[3] & 0x3F)),
+          4};
+}
+
+/// Whether a byte continues a character.
+inline bool IsContinuation(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
+
+/// The start of the character before `p`, in valid UTF-8 that starts before `p`.
+inline const char* Previous(const char* p) {
+  do {
+    --p;
+  } while (IsContinuation(*p));
+  return p;
+}
+
+/// Appends the UTF-8 of a code point.
+inline void Append(char32_t c, std::string* out) {
+  if (c < 0x80) {
+    out->push_back(static_cast<char>(c));
+  } else if (c < 0x800) {
+    out->push_back(static_cast<char>(0xC0 | c >> 6));
+    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  } else if (c < 0x10000) {
+    out->push_back(static_cast<char>(0xE0 | c >> 12));
+    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  } else {
+    out->push_back(static_cast<char>(0xF0 | c >> 18));
+    out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  }
+}
+
+}  // namespace easydata::utf8
