@@ -1,0 +1,97 @@
+#include <arrow/util/io_util.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "bindings.h"
+
+namespace easydata {
+namespace {
+
+constexpr const char kPythonErrorId[] = "easydata::PythonError";
+
+PyObject* cancelled_type = nullptr;
+
+/// Keeps a Python exception while it rides through the engine; may die on a thread that does not hold the GIL.
+class PythonErrorDetail : public arrow::StatusDetail {
+ public:
+  explicit PythonErrorDetail(PyObject* exception) : exception_(exception) {}
+  ~PythonErrorDetail() override {
+    if (!nb::is_alive()) return;
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(exception_);
+  }
+  const char* type_id() const override { return kPythonErrorId; }
+  std::string ToString() const override { return "Python exception"; }
+  PyObject* exception() const { return exception_; }
+
+ private:
+  PyObject* exception_;
+};
+
+[[noreturn]] void Raise(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
+}
+
+[[noreturn]] void RaiseOSError(const Status& status) {
+  const int error = arrow::internal::ErrnoFromStatus(status);
+  if (error == 0) Raise(PyExc_OSError, status.message());
+  // OSError(errno, text) chooses the subclass: FileNotFoundError, PermissionError, FileExistsError, ...
+  PyObject* args = Py_BuildValue("(is)", error, status.message().c_str());
+  PyErr_SetObject(PyExc_OSError, args);
+  Py_XDECREF(args);
+  throw nb::python_error();
+}
+
+}  // namespace
+
+Status PythonError(nb::python_error& error) {
+  std::string text = error.what();
+  PyObject* exception = error.value().inc_ref().ptr();
+  return Status(arrow::StatusCode::UnknownError, std::move(text),
+                std::make_shared<PythonErrorDetail>(exception));
+}
+
+void Check(const Status& status) {
+  if (status.ok()) return;
+  const auto& detail = status.detail();
+  if (detail != nullptr && std::strcmp(detail->type_id(), kPythonErrorId) == 0) {
+    PyObject* exception = static_cast<const PythonErrorDetail*>(detail.get())->exception();
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    throw nb::python_error();
+  }
+  const std::string& message = status.message();
+  switch (status.code()) {
+    case arrow::StatusCode::Invalid:
+      Raise(PyExc_ValueError, message);
+    case arrow::StatusCode::KeyError:
+      Raise(PyExc_KeyError, message);
+    case arrow::StatusCode::TypeError:
+      Raise(PyExc_TypeError, message);
+    case arrow::StatusCode::IndexError:
+      Raise(PyExc_IndexError, message);
+    case arrow::StatusCode::IOError:
+      RaiseOSError(status);
+    case arrow::StatusCode::NotImplemented:
+      Raise(PyExc_NotImplementedError, message);
+    case arrow::StatusCode::OutOfMemory:
+      Raise(PyExc_MemoryError, message);
+    case arrow::StatusCode::AlreadyExists:
+      Raise(PyExc_FileExistsError, message);
+    case arrow::StatusCode::Cancelled:
+      Raise(cancelled_type, message);
+    default:
+      Raise(PyExc_RuntimeError, message);
+  }
+}
+
+void BindStatus(nb::module_& m) {
+  // Lives as long as the process, as every built-in exception does.
+  cancelled_type = PyErr_NewExceptionWithDoc(
+      "easydata.Cancelled", "Raised by a stream that was closed while it was being read.",
+      PyExc_RuntimeError, nullptr);
+  m.attr("Cancelled") = nb::borrow(cancelled_type);
+}
+
+}  // namespace easydata

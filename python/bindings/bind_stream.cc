@@ -1,0 +1,91 @@
+#include <nanobind/stl/string.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bindings.h"
+#include "easydata/exec/thread_pool.h"
+
+namespace easydata {
+
+nb::object JsonToPython(const nlohmann::json& value) {
+  switch (value.type()) {
+    case nlohmann::json::value_t::null:
+    case nlohmann::json::value_t::discarded:
+      return nb::none();
+    case nlohmann::json::value_t::boolean:
+      return nb::bool_(value.get<bool>());
+    case nlohmann::json::value_t::number_integer:
+      return nb::int_(value.get<int64_t>());
+    case nlohmann::json::value_t::number_unsigned:
+      return nb::int_(value.get<uint64_t>());
+    case nlohmann::json::value_t::number_float:
+      return nb::float_(value.get<double>());
+    case nlohmann::json::value_t::string: {
+      const auto& text = value.get_ref<const std::string&>();
+      return nb::str(text.data(), text.size());
+    }
+    case nlohmann::json::value_t::array: {
+      nb::list list;
+      for (const auto& item : value) list.append(JsonToPython(item));
+      return list;
+    }
+    default: {
+      nb::dict dict;
+      for (const auto& [key, item] : value.items()) dict[nb::str(key.c_str())] = JsonToPython(item);
+      return dict;
+    }
+  }
+}
+
+nlohmann::json JsonFromPython(nb::handle value) {
+  if (value.is_none()) return nullptr;
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (PyLong_Check(value.ptr())) {
+    const int64_t number = PyLong_AsLongLong(value.ptr());
+    if (!PyErr_Occurred()) return number;
+    PyErr_Clear();
+    const uint64_t large = PyLong_AsUnsignedLongLong(value.ptr());
+    if (PyErr_Occurred()) throw nb::python_error();
+    return large;
+  }
+  if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
+  if (nb::isinstance<nb::str>(value)) return std::string(nb::cast<std::string>(value));
+  if (nb::isinstance<nb::dict>(value)) {
+    nlohmann::json out = nlohmann::json::object();
+    for (auto [key, item] : nb::borrow<nb::dict>(value)) {
+      out[nb::cast<std::string>(nb::str(key))] = JsonFromPython(item);
+    }
+    return out;
+  }
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
+    nlohmann::json out = nlohmann::json::array();
+    for (nb::handle item : value) out.push_back(JsonFromPython(item));
+    return out;
+  }
+  const std::string type = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
+  throw nb::type_error(("JSON cannot hold a value of type " + type).c_str());
+}
+
+Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {
+  Pass pass;
+  pass.context.epoch = epoch;
+  pass.context.pool = std::make_shared<ThreadPool>(num_threads);
+  ARROW_ASSIGN_OR_RAISE(pass.stage, plan.make(pass.context));
+  return pass;
+}
+
+void BindStream(nb::module_& m) {
+  nb::class_<Stream>(m, "Stream",
+                     "An immutable recipe for a stream of rows. Sources, transforms, mixes and packers make and "
+                     "extend it; loaders, writers and iterators run it.")
+      .def_prop_ro(
+          "description",
+          [](const Stream& stream) { return JsonToPython(*stream.plan.description); },
+          nb::sig("def description(self) -> dict[str, object]"),
+          "What determines the rows that come, as a flat dict. Equal descriptions give equal streams.")
+      .def("__repr__", [](const Stream& stream) {
+        return "Stream(" + stream.plan.description->dump() + ")";
+      });
+}
+
+}  // namespace easydata

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+namespace nb = nanobind;
+
+/// Raises the Python exception that a Status maps to; returns when it is OK. Needs the GIL.
+///
+/// Invalid -> ValueError, KeyError -> KeyError, TypeError -> TypeError, IndexError -> IndexError, IOError -> OSError (with
+/// errno, so FileNotFoundError where it fits), NotImplemented -> NotImplementedError, OutOfMemory -> MemoryError,
+/// Cancelled -> easydata.Cancelled, anything else -> RuntimeError. A Python exception that rode through the engine
+/// is raised again as itself.
+void Check(const Status& status);
+
+/// The value of a Result, or the exception of its Status. Needs the GIL.
+template <typename T>
+T Unwrap(Result<T> result) {
+  Check(result.status());
+  return std::move(result).ValueUnsafe();
+}
+
+/// Takes the Python exception that was caught into a Status, to be raised again by Check(). Needs the GIL.
+Status PythonError(nb::python_error& error);
+
+/// What Python holds as `_native.Stream`: an immutable recipe for a stream.
+struct Stream {
+  StreamPlan plan;
+};
+
+/// Makes the stages of one pass with a pool of their own.
+struct Pass {
+  StageContext context;
+  std::unique_ptr<Stage> stage;
+};
+Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch);
+
+/// JSON to Python objects and back, for descriptions, cursors and options. Need the GIL.
+nb::object JsonToPython(const nlohmann::json& value);
+nlohmann::json JsonFromPython(nb::handle value);
+
+void BindStatus(nb::module_& m);
+void BindStream(nb::module_& m);
+void BindConfig(nb::module_& m);
+void BindTokenizer(nb::module_& m);
+void BindSource(nb::module_& m);
+void BindTransform(nb::module_& m);
+void BindOrder(nb::module_& m);
+void BindMix(nb::module_& m);
+void BindPack(nb::module_& m);
+void BindLoader(nb::module_& m);
+void BindSink(nb::module_& m);
+
+}  // namespace easydata
