@@ -115,10 +115,8 @@ nb::object ExportArray(const std::shared_ptr<arrow::Array>& array) {
   auto c_schema = std::make_unique<ArrowSchema>();
   auto c_array = std::make_unique<ArrowArray>();
   Check(arrow::ExportArray(*array, c_array.get(), c_schema.get()));
-  return nb::module_::import_("pyarrow")
-      .attr("Array")
-      .attr("_import_from_c_capsule")(SchemaCapsule(std::move(c_schema)),
-                                      ArrayCapsule(std::move(c_array)));
+  return nb::module_::import_("pyarrow").attr("Array").attr("_import_from_c_capsule")(
+      SchemaCapsule(std::move(c_schema)), ArrayCapsule(std::move(c_array)));
 }
 
 nb::object ExportBatch(const std::shared_ptr<arrow::RecordBatch>& batch) {
@@ -134,9 +132,8 @@ nb::object ExportBatch(const std::shared_ptr<arrow::RecordBatch>& batch) {
 nb::object ExportSchema(const std::shared_ptr<arrow::Schema>& schema) {
   auto c_schema = std::make_unique<ArrowSchema>();
   Check(arrow::ExportSchema(*schema, c_schema.get()));
-  return nb::module_::import_("pyarrow")
-      .attr("Schema")
-      .attr("_import_from_c_capsule")(SchemaCapsule(std::move(c_schema)));
+  return nb::module_::import_("pyarrow").attr("Schema").attr("_import_from_c_capsule")(
+      SchemaCapsule(std::move(c_schema)));
 }
 
 }  // namespace easydata

@@ -8,7 +8,8 @@
 
 namespace easydata {
 
-/// Arrow data from and to Python by the Arrow PyCapsule protocol: no copy, no link to libarrow_python. All need the GIL.
+/// Arrow data from and to Python by the Arrow PyCapsule protocol: no copy, no link to
+/// libarrow_python. All need the GIL.
 
 /// From anything with `__arrow_c_array__` (a pyarrow, polars or nanoarrow array).
 Result<std::shared_ptr<arrow::Array>> ImportArray(nb::handle object);

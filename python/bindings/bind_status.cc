@@ -12,7 +12,8 @@ constexpr const char kPythonErrorId[] = "easydata::PythonError";
 
 PyObject* cancelled_type = nullptr;
 
-/// Keeps a Python exception while it rides through the engine; may die on a thread that does not hold the GIL.
+/// Keeps a Python exception while it rides through the engine; may die on a thread that does not
+/// hold the GIL.
 class PythonErrorDetail : public arrow::StatusDetail {
  public:
   explicit PythonErrorDetail(PyObject* exception) : exception_(exception) {}
@@ -37,7 +38,8 @@ class PythonErrorDetail : public arrow::StatusDetail {
 [[noreturn]] void RaiseOSError(const Status& status) {
   const int error = arrow::internal::ErrnoFromStatus(status);
   if (error == 0) Raise(PyExc_OSError, status.message());
-  // OSError(errno, text) chooses the subclass: FileNotFoundError, PermissionError, FileExistsError, ...
+  // OSError(errno, text) chooses the subclass: FileNotFoundError, PermissionError, FileExistsError,
+  // ...
   PyObject* args = Py_BuildValue("(is)", error, status.message().c_str());
   PyErr_SetObject(PyExc_OSError, args);
   Py_XDECREF(args);

@@ -75,17 +75,18 @@ Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {
 }
 
 void BindStream(nb::module_& m) {
-  nb::class_<Stream>(m, "Stream",
-                     "An immutable recipe for a stream of rows. Sources, transforms, mixes and packers make and "
-                     "extend it; loaders, writers and iterators run it.")
+  nb::class_<Stream>(
+      m, "Stream",
+      "An immutable recipe for a stream of rows. Sources, transforms, mixes and packers make and "
+      "extend it; loaders, writers and iterators run it.")
       .def_prop_ro(
           "description",
           [](const Stream& stream) { return JsonToPython(*stream.plan.description); },
           nb::sig("def description(self) -> dict[str, object]"),
-          "What determines the rows that come, as a flat dict. Equal descriptions give equal streams.")
-      .def("__repr__", [](const Stream& stream) {
-        return "Stream(" + stream.plan.description->dump() + ")";
-      });
+          "What determines the rows that come, as a flat dict. Equal descriptions give equal "
+          "streams.")
+      .def("__repr__",
+           [](const Stream& stream) { return "Stream(" + stream.plan.description->dump() + ")"; });
 }
 
 }  // namespace easydata

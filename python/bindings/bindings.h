@@ -15,10 +15,10 @@ namespace nb = nanobind;
 
 /// Raises the Python exception that a Status maps to; returns when it is OK. Needs the GIL.
 ///
-/// Invalid -> ValueError, KeyError -> KeyError, TypeError -> TypeError, IndexError -> IndexError, IOError -> OSError (with
-/// errno, so FileNotFoundError where it fits), NotImplemented -> NotImplementedError, OutOfMemory -> MemoryError,
-/// Cancelled -> easydata.Cancelled, anything else -> RuntimeError. A Python exception that rode through the engine
-/// is raised again as itself.
+/// Invalid -> ValueError, KeyError -> KeyError, TypeError -> TypeError, IndexError -> IndexError,
+/// IOError -> OSError (with errno, so FileNotFoundError where it fits), NotImplemented ->
+/// NotImplementedError, OutOfMemory -> MemoryError, Cancelled -> easydata.Cancelled, anything else
+/// -> RuntimeError. A Python exception that rode through the engine is raised again as itself.
 void Check(const Status& status);
 
 /// The value of a Result, or the exception of its Status. Needs the GIL.
@@ -28,7 +28,8 @@ T Unwrap(Result<T> result) {
   return std::move(result).ValueUnsafe();
 }
 
-/// Takes the Python exception that was caught into a Status, to be raised again by Check(). Needs the GIL.
+/// Takes the Python exception that was caught into a Status, to be raised again by Check(). Needs
+/// the GIL.
 Status PythonError(nb::python_error& error);
 
 /// What Python holds as `_native.Stream`: an immutable recipe for a stream.

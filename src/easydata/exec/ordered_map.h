@@ -16,10 +16,11 @@ namespace easydata {
 
 /// Applies a function to numbered items in parallel and hands the results out in the items' order.
 ///
-/// The caller's thread pulls the items (in Next()), the pool's workers run the function. At most `max_in_flight`
-/// items are pulled ahead of the result handed out last. The output is a function of the input alone, whatever
-/// the number of workers. The first error in item order is returned after all results before it, and again by
-/// every later call. Next() is for one thread; Cancel() for any.
+/// The caller's thread pulls the items (in Next()), the pool's workers run the function. At most
+/// `max_in_flight` items are pulled ahead of the result handed out last. The output is a function
+/// of the input alone, whatever the number of workers. The first error in item order is returned
+/// after all results before it, and again by every later call. Next() is for one thread; Cancel()
+/// for any.
 template <typename In, typename Out>
 class OrderedMap {
  public:

@@ -19,7 +19,8 @@ ThreadPool::ThreadPool(int num_threads)
     : num_threads_(num_threads > 0 ? num_threads : AvailableCores()) {}
 
 ThreadPool::~ThreadPool() {
-  // After a fork the threads exist in the parent only: nothing to join, and their mutex may be locked for ever.
+  // After a fork the threads exist in the parent only: nothing to join, and their mutex may be
+  // locked for ever.
   if (state_ == nullptr || owner_pid_ != getpid()) return;
   {
     std::lock_guard<std::mutex> lock(state_->mutex);

@@ -11,8 +11,9 @@ namespace easydata {
 
 /// A fixed number of worker threads that run tasks in the order in which they were given.
 ///
-/// Threads start with the first task, never before, and end in the destructor, which waits for running tasks and
-/// drops those that have not started. A process that forked gets new threads with its first task. Thread-safe.
+/// Threads start with the first task, never before, and end in the destructor, which waits for
+/// running tasks and drops those that have not started. A process that forked gets new threads with
+/// its first task. Thread-safe.
 class ThreadPool {
  public:
   /// Makes a pool of `num_threads` workers; 0 means one per core that this process may use.

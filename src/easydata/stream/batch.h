@@ -20,7 +20,8 @@ struct Span {
   int32_t length = 0;           // tokens, the closing EOS included
 };
 
-/// The spans of consecutive packed rows: those of row i are spans[row_starts[i] .. row_starts[i + 1]).
+/// The spans of consecutive packed rows: those of row i are spans[row_starts[i] .. row_starts[i +
+/// 1]).
 struct SpanTable {
   std::vector<Span> spans;
   std::vector<int64_t> row_starts{0};
@@ -28,7 +29,8 @@ struct SpanTable {
   int64_t num_rows() const { return static_cast<int64_t>(row_starts.size()) - 1; }
 };
 
-/// Rows that a stage left out or cut, counted by source and reason; travels with the batch they would have been in.
+/// Rows that a stage left out or cut, counted by source and reason; travels with the batch they
+/// would have been in.
 struct DropCount {
   std::string source;
   std::string reason;

@@ -9,18 +9,21 @@
 
 namespace easydata {
 
-/// A pure function of one batch, called by many threads at once: the work of map, filter and tokenize stages.
+/// A pure function of one batch, called by many threads at once: the work of map, filter and
+/// tokenize stages.
 class BatchOp {
  public:
   virtual ~BatchOp() = default;
 
-  /// The schema of the batches that Apply() makes of batches of schema `input`; an error where a column is missing
-  /// or of the wrong type, naming the column, what there is and what was expected.
+  /// The schema of the batches that Apply() makes of batches of schema `input`; an error where a
+  /// column is missing or of the wrong type, naming the column, what there is and what was
+  /// expected.
   virtual Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const = 0;
 
-  /// Works on one batch. May return fewer, more or no rows; keeps addresses and drop counts in step. An error about
-  /// a row is made by RowError() (row_error.h), which carries the row's address.
+  /// Works on one batch. May return fewer, more or no rows; keeps addresses and drop counts in
+  /// step. An error about a row is made by RowError() (row_error.h), which carries the row's
+  /// address.
   virtual Result<Batch> Apply(Batch batch) const = 0;
 };
 

@@ -7,8 +7,9 @@
 
 namespace easydata {
 
-/// JSON has no schema: values of unknown type travel as a utf8 column of JSON text, marked in the field's metadata.
-/// A null slot means that the row has no such key; JSON's own null is the text `null`.
+/// JSON has no schema: values of unknown type travel as a utf8 column of JSON text, marked in the
+/// field's metadata. A null slot means that the row has no such key; JSON's own null is the text
+/// `null`.
 
 /// Name of the column that holds a whole row (one JSON object) where all columns were asked for.
 inline constexpr const char kRowColumn[] = "__row__";

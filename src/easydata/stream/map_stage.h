@@ -8,10 +8,11 @@
 
 namespace easydata {
 
-/// Puts `op` behind `upstream`: fused into its parallel work where it has some, else as an ordered parallel map.
+/// Puts `op` behind `upstream`: fused into its parallel work where it has some, else as an ordered
+/// parallel map.
 ///
-/// Its cursor is the upstream's, taken right after a batch was pulled and kept beside the task until the batch is
-/// handed out.
+/// Its cursor is the upstream's, taken right after a batch was pulled and kept beside the task
+/// until the batch is handed out.
 Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
                                             std::shared_ptr<const BatchOp> op,
                                             const StageContext& context);

@@ -78,7 +78,8 @@ TEST(MapStageTest, OpsAreFusedIntoOneParallelMap) {
   StageContext context;
   auto stage = Contract(4, 4).make(context).ValueOrDie();
   Stage* before = stage.get();
-  auto fused = MakeMapStage(std::move(stage), std::make_shared<EvenNumbers>(), context).ValueOrDie();
+  auto fused =
+      MakeMapStage(std::move(stage), std::make_shared<EvenNumbers>(), context).ValueOrDie();
   EXPECT_EQ(fused.get(), before);
 }
 

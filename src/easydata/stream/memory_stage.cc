@@ -64,8 +64,8 @@ class MemoryStage : public Stage {
 }  // namespace
 
 Result<std::unique_ptr<Stage>> MakeMemoryStage(
-    std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
-    std::shared_ptr<arrow::Schema> schema, std::string source_name, std::string shard_name) {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches, std::shared_ptr<arrow::Schema> schema,
+    std::string source_name, std::string shard_name) {
   for (const auto& batch : batches) {
     if (!batch->schema()->Equals(*schema)) {
       return Status::TypeError("a batch in memory has another schema: ",

@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char kTypeId[] = "easydata::RowError";
 
-/// Keeps the address and the bare message beside the Status, so that the row can still be renumbered.
+/// Keeps the address and the bare message beside the Status, so that the row can still be
+/// renumbered.
 class RowErrorDetail : public arrow::StatusDetail {
  public:
   RowErrorDetail(Address address, std::string message)

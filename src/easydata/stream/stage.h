@@ -31,19 +31,21 @@ struct StageStats {
 
 /// Everything between a file and a batch: gives rows in stream order and can say where it stands.
 ///
-/// The one rule: Save() answers for the batch that Next() returned last. What a stage has read ahead does not exist
-/// yet. The output is a function of (config, data) alone, never of threads, buffers or time.
+/// The one rule: Save() answers for the batch that Next() returned last. What a stage has read
+/// ahead does not exist yet. The output is a function of (config, data) alone, never of threads,
+/// buffers or time.
 ///
 /// Next(), Save() and Restore() are for one thread at a time; Cancel() may be called from any.
 class Stage {
  public:
   virtual ~Stage() = default;
 
-  /// Returns the next rows in stream order, or nothing at the end of the stream. A batch may be empty, which is
-  /// not the end. After an error every call returns the same error.
+  /// Returns the next rows in stream order, or nothing at the end of the stream. A batch may be
+  /// empty, which is not the end. After an error every call returns the same error.
   virtual Result<std::optional<Batch>> Next() = 0;
 
-  /// Writes where the stream goes on after the batch that Next() returned last (or its start). No I/O, O(sources).
+  /// Writes where the stream goes on after the batch that Next() returned last (or its start). No
+  /// I/O, O(sources).
   virtual Status Save(nlohmann::json* cursor) const = 0;
 
   /// Goes on from a saved cursor. Called before the first Next() only.
@@ -57,8 +59,8 @@ class Stage {
 
   virtual StageStats stats() const { return {}; }
 
-  /// Takes `op` into the stage's own parallel work, so that a batch is read and worked on by one task. Returns false
-  /// when the stage does no parallel work. Called before the first Next() only.
+  /// Takes `op` into the stage's own parallel work, so that a batch is read and worked on by one
+  /// task. Returns false when the stage does no parallel work. Called before the first Next() only.
   virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
 };
 
@@ -72,11 +74,13 @@ struct StageContext {
 /// Makes the stages of one pass: a new pass is a new stage.
 using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
 
-/// A recipe for a stream: makes stages, and says of itself as JSON what determines the rows that come.
+/// A recipe for a stream: makes stages, and says of itself as JSON what determines the rows that
+/// come.
 struct StreamPlan {
   StageFactory make;
-  /// Flat object {"mix.weights": {...}, "data[code].files": [...], ...}: equal descriptions give equal streams. It
-  /// holds nothing that may change between a save and a restore (ranks, threads, buffers).
+  /// Flat object {"mix.weights": {...}, "data[code].files": [...], ...}: equal descriptions give
+  /// equal streams. It holds nothing that may change between a save and a restore (ranks, threads,
+  /// buffers).
   std::shared_ptr<const nlohmann::json> description;
 };
 

@@ -72,8 +72,8 @@ void CheckRestores(const StageContract& contract, const Recorded& whole) {
     auto second = MakeOrFail(contract, context);
     ASSERT_TRUE(second->Restore(rest.cursors[middle]).ok());
     Recorded tail = Run(second.get());
-    ASSERT_EQ(tail.rows, (std::vector<std::string>(rest.rows.begin() + rest.ends[middle],
-                                                   rest.rows.end())));
+    ASSERT_EQ(tail.rows,
+              (std::vector<std::string>(rest.rows.begin() + rest.ends[middle], rest.rows.end())));
   }
 }
 

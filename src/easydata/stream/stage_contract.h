@@ -8,13 +8,14 @@
 
 namespace easydata {
 
-/// The one test suite that every stage passes, for the tests of stages (GoogleTest): call CheckStageContract() with
-/// the stage's factory. `make` gets the number of threads to use and the seed of random delays to insert (0: none);
-/// it returns a fresh stage each time.
+/// The one test suite that every stage passes, for the tests of stages (GoogleTest): call
+/// CheckStageContract() with the stage's factory. `make` gets the number of threads to use and the
+/// seed of random delays to insert (0: none); it returns a fresh stage each time.
 ///
-/// Checked: the same rows, addresses and spans for 1, 2 and 4 threads; restored after every batch k, the ordered rest
-/// is equal; restored twice over; saving right after restoring gives the same bytes; the cursor stays below
-/// `max_cursor_bytes`; Cancel() before and between calls returns soon; end of stream stays the end.
+/// Checked: the same rows, addresses and spans for 1, 2 and 4 threads; restored after every batch
+/// k, the ordered rest is equal; restored twice over; saving right after restoring gives the same
+/// bytes; the cursor stays below `max_cursor_bytes`; Cancel() before and between calls returns
+/// soon; end of stream stays the end.
 struct StageContract {
   std::function<Result<std::unique_ptr<Stage>>(const StageContext&)> make;
   size_t max_cursor_bytes = 4096;
