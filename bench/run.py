@@ -1,0 +1,155 @@
+"""Runs EasyData and its peers on the same work, in alternation, and prints the ratios.
+
+Each run is a process of its own, so that nobody's imports, caches or threads help or hinder another. Times start
+after imports. What counts is the ratio within one call: machines differ, and one machine differs from hour to hour.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import corpora
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One kind of work: who does it, EasyData first."""
+
+    title: str
+    runners: tuple[str, ...]
+    megabytes: int
+    target: float
+
+
+BENCHMARKS = {
+    "w1": Benchmark(
+        "W1: JSONL -> GPT-2 ids -> Parquet",
+        ("easydata_w1", "pyarrow_tokenizers", "datasets_map", "datatrove_tokens"),
+        40,
+        25.0,
+    ),
+    "w2": Benchmark(
+        "W2: JSONL -> GPT-2 ids -> packed batches of 8 x 2048",
+        ("easydata_w2", "torch_packed"),
+        40,
+        40.0,
+    ),
+}
+
+
+def interpreter(runner: str) -> Path:
+    """The Python that a runner needs: datatrove's requirements clash with ours."""
+    if runner != "datatrove_tokens":
+        return Path(sys.executable)
+    venv = corpora.ROOT / ".venv-bench"
+    requirements = corpora.ROOT / "requirements-bench.txt"
+    stamp = venv / f".stamp-{requirements.stat().st_mtime_ns}"
+    if not stamp.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(requirements)]
+        subprocess.run(pip, check=True)
+        stamp.touch()
+    return venv / "bin" / "python"
+
+
+def run(runner: str, corpus: Path) -> dict[str, float]:
+    """One run of one runner; what it prints last is its result."""
+    output = tempfile.mkdtemp(prefix="easydata-bench-")
+    shutil.rmtree(output)
+    command = [interpreter(runner), HERE / "peers" / f"{runner}.py", corpus, corpora.gpt2(), output]
+    environment = {**os.environ, "TOKENIZERS_PARALLELISM": "true", "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    shutil.rmtree(output, ignore_errors=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{runner} failed:\n{done.stderr[-4000:]}")
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def compare(name: str, rounds: int) -> list[dict[str, object]]:
+    """Runs one benchmark on every corpus and prints its table."""
+    benchmark = BENCHMARKS[name]
+    results: list[dict[str, object]] = []
+    for corpus_name in corpora.available():
+        corpus = corpora.corpus(corpus_name, benchmark.megabytes)
+        runs: dict[str, list[dict[str, float]]] = {runner: [] for runner in benchmark.runners}
+        for _ in range(rounds):
+            for runner in benchmark.runners:
+                runs[runner].append(run(runner, corpus))
+        speed = {
+            runner: statistics.median(r["tokens"] / r["seconds"] for r in done) / 1e6
+            for runner, done in runs.items()
+        }
+        ours, *peers = benchmark.runners
+        best = max(peers, key=lambda runner: speed[runner])
+        ratio = speed[ours] / speed[best]
+        print(f"\n{benchmark.title}, {corpus_name} ({corpus.stat().st_size >> 20} MB of JSONL)")
+        for runner in benchmark.runners:
+            last = runs[runner][-1]
+            extra = "".join(
+                f", {key} {last[key]:.2f}" for key in ("first", "peak_mb") if key in last
+            )
+            print(f"  {runner:20s} {speed[runner]:8.2f} Mtok/s{extra}")
+        print(f"  ratio to the best peer ({best}): {ratio:.1f} (asked for: {benchmark.target:.0f})")
+        results.append(
+            {
+                "benchmark": name,
+                "corpus": corpus_name,
+                "mtok_per_s": speed,
+                "best_peer": best,
+                "ratio": ratio,
+                "runs": runs,
+            }
+        )
+    return results
+
+
+def machine() -> dict[str, object]:
+    """What a reader needs to know of the machine and the versions."""
+    cpu = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    packages = ("pyarrow", "tokenizers", "datasets", "torch", "numpy")
+    return {
+        "cpu": cpu,
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages},
+    }
+
+
+def main() -> None:
+    """Runs the benchmarks named on the command line, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="default: all")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--save", type=Path, help="write the results as JSON")
+    arguments = parser.parse_args()
+    results = [
+        result
+        for name in arguments.names or BENCHMARKS
+        for result in compare(name, arguments.rounds)
+    ]
+    if arguments.save:
+        record = {"machine": machine(), "results": results}
+        arguments.save.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
