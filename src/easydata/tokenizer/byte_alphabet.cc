@@ -10,7 +10,8 @@ ByteAlphabet::ByteAlphabet() {
   std::fill(std::begin(bytes_), std::end(bytes_), static_cast<int16_t>(-1));
   char32_t next = 0x100;
   for (int byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
+    const bool printable =
+        (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
     characters_[byte] = printable ? static_cast<char32_t>(byte) : next++;
     bytes_[characters_[byte]] = static_cast<int16_t>(byte);
   }

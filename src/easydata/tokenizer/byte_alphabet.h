@@ -6,7 +6,8 @@
 
 namespace easydata {
 
-/// The alphabet of byte-level BPE: 256 printable characters that stand for the 256 bytes, as GPT-2 chose them.
+/// The alphabet of byte-level BPE: 256 printable characters that stand for the 256 bytes, as GPT-2
+/// chose them.
 class ByteAlphabet {
  public:
   /// The first code point that is no longer in the alphabet.
@@ -20,8 +21,8 @@ class ByteAlphabet {
   /// The byte a character stands for, or -1.
   int byte(char32_t character) const { return character < kLimit ? bytes_[character] : -1; }
 
-  /// Appends the bytes that valid UTF-8 `token` stands for. Returns false, and appends nothing, when a character
-  /// is outside the alphabet.
+  /// Appends the bytes that valid UTF-8 `token` stands for. Returns false, and appends nothing,
+  /// when a character is outside the alphabet.
   bool ToBytes(std::string_view token, std::string* bytes) const;
 
  private:

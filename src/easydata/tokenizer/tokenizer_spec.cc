@@ -104,8 +104,9 @@ Status ParseSplit(object split, TokenizerSpec* spec) {
   const std::optional<element> behavior = Find(split, "behavior");
   ARROW_ASSIGN_OR_RAISE(bool invert, BoolAt(split, "invert", "pre_tokenizer Split"));
   const std::optional<element> pattern = Find(split, "pattern");
-  if (!behavior || !behavior->is_string() || std::string_view(behavior->get_string()) != "Isolated" ||
-      invert || !pattern || !pattern->is_object()) {
+  if (!behavior || !behavior->is_string() ||
+      std::string_view(behavior->get_string()) != "Isolated" || invert || !pattern ||
+      !pattern->is_object()) {
     return Unsupported("pre_tokenizer Split that does not isolate the matches of a regex");
   }
   const object pattern_object = pattern->get_object();
@@ -135,7 +136,8 @@ Status ParsePreTokenizer(element value, TokenizerSpec* spec) {
       parts.push_back(part_object);
     }
   }
-  if (parts.empty() || parts.size() > 2) return Unsupported("pre_tokenizer Sequence of ", parts.size());
+  if (parts.empty() || parts.size() > 2)
+    return Unsupported("pre_tokenizer Sequence of ", parts.size());
   ARROW_ASSIGN_OR_RAISE(ByteLevel byte_level, ParseByteLevel(parts.back(), "pre_tokenizer"));
   if (parts.size() == 1) {
     if (!byte_level.use_regex) return Unsupported("pre_tokenizer ByteLevel without its regex");
@@ -281,7 +283,8 @@ Status ParseAddedTokens(element value, TokenizerSpec* spec) {
     ARROW_ASSIGN_OR_RAISE(object entry, AsObject(item, "added token"));
     const std::optional<element> content = Find(entry, "content");
     const std::optional<element> id = Find(entry, "id");
-    if (!content || !content->is_string() || !id) return Unsupported("added token without content or id");
+    if (!content || !content->is_string() || !id)
+      return Unsupported("added token without content or id");
     ARROW_RETURN_NOT_OK(IdOf(*id, "added token"));
     AddedTokenSpec token;
     token.content = std::string_view(content->get_string());
@@ -344,7 +347,8 @@ Result<TokenizerSpec> ParseTokenizerSpec(std::string_view json) {
   }
   simdjson::dom::parser parser;
   element root;
-  if (const auto error = parser.parse(json.data(), json.size()).get(root); error != simdjson::SUCCESS) {
+  if (const auto error = parser.parse(json.data(), json.size()).get(root);
+      error != simdjson::SUCCESS) {
     return Status::Invalid("tokenizer.json is not valid JSON: ", simdjson::error_message(error));
   }
   if (!root.is_object()) return Status::Invalid("tokenizer.json is not a JSON object");

@@ -36,7 +36,8 @@ struct TokenizerSpec {
   std::vector<int32_t> ids;
   std::vector<std::pair<int32_t, int32_t>> merges;
   bool ignore_merges = false;
-  /// The model names an unknown token or falls back to bytes: exact here only if no byte is unknown.
+  /// The model names an unknown token or falls back to bytes: exact here only if no byte is
+  /// unknown.
   bool needs_whole_alphabet = false;
   std::vector<AddedTokenSpec> added_tokens;
   /// Ids that the post-processor puts before and behind a text.
@@ -44,8 +45,8 @@ struct TokenizerSpec {
   std::vector<int32_t> suffix;
 };
 
-/// Reads a tokenizer.json. NotImplemented, naming the component, for a file that the native engine does not
-/// take (the reference may take or refuse it); Invalid for text that is no JSON object.
+/// Reads a tokenizer.json. NotImplemented, naming the component, for a file that the native engine
+/// does not take (the reference may take or refuse it); Invalid for text that is no JSON object.
 Result<TokenizerSpec> ParseTokenizerSpec(std::string_view json);
 
 }  // namespace easydata

@@ -10,9 +10,9 @@ enum class CharClass : uint8_t { kOther = 0, kLetter = 1, kNumber = 2, kSpace = 
 
 /// Properties of code points as the reference tokenizer knows them: one byte each.
 ///
-/// The classes are those of its regex engine (Unicode 16: \p{L}, \p{N}, \s), the word bit is \w of the
-/// engine that tests the neighbours of added tokens, and the NFC bit marks code points that Unicode 9's NFC
-/// may change, reorder or join to what stands before them.
+/// The classes are those of its regex engine (Unicode 16: \p{L}, \p{N}, \s), the word bit is \w of
+/// the engine that tests the neighbours of added tokens, and the NFC bit marks code points that
+/// Unicode 9's NFC may change, reorder or join to what stands before them.
 class UnicodeProperties {
  public:
   static constexpr uint8_t kClassMask = 3;
@@ -30,7 +30,9 @@ class UnicodeProperties {
     return static_cast<CharClass>(table_[code_point] & kClassMask);
   }
   bool is_word(char32_t code_point) const { return (table_[code_point] & kWordBit) != 0; }
-  bool is_nfc_active(char32_t code_point) const { return (table_[code_point] & kNfcActiveBit) != 0; }
+  bool is_nfc_active(char32_t code_point) const {
+    return (table_[code_point] & kNfcActiveBit) != 0;
+  }
 
   /// kNumCodePoints bytes, for loops that keep the pointer in a register.
   const uint8_t* data() const { return table_.get(); }

@@ -44,8 +44,10 @@ Status BpeModel::Init(const TokenizerSpec& spec) {
     byte_ids_[byte] = TokenToId(character);
     if (byte_ids_[byte] < 0 && spec.needs_whole_alphabet) {
       return Status::NotImplemented(
-          "the native tokenizer engine does not take this file: model BPE with unk_token or byte_fallback "
-          "whose vocab lacks the byte ", byte);
+          "the native tokenizer engine does not take this file: model BPE with unk_token or "
+          "byte_fallback "
+          "whose vocab lacks the byte ",
+          byte);
     }
   }
 
@@ -60,8 +62,8 @@ Status BpeModel::Init(const TokenizerSpec& spec) {
     const int32_t result = tokens_.Find(joined);
     if (result < 0) {
       return Status::NotImplemented(
-          "the native tokenizer engine does not take this file: vocab lacks the merge result \"", joined,
-          "\"");
+          "the native tokenizer engine does not take this file: vocab lacks the merge result \"",
+          joined, "\"");
     }
     InsertMerge(ids_[left], ids_[right], static_cast<uint32_t>(rank), ids_[result]);
   }

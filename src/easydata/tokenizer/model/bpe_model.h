@@ -26,14 +26,15 @@ struct MergeScratch {
 
 /// Byte-level byte-pair encoding of single pretokens. Immutable.
 ///
-/// As the reference does it: the pretoken's bytes become symbols, a byte that the vocabulary lacks vanishes
-/// and its neighbours meet; then the pair of neighbours with the lowest rank in the merge list is
-/// joined, the leftmost first, until no pair is in the list.
+/// As the reference does it: the pretoken's bytes become symbols, a byte that the vocabulary lacks
+/// vanishes and its neighbours meet; then the pair of neighbours with the lowest rank in the merge
+/// list is joined, the leftmost first, until no pair is in the list.
 class BpeModel {
  public:
   static Result<std::unique_ptr<const BpeModel>> Make(const TokenizerSpec& spec);
 
-  /// Writes the ids of a pretoken to `out`, which has room for word.size() of them. Returns their number.
+  /// Writes the ids of a pretoken to `out`, which has room for word.size() of them. Returns their
+  /// number.
   size_t Encode(std::string_view word, MergeScratch* scratch, int32_t* out) const;
 
   /// Largest id of the vocabulary plus one.
@@ -71,7 +72,8 @@ class BpeModel {
   int32_t byte_ids_[256];             // -1: the vocabulary lacks the byte
   std::vector<Merge> merges_;
   int merge_shift_ = 0;
-  // With ignore_merges, a pretoken that is a token is that token: tokens by the bytes they stand for.
+  // With ignore_merges, a pretoken that is a token is that token: tokens by the bytes they stand
+  // for.
   bool ignore_merges_ = false;
   StringTable words_;
   std::vector<int32_t> word_ids_;

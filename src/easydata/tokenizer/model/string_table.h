@@ -7,8 +7,8 @@
 
 namespace easydata {
 
-/// A set of distinct strings that are numbered in the order in which they came: an arena, offsets and a flat
-/// hash table of numbers.
+/// A set of distinct strings that are numbered in the order in which they came: an arena, offsets
+/// and a flat hash table of numbers.
 class StringTable {
  public:
   StringTable() : slots_(kInitialSlots, -1) {}

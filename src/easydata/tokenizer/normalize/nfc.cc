@@ -123,8 +123,8 @@ void NfcNormalizer::Normalize(std::string_view text, std::string* out) const {
   for (;;) {
     const char* active = FindActive(copied, end, properties);
     if (active == end) break;
-    // An inert character starts every segment but perhaps the first: nothing before it changes with what
-    // follows it, and it may itself compose with the active ones behind it.
+    // An inert character starts every segment but perhaps the first: nothing before it changes with
+    // what follows it, and it may itself compose with the active ones behind it.
     const char* first = active > copied ? utf8::Previous(active) : active;
     out->append(copied, first);
     const char* last = active;
@@ -160,7 +160,8 @@ void NfcNormalizer::NormalizeSegment(std::string_view segment, std::string* out)
                      [](const auto& a, const auto& b) { return a.second < b.second; });
     first = last;
   }
-  // Canonical composition: a character joins the last starter unless something between them blocks it.
+  // Canonical composition: a character joins the last starter unless something between them blocks
+  // it.
   std::vector<char32_t> composed;
   composed.reserve(marked.size());
   size_t starter = SIZE_MAX;

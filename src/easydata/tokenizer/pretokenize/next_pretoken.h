@@ -30,8 +30,8 @@ inline const char* SkipClass(const char* p, const char* end, CharClass char_clas
   return p;
 }
 
-/// Length of the contraction at `p`, which points at an apostrophe, or 0. GPT-2's pattern wants lower case;
-/// the others fold case as Unicode does: U+017F, the long s, is an s.
+/// Length of the contraction at `p`, which points at an apostrophe, or 0. GPT-2's pattern wants
+/// lower case; the others fold case as Unicode does: U+017F, the long s, is an s.
 template <SplitPattern kPattern>
 inline int ContractionLength(const char* p, const char* end) {
   if (end - p < 2) return 0;
@@ -90,7 +90,8 @@ inline const char* NextPretoken(const char* p, const char* end, const uint8_t* p
       return skip_newlines(SkipClass(second, end, CharClass::kOther, properties));
     }
   }
-  // White space: up to its last line break; or all of it at the end of the text; or all but its last character.
+  // White space: up to its last line break; or all of it at the end of the text; or all but its
+  // last character.
   const char* last = p;
   const char* after_newline = nullptr;
   const char* q = p;

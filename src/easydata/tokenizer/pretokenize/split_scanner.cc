@@ -6,7 +6,8 @@ namespace easydata {
 namespace {
 
 template <SplitPattern kPattern>
-size_t SplitScalar(const char* text, size_t size, size_t* position, uint32_t* ends, size_t capacity) {
+size_t SplitScalar(const char* text, size_t size, size_t* position, uint32_t* ends,
+                   size_t capacity) {
   const uint8_t* properties = UnicodeProperties::Get().data();
   const char* const end = text + size;
   const char* p = text + *position;

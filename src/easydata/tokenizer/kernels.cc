@@ -1,0 +1,68 @@
+#include "easydata/tokenizer/kernels.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "easydata/base/hash.h"
+#include "easydata/tokenizer/model/word_encoder.h"
+
+namespace easydata {
+namespace {
+
+uint64_t HashKey(const WordKey& key) {
+  uint64_t hash =
+      key.low * 0x9E3779B97F4A7C15u ^ (key.high + 0x632BE59BD9B4E019u) * 0xD6E8FEB86659FD93u;
+  hash ^= hash >> 32;
+  return hash * 0x9E3779B97F4A7C15u >> 20;
+}
+
+int32_t* EncodeScalar(const PretokenRun& run, WordEncoder* encoder, int32_t* out) {
+  size_t begin = run.begin;
+  for (size_t i = 0; i < run.count; ++i) {
+    const std::string_view word(run.text + begin, run.ends[i] - begin);
+    begin = run.ends[i];
+    if (word.size() > kMaxWordKeyBytes) {
+      out += encoder->EncodeUnknown(word, Hash64(word), out);
+      continue;
+    }
+    const WordKey key = MakeWordKey(word);
+    const uint64_t hash = HashKey(key);
+    const WordSlot* slots = encoder->cache().bucket(hash);
+    const WordSlot* slot = slots[0].key == key ? slots : slots[1].key == key ? slots + 1 : nullptr;
+    if (slot == nullptr) {
+      out += encoder->EncodeUnknown(word, hash, out);
+      continue;
+    }
+    std::memcpy(out, slot->ids, sizeof(slot->ids));
+    out += slot->count;
+  }
+  return out;
+}
+
+const Kernels kScalar = {
+    "scalar",
+    {ScalarSplitFunction(SplitPattern::kGpt2), ScalarSplitFunction(SplitPattern::kLlama3),
+     ScalarSplitFunction(SplitPattern::kQwen2)},
+    HashKey,
+    EncodeScalar};
+
+}  // namespace
+
+const Kernels* FindKernels(const char* name) {
+  return std::strcmp(name, kScalar.name) == 0 ? &kScalar : nullptr;
+}
+
+const Kernels& BestKernels() {
+  static const Kernels* const best = [] {
+    if (const char* name = std::getenv("EASYDATA_TOKENIZER_KERNELS"); name != nullptr) {
+      if (const Kernels* kernels = FindKernels(name); kernels != nullptr) return kernels;
+    }
+    for (const char* name : {"avx512", "avx2"}) {
+      if (const Kernels* kernels = FindKernels(name); kernels != nullptr) return kernels;
+    }
+    return &kScalar;
+  }();
+  return *best;
+}
+
+}  // namespace easydata

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace easydata {
+
+/// A pretoken of at most 15 bytes in two words: the bytes, zeros behind them, the length in the
+/// last byte.
+struct WordKey {
+  uint64_t low;
+  uint64_t high;
+
+  bool operator==(const WordKey&) const = default;
+};
+
+inline constexpr size_t kMaxWordKeyBytes = 15;
+
+/// The key of a word of at most kMaxWordKeyBytes bytes.
+inline WordKey MakeWordKey(std::string_view word) {
+  WordKey key = {0, 0};
+  char bytes[16] = {};
+  std::memcpy(bytes, word.data(), word.size());
+  bytes[15] = static_cast<char>(word.size());
+  std::memcpy(&key, bytes, 16);
+  return key;
+}
+
+/// A short pretoken and its ids: half a cache line.
+struct alignas(32) WordSlot {
+  static constexpr int kMaxIds = 3;
+
+  WordKey key;
+  int32_t ids[kMaxIds];
+  int32_t count;
+};
+
+/// Remembers the ids of pretokens; one per worker, bounded, and never done learning.
+///
+/// Short pretokens of few ids live in buckets of two slots, one cache line each: a new one pushes
+/// the older of its bucket out. All others live in a table beside an arena, which starts afresh
+/// when it is full. What is in it never changes results, only their cost.
+class WordCache {
+ public:
+  /// Takes `bytes`, rounded down to a power of two, for short pretokens, and a quarter more for the
+  /// others.
+  explicit WordCache(int64_t bytes);
+  ~WordCache();
+
+  WordCache(const WordCache&) = delete;
+  WordCache& operator=(const WordCache&) = delete;
+
+  /// The two slots for words of this hash.
+  WordSlot* bucket(uint64_t hash) { return slots_ + 2 * (hash & bucket_mask_); }
+
+  /// Remembers a short pretoken that is not in its bucket.
+  void Insert(uint64_t hash, const WordKey& key, const int32_t* ids, size_t count) {
+    WordSlot* slots = bucket(hash);
+    slots[1] = slots[0];
+    slots[0].key = key;
+    for (size_t i = 0; i < count; ++i) slots[0].ids[i] = ids[i];
+    slots[0].count = static_cast<int32_t>(count);
+  }
+
+  /// Pretokens longer than this are not remembered: they hardly ever come again.
+  static constexpr size_t kMaxLongBytes = 512;
+
+  static constexpr size_t kNotFound = SIZE_MAX;
+
+  /// Looks a pretoken up that has no slot. Copies its ids to `out` and returns their number, or
+  /// kNotFound.
+  size_t FindLong(std::string_view word, uint64_t hash, int32_t* out) const;
+  void InsertLong(std::string_view word, uint64_t hash, const int32_t* ids, size_t count);
+
+ private:
+  struct LongEntry {
+    uint64_t hash = 0;
+    uint32_t offset = 0;  // in the arena, in units of 4 bytes: the ids, then the bytes
+    uint32_t num_ids = 0;
+    uint32_t num_bytes = 0;  // 0: empty
+  };
+
+  WordSlot* slots_ = nullptr;
+  size_t slots_bytes_ = 0;
+  uint64_t bucket_mask_ = 0;
+  std::vector<LongEntry> long_entries_;
+  std::unique_ptr<int32_t[]> arena_;
+  size_t arena_size_ = 0;
+  size_t arena_used_ = 0;
+  size_t num_long_ = 0;
+};
+
+}  // namespace easydata

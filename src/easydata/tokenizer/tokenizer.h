@@ -1,0 +1,120 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// How texts are encoded.
+struct EncodeOptions {
+  /// Let the file's post-processor add its special tokens.
+  bool add_special_tokens = true;
+  /// Largest number of ids, the special tokens included; longer texts lose their end, as with the
+  /// reference's `enable_truncation`. 0 means no truncation; so does a number smaller than that of
+  /// the special tokens, which the reference ignores.
+  int64_t max_length = 0;
+};
+
+/// Text to ids: what stages hold. Thread-safe.
+class TextEncoder {
+ public:
+  virtual ~TextEncoder() = default;
+
+  /// Encodes every text of a string or large_string array, on the calling thread.
+  ///
+  /// Returns list<int32>, or large_list<int32> if there are more than 2^31 - 1 ids. A null text
+  /// gives a null list of no ids. `num_truncated`, if given, is set to the number of texts that
+  /// max_length cut. Invalid, naming row and byte, for text that is not UTF-8.
+  virtual Result<std::shared_ptr<arrow::Array>> EncodeBatch(
+      const arrow::Array& texts, const EncodeOptions& options,
+      int64_t* num_truncated = nullptr) const = 0;
+
+  /// Hexadecimal hash of the tokenizer.json's content (white space apart).
+  virtual std::string fingerprint() const = 0;
+
+  /// "native" or "huggingface".
+  virtual const char* engine() const = 0;
+
+  /// The number of tokens, added ones included.
+  virtual int64_t vocab_size() const = 0;
+};
+
+/// What a TextEncoder of this tokenizer.json text returns as its fingerprint.
+std::string TokenizerFingerprint(std::string_view json);
+
+/// Options that concern cost, never results.
+struct TokenizerOptions {
+  /// Memory that each thread at work spends on remembering words.
+  int64_t word_cache_bytes = int64_t{16} << 20;
+  /// Kernels by name (scalar, avx2, avx512); empty: the best that the processor has.
+  std::string kernels;
+};
+
+/// The native engine: byte-level BPE tokenizer.json files with the split patterns of GPT-2, Llama 3
+/// and Qwen 2.
+///
+/// Ids are those of the `tokenizers` library, profile 0.23, for every valid UTF-8 text. Immutable
+/// and thread-safe; the memory that threads work with is kept for the next ones.
+class Tokenizer final : public TextEncoder {
+ public:
+  /// Takes the text of a tokenizer.json. NotImplemented, naming the component, for a file outside
+  /// the engine's reach; Invalid for text that is not a JSON object.
+  static Result<std::shared_ptr<const Tokenizer>> FromJson(std::string_view json,
+                                                           const TokenizerOptions& options = {});
+
+  /// FromJson of a file; IOError when it cannot be read.
+  static Result<std::shared_ptr<const Tokenizer>> FromFile(const std::string& path,
+                                                           const TokenizerOptions& options = {});
+
+  ~Tokenizer() override;
+
+  /// Replaces `*ids` by the ids of one text.
+  Status Encode(std::string_view text, const EncodeOptions& options,
+                std::vector<int32_t>* ids) const;
+
+  Result<std::shared_ptr<arrow::Array>> EncodeBatch(
+      const arrow::Array& texts, const EncodeOptions& options,
+      int64_t* num_truncated = nullptr) const override;
+
+  /// EncodeBatch of all chunks on `num_threads` threads of its own; the result does not depend on
+  /// their number.
+  Result<std::shared_ptr<arrow::Array>> EncodeChunked(const arrow::ChunkedArray& texts,
+                                                      const EncodeOptions& options, int num_threads,
+                                                      int64_t* num_truncated = nullptr) const;
+
+  /// The text that ids stand for. Ids that no token has are passed over; bytes that are not UTF-8
+  /// become U+FFFD.
+  Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special_tokens) const;
+
+  /// The id of a token as the file spells it, an added token's first; nothing when there is none.
+  std::optional<int32_t> TokenToId(std::string_view token) const;
+
+  /// The token of an id as the file spells it; nothing when there is none.
+  std::optional<std::string> IdToToken(int32_t id) const;
+
+  std::string fingerprint() const override;
+  const char* engine() const override { return "native"; }
+  int64_t vocab_size() const override;
+
+  /// Name of the split pattern (gpt2, llama3, qwen2) and of the kernels in use.
+  const char* pattern_name() const;
+  const char* kernels_name() const;
+
+ private:
+  class Impl;
+
+  explicit Tokenizer(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace easydata
