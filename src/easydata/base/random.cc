@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kPoolSize = 4;
 
-/// NumPy's SeedSequence: spreads entropy of any length over 128 bits (after M. O'Neill's seed_seq_fe).
+/// NumPy's SeedSequence: spreads entropy of any length over 128 bits (after M. O'Neill's
+/// seed_seq_fe).
 class SeedSequence {
  public:
   explicit SeedSequence(const std::vector<uint32_t>& entropy) {
@@ -78,8 +79,8 @@ Pcg64::Pcg64(std::initializer_list<uint64_t> entropy) {
 
 void Pcg64::Step() {
   constexpr Uint128 kMultiplier = Join(2549297995355413924ULL, 4865540595714422341ULL);
-  const Uint128 state = Join(state_.high, state_.low) * kMultiplier +
-                        Join(increment_.high, increment_.low);
+  const Uint128 state =
+      Join(state_.high, state_.low) * kMultiplier + Join(increment_.high, increment_.low);
   state_ = {static_cast<uint64_t>(state >> 64), static_cast<uint64_t>(state)};
 }
 

@@ -46,8 +46,8 @@ class Pcg64 {
   uint32_t half_ = 0;
 };
 
-/// The order in which a shuffle of `size` items gives them out: place i holds item result[i]. Equals
-/// a list(range(size)) shuffled by `numpy.random.default_rng([seed, epoch, window])`.
+/// The order in which a shuffle of `size` items gives them out: place i holds item result[i].
+/// Equals a list(range(size)) shuffled by `numpy.random.default_rng([seed, epoch, window])`.
 std::vector<int64_t> WindowOrder(uint64_t seed, uint64_t epoch, uint64_t window, int64_t size);
 
 }  // namespace easydata

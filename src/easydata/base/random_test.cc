@@ -26,8 +26,7 @@ TEST(Pcg64Test, ShufflesListsAsNumPyDoes) {
   std::iota(list.begin(), list.end(), 0);
   Pcg64({42}).ShuffleList(&list);
   EXPECT_EQ(list, (std::vector<int>{5, 6, 0, 7, 3, 2, 4, 9, 1, 8}));
-  EXPECT_EQ(WindowOrder(1, 2, 3, 12),
-            (std::vector<int64_t>{2, 1, 10, 11, 7, 5, 6, 4, 3, 9, 8, 0}));
+  EXPECT_EQ(WindowOrder(1, 2, 3, 12), (std::vector<int64_t>{2, 1, 10, 11, 7, 5, 6, 4, 3, 9, 8, 0}));
   EXPECT_EQ(WindowOrder(7, 1ULL << 33, 9, 12),
             (std::vector<int64_t>{10, 7, 11, 1, 2, 9, 4, 8, 3, 0, 5, 6}));
 }

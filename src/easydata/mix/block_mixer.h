@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// Which source each example of a mix comes from, block by block: a pure function of the seed and
+/// of the weights of the blocks.
+///
+/// Within a block each source has a whole number of examples, and NumPy's
+/// `default_rng(seed + block).shuffle` orders them: EasyDeL's sequence wherever weight * block size
+/// is whole. Where it is not, what the rounding left over is carried into the next block (EasyDeL
+/// forgets it), so that at every block's end each source is within one example of its share. A
+/// source gets the example that is left over in the order in which it falls due: earliest deadline
+/// first, which for unit jobs never misses a deadline that can be kept (Horn 1974); with a due date
+/// per example this is the fair schedule of Baruah et al. 1996 ("Proportionate progress"). In block
+/// 0 the first one goes to the largest source, as in EasyDeL.
+class BlockMixer {
+ public:
+  /// One example in the unit of carries and shares.
+  static constexpr int64_t kOne = int64_t{1} << 32;
+  static constexpr int64_t kMaxBlockSize = int64_t{1} << 24;
+
+  static Result<BlockMixer> Make(int num_sources, int64_t block_size, uint64_t seed);
+
+  /// Weights (of any positive sum) of the block `ahead` blocks after the one that starts; null
+  /// where they are not known yet: then the last known ones are taken to stay.
+  using WeightsAhead = std::function<const std::vector<double>*(int64_t ahead)>;
+
+  /// Sets the counts and the order of block number block(), with `weights` of a positive sum.
+  void StartBlock(const std::vector<double>& weights, const WeightsAhead& ahead = nullptr);
+  /// Takes the block's rounding into the carry and moves on to the next block.
+  void EndBlock();
+
+  /// Goes to the start of `block` with the carry that was there.
+  Status Restore(int64_t block, std::vector<int64_t> carry);
+
+  int64_t block() const { return block_; }
+  int64_t block_size() const { return block_size_; }
+  /// By source, what it was owed when the block started, in 1 / kOne examples; the sum is 0.
+  const std::vector<int64_t>& carry() const { return carry_; }
+  /// By source, its examples in the block.
+  const std::vector<int64_t>& counts() const { return counts_; }
+  /// The block's examples: the index of each one's source.
+  const std::vector<int32_t>& order() const { return order_; }
+
+ private:
+  std::vector<int64_t> Shares(const std::vector<double>& weights) const;
+  double Due(int source, int64_t missing, const WeightsAhead& ahead) const;
+  void GiveRemainder(int64_t remainder, const std::vector<double>& weights,
+                     const WeightsAhead& ahead);
+
+  int64_t block_size_ = 0;
+  uint64_t seed_ = 0;
+  int64_t block_ = 0;
+  std::vector<int64_t> carry_;
+  std::vector<int64_t> shares_;  // of the block, carry left out
+  std::vector<int64_t> counts_;
+  std::vector<int32_t> order_;
+};
+
+}  // namespace easydata

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// How weights go from one point of a schedule to the next.
+enum class Interpolation {
+  kStep,    // hold the left point
+  kLinear,  // a straight line
+  kCosine,  // half a cosine wave: slow at both ends
+};
+
+Result<Interpolation> ParseInterpolation(const std::string& name);
+
+/// The weights that hold at one step, in the order of the schedule's names.
+struct WeightPoint {
+  int64_t step = 0;
+  std::vector<double> weights;
+};
+
+/// Mixing weights as a function of the step (EasyDeL's WeightScheduler).
+///
+/// Before the first point its weights hold, from the last point on those of the last. In between
+/// the value is `s + p * (e - s)`, divided by the sum over the sources: the order of these
+/// operations is part of the format, since counts are cut down to whole examples from it.
+class WeightSchedule {
+ public:
+  /// Sorts the points by step. Errors: no point, two of one step, a wrong number of weights,
+  /// weights that CheckWeights() refuses.
+  static Result<WeightSchedule> Make(std::vector<std::string> names,
+                                     std::vector<WeightPoint> points, Interpolation interpolation);
+
+  /// The weights at `step`, in the order of names(); their sum is 1.
+  std::vector<double> At(int64_t step) const;
+
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<WeightPoint>& points() const { return points_; }
+  Interpolation interpolation() const { return interpolation_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<WeightPoint> points_;
+  Interpolation interpolation_ = Interpolation::kStep;
+};
+
+/// Invalid unless the weights are finite, none is negative and not all are zero; `where` names
+/// them.
+Status CheckWeights(const std::vector<std::string>& names, const std::vector<double>& weights,
+                    const std::string& where);
+
+/// The weights divided by their sum.
+std::vector<double> Normalized(std::vector<double> weights);
+
+/// Which step of training a mixer is at, told from what it has given out.
+///
+/// Without a batch size a step is one example. A packer makes steps of tokens: then `row_tokens` is
+/// its row length, and the clock reads tokens / (batch size * row length).
+struct StepClock {
+  /// Rows per step from a step on, sorted by step, the first from step 0; empty: count examples.
+  struct Ramp {
+    int64_t step = 0;
+    int64_t batch_size = 1;
+  };
+  std::vector<Ramp> batch_sizes;
+  int64_t row_tokens = 0;
+
+  int64_t Step(int64_t examples, int64_t tokens) const;
+};
+
+}  // namespace easydata
