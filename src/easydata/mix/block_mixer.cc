@@ -16,7 +16,7 @@ namespace {
 constexpr double kWhole = 1e-9;
 // Blocks that are looked ahead for an example's due date; beyond, the last weights are taken to
 // stay.
-constexpr int64_t kMaxBlocksAhead = 64;
+constexpr size_t kMaxBlocksAhead = 64;
 
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -71,25 +71,21 @@ std::vector<int64_t> BlockMixer::Shares(const std::vector<double>& weights) cons
   return shares;
 }
 
-double BlockMixer::Due(int source, int64_t missing, const WeightsAhead& ahead) const {
-  double blocks = 0;
+double BlockMixer::Due(int source, int64_t missing,
+                       const std::vector<std::vector<double>>& ahead) const {
+  double left = static_cast<double>(missing);
   double share = static_cast<double>(shares_[source]);
-  for (int64_t k = 1; ahead != nullptr && k <= kMaxBlocksAhead; ++k) {
-    const std::vector<double>* weights = ahead(k);
-    if (weights == nullptr) break;
-    const double sum = std::accumulate(weights->begin(), weights->end(), 0.0);
-    share = (*weights)[source] / sum * static_cast<double>(block_size_ * kOne);
-    if (static_cast<double>(missing) <= share) break;
-    missing -= std::llround(share);
-    ++blocks;
+  for (size_t k = 0; k < ahead.size(); ++k) {
+    share = ahead[k][source] * static_cast<double>(block_size_ * kOne);
+    if (left <= share) return static_cast<double>(k) + left / share;
+    left -= share;
   }
-  if (missing <= 0) return blocks;
   if (share <= 0) return std::numeric_limits<double>::infinity();
-  return blocks + static_cast<double>(missing) / share;
+  return static_cast<double>(ahead.size()) + left / share;
 }
 
 void BlockMixer::GiveRemainder(int64_t remainder, const std::vector<double>& weights,
-                               const WeightsAhead& ahead) {
+                               const WeightsAhead& weights_ahead) {
   std::vector<bool> given(counts_.size(), false);
   if (block_ == 0 && remainder > 0) {
     const size_t largest = std::max_element(weights.begin(), weights.end()) - weights.begin();
@@ -98,6 +94,12 @@ void BlockMixer::GiveRemainder(int64_t remainder, const std::vector<double>& wei
     --remainder;
   }
   if (remainder == 0) return;
+  std::vector<std::vector<double>> ahead;
+  while (weights_ahead != nullptr && ahead.size() < kMaxBlocksAhead) {
+    auto weights_then = weights_ahead(static_cast<int64_t>(ahead.size()) + 1);
+    if (!weights_then.has_value()) break;
+    ahead.push_back(Normalized(std::move(*weights_then)));
+  }
   struct Candidate {
     double due;
     int source;

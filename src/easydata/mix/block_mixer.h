@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -27,9 +28,10 @@ class BlockMixer {
 
   static Result<BlockMixer> Make(int num_sources, int64_t block_size, uint64_t seed);
 
-  /// Weights (of any positive sum) of the block `ahead` blocks after the one that starts; null
-  /// where they are not known yet: then the last known ones are taken to stay.
-  using WeightsAhead = std::function<const std::vector<double>*(int64_t ahead)>;
+  /// Weights (of any positive sum) of the block `ahead` blocks after the one that starts, or
+  /// nothing where they are not known: then the last known ones are taken to stay. Not needed where
+  /// weights never change.
+  using WeightsAhead = std::function<std::optional<std::vector<double>>(int64_t ahead)>;
 
   /// Sets the counts and the order of block number block(), with `weights` of a positive sum.
   void StartBlock(const std::vector<double>& weights, const WeightsAhead& ahead = nullptr);
@@ -50,9 +52,9 @@ class BlockMixer {
 
  private:
   std::vector<int64_t> Shares(const std::vector<double>& weights) const;
-  double Due(int source, int64_t missing, const WeightsAhead& ahead) const;
+  double Due(int source, int64_t missing, const std::vector<std::vector<double>>& ahead) const;
   void GiveRemainder(int64_t remainder, const std::vector<double>& weights,
-                     const WeightsAhead& ahead);
+                     const WeightsAhead& weights_ahead);
 
   int64_t block_size_ = 0;
   uint64_t seed_ = 0;
