@@ -1,0 +1,256 @@
+#include "easydata/sink/json_text.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "easydata/stream/json_column.h"
+
+namespace easydata {
+namespace {
+
+template <typename T>
+void AppendInteger(T value, std::string* out) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+  out->append(digits, end.ptr);
+}
+
+void AppendFloat(double value, std::string* out) {
+  if (std::isnan(value)) {
+    *out += "NaN";
+    return;
+  }
+  if (std::isinf(value)) {
+    *out += value > 0 ? "Infinity" : "-Infinity";
+    return;
+  }
+  char digits[40];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+  const std::string_view text(digits, end.ptr - digits);
+  *out += text;
+  // A float stays a float when it is read back.
+  if (text.find_first_of(".e") == std::string_view::npos) *out += ".0";
+}
+
+Status AppendValue(const arrow::Array& array, int64_t i, std::string* out);
+
+Status AppendRange(const arrow::Array& values, int64_t begin, int64_t end, std::string* out) {
+  *out += '[';
+  if (values.type_id() == arrow::Type::INT32 && values.null_count() == 0) {
+    const int32_t* data = static_cast<const arrow::Int32Array&>(values).raw_values();
+    for (int64_t k = begin; k < end; ++k) {
+      if (k > begin) *out += ',';
+      AppendInteger(data[k], out);
+    }
+  } else {
+    for (int64_t k = begin; k < end; ++k) {
+      if (k > begin) *out += ',';
+      ARROW_RETURN_NOT_OK(AppendValue(values, k, out));
+    }
+  }
+  *out += ']';
+  return Status::OK();
+}
+
+Status AppendStruct(const arrow::StructArray& array, int64_t i, std::string* out) {
+  *out += '{';
+  for (int f = 0; f < array.num_fields(); ++f) {
+    if (f > 0) *out += ',';
+    AppendJsonString(array.struct_type()->field(f)->name(), out);
+    *out += ':';
+    ARROW_RETURN_NOT_OK(AppendValue(*array.field(f), i, out));
+  }
+  *out += '}';
+  return Status::OK();
+}
+
+template <typename ArrayType>
+void AppendIntegerOf(const arrow::Array& array, int64_t i, std::string* out) {
+  AppendInteger(static_cast<const ArrayType&>(array).Value(i), out);
+}
+
+template <typename ListType>
+Status AppendListOf(const arrow::Array& array, int64_t i, std::string* out) {
+  const auto& list = static_cast<const ListType&>(array);
+  return AppendRange(*list.values(), list.value_offset(i),
+                     list.value_offset(i) + list.value_length(i), out);
+}
+
+Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
+  if (array.IsNull(i)) {
+    *out += "null";
+    return Status::OK();
+  }
+  switch (array.type_id()) {
+    case arrow::Type::BOOL:
+      *out += static_cast<const arrow::BooleanArray&>(array).Value(i) ? "true" : "false";
+      return Status::OK();
+    case arrow::Type::INT8:
+      AppendIntegerOf<arrow::Int8Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::INT16:
+      AppendIntegerOf<arrow::Int16Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::INT32:
+      AppendIntegerOf<arrow::Int32Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::INT64:
+      AppendIntegerOf<arrow::Int64Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::UINT8:
+      AppendIntegerOf<arrow::UInt8Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::UINT16:
+      AppendIntegerOf<arrow::UInt16Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::UINT32:
+      AppendIntegerOf<arrow::UInt32Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::UINT64:
+      AppendIntegerOf<arrow::UInt64Array>(array, i, out);
+      return Status::OK();
+    case arrow::Type::FLOAT:
+      AppendFloat(static_cast<const arrow::FloatArray&>(array).Value(i), out);
+      return Status::OK();
+    case arrow::Type::DOUBLE:
+      AppendFloat(static_cast<const arrow::DoubleArray&>(array).Value(i), out);
+      return Status::OK();
+    case arrow::Type::STRING:
+      AppendJsonString(static_cast<const arrow::StringArray&>(array).GetView(i), out);
+      return Status::OK();
+    case arrow::Type::LARGE_STRING:
+      AppendJsonString(static_cast<const arrow::LargeStringArray&>(array).GetView(i), out);
+      return Status::OK();
+    case arrow::Type::LIST:
+      return AppendListOf<arrow::ListArray>(array, i, out);
+    case arrow::Type::LARGE_LIST:
+      return AppendListOf<arrow::LargeListArray>(array, i, out);
+    case arrow::Type::FIXED_SIZE_LIST:
+      return AppendListOf<arrow::FixedSizeListArray>(array, i, out);
+    case arrow::Type::STRUCT:
+      return AppendStruct(static_cast<const arrow::StructArray&>(array), i, out);
+    case arrow::Type::HALF_FLOAT:
+    default: {
+      ARROW_ASSIGN_OR_RAISE(auto scalar, array.GetScalar(i));
+      AppendJsonString(scalar->ToString(), out);
+      return Status::OK();
+    }
+  }
+}
+
+bool HasJsonForm(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::LIST:
+    case arrow::Type::LARGE_LIST:
+    case arrow::Type::FIXED_SIZE_LIST:
+    case arrow::Type::STRUCT:
+      for (const auto& child : type.fields()) {
+        if (!HasJsonForm(*child->type())) return false;
+      }
+      return true;
+    default:
+      return type.id() == arrow::Type::NA || type.id() == arrow::Type::STRING ||
+             type.id() == arrow::Type::LARGE_STRING || arrow::is_temporal(type.id()) ||
+             type.id() == arrow::Type::BOOL || arrow::is_integer(type.id()) ||
+             type.id() == arrow::Type::FLOAT || type.id() == arrow::Type::DOUBLE ||
+             arrow::is_decimal(type.id());
+  }
+}
+
+/// JSON text as it is, on one line: a line break in it can only be white space between values.
+void AppendRaw(std::string_view text, std::string* out) {
+  if (text.find_first_of("\r\n") == std::string_view::npos) {
+    *out += text;
+    return;
+  }
+  for (char c : text) *out += c == '\n' || c == '\r' ? ' ' : c;
+}
+
+}  // namespace
+
+Status CheckJsonType(const arrow::Field& field) {
+  if (HasJsonForm(*field.type())) return Status::OK();
+  return Status::Invalid("column '", field.name(), "': values of type ", field.type()->ToString(),
+                         " have no JSON form; write format parquet or arrow, or drop the column");
+}
+
+void AppendJsonString(std::string_view text, std::string* out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  *out += '"';
+  size_t start = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out->append(text, start, i - start);
+    start = i + 1;
+    switch (c) {
+      case '"':
+        *out += "\\\"";
+        break;
+      case '\\':
+        *out += "\\\\";
+        break;
+      case '\n':
+        *out += "\\n";
+        break;
+      case '\r':
+        *out += "\\r";
+        break;
+      case '\t':
+        *out += "\\t";
+        break;
+      default:
+        *out += "\\u00";
+        *out += kDigits[c >> 4];
+        *out += kDigits[c & 15];
+    }
+  }
+  out->append(text, start, text.size() - start);
+  *out += '"';
+}
+
+Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
+  struct Column {
+    const arrow::Array* array;
+    std::string key;
+    bool raw;
+  };
+  std::vector<Column> columns;
+  const bool whole_rows = batch.num_columns() == 1 && batch.column_name(0) == kRowColumn;
+  for (int c = 0; c < batch.num_columns(); ++c) {
+    Column column{batch.column(c).get(), {}, IsJsonField(*batch.schema()->field(c))};
+    AppendJsonString(batch.column_name(c), &column.key);
+    column.key += ':';
+    columns.push_back(std::move(column));
+  }
+  for (int64_t i = 0; i < batch.num_rows(); ++i) {
+    if (whole_rows) {
+      AppendRaw(static_cast<const arrow::StringArray&>(*columns[0].array).GetView(i), out);
+      *out += '\n';
+      continue;
+    }
+    *out += '{';
+    bool first = true;
+    for (const Column& column : columns) {
+      if (column.raw && column.array->IsNull(i)) continue;
+      if (!first) *out += ',';
+      first = false;
+      *out += column.key;
+      if (column.raw) {
+        AppendRaw(static_cast<const arrow::StringArray&>(*column.array).GetView(i), out);
+      } else {
+        ARROW_RETURN_NOT_OK(AppendValue(*column.array, i, out));
+      }
+    }
+    *out += "}\n";
+  }
+  return Status::OK();
+}
+
+}  // namespace easydata

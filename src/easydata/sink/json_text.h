@@ -1,0 +1,25 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <string>
+#include <string_view>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// Invalid, naming the column, where values of the field's type have no JSON form (binary data,
+/// maps, unions).
+Status CheckJsonType(const arrow::Field& field);
+
+/// Appends each row as a JSON object and a line feed. Lists of every kind become JSON lists, dates
+/// and times their ISO text; columns of JSON text and whole rows (json_column.h) go out as they
+/// are, a missing key stays missing. Numbers read back as the same values; NaN and the infinities
+/// are written as Python's json module does.
+Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out);
+
+/// Appends `text` (UTF-8) as a JSON string with its quotes.
+void AppendJsonString(std::string_view text, std::string* out);
+
+}  // namespace easydata

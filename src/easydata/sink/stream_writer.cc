@@ -1,0 +1,291 @@
+#include "easydata/sink/stream_writer.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <utility>
+
+#include "easydata/base/hash.h"
+#include "easydata/base/version.h"
+#include "easydata/exec/ordered_map.h"
+#include "easydata/sink/column_layout.h"
+#include "easydata/sink/output_file.h"
+#include "easydata/sink/shard_format.h"
+#include "easydata/stream/plan.h"
+
+namespace easydata {
+namespace {
+
+constexpr int64_t kRowsDealt = 1024;
+constexpr const char kStopKey[] = "mix.stop";
+
+struct Encoded {
+  EncodedGroup group;
+  StreamPosition next;
+};
+
+/// A shard that is being written, under its temporary name.
+struct OpenShard {
+  std::shared_ptr<OutputFile> file;
+  std::unique_ptr<ShardEncoder> encoder;
+  ShardRecord record;
+
+  Status Append(const EncodedGroup& group) {
+    ARROW_RETURN_NOT_OK(encoder->Append(group));
+    record.rows += group.rows;
+    record.tokens += group.tokens;
+    return Status::OK();
+  }
+
+  Status Finish() {
+    ARROW_RETURN_NOT_OK(encoder->Finish());
+    ARROW_RETURN_NOT_OK(file->Close());
+    record.bytes = file->size();
+    record.hash = ToHex(file->hash());
+    return Status::OK();
+  }
+};
+
+nlohmann::json ToJson(const StreamPosition& position) {
+  return {{"cursor", position.cursor == nullptr ? nlohmann::json() : *position.cursor},
+          {"skip", position.skip}};
+}
+
+StreamPosition PositionFromJson(const nlohmann::json& value) {
+  return {std::make_shared<const nlohmann::json>(value.at("cursor")), value.at("skip")};
+}
+
+Status CheckEnds(const nlohmann::json& description) {
+  for (const auto& [key, value] : description.items()) {
+    if (key.ends_with(kStopKey) && value == "restart") {
+      return Status::Invalid(
+          "stop_strategy: a mix with 'restart' never ends, so it cannot be saved; set "
+          "stop_strategy to 'first_exhausted' or 'all_exhausted'");
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+struct StreamWriter::Work {
+  std::unique_ptr<OutputFolder> folder;
+  StageContext context;
+  std::unique_ptr<Stage> stage;
+  std::unique_ptr<RowGroupReader> reader;
+  std::unique_ptr<ColumnLayout> layout;
+  std::unique_ptr<ShardFormat> format;
+  // Last: its destructor waits for tasks that use the members above.
+  std::unique_ptr<OrderedMap<RowGroup, Encoded>> groups;
+
+  Result<OpenShard> OpenNew(size_t index) {
+    OpenShard shard;
+    ARROW_ASSIGN_OR_RAISE(shard.file, OutputFile::Open(folder->TemporaryPath(index)));
+    ARROW_ASSIGN_OR_RAISE(shard.encoder, format->Open(shard.file));
+    shard.record.name = folder->ShardName(index);
+    return shard;
+  }
+};
+
+StreamWriter::StreamWriter(StreamPlan plan, WriteOptions options, std::string extension)
+    : plan_(std::move(plan)), options_(std::move(options)), extension_(std::move(extension)) {}
+
+StreamWriter::~StreamWriter() = default;
+
+Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options) {
+  ARROW_ASSIGN_OR_RAISE(auto extension, ShardExtension(options.format, options.compression));
+  if (options.max_shard_size < 1) {
+    return Status::Invalid("max_shard_size: must be at least 1 byte, not ", options.max_shard_size);
+  }
+  if (options.num_shards.has_value()) {
+    if (*options.num_shards < 1 || *options.num_shards > 100'000) {
+      return Status::Invalid("num_shards: must be from 1 to 100000, not ", *options.num_shards);
+    }
+    options.row_groups.rows = kRowsDealt;
+    options.row_groups.exact_rows = true;
+    options.resumable = false;
+  }
+  ARROW_RETURN_NOT_OK(CheckEnds(*plan.description));
+  return std::unique_ptr<StreamWriter>(
+      new StreamWriter(std::move(plan), std::move(options), std::move(extension)));
+}
+
+void StreamWriter::Cancel() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  cancelled_ = true;
+  if (running_ == nullptr) return;
+  running_->stage->Cancel();
+  if (running_->groups != nullptr) running_->groups->Cancel();
+}
+
+WriteProgress StreamWriter::progress() const { return {rows_, tokens_, bytes_, shards_}; }
+
+nlohmann::json StreamWriter::Identity() const {
+  nlohmann::json identity = {{"plan", Fingerprint(*plan_.description)},
+                             {"format", options_.format},
+                             {"compression", options_.compression},
+                             {"group_rows", options_.row_groups.rows},
+                             {"group_bytes", options_.row_groups.bytes}};
+  if (options_.num_shards.has_value()) {
+    identity["num_shards"] = *options_.num_shards;
+  } else {
+    identity["max_shard_size"] = options_.max_shard_size;
+  }
+  return identity;
+}
+
+WriteResult StreamWriter::ResultOf(const std::vector<ShardRecord>& shards) const {
+  WriteResult result;
+  result.shards = shards;
+  for (const ShardRecord& shard : shards) {
+    result.rows += shard.rows;
+    result.tokens += shard.tokens;
+    result.bytes += shard.bytes;
+  }
+  return result;
+}
+
+nlohmann::json StreamWriter::Metadata(const WriteResult& result,
+                                      const arrow::Schema& schema) const {
+  nlohmann::json columns = nlohmann::json::object();
+  for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
+  nlohmann::json shards = nlohmann::json::array();
+  for (const ShardRecord& shard : result.shards) {
+    shards.push_back({{"name", shard.name},
+                      {"rows", shard.rows},
+                      {"tokens", shard.tokens},
+                      {"bytes", shard.bytes},
+                      {"xxh3", shard.hash}});
+  }
+  nlohmann::json config = {{"compression", options_.compression}};
+  if (options_.num_shards.has_value()) {
+    config["num_shards"] = *options_.num_shards;
+  } else {
+    config["max_shard_size"] = options_.max_shard_size;
+  }
+  nlohmann::json tokenizers = nlohmann::json::object();
+  for (const auto& [key, value] : plan_.description->items()) {
+    if (key.ends_with("tokenizer") || key.ends_with("tokenizer.fingerprint"))
+      tokenizers[key] = value;
+  }
+  return {{"kind", "easydata.output"},          {"metadata_version", 1},
+          {"easydata_version", Version()},      {"format", options_.format},
+          {"columns", std::move(columns)},      {"config", std::move(config)},
+          {"tokenizer", std::move(tokenizers)}, {"plan", *plan_.description},
+          {"num_examples", result.rows},        {"num_tokens", result.tokens},
+          {"num_bytes", result.bytes},          {"shards", std::move(shards)}};
+}
+
+Result<WriteResult> StreamWriter::Run() {
+  Work work;
+  ARROW_ASSIGN_OR_RAISE(work.folder,
+                        OutputFolder::Open({options_.output_path, extension_, options_.overwrite,
+                                            options_.resumable, Identity()}));
+  if (!work.folder->completed().is_null()) return ResultOf(work.folder->finished());
+  for (const ShardRecord& shard : work.folder->finished()) {
+    rows_ += shard.rows;
+    tokens_ += shard.tokens;
+    bytes_ += shard.bytes;
+    ++shards_;
+  }
+
+  work.context.pool = std::make_shared<ThreadPool>(options_.num_threads);
+  ARROW_ASSIGN_OR_RAISE(work.stage, plan_.make(work.context));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (cancelled_) return Status::Cancelled("writing was cancelled");
+    running_ = &work;
+  }
+  // However this ends, Cancel() must not touch what is gone.
+  auto stopped = std::shared_ptr<void>(nullptr, [this](void*) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    running_ = nullptr;
+  });
+
+  work.reader = std::make_unique<RowGroupReader>(work.stage.get(), options_.row_groups);
+  if (!work.folder->position().is_null()) {
+    ARROW_RETURN_NOT_OK(work.reader->Restore(PositionFromJson(work.folder->position())));
+  }
+  ARROW_ASSIGN_OR_RAISE(work.layout, MakeTypedLayout(work.stage->schema()));
+  ARROW_ASSIGN_OR_RAISE(
+      work.format, MakeShardFormat(options_.format, work.layout->schema(), options_.compression));
+  auto encode = [&work](RowGroup group) -> Result<Encoded> {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
+    int64_t tokens = 0;
+    for (const Batch& batch : group.parts) {
+      ARROW_ASSIGN_OR_RAISE(auto part, work.layout->Convert(batch));
+      tokens += CountTokens(*part);
+      parts.push_back(std::move(part));
+    }
+    ARROW_ASSIGN_OR_RAISE(EncodedGroup encoded, work.format->Encode(parts));
+    encoded.tokens = tokens;
+    return Encoded{std::move(encoded), std::move(group.next)};
+  };
+  {
+    auto groups = std::make_unique<OrderedMap<RowGroup, Encoded>>(
+        work.context.pool, work.context.pool->num_threads() + 1,
+        [&work] { return work.reader->Next(); }, std::move(encode));
+    std::lock_guard<std::mutex> lock(mutex_);
+    work.groups = std::move(groups);
+    if (cancelled_) work.groups->Cancel();
+  }
+  ARROW_RETURN_NOT_OK(options_.num_shards.has_value() ? WriteByCount(&work) : WriteBySize(&work));
+  WriteResult result = ResultOf(work.folder->finished());
+  ARROW_RETURN_NOT_OK(work.folder->Finish(Metadata(result, *work.layout->schema())));
+  return result;
+}
+
+Status StreamWriter::WriteBySize(Work* work) {
+  std::optional<OpenShard> shard;
+  StreamPosition next;
+  const auto close = [&]() -> Status {
+    ARROW_RETURN_NOT_OK(shard->Finish());
+    ARROW_RETURN_NOT_OK(work->folder->Commit(shard->record, ToJson(next)));
+    shard.reset();
+    ++shards_;
+    return Status::OK();
+  };
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(auto encoded, work->groups->Next());
+    if (!encoded.has_value()) break;
+    if (!shard.has_value()) {
+      ARROW_ASSIGN_OR_RAISE(shard, work->OpenNew(work->folder->finished().size()));
+    }
+    const int64_t before = shard->file->size();
+    ARROW_RETURN_NOT_OK(shard->Append(encoded->group));
+    next = std::move(encoded->next);
+    rows_ += encoded->group.rows;
+    tokens_ += encoded->group.tokens;
+    bytes_ += shard->file->size() - before;
+    if (shard->file->size() >= options_.max_shard_size || shard->encoder->full()) {
+      ARROW_RETURN_NOT_OK(close());
+    }
+  }
+  return shard.has_value() ? close() : Status::OK();
+}
+
+Status StreamWriter::WriteByCount(Work* work) {
+  std::vector<OpenShard> shards;
+  for (int64_t i = 0; i < *options_.num_shards; ++i) {
+    ARROW_ASSIGN_OR_RAISE(auto shard, work->OpenNew(static_cast<size_t>(i)));
+    shards.push_back(std::move(shard));
+  }
+  for (size_t run = 0;; ++run) {
+    ARROW_ASSIGN_OR_RAISE(auto encoded, work->groups->Next());
+    if (!encoded.has_value()) break;
+    OpenShard& shard = shards[run % shards.size()];
+    const int64_t before = shard.file->size();
+    ARROW_RETURN_NOT_OK(shard.Append(encoded->group));
+    rows_ += encoded->group.rows;
+    tokens_ += encoded->group.tokens;
+    bytes_ += shard.file->size() - before;
+  }
+  for (OpenShard& shard : shards) {
+    ARROW_RETURN_NOT_OK(shard.Finish());
+    ARROW_RETURN_NOT_OK(work->folder->Commit(shard.record, nullptr));
+    ++shards_;
+  }
+  return Status::OK();
+}
+
+}  // namespace easydata

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/sink/output_folder.h"
+#include "easydata/sink/row_groups.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+struct WriteOptions {
+  /// A local folder; made where it does not exist.
+  std::string output_path;
+  /// "parquet", "arrow" or "jsonl".
+  std::string format = "parquet";
+  /// "" for the format's own default; see shard_format.h.
+  std::string compression;
+  /// A shard closes at the first row group at or past so many bytes of the file.
+  int64_t max_shard_size = int64_t{500} << 20;
+  /// Exactly so many shards instead: runs of 1,024 rows are dealt to them in turn.
+  std::optional<int64_t> num_shards;
+  bool overwrite = false;
+  /// False where the stream cannot be read again: nothing is left behind to go on from.
+  bool resumable = true;
+  /// Worker threads; 0 for one a core.
+  int num_threads = 0;
+  /// For tests.
+  RowGroupLimits row_groups;
+};
+
+struct WriteResult {
+  int64_t rows = 0;
+  int64_t tokens = 0;
+  int64_t bytes = 0;
+  std::vector<ShardRecord> shards;
+};
+
+/// What is written so far, finished shards of an earlier run included.
+struct WriteProgress {
+  int64_t rows = 0;
+  int64_t tokens = 0;
+  int64_t bytes = 0;
+  int64_t shards = 0;
+};
+
+/// Writes a stream into a folder of shards: row groups are encoded in parallel and appended in
+/// order.
+///
+/// The files are the same, byte for byte, for any number of threads. See OutputFolder for what
+/// happens on failure.
+class StreamWriter {
+ public:
+  /// Invalid where an option is wrong or the stream never ends.
+  static Result<std::unique_ptr<StreamWriter>> Make(StreamPlan plan, WriteOptions options);
+  ~StreamWriter();
+
+  /// Writes all of it; called once.
+  Result<WriteResult> Run();
+
+  /// Makes Run() return Cancelled soon; from any thread.
+  void Cancel();
+  WriteProgress progress() const;
+
+ private:
+  StreamWriter(StreamPlan plan, WriteOptions options, std::string extension);
+  struct Work;
+
+  nlohmann::json Identity() const;
+  nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema) const;
+  Status WriteBySize(Work* work);
+  Status WriteByCount(Work* work);
+  WriteResult ResultOf(const std::vector<ShardRecord>& shards) const;
+
+  const StreamPlan plan_;
+  const WriteOptions options_;
+  const std::string extension_;
+  std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0};
+  std::mutex mutex_;  // guards what Cancel() touches
+  bool cancelled_ = false;
+  Work* running_ = nullptr;
+};
+
+}  // namespace easydata
