@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "easydata/exec/ordered_map.h"
+#include "easydata/stream/apply_ops.h"
 
 namespace easydata {
 namespace {
@@ -27,10 +28,14 @@ class MapStage : public Stage {
   }
 
   Result<std::optional<Batch>> Next() override {
+    ARROW_RETURN_NOT_OK(error_);
     if (map_ == nullptr) Start();
     ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
     if (!done.has_value()) return std::nullopt;
-    cursor_ = std::move(done->cursor);
+    error_ = done->error;
+    if (!error_.ok() && done->batch.num_rows() == 0) return error_;
+    // Before an error the position stays where it is: what follows the bad row is not passed over.
+    if (error_.ok()) cursor_ = std::move(done->cursor);
     rows_ += done->batch.num_rows();
     return std::move(done->batch);
   }
@@ -63,6 +68,7 @@ class MapStage : public Stage {
     Batch batch;
     // The position that follows the batch: what Save() answers once the batch is out.
     std::shared_ptr<const nlohmann::json> cursor;
+    Status error;  // comes out after the batch
   };
 
   void Start() {
@@ -71,13 +77,11 @@ class MapStage : public Stage {
       if (!batch.has_value()) return std::nullopt;
       auto cursor = std::make_shared<nlohmann::json>();
       ARROW_RETURN_NOT_OK(upstream_->Save(cursor.get()));
-      return Item{std::move(*batch), std::move(cursor)};
+      return Item{std::move(*batch), std::move(cursor), Status::OK()};
     };
     auto work = [this](Item item) -> Result<Item> {
-      for (const auto& op : ops_) {
-        ARROW_ASSIGN_OR_RAISE(item.batch, op->Apply(std::move(item.batch)));
-      }
-      return item;
+      AppliedBatch applied = ApplyOps(ops_, std::move(item.batch));
+      return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
     auto map = std::make_unique<OrderedMap<Item, Item>>(
         context_.pool, 2 * context_.pool->num_threads() + 1, std::move(pull), std::move(work));
@@ -92,6 +96,7 @@ class MapStage : public Stage {
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   std::shared_ptr<const nlohmann::json> cursor_;
   int64_t rows_ = 0;
+  Status error_;
   std::mutex mutex_;  // guards map_'s birth against Cancel()
   bool cancelled_ = false;
   // Last: its destructor waits for tasks that use the members above.

@@ -1,0 +1,47 @@
+#include "easydata/stream/apply_ops.h"
+
+#include <utility>
+
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+namespace {
+
+using Ops = std::vector<std::shared_ptr<const BatchOp>>;
+
+Result<Batch> ApplyAll(const Ops& ops, Batch batch) {
+  for (const auto& op : ops) {
+    ARROW_ASSIGN_OR_RAISE(batch, op->Apply(std::move(batch)));
+  }
+  return batch;
+}
+
+/// Rows of `addresses` before the row that the error is about; 0 where it is not about one of them.
+int64_t RowsBefore(const Addresses& addresses, const Status& error) {
+  const Address* bad = RowErrorAddress(error);
+  if (bad == nullptr) return 0;
+  int64_t before = 0;
+  for (const Addresses::Run& run : addresses.runs()) {
+    if (run.shard == bad->shard && run.row <= bad->row && bad->row < run.row + run.count) {
+      return before + bad->row - run.row;
+    }
+    before += run.count;
+  }
+  return 0;
+}
+
+}  // namespace
+
+AppliedBatch ApplyOps(const Ops& ops, Batch batch) {
+  const Batch input = batch;
+  auto out = ApplyAll(ops, std::move(batch));
+  if (out.ok()) return {std::move(*out), Status::OK()};
+  const Status error = out.status();
+  const int64_t before = RowsBefore(input.addresses, error);
+  auto rest = ApplyAll(ops, input.Slice(0, before));
+  // Nothing can be said of the rows before: the error stands alone.
+  if (!rest.ok()) return {Batch{}, error};
+  return {std::move(*rest), error};
+}
+
+}  // namespace easydata
