@@ -1,0 +1,206 @@
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/builder.h>
+#include <arrow/chunked_array.h>
+#include <arrow/type.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "arrow_exchange.h"
+#include "bindings.h"
+#include "easydata/tokenizer/tokenizer.h"
+#include "huggingface_encoder.h"
+
+namespace easydata {
+namespace {
+
+using IdArray = nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>;
+using IdInput = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::string_view View(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// The UTF-8 of a Python string; raises ValueError for one that has none (lone surrogates).
+std::string_view Utf8(nb::handle string, const std::string& what) {
+  Py_ssize_t size;
+  const char* data = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    Check(Status::Invalid(what,
+                          " holds a lone surrogate, which no UTF-8 text can; encode it with "
+                          "errors=\"replace\" first"));
+  }
+  return {data, static_cast<size_t>(size)};
+}
+
+// Texts from Arrow data as they are, or from any Python sequence of str (None: null).
+std::shared_ptr<arrow::ChunkedArray> ImportTexts(nb::handle texts) {
+  if (nb::hasattr(texts, "__arrow_c_stream__") || nb::hasattr(texts, "__arrow_c_array__")) {
+    return Unwrap(ImportChunkedArray(texts));
+  }
+  if (nb::isinstance<nb::str>(texts)) {
+    Check(Status::TypeError("texts must be a sequence of str; use encode() for a single text"));
+  }
+  const nb::object sequence =
+      nb::steal(PySequence_Fast(texts.ptr(), "texts must be a sequence of str or Arrow strings"));
+  if (!sequence.is_valid()) throw nb::python_error();
+  arrow::LargeStringBuilder builder;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence.ptr());
+  Check(builder.Reserve(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const nb::handle item = PySequence_Fast_GET_ITEM(sequence.ptr(), i);
+    if (item.is_none()) {
+      Check(builder.AppendNull());
+    } else if (nb::isinstance<nb::str>(item)) {
+      Check(builder.Append(Utf8(item, "texts[" + std::to_string(i) + "]")));
+    } else {
+      Check(Status::TypeError("texts[", i, "] must be a str; got ",
+                              nb::cast<std::string>(nb::str(item.type().attr("__name__")))));
+    }
+  }
+  return std::make_shared<arrow::ChunkedArray>(Unwrap(builder.Finish()));
+}
+
+// One array out of the chunks' encodings.
+Result<std::shared_ptr<arrow::Array>> EncodeChunks(const TextEncoder& encoder,
+                                                   const arrow::ChunkedArray& texts,
+                                                   const EncodeOptions& options, int num_threads,
+                                                   int64_t* num_truncated) {
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
+    return native->EncodeChunked(texts, options, num_threads, num_truncated);
+  }
+  *num_truncated = 0;
+  arrow::ArrayVector encoded;
+  for (const auto& chunk : texts.chunks()) {
+    int64_t truncated = 0;
+    ARROW_ASSIGN_OR_RAISE(encoded.emplace_back(), encoder.EncodeBatch(*chunk, options, &truncated));
+    *num_truncated += truncated;
+  }
+  if (encoded.size() == 1) return encoded[0];
+  if (encoded.empty()) return arrow::MakeEmptyArray(arrow::list(arrow::int32()));
+  return arrow::Concatenate(encoded);
+}
+
+nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_special_tokens,
+                      int64_t max_length, std::optional<int> num_threads) {
+  const std::shared_ptr<arrow::ChunkedArray> chunks = ImportTexts(texts);
+  const EncodeOptions options = {add_special_tokens, max_length};
+  const int threads =
+      num_threads.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  int64_t num_truncated = 0;
+  Result<std::shared_ptr<arrow::Array>> encoded;
+  {
+    nb::gil_scoped_release release;
+    encoded = EncodeChunks(encoder, *chunks, options, threads, &num_truncated);
+  }
+  return nb::make_tuple(ExportArray(Unwrap(std::move(encoded))), num_truncated);
+}
+
+IdArray Encode(const TextEncoder& encoder, nb::str text, bool add_special_tokens,
+               int64_t max_length) {
+  const std::string_view view = Utf8(text, "text");
+  const EncodeOptions options = {add_special_tokens, max_length};
+  auto ids = std::make_unique<std::vector<int32_t>>();
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
+    Status status;
+    {
+      nb::gil_scoped_release release;
+      status = native->Encode(view, options, ids.get());
+    }
+    Check(status);
+  } else {
+    arrow::LargeStringBuilder builder;
+    Check(builder.Append(view));
+    const auto encoded = Unwrap(encoder.EncodeBatch(*Unwrap(builder.Finish()), options));
+    const auto& values = static_cast<const arrow::Int32Array&>(
+        *static_cast<const arrow::ListArray&>(*encoded).values());
+    ids->assign(values.raw_values(), values.raw_values() + values.length());
+  }
+  const size_t size = ids->size();
+  int32_t* data = ids->data();
+  nb::capsule owner(ids.release(),
+                    [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
+  return IdArray(data, {size}, owner);
+}
+
+std::string Decode(const TextEncoder& encoder, IdInput ids, bool skip_special_tokens) {
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
+    return Unwrap(native->Decode({ids.data(), ids.size()}, skip_special_tokens));
+  }
+  nb::list list;
+  for (size_t i = 0; i < ids.size(); ++i) list.append(ids.data()[i]);
+  return nb::cast<std::string>(dynamic_cast<const HuggingFaceEncoder&>(encoder).tokenizer().attr(
+      "decode")(list, nb::arg("skip_special_tokens") = skip_special_tokens));
+}
+
+std::optional<int32_t> TokenToId(const TextEncoder& encoder, const std::string& token) {
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder))
+    return native->TokenToId(token);
+  return nb::cast<std::optional<int32_t>>(
+      dynamic_cast<const HuggingFaceEncoder&>(encoder).tokenizer().attr("token_to_id")(token));
+}
+
+std::optional<std::string> IdToToken(const TextEncoder& encoder, int32_t id) {
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) return native->IdToToken(id);
+  if (id < 0) return std::nullopt;
+  return nb::cast<std::optional<std::string>>(
+      dynamic_cast<const HuggingFaceEncoder&>(encoder).tokenizer().attr("id_to_token")(id));
+}
+
+// What the native engine makes of a file, for people to read.
+nb::dict Details(const TextEncoder& encoder) {
+  nb::dict details;
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
+    details["pattern"] = native->pattern_name();
+    details["kernels"] = native->kernels_name();
+  }
+  return details;
+}
+
+}  // namespace
+
+void BindTokenizer(nb::module_& m) {
+  nb::class_<TextEncoder>(m, "TextEncoder", "Text to ids; what stages hold. Thread-safe.")
+      .def("encode_batch", EncodeBatch, nb::arg("texts"), nb::arg("add_special_tokens"),
+           nb::arg("max_length"), nb::arg("num_threads").none(),
+           "Returns (pyarrow list array of the ids, number of texts that max_length cut).")
+      .def("encode", Encode, nb::arg("text"), nb::arg("add_special_tokens"), nb::arg("max_length"))
+      .def("decode", Decode, nb::arg("ids"), nb::arg("skip_special_tokens"))
+      .def("token_to_id", TokenToId, nb::arg("token"))
+      .def("id_to_token", IdToToken, nb::arg("id"))
+      .def("details", Details)
+      .def_prop_ro("fingerprint", &TextEncoder::fingerprint)
+      .def_prop_ro("engine", &TextEncoder::engine)
+      .def_prop_ro("vocab_size", &TextEncoder::vocab_size);
+  m.def(
+      "native_tokenizer",
+      [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels) {
+        Result<std::shared_ptr<const Tokenizer>> tokenizer;
+        {
+          nb::gil_scoped_release release;
+          tokenizer = Tokenizer::FromJson(View(json), {word_cache_bytes, kernels});
+        }
+        return std::const_pointer_cast<TextEncoder>(
+            std::static_pointer_cast<const TextEncoder>(Unwrap(std::move(tokenizer))));
+      },
+      nb::arg("json"), nb::arg("word_cache_bytes") = TokenizerOptions().word_cache_bytes,
+      nb::arg("kernels") = "",
+      "The native engine for a tokenizer.json; NotImplementedError when it does not take the "
+      "file.");
+  m.def(
+      "huggingface_tokenizer",
+      [](nb::object tokenizer, nb::bytes json) -> std::shared_ptr<TextEncoder> {
+        return std::make_shared<HuggingFaceEncoder>(std::move(tokenizer), std::string(View(json)));
+      },
+      nb::arg("tokenizer"), nb::arg("json"),
+      "A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.");
+}
+
+}  // namespace easydata
