@@ -1,0 +1,261 @@
+"""Transforms of conversations: to ChatML, and to text by a chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from easydata.transforms.base import Columns, Example, Transform
+from easydata.transforms.chat_template import renderer_of
+
+DEFAULT_ROLE_MAPPING = {
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+"""Names that speakers have in chat data, and their roles in ChatML."""
+
+MESSAGE_FIELDS = ("messages", "conversations", "conversation")
+"""Where a conversation is looked for when no field is named."""
+
+_CONVERSATIONAL_FIELDS = (
+    "prompt",
+    "chosen",
+    "rejected",
+    "completion",
+    "messages",
+    "conversations",
+)
+
+
+def is_messages(value: Any) -> bool:
+    """Whether `value` is a conversation: a list whose first item has a role."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
+        return False
+    first = value[0]
+    return isinstance(first, Mapping) and ("role" in first or "from" in first)
+
+
+def is_conversational(example: Mapping[str, Any]) -> bool:
+    """Whether one of the fields that hold conversations (prompt, chosen, rejected, ...) does."""
+    return any(is_messages(example.get(field)) for field in _CONVERSATIONAL_FIELDS)
+
+
+def find_messages_field(example: Mapping[str, Any], preferred: str = "messages") -> str | None:
+    """The field that holds the conversation: `preferred`, else one of MESSAGE_FIELDS."""
+    for field in (preferred, *MESSAGE_FIELDS[1:]):
+        if field in example:
+            return field
+    return None
+
+
+def from_value_to_role_content(messages: Any) -> Any:
+    """Turns from/value messages into role/content, roles as they are; others stay."""
+    first = messages[0] if isinstance(messages, Sequence) and messages else None
+    if not (isinstance(first, Mapping) and "from" in first and "value" in first):
+        return messages
+    return [
+        {"role": message["from"], "content": message["value"]}
+        if isinstance(message, Mapping) and "from" in message and "value" in message
+        else message
+        for message in messages
+    ]
+
+
+class ChatTemplateTransform(Transform):
+    """Renders a row's conversation to text by the tokenizer's chat template.
+
+    The conversation is looked for in `messages_field`, then in `conversations` and `conversation`;
+    a row without one, or with None there, stays as it is. A template that refuses the messages is
+    an error that says why.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        messages_field: str = "messages",
+        output_field: str = "text",
+        tools: Sequence[Any] | None = None,
+        convert_from_value_format: bool = True,
+        drop_messages: bool = True,
+        **template_kwargs: Any,
+    ) -> None:
+        """Renders with the template of `tokenizer`.
+
+        Args:
+            tokenizer: a folder, an `easydata.Tokenizer`, or an object with `apply_chat_template`.
+            messages_field: where the conversation is.
+            output_field: where the text goes.
+            tools: functions (JSON schemas) that the template describes to the model.
+            convert_from_value_format: whether from/value messages are read as role/content.
+            drop_messages: whether the conversation's field goes.
+            template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
+        """
+        self._render = renderer_of(tokenizer)
+        self._messages_field = messages_field
+        self._output_field = output_field
+        self._tools = tools
+        self._convert = convert_from_value_format
+        self._drop = drop_messages
+        self._options = template_kwargs
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True: one row in, one row out."""
+        return True
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with the rendered text."""
+        field = find_messages_field(example, self._messages_field)
+        if field is None or example[field] is None:
+            return example
+        row = dict(example)
+        if self._drop:
+            del row[field]
+        row[self._output_field] = self.render(example[field])
+        return row
+
+    def render(self, messages: Any) -> str:
+        """Renders one conversation."""
+        if self._convert:
+            messages = from_value_to_role_content(messages)
+        return self._render(messages, tools=self._tools, **self._options)
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        # Which of the fields holds the conversation is not known before the row is there.
+        return None
+
+    def __repr__(self) -> str:
+        return f"ChatTemplateTransform({self._messages_field!r}, {self._output_field!r})"
+
+
+class MaybeApplyChatTemplate(Transform):
+    """Renders rows that hold a conversation, and leaves the others as they are."""
+
+    def __init__(self, tokenizer: Any, **kwargs: Any) -> None:
+        """Takes what `ChatTemplateTransform` takes."""
+        self._chat = ChatTemplateTransform(tokenizer, **kwargs)
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True: one row in, one row out."""
+        return True
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row, rendered where it is conversational."""
+        return self._chat(example) if is_conversational(example) else example
+
+    def __repr__(self) -> str:
+        return f"MaybeApplyChatTemplate({self._chat!r})"
+
+
+class ConvertToChatML(Transform):
+    """Turns a list of messages in any of the usual forms into role/content messages.
+
+    `from` is read before `role`, `value` before `content`; a missing role is "user", missing
+    content is empty. Other keys of a message go.
+    """
+
+    def __init__(
+        self,
+        input_field: str = "conversations",
+        output_field: str = "messages",
+        role_mapping: Mapping[str, str] | None = None,
+        use_default_mapping: bool = True,
+    ) -> None:
+        """Converts `input_field` into `output_field`.
+
+        Args:
+            input_field: where the messages are; a row without it stays as it is.
+            output_field: where the converted messages go; another input field goes.
+            role_mapping: roles by the name used in the data, before those of DEFAULT_ROLE_MAPPING.
+            use_default_mapping: whether DEFAULT_ROLE_MAPPING is used at all.
+        """
+        self._input = input_field
+        self._output = output_field
+        self._roles = dict(DEFAULT_ROLE_MAPPING) if use_default_mapping else {}
+        self._roles.update(role_mapping or {})
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True: one row in, one row out."""
+        return True
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with converted messages."""
+        if self._input not in example:
+            return example
+        messages = []
+        for message in example[self._input] or ():
+            role = message.get("from", message.get("role", "user"))
+            content = message.get("value", message.get("content", ""))
+            messages.append({"role": self._roles.get(role, role), "content": content})
+        return _replaced(example, self._input, self._output, messages)
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        return _replaced_needs(wanted, self._input, self._output)
+
+    def __repr__(self) -> str:
+        return f"ConvertToChatML({self._input!r}, {self._output!r})"
+
+
+class ConvertInputOutputToChatML(Transform):
+    """Turns a list of input/output turns into role/content messages."""
+
+    def __init__(
+        self,
+        input_field: str = "conversation",
+        output_field: str = "messages",
+        user_role: str = "user",
+        assistant_role: str = "assistant",
+    ) -> None:
+        """Converts `input_field` into `output_field`, with these two roles."""
+        self._input = input_field
+        self._output = output_field
+        self._user = user_role
+        self._assistant = assistant_role
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True: one row in, one row out."""
+        return True
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with converted messages."""
+        if self._input not in example:
+            return example
+        messages = []
+        for turn in example[self._input] or ():
+            if "input" in turn:
+                messages.append({"role": self._user, "content": turn["input"]})
+            if "output" in turn:
+                messages.append({"role": self._assistant, "content": turn["output"]})
+        return _replaced(example, self._input, self._output, messages)
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        return _replaced_needs(wanted, self._input, self._output)
+
+    def __repr__(self) -> str:
+        return f"ConvertInputOutputToChatML({self._input!r}, {self._output!r})"
+
+
+def _replaced(example: Example, old: str, new: str, value: Any) -> Example:
+    row = {name: old_value for name, old_value in example.items() if name != old}
+    row[new] = value
+    return row
+
+
+def _replaced_needs(wanted: Columns | None, old: str, new: str) -> Columns | None:
+    if wanted is None:
+        return None
+    needs: dict[str, Any] = {name: kind for name, kind in wanted.items() if name != new}
+    if new in wanted:
+        needs[new] = "any"  # kept where the row has no `old`
+    needs[old] = "any"
+    return needs

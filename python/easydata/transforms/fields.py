@@ -1,0 +1,271 @@
+"""Transforms of single fields: rename, select, drop, map, extract, combine, add."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from easydata.transforms.base import Columns, Example, Transform, _name
+
+if TYPE_CHECKING:
+    from easydata import _native
+
+
+class _FieldTransform(Transform):
+    @property
+    def keeps_rows(self) -> bool:
+        """True: one row in, one row out."""
+        return True
+
+
+class MapField(_FieldTransform):
+    """Applies a function to one field; rows without the field stay as they are."""
+
+    def __init__(
+        self, field: str, fn: Callable[[Any], Any], output_field: str | None = None
+    ) -> None:
+        """Puts `fn(row[field])` into `output_field` (the field itself by default)."""
+        self._field = field
+        self._fn = fn
+        self._output = output_field or field
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with the mapped field."""
+        if self._field not in example:
+            return example
+        return {**example, self._output: self._fn(example[self._field])}
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None:
+            return None
+        needs = {**wanted, self._field: "any"}
+        if self._output in wanted:
+            needs[self._output] = "any"
+        return needs
+
+    def __repr__(self) -> str:
+        return f"MapField({self._field!r}, {_name(self._fn)}, {self._output!r})"
+
+
+class RenameFields(_FieldTransform):
+    """Renames fields, keeping their order; of two with one name the later one stays."""
+
+    def __init__(self, mapping: Mapping[str, str]) -> None:
+        """Renames by `mapping` from old to new names; other fields keep theirs."""
+        self._mapping = dict(mapping)
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with new names."""
+        return {self._mapping.get(name, name): value for name, value in example.items()}
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None:
+            return None
+        needs: dict[str, Any] = {}
+        for name, kind in wanted.items():
+            olds = [old for old, new in self._mapping.items() if new == name]
+            if name not in self._mapping:
+                olds.append(name)
+            # Where several may fill one name, their slots are compared as they are.
+            for old in olds:
+                needs[old] = kind if len(olds) == 1 else "any"
+        return needs
+
+    def _collides(self, names: Sequence[str]) -> bool:
+        new_names = [self._mapping.get(name, name) for name in names]
+        return len(set(new_names)) < len(new_names)
+
+    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
+        from easydata import _native
+
+        return _native.ColumnOp.rename(list(self._mapping.items()))
+
+    def __repr__(self) -> str:
+        return f"RenameFields({self._mapping!r})"
+
+
+class SelectFields(_FieldTransform):
+    """Keeps only the named fields; those that a row lacks are left out."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        """Keeps `fields`, in this order."""
+        self._fields = [fields] if isinstance(fields, str) else list(fields)
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the narrowed row."""
+        return {name: example[name] for name in self._fields if name in example}
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None:
+            return dict.fromkeys(self._fields, "any")
+        return {name: kind for name, kind in wanted.items() if name in self._fields}
+
+    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
+        from easydata import _native
+
+        return _native.ColumnOp.select(self._fields)
+
+    def __repr__(self) -> str:
+        return f"SelectFields({self._fields!r})"
+
+
+class DropFields(_FieldTransform):
+    """Drops the named fields."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        """Drops `fields`; those that a row lacks do not matter."""
+        self._fields = [fields] if isinstance(fields, str) else list(fields)
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row without the fields."""
+        return {name: value for name, value in example.items() if name not in self._fields}
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None:
+            return None
+        return {name: kind for name, kind in wanted.items() if name not in self._fields}
+
+    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
+        from easydata import _native
+
+        return _native.ColumnOp.drop(self._fields)
+
+    def __repr__(self) -> str:
+        return f"DropFields({self._fields!r})"
+
+
+class ExtractField(_FieldTransform):
+    """Copies a nested value into a field of its own.
+
+    A path is written ``a.b[0].c``; a number between dots is an index too where it meets a list. A
+    value that is missing, or found to be None, becomes `default`.
+    """
+
+    def __init__(self, source_path: str, target_field: str, default: Any = None) -> None:
+        """Copies what `source_path` leads to into `target_field`."""
+        self._path = source_path
+        self._target = target_field
+        self._default = default
+        self._parts = [part for part in re.split(r"\.|\[(\d+)\]", source_path) if part]
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with the target field."""
+        value: Any = example
+        for part in self._parts:
+            if isinstance(value, Mapping):
+                value = value.get(part)
+            elif isinstance(value, list | tuple) and part.isdigit():
+                value = value[int(part)] if int(part) < len(value) else None
+            else:
+                value = None
+            if value is None:
+                break
+        return {**example, self._target: self._default if value is None else value}
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None:
+            return None
+        needs = {name: kind for name, kind in wanted.items() if name != self._target}
+        if self._parts:
+            needs[self._parts[0]] = "any"
+        return needs
+
+    def __repr__(self) -> str:
+        return f"ExtractField({self._path!r}, {self._target!r})"
+
+
+class CombineFields(_FieldTransform):
+    """Joins several fields into one text."""
+
+    def __init__(
+        self,
+        source_fields: Sequence[str] | None = None,
+        target_field: str | None = None,
+        combiner: Callable[[list[Any]], Any] | None = None,
+        separator: str = " ",
+        drop_sources: bool = False,
+        *,
+        fields: Sequence[str] | None = None,
+        output_field: str | None = None,
+    ) -> None:
+        """Joins what is not None by `separator`, or calls `combiner` with all values.
+
+        Args:
+            source_fields: fields to join, in this order.
+            target_field: field to put the result into.
+            combiner: makes the result out of the list of values, None for missing ones.
+            separator: put between the values, which are written by ``str``.
+            drop_sources: whether the joined fields go.
+            fields: another name for `source_fields`.
+            output_field: another name for `target_field`.
+        """
+        sources = source_fields if source_fields is not None else fields
+        target = target_field if target_field is not None else output_field
+        if sources is None or target is None:
+            raise TypeError("CombineFields needs source_fields= and target_field=")
+        self._sources = list(sources)
+        self._target = target
+        self._combiner = combiner
+        self._separator = separator
+        self._drop = drop_sources
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with the joined field."""
+        values = [example.get(name) for name in self._sources]
+        if self._combiner is not None:
+            joined = self._combiner(values)
+        else:
+            joined = self._separator.join(str(value) for value in values if value is not None)
+        row = dict(example)
+        if self._drop:
+            for name in self._sources:
+                row.pop(name, None)
+        row[self._target] = joined
+        return row
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None:
+            return None
+        needs = {name: kind for name, kind in wanted.items() if name != self._target}
+        return {**needs, **dict.fromkeys(self._sources, "any")}
+
+    def __repr__(self) -> str:
+        return f"CombineFields({self._sources!r}, {self._target!r})"
+
+
+class AddField(_FieldTransform):
+    """Sets a field to a constant, or to what a function makes of the row."""
+
+    def __init__(self, field: str, value: Any) -> None:
+        """Sets `field` to `value`, or to `value(row)` if it can be called."""
+        self._field = field
+        self._value = value
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with the field."""
+        value = self._value(example) if callable(self._value) else self._value
+        return {**example, self._field: value}
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if wanted is None or callable(self._value):
+            return None
+        return {name: kind for name, kind in wanted.items() if name != self._field}
+
+    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp | None:
+        if callable(self._value):
+            return None
+        try:
+            text = json.dumps(self._value, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError):
+            return None
+        if json.loads(text) != self._value:
+            return None
+        from easydata import _native
+
+        return _native.ColumnOp.add_constant(self._field, text)
+
+    def __repr__(self) -> str:
+        value = _name(self._value) if callable(self._value) else repr(self._value)
+        return f"AddField({self._field!r}, {value})"

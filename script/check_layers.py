@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Checks that every file of the engine includes what its room may use, and nothing else.
+
+A room uses rooms of lower rank, never its neighbours. Nothing under src/ knows Python, and the
+Parquet library is known to the rooms that read and write files only.
+
+Usage: check_layers.py [root of the repository]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# Rooms of one line are neighbours.
+RANKS = (
+    ("base",),
+    ("config", "exec"),
+    ("io", "order", "stream", "record_file"),
+    ("source", "transform", "tokenizer", "mix", "pack", "sink"),
+    ("loader", "cache"),
+    ("pipeline",),
+)
+RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
+PARQUET_ROOMS = ("source", "sink")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+PYTHON = re.compile(r"^(Python\.h|nanobind/|pybind11/|arrow/python/|numpy/)")
+
+
+def problems(root: Path) -> Iterator[str]:
+    """Yields one line for every include that breaks a rule."""
+    engine = root / "src" / "easydata"
+    for path in sorted(engine.rglob("*")):
+        if path.suffix not in (".h", ".cc"):
+            continue
+        parts = path.relative_to(engine).parts
+        room = parts[0] if len(parts) > 1 else ""
+        if room and room not in RANK:
+            yield f"{path.relative_to(root)}: the room '{room}' has no place in check_layers.py"
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                problem = check(room, match[1])
+                if problem:
+                    yield f"{path.relative_to(root)}:{number}: {problem}"
+
+
+def check(room: str, header: str) -> str | None:
+    """Says what is wrong with `header` in a file of `room` ("" for the top), or None."""
+    if PYTHON.match(header):
+        return f"'{header}': the engine knows nothing of Python; put this into python/bindings"
+    if header.startswith("parquet/") and room not in PARQUET_ROOMS:
+        return f"'{header}': only {' and '.join(PARQUET_ROOMS)} know Parquet"
+    if header.startswith(("python/", "bindings")):
+        return f"'{header}': the engine knows nothing of its bindings"
+    if not header.startswith("easydata/") or not room:
+        return None
+    other = header.split("/")[1]
+    if other == room:
+        return None
+    if other not in RANK:
+        return f"'{header}': there is no room '{other}'"
+    if RANK[other] == RANK[room]:
+        return f"'{header}': '{other}' is a neighbour of '{room}'; they meet through stream/"
+    if RANK[other] > RANK[room]:
+        return f"'{header}': '{other}' stands above '{room}'"
+    return None
+
+
+def main() -> int:
+    """Prints the problems and returns the exit status."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
+    found = list(problems(root))
+    for problem in found:
+        print(problem)
+    if found:
+        print(f"{len(found)} includes break the order of the rooms (docs/architecture.md)")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

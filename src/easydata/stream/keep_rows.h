@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// Counts `rows` rows and `tokens` tokens as dropped, joined to an earlier count of the same source
+/// and reason.
+void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
+                  int64_t tokens = 0);
+
+/// The rows of `batch` named by `keep` (ascending); the others are counted as dropped for `reason`.
+Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
+                       const std::string& reason);
+
+}  // namespace easydata

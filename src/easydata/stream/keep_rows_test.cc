@@ -1,0 +1,51 @@
+#include "easydata/stream/keep_rows.h"
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <gtest/gtest.h>
+
+namespace easydata {
+namespace {
+
+Batch TwoSources() {
+  arrow::Int64Builder builder;
+  EXPECT_TRUE(builder.AppendValues({0, 1, 2, 3, 4}).ok());
+  Batch batch;
+  batch.rows = arrow::RecordBatch::Make(arrow::schema({arrow::field("n", arrow::int64())}), 5,
+                                        {builder.Finish().ValueOrDie()});
+  batch.addresses.Append(std::make_shared<ShardRef>(ShardRef{"a", "x"}), 7, -1, 2);
+  batch.addresses.Append(std::make_shared<ShardRef>(ShardRef{"b", "y"}), 0, -1, 3);
+  return batch;
+}
+
+TEST(KeepRowsTest, CountsWhatGoesBySource) {
+  const Batch out = KeepRows(TwoSources(), {1, 2}, "short").ValueOrDie();
+  ASSERT_EQ(out.num_rows(), 2);
+  EXPECT_EQ(out.addresses.At(0).row, 8);
+  EXPECT_EQ(out.addresses.At(1).shard->source, "b");
+  ASSERT_EQ(out.dropped.size(), 2u);
+  EXPECT_EQ(out.dropped[0].source, "a");
+  EXPECT_EQ(out.dropped[0].reason, "short");
+  EXPECT_EQ(out.dropped[0].rows, 1);
+  EXPECT_EQ(out.dropped[1].rows, 2);
+}
+
+TEST(KeepRowsTest, KeepingAllIsNoCopy) {
+  const Batch in = TwoSources();
+  const Batch out = KeepRows(in, {0, 1, 2, 3, 4}, "short").ValueOrDie();
+  EXPECT_EQ(out.rows.get(), in.rows.get());
+  EXPECT_TRUE(out.dropped.empty());
+}
+
+TEST(KeepRowsTest, CountsOfOneReasonAreJoined) {
+  const Batch once = KeepRows(TwoSources(), {0, 1, 2}, "short").ValueOrDie();
+  const Batch twice = KeepRows(once, {0}, "short").ValueOrDie();
+  ASSERT_EQ(twice.dropped.size(), 2u);
+  EXPECT_EQ(twice.dropped[0].rows, 3);  // source b
+  EXPECT_EQ(twice.dropped[1].rows, 1);  // source a
+}
+
+}  // namespace
+}  // namespace easydata

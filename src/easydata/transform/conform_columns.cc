@@ -1,0 +1,149 @@
+#include "easydata/transform/conform_columns.h"
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <simdjson.h>
+
+#include <string_view>
+
+#include "easydata/config/nearest_name.h"
+#include "easydata/stream/json_column.h"
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+namespace {
+
+const char* JsonTypeName(std::string_view json) {
+  switch (json.empty() ? ' ' : json.front()) {
+    case '"':
+      return "text";
+    case '[':
+      return "an array";
+    case '{':
+      return "an object";
+    case 't':
+    case 'f':
+      return "a truth value";
+    case 'n':
+      return "null";
+    default:
+      return "a number";
+  }
+}
+
+std::string WrongKind(const std::string& name, const char* expected, std::string_view json) {
+  return "field '" + name + "' holds " + JsonTypeName(json) + ", expected " + expected;
+}
+
+Result<std::shared_ptr<arrow::Array>> JsonToText(const Batch& batch, const std::string& name,
+                                                 const arrow::StringArray& column) {
+  arrow::StringBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Reserve(column.length()));
+  ARROW_RETURN_NOT_OK(builder.ReserveData(column.total_values_length()));
+  simdjson::dom::parser parser;
+  for (int64_t row = 0; row < column.length(); ++row) {
+    const std::string_view json = column.IsNull(row) ? "null" : column.GetView(row);
+    if (json == "null") {
+      ARROW_RETURN_NOT_OK(builder.AppendNull());
+    } else if (json.size() >= 2 && json.front() == '"' && json.back() == '"' &&
+               json.find('\\') == std::string_view::npos) {
+      ARROW_RETURN_NOT_OK(builder.Append(json.substr(1, json.size() - 2)));
+    } else {
+      simdjson::dom::element value;
+      std::string_view text;
+      if (parser.parse(json.data(), json.size()).get(value) != simdjson::SUCCESS ||
+          value.get(text) != simdjson::SUCCESS) {
+        return RowError(batch.addresses.At(row), WrongKind(name, "text", json),
+                        arrow::StatusCode::TypeError);
+      }
+      ARROW_RETURN_NOT_OK(builder.Append(text));
+    }
+  }
+  return builder.Finish();
+}
+
+Result<std::shared_ptr<arrow::Array>> JsonToTokens(const Batch& batch, const std::string& name,
+                                                   const arrow::StringArray& column) {
+  auto tokens = std::make_shared<arrow::Int32Builder>();
+  arrow::ListBuilder builder(arrow::default_memory_pool(), tokens, arrow::list(arrow::int32()));
+  simdjson::dom::parser parser;
+  for (int64_t row = 0; row < column.length(); ++row) {
+    const std::string_view json = column.IsNull(row) ? "null" : column.GetView(row);
+    if (json == "null") {
+      ARROW_RETURN_NOT_OK(builder.AppendNull());
+      continue;
+    }
+    ARROW_RETURN_NOT_OK(builder.Append());
+    simdjson::dom::array values;
+    bool good = parser.parse(json.data(), json.size()).get(values) == simdjson::SUCCESS;
+    if (good) {
+      for (simdjson::dom::element value : values) {
+        int64_t id = 0;
+        good = value.get(id) == simdjson::SUCCESS && id >= INT32_MIN && id <= INT32_MAX;
+        if (!good) break;
+        ARROW_RETURN_NOT_OK(tokens->Append(static_cast<int32_t>(id)));
+      }
+    }
+    if (!good) {
+      return RowError(batch.addresses.At(row), WrongKind(name, "a list of 32-bit token ids", json),
+                      arrow::StatusCode::TypeError);
+    }
+  }
+  return builder.Finish();
+}
+
+class ConformColumnsOp : public BatchOp {
+ public:
+  explicit ConformColumnsOp(std::vector<ColumnRequest> columns) : columns_(std::move(columns)) {}
+
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    arrow::FieldVector fields;
+    for (const ColumnRequest& request : columns_) {
+      auto field = input->GetFieldByName(request.name);
+      if (field == nullptr) {
+        return Status::KeyError("there is no column '", request.name, "'",
+                                Suggestion(request.name, input->field_names()));
+      }
+      if (IsJsonField(*field) && request.kind != ColumnKind::kAny) {
+        field = arrow::field(request.name, request.kind == ColumnKind::kText
+                                               ? arrow::utf8()
+                                               : arrow::list(arrow::int32()));
+      }
+      fields.push_back(std::move(field));
+    }
+    return arrow::schema(std::move(fields));
+  }
+
+  Result<Batch> Apply(Batch batch) const override {
+    ARROW_ASSIGN_OR_RAISE(auto schema, OutputSchema(batch.rows->schema()));
+    arrow::ArrayVector columns;
+    for (const ColumnRequest& request : columns_) {
+      const int i = batch.rows->schema()->GetFieldIndex(request.name);
+      auto column = batch.rows->column(i);
+      if (IsJsonField(*batch.rows->schema()->field(i)) && request.kind != ColumnKind::kAny) {
+        const auto& json = static_cast<const arrow::StringArray&>(*column);
+        auto converted = request.kind == ColumnKind::kText
+                             ? JsonToText(batch, request.name, json)
+                             : JsonToTokens(batch, request.name, json);
+        ARROW_ASSIGN_OR_RAISE(column, std::move(converted));
+      }
+      columns.push_back(std::move(column));
+    }
+    batch.rows = arrow::RecordBatch::Make(std::move(schema), batch.num_rows(), std::move(columns));
+    return batch;
+  }
+
+ private:
+  const std::vector<ColumnRequest> columns_;
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns) {
+  return std::make_shared<ConformColumnsOp>(std::move(columns));
+}
+
+}  // namespace easydata

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "easydata/stream/batch_op.h"
+#include "easydata/stream/columns.h"
+
+namespace easydata {
+
+/// Gives exactly the requested columns, in their order and kind: JSON values become text or tokens,
+/// typed columns stay as they are. A missing column is a KeyError that names near misses; a JSON
+/// value of another kind is an error of its row.
+std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns);
+
+}  // namespace easydata

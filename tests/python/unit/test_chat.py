@@ -1,0 +1,148 @@
+"""Chat templates and conversions: EasyDeL's recorded texts, and transformers itself beside them."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from easydata.transforms import (
+    DEFAULT_ROLE_MAPPING,
+    ChatTemplateTransform,
+    ConvertToChatML,
+    MaybeApplyChatTemplate,
+    is_conversational,
+)
+from easydata.transforms.chat_template import ChatTemplate, compile_template
+
+FOLDERS = ("qwen2.5", "llama3.1", "deepseek-v3", "tiny-bytelevel")
+CHATS: list[list[dict[str, Any]]] = [
+    [{"role": "user", "content": "Hi <b>&\n there"}, {"role": "assistant", "content": "é 你好"}],
+    [
+        {"role": "system", "content": "  be brief "},
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+    ],
+]
+
+
+def test_recorded_texts(shared: Path) -> None:
+    cases = json.loads((shared / "data/golden/easydel/chat_template.json").read_text())["cases"]
+    classes = {
+        "ChatTemplateTransform": ChatTemplateTransform,
+        "MaybeApplyChatTemplate": MaybeApplyChatTemplate,
+    }
+    rows = 0
+    for case in cases:
+        folder = shared / "data/tokenizers" / case["tokenizer"]
+        transform = classes[case["transform"]](str(folder), **case["args"])
+        for row in case["rows"]:
+            given = copy.deepcopy(row["in"])
+            assert transform(given) == row["out"], (case["tokenizer"], case["args"])
+            assert given == row["in"]
+            rows += 1
+    assert len(cases) == 17
+    assert rows > 30
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("prompt", [False, True])
+def test_equal_to_transformers(shared: Path, name: str, prompt: bool) -> None:
+    transformers = pytest.importorskip("transformers")
+    folder = shared / "data/tokenizers" / name
+    theirs = transformers.PreTrainedTokenizerFast.from_pretrained(str(folder))
+    ours = ChatTemplate.of_folder(folder)
+    for chat in CHATS:
+        expected = theirs.apply_chat_template(chat, tokenize=False, add_generation_prompt=prompt)
+        assert ours(chat, add_generation_prompt=prompt) == expected
+    transform = ChatTemplateTransform(theirs, add_generation_prompt=prompt)
+    assert transform({"messages": CHATS[0]})["text"] == ours(CHATS[0], add_generation_prompt=prompt)
+
+
+def test_settings_that_templates_rely_on() -> None:
+    template = ChatTemplate(
+        {
+            "default": "{% for m in messages %}\n  {% if loop.index > 2 %}{% break %}{% endif %}\n"
+            "{{ m.content | tojson }}\n{% generation %}{{ eos_token }}{% endgeneration %}\n"
+            "{% endfor %}"
+        },
+        {"eos_token": "</s>"},
+    )
+    messages = [{"content": "<é>&'"}, {"content": {"a": [1, None]}}, {"content": "never"}]
+    assert template(messages) == '"<é>&\'"\n</s>{"a": [1, null]}\n</s>'
+
+
+def test_template_refusal_is_an_error_not_another_text() -> None:
+    template = ChatTemplate({"default": "{{ raise_exception('no system role') }}"}, {})
+    with pytest.raises(ValueError, match="no system role"):
+        template(CHATS[0])
+
+
+def test_template_cannot_change_or_escape(shared: Path) -> None:
+    for attack in ("{{ messages.append(1) }}", "{{ messages.__class__.__mro__ }}"):
+        chat = copy.deepcopy(CHATS[0])
+        with pytest.raises(ValueError, match="refuses"):
+            ChatTemplate({"default": attack + "{{ messages.__class__.mro() }}"}, {})(chat)
+        assert chat == CHATS[0]
+
+
+def test_compiled_once() -> None:
+    assert compile_template("{{ messages }}") is compile_template("{{ messages }}")
+
+
+def test_named_templates_and_tools(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps(
+            {
+                "chat_template": [
+                    {"name": "default", "template": "plain"},
+                    {"name": "tool_use", "template": "tools {{ tools | length }}"},
+                ],
+                "bos_token": {"content": "<s>"},
+            }
+        )
+    )
+    template = ChatTemplate.of_folder(tmp_path)
+    assert template([]) == "plain"
+    assert template([], tools=[{"name": "f"}]) == "tools 1"
+    assert template([], chat_template="{{ bos_token }}{{ eos_token }}") == "<s>"
+    (tmp_path / "chat_template.jinja").write_text("from a file")
+    assert ChatTemplate.of_folder(tmp_path)([]) == "from a file"
+
+
+def test_missing_template_says_what_to_do(tmp_path: Path, shared: Path) -> None:
+    transform = ChatTemplateTransform(str(shared / "data/tokenizers/gpt2"))
+    with pytest.raises(ValueError, match="chat_template="):
+        transform({"messages": CHATS[0]})
+    with pytest.raises(FileNotFoundError, match="no tokenizer folder"):
+        ChatTemplateTransform(str(tmp_path / "nope"))
+
+
+def test_fields_are_found_and_none_stays(shared: Path) -> None:
+    transform = ChatTemplateTransform(str(shared / "data/tokenizers/qwen2.5"))
+    for field in ("messages", "conversations", "conversation"):
+        assert set(transform({field: CHATS[0], "id": 1})) == {"id", "text"}
+    assert transform({"messages": None, "conversations": CHATS[0]}) == {
+        "messages": None,
+        "conversations": CHATS[0],
+    }
+    assert transform({"other": 1}) == {"other": 1}
+    from_value = [{"from": "user", "value": "Hi"}]
+    role_content = [{"role": "user", "content": "Hi"}]
+    assert transform({"messages": from_value}) == transform({"messages": role_content})
+
+
+def test_is_conversational() -> None:
+    assert is_conversational({"prompt": [{"role": "user"}]})
+    assert is_conversational({"conversations": [{"from": "gpt"}]})
+    assert not is_conversational({"conversation": [{"role": "user"}]})
+    assert not is_conversational({"messages": "text", "prompt": [], "chosen": ["a"]})
+
+
+def test_default_roles() -> None:
+    assert DEFAULT_ROLE_MAPPING["gpt"] == DEFAULT_ROLE_MAPPING["model"] == "assistant"
+    row = {"conversations": [{"from": "human", "role": "x", "value": "v", "content": "c"}, {}]}
+    assert ConvertToChatML()(row) == {
+        "messages": [{"role": "user", "content": "v"}, {"role": "user", "content": ""}]
+    }
