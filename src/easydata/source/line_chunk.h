@@ -1,0 +1,109 @@
+#pragma once
+
+#include <arrow/io/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// Text is read on a fixed grid: chunk k holds the lines whose first byte is one of the k-th kChunkBytes bytes of the
+/// (decompressed) file. A chunk may be empty, where a line is longer than a chunk.
+inline constexpr int64_t kChunkBytes = 1 << 20;
+
+/// Bytes that may be read behind a chunk's end, so that vectorised parsers need no copy.
+inline constexpr int64_t kChunkPadding = 64;
+
+/// Memory for one chunk; grows as it must, and does not keep what a giant line took.
+class ChunkBuffer {
+ public:
+  char* data() { return data_.get(); }
+  /// Makes room for `size` bytes and the padding; what is there is kept.
+  void Reserve(int64_t size);
+
+ private:
+  std::unique_ptr<char[]> data_;
+  int64_t capacity_ = 0;
+  int64_t kept_ = 0;
+
+ public:
+  /// Bytes in use, to be kept when it grows.
+  void set_size(int64_t size) { kept_ = size; }
+  void DropGiant();
+};
+
+/// Reads chunk `k` of a file that is not compressed; safe to call from many threads with a buffer each. The view is
+/// into `buffer`. `bytes_read` grows by what was read from the file.
+Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
+                                       int64_t k, ChunkBuffer* buffer, int64_t* bytes_read);
+
+/// Cuts a stream of text into the same chunks, one after the other.
+class LineCutter {
+ public:
+  explicit LineCutter(std::shared_ptr<arrow::io::InputStream> stream) : stream_(std::move(stream)) {}
+
+  /// The next chunk, copied into `out` with its padding behind it; false at the end. Where the stream breaks, the
+  /// whole lines read until then come first and the error with the next call.
+  Result<bool> Next(std::vector<char>* out, int64_t* size);
+
+ private:
+  Status Fill(int64_t size);
+
+  std::shared_ptr<arrow::io::InputStream> stream_;
+  std::vector<char> buffer_;
+  int64_t used_ = 0;   // bytes of buffer_ that hold text
+  int64_t base_ = 0;   // place of buffer_[0] in the text: a line's start
+  int64_t next_ = 0;   // number of the next chunk
+  bool ended_ = false;
+  Status broken_;
+};
+
+struct LineCount {
+  int64_t rows = 0;
+  int64_t lines = 0;
+};
+
+/// Counts lines, and rows: lines without the blank ones where `skip_blank`. Parses nothing.
+LineCount CountLines(std::string_view text, bool skip_blank);
+
+/// Whether a line holds nothing but white space.
+bool IsBlank(std::string_view line);
+
+/// Calls `each(line)` for the lines of a chunk, without their "\n", until it returns false.
+template <typename Each>
+void ForEachLine(std::string_view text, Each each) {
+  size_t begin = 0;
+  while (begin < text.size()) {
+    size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) end = text.size();
+    if (!each(text.substr(begin, end - begin))) return;
+    begin = end + 1;
+  }
+}
+
+/// Row and line number at which each chunk of a file begins, as far as known. Thread-safe.
+class LineIndex {
+ public:
+  struct Entry {
+    int64_t row;
+    int64_t line;
+  };
+  LineIndex() : entries_{{0, 0}} {}
+  /// Learns where chunk `k` begins; what would leave a gap is not kept.
+  void Note(int64_t k, const Entry& entry);
+  int64_t size() const;
+  Entry At(int64_t k) const;
+  /// The last chunk known to begin at or before row `row`.
+  int64_t Find(int64_t row) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace easydata

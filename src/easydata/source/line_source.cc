@@ -1,0 +1,264 @@
+#include "easydata/source/line_source.h"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/util/compression.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "easydata/exec/ordered_map.h"
+#include "easydata/io/compression.h"
+#include "easydata/io/local_file.h"
+#include "easydata/source/read_ahead.h"
+
+namespace easydata {
+namespace {
+
+/// Each worker's own memory for chunks: read, parsed and filled again.
+ChunkBuffer& WorkerBuffer() {
+  thread_local ChunkBuffer buffer;
+  return buffer;
+}
+
+struct File {
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  int64_t size = 0;
+  int64_t num_chunks() const { return (size + kChunkBytes - 1) / kChunkBytes; }
+};
+
+Result<File> OpenFile(const std::string& path) {
+  File out;
+  ARROW_ASSIGN_OR_RAISE(out.file, OpenLocalFile(path));
+  ARROW_ASSIGN_OR_RAISE(out.size, out.file->GetSize());
+  return out;
+}
+
+/// Extends the index from its last known chunk until row `row` lies before a chunk's begin, or to the end; returns the
+/// rows of the file in the latter case, else -1.
+Result<int64_t> ExtendIndex(const std::shared_ptr<LineShard>& shard, const File& file, int64_t row,
+                            bool skip_blank, const ReadContext& context) {
+  int64_t next = shard->index.size() - 1;
+  LineIndex::Entry at = shard->index.At(next);
+  if (at.row > row) return -1;
+  OrderedMap<int64_t, LineCount> counts(
+      context.pool, 2 * context.pool->num_threads() + 1,
+      [k = next, n = file.num_chunks()]() mutable -> Result<std::optional<int64_t>> {
+        if (k >= n) return std::nullopt;
+        return k++;
+      },
+      [file, skip_blank, &context](int64_t k) -> Result<LineCount> {
+        ChunkBuffer& buffer = WorkerBuffer();
+        int64_t bytes = 0;
+        ARROW_ASSIGN_OR_RAISE(auto text,
+                              ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes));
+        context.count_bytes(bytes);
+        const LineCount count = CountLines(text, skip_blank);
+        buffer.DropGiant();
+        return count;
+      });
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(auto count, counts.Next());
+    if (!count.has_value()) return at.row;
+    at.row += count->rows;
+    at.line += count->lines;
+    shard->index.Note(++next, at);
+    if (at.row > row) return -1;
+  }
+}
+
+/// Uncompressed: every chunk is read by the task that decodes it.
+class PlainReader : public ShardReader {
+ public:
+  PlainReader(std::shared_ptr<LineShard> shard, File file, const ShardPosition& from,
+              bool skip_blank, std::shared_ptr<const LineDecoder> decoder,
+              const ReadContext& context)
+      : shard_(std::move(shard)),
+        file_(std::move(file)),
+        position_(from),
+        skip_blank_(skip_blank),
+        decoder_(std::move(decoder)),
+        context_(context) {}
+
+  Result<ShardPosition> Start() override {
+    if (!position_.exact && position_.row > 0) {
+      ARROW_RETURN_NOT_OK(
+          ExtendIndex(shard_, file_, position_.row, skip_blank_, context_).status());
+      position_.at = shard_->index.Find(position_.row);
+      const auto entry = shard_->index.At(position_.at);
+      position_.line = entry.line;
+      position_.skip = position_.row - entry.row;
+      position_.exact = true;
+    }
+    next_ = position_.at;
+    return position_;
+  }
+
+  Result<std::optional<BlockTask>> Next() override {
+    if (next_ >= file_.num_chunks()) return std::nullopt;
+    const int64_t skip = next_ == position_.at ? position_.skip : 0;
+    BlockTask task;
+    task.decode = [file = file_, k = next_, skip, decoder = decoder_,
+                   count = context_.count_bytes]() -> Result<DecodedBlock> {
+      ChunkBuffer& buffer = WorkerBuffer();
+      int64_t bytes = 0;
+      ARROW_ASSIGN_OR_RAISE(auto text,
+                            ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes));
+      count(bytes);
+      auto block = decoder->Decode(text, skip);
+      buffer.DropGiant();
+      return block;
+    };
+    task.next_at = ++next_;
+    return task;
+  }
+
+ private:
+  const std::shared_ptr<LineShard> shard_;
+  const File file_;
+  ShardPosition position_;
+  const bool skip_blank_;
+  const std::shared_ptr<const LineDecoder> decoder_;
+  const ReadContext context_;
+  int64_t next_ = 0;
+};
+
+struct CutChunk {
+  std::vector<char> text;
+  int64_t size = 0;
+  int64_t number = 0;
+};
+
+/// Compressed: one task at a time decompresses, as many as there are decode.
+class CompressedReader : public ShardReader {
+ public:
+  CompressedReader(std::shared_ptr<LineShard> shard, const ShardPosition& from, bool skip_blank,
+                   std::shared_ptr<const LineDecoder> decoder, const ReadContext& context)
+      : shard_(std::move(shard)),
+        position_(from),
+        skip_blank_(skip_blank),
+        decoder_(std::move(decoder)),
+        context_(context) {}
+
+  Result<ShardPosition> Start() override {
+    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard_->path, shard_->codec));
+    auto cutter = std::make_shared<LineCutter>(std::move(stream));
+    const int64_t first = position_.exact ? position_.at : 0;
+    ahead_ = std::make_unique<ReadAhead<CutChunk>>(
+        context_.pool, 2, [cutter, k = int64_t{0}, first, count = context_.count_bytes]() mutable
+        -> Result<std::optional<CutChunk>> {
+          for (;;) {
+            CutChunk chunk;
+            chunk.number = k++;
+            ARROW_ASSIGN_OR_RAISE(const bool more, cutter->Next(&chunk.text, &chunk.size));
+            if (!more) return std::nullopt;
+            count(chunk.size);
+            // Nothing before the position is handed out, but all of it must be decompressed.
+            if (chunk.number >= first) return chunk;
+          }
+        });
+    if (!position_.exact) {
+      ARROW_RETURN_NOT_OK(FindRow());
+      position_.exact = true;
+    }
+    return position_;
+  }
+
+  Result<std::optional<BlockTask>> Next() override {
+    int64_t skip = 0;
+    if (!started_) {
+      started_ = true;
+      skip = position_.skip;
+    }
+    std::optional<CutChunk> chunk = std::exchange(found_, std::nullopt);
+    if (!chunk.has_value()) {
+      ARROW_ASSIGN_OR_RAISE(chunk, ahead_->Next());
+      if (!chunk.has_value()) return std::nullopt;
+    }
+    BlockTask task;
+    task.next_at = chunk->number + 1;
+    auto held = std::make_shared<CutChunk>(std::move(*chunk));
+    task.decode = [held, skip, decoder = decoder_] {
+      return decoder->Decode({held->text.data(), static_cast<size_t>(held->size)}, skip);
+    };
+    return task;
+  }
+
+  void Cancel() override {
+    if (ahead_ != nullptr) ahead_->Cancel();
+  }
+
+ private:
+  Status FindRow() {
+    int64_t row = 0;
+    while (row < position_.row || position_.row == 0) {
+      if (position_.row == 0) return Status::OK();
+      ARROW_ASSIGN_OR_RAISE(auto chunk, ahead_->Next());
+      if (!chunk.has_value()) return Status::OK();
+      const LineCount count =
+          CountLines({chunk->text.data(), static_cast<size_t>(chunk->size)}, skip_blank_);
+      if (row + count.rows > position_.row) {
+        position_.skip = position_.row - row;
+        found_ = std::move(chunk);
+        return Status::OK();
+      }
+      row += count.rows;
+      position_.line += count.lines;
+    }
+    return Status::OK();
+  }
+
+  const std::shared_ptr<LineShard> shard_;
+  ShardPosition position_;
+  const bool skip_blank_;
+  const std::shared_ptr<const LineDecoder> decoder_;
+  const ReadContext context_;
+  std::unique_ptr<ReadAhead<CutChunk>> ahead_;
+  std::optional<CutChunk> found_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
+                                                    const ShardPosition& from, bool skip_blank,
+                                                    std::shared_ptr<const LineDecoder> decoder,
+                                                    const ReadContext& context) {
+  if (shard->codec != arrow::Compression::UNCOMPRESSED) {
+    return std::make_unique<CompressedReader>(std::move(shard), from, skip_blank,
+                                              std::move(decoder), context);
+  }
+  ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->path));
+  return std::make_unique<PlainReader>(std::move(shard), std::move(file), from, skip_blank,
+                                       std::move(decoder), context);
+}
+
+Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip_blank,
+                              const ReadContext& context) {
+  {
+    std::lock_guard<std::mutex> lock(shard->mutex);
+    if (shard->num_rows >= 0) return shard->num_rows;
+  }
+  int64_t rows = 0;
+  if (shard->codec == arrow::Compression::UNCOMPRESSED) {
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->path));
+    ARROW_ASSIGN_OR_RAISE(rows, ExtendIndex(shard, file, std::numeric_limits<int64_t>::max(),
+                                            skip_blank, context));
+  } else {
+    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard->path, shard->codec));
+    LineCutter cutter(std::move(stream));
+    std::vector<char> text;
+    int64_t size = 0;
+    for (;;) {
+      ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&text, &size));
+      if (!more) break;
+      context.count_bytes(size);
+      rows += CountLines({text.data(), static_cast<size_t>(size)}, skip_blank).rows;
+    }
+  }
+  std::lock_guard<std::mutex> lock(shard->mutex);
+  shard->num_rows = rows;
+  return rows;
+}
+
+}  // namespace easydata

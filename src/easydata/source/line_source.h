@@ -1,0 +1,42 @@
+#pragma once
+
+#include <arrow/util/type_fwd.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/source/line_chunk.h"
+#include "easydata/source/source.h"
+
+namespace easydata {
+
+/// Makes rows of the lines of a chunk; many threads at once.
+class LineDecoder {
+ public:
+  virtual ~LineDecoder() = default;
+  /// `text` holds whole lines and has kChunkPadding readable bytes behind it. The first `skip` rows are passed over.
+  virtual Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const = 0;
+};
+
+/// What is known of one file of lines.
+struct LineShard {
+  std::string path;
+  arrow::Compression::type codec;
+  LineIndex index;
+  std::mutex mutex;
+  int64_t num_rows = -1;  // once counted
+};
+
+/// A reader of a file of lines. `skip_blank`: blank lines are no rows.
+Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
+                                                    const ShardPosition& from, bool skip_blank,
+                                                    std::shared_ptr<const LineDecoder> decoder,
+                                                    const ReadContext& context);
+
+/// Counts the rows of a file of lines, chunks in parallel, and remembers where each chunk begins.
+Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip_blank,
+                              const ReadContext& context);
+
+}  // namespace easydata

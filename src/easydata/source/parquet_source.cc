@@ -1,0 +1,338 @@
+#include <arrow/io/interfaces.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/compression.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/io/local_file.h"
+#include "easydata/source/file_list.h"
+#include "easydata/source/file_sources.h"
+#include "easydata/source/read_ahead.h"
+#include "easydata/source/table_columns.h"
+
+namespace easydata {
+namespace {
+
+/// Row groups up to this size (uncompressed, of the columns read) are decoded whole by one task each; larger ones by
+/// one task after the other, in slices of about kSliceBytes.
+constexpr int64_t kSmallGroupBytes = 8 << 20;
+constexpr int64_t kSliceBytes = 2 << 20;
+constexpr int64_t kMaxSliceRows = 8192;
+
+/// What is known of one Parquet file.
+struct ParquetFile {
+  std::string path;
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  std::shared_ptr<parquet::FileMetaData> metadata;
+  std::shared_ptr<arrow::Schema> schema;
+};
+
+/// What Parquet's own code throws, as a Status.
+template <typename F>
+auto Guard(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    return Status::IOError(error.what());
+  }
+}
+
+Status Unreadable(const std::string& path, const Status& status) {
+  return Status::IOError(path, " is not a whole Parquet file (", status.message(),
+                         "); it may be cut short or of another kind: get it again, or take it out");
+}
+
+parquet::ArrowReaderProperties ArrowProperties() {
+  parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+  properties.set_pre_buffer(false);
+  return properties;
+}
+
+parquet::ReaderProperties FileProperties(bool buffered) {
+  parquet::ReaderProperties properties;
+  if (buffered) {
+    // A column chunk is then read piece by piece, not as a whole.
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(256 << 10);
+  }
+  return properties;
+}
+
+Result<std::unique_ptr<parquet::arrow::FileReader>> OpenGroup(const ParquetFile& file,
+                                                              bool buffered) {
+  return Guard([&]() -> Result<std::unique_ptr<parquet::arrow::FileReader>> {
+    parquet::arrow::FileReaderBuilder builder;
+    ARROW_RETURN_NOT_OK(builder.Open(file.file, FileProperties(buffered), file.metadata));
+    builder.properties(ArrowProperties());
+    return builder.Build();
+  });
+}
+
+Result<std::shared_ptr<const ParquetFile>> OpenParquet(const std::string& path) {
+  auto out = std::make_shared<ParquetFile>();
+  out->path = path;
+  ARROW_ASSIGN_OR_RAISE(out->file, OpenLocalFile(path));
+  const Status status = Guard([&]() -> Status {
+    auto raw = parquet::ParquetFileReader::Open(out->file);
+    out->metadata = raw->metadata();
+    std::unique_ptr<parquet::arrow::FileReader> reader;
+    ARROW_ASSIGN_OR_RAISE(reader, parquet::arrow::FileReader::Make(arrow::default_memory_pool(),
+                                                                   std::move(raw),
+                                                                   ArrowProperties()));
+    return reader->GetSchema(&out->schema);
+  });
+  if (!status.ok()) return Unreadable(path, status);
+  return out;
+}
+
+/// The leaf columns under the chosen top-level fields.
+std::vector<int> Leaves(const ParquetFile& file, const std::vector<int>& fields) {
+  std::vector<bool> wanted(file.schema->num_fields(), false);
+  for (int field : fields) wanted[field] = true;
+  std::vector<int> out;
+  const parquet::SchemaDescriptor* schema = file.metadata->schema();
+  const parquet::schema::GroupNode* root = schema->group_node();
+  for (int i = 0; i < schema->num_columns(); ++i) {
+    if (wanted[root->FieldIndex(*schema->GetColumnRoot(i))]) out.push_back(i);
+  }
+  return out;
+}
+
+int64_t GroupBytes(const parquet::RowGroupMetaData& group, const std::vector<int>& leaves) {
+  int64_t bytes = 0;
+  for (int leaf : leaves) bytes += group.ColumnChunk(leaf)->total_uncompressed_size();
+  return bytes;
+}
+
+class ParquetReader : public ShardReader {
+ public:
+  ParquetReader(std::shared_ptr<const ParquetFile> file, std::vector<int> fields,
+                std::shared_ptr<arrow::Schema> schema, const ShardPosition& from,
+                const ReadContext& context)
+      : file_(std::move(file)),
+        fields_(std::move(fields)),
+        leaves_(Leaves(*file_, fields_)),
+        schema_(std::move(schema)),
+        position_(from),
+        context_(context) {}
+
+  Result<ShardPosition> Start() override {
+    // Rows say it all here: the footer has the rows of each group.
+    position_.at = position_.line = position_.skip = 0;
+    position_.exact = true;
+    int64_t first = 0;
+    for (group_ = 0; group_ < file_->metadata->num_row_groups(); ++group_) {
+      const int64_t rows = file_->metadata->RowGroup(group_)->num_rows();
+      if (position_.row < first + rows) break;
+      first += rows;
+    }
+    if (group_ < file_->metadata->num_row_groups()) {
+      const int64_t into = position_.row - first;
+      const auto group = file_->metadata->RowGroup(group_);
+      const int64_t slice = SliceRows(*group);
+      if (slice < group->num_rows()) {
+        first_slice_ = into / slice;
+        position_.skip = into % slice;
+      } else {
+        position_.skip = into;
+      }
+    }
+    skip_ = position_.skip;
+    return position_;
+  }
+
+  Result<std::optional<BlockTask>> Next() override {
+    for (;;) {
+      if (slices_ != nullptr) {
+        ARROW_ASSIGN_OR_RAISE(auto slice, slices_->Next());
+        if (slice.has_value()) {
+          return Task([batch = std::move(*slice)]() -> Result<std::shared_ptr<arrow::RecordBatch>> {
+            return batch;
+          });
+        }
+        slices_.reset();
+        ++group_;
+      }
+      if (group_ >= file_->metadata->num_row_groups()) return std::nullopt;
+      const auto group = file_->metadata->RowGroup(group_);
+      const int64_t slice = SliceRows(*group);
+      if (slice < group->num_rows()) {
+        StartSlices(slice);
+        continue;
+      }
+      const int g = group_++;
+      return Task([file = file_, leaves = leaves_, g, rows = group->num_rows(),
+                   count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
+    }
+  }
+
+  void Cancel() override {
+    if (slices_ != nullptr) slices_->Cancel();
+  }
+
+ private:
+  using Batch = std::shared_ptr<arrow::RecordBatch>;
+
+  int64_t SliceRows(const parquet::RowGroupMetaData& group) const {
+    const int64_t bytes = GroupBytes(group, leaves_);
+    const int64_t rows = std::max<int64_t>(1, group.num_rows());
+    if (bytes <= kSmallGroupBytes && rows <= 8 * kMaxSliceRows) return rows;
+    return std::clamp<int64_t>(rows * kSliceBytes / std::max<int64_t>(1, bytes), 1, kMaxSliceRows);
+  }
+
+  template <typename Get>
+  BlockTask Task(Get get) {
+    BlockTask task;
+    task.decode = [get = std::move(get), skip = std::exchange(skip_, 0),
+                   schema = schema_]() -> Result<DecodedBlock> {
+      ARROW_ASSIGN_OR_RAISE(Batch batch, get());
+      ARROW_ASSIGN_OR_RAISE(batch, ChooseColumns(batch, schema));
+      DecodedBlock block;
+      block.SetRows(std::move(batch), skip);
+      return block;
+    };
+    return task;
+  }
+
+  static Result<Batch> ReadGroup(const ParquetFile& file, int group, const std::vector<int>& leaves,
+                                 int64_t rows, const std::function<void(int64_t)>& count) {
+    return Guard([&]() -> Result<Batch> {
+      ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
+      reader->set_batch_size(std::max<int64_t>(1, rows));
+      ARROW_ASSIGN_OR_RAISE(auto batches, reader->GetRecordBatchReader({group}, leaves));
+      CountGroup(file, group, leaves, count);
+      std::vector<Batch> parts;
+      int64_t got = 0;
+      for (;;) {
+        Batch batch;
+        ARROW_RETURN_NOT_OK(batches->ReadNext(&batch));
+        if (batch == nullptr) break;
+        got += batch->num_rows();
+        parts.push_back(std::move(batch));
+      }
+      if (got != rows) {
+        return Status::IOError("row group ", group, " has ", got, " rows where the footer says ", rows);
+      }
+      if (parts.size() == 1) return parts[0];
+      if (parts.empty()) return arrow::RecordBatch::MakeEmpty(batches->schema());
+      return arrow::ConcatenateRecordBatches(parts);
+    });
+  }
+
+  static void CountGroup(const ParquetFile& file, int group, const std::vector<int>& leaves,
+                         const std::function<void(int64_t)>& count) {
+    const auto metadata = file.metadata->RowGroup(group);
+    int64_t bytes = 0;
+    for (int leaf : leaves) bytes += metadata->ColumnChunk(leaf)->total_compressed_size();
+    count(bytes);
+  }
+
+  /// Reads a large row group in order, as far ahead as there are workers to use it.
+  void StartSlices(int64_t slice_rows) {
+    struct Slices {
+      std::unique_ptr<parquet::arrow::FileReader> reader;
+      std::unique_ptr<arrow::RecordBatchReader> batches;
+      int64_t to_skip;
+    };
+    auto state = std::make_shared<Slices>();
+    state->to_skip = std::exchange(first_slice_, 0);
+    slices_ = std::make_unique<ReadAhead<Batch>>(
+        context_.pool, 2,
+        [state, file = file_, leaves = leaves_, group = group_, slice_rows,
+         count = context_.count_bytes]() -> Result<std::optional<Batch>> {
+          return Guard([&]() -> Result<std::optional<Batch>> {
+            if (state->reader == nullptr) {
+              ARROW_ASSIGN_OR_RAISE(state->reader, OpenGroup(*file, true));
+              state->reader->set_batch_size(slice_rows);
+              ARROW_ASSIGN_OR_RAISE(state->batches,
+                                    state->reader->GetRecordBatchReader({group}, leaves));
+              CountGroup(*file, group, leaves, count);
+            }
+            for (;;) {
+              Batch batch;
+              ARROW_RETURN_NOT_OK(state->batches->ReadNext(&batch));
+              if (batch == nullptr) return std::nullopt;
+              if (state->to_skip == 0) return batch;
+              --state->to_skip;
+            }
+          });
+        });
+  }
+
+  const std::shared_ptr<const ParquetFile> file_;
+  const std::vector<int> fields_;
+  const std::vector<int> leaves_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  ShardPosition position_;
+  const ReadContext context_;
+  int group_ = 0;
+  int64_t first_slice_ = 0;
+  int64_t skip_ = 0;
+  std::unique_ptr<ReadAhead<Batch>> slices_;
+};
+
+class ParquetSource : public Source {
+ public:
+  explicit ParquetSource(FileList files) : files_(std::move(files)) {
+    rows_.resize(files_.paths().size());
+  }
+
+  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+    if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[0]));
+    return ChosenSchema(*file->schema, columns, file->path);
+  }
+
+  Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
+                                            const ReadOptions& options,
+                                            std::shared_ptr<arrow::Schema> schema,
+                                            const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*file->schema, *schema, file->path));
+    return std::make_unique<ParquetReader>(std::move(file), std::move(fields), std::move(schema),
+                                           from, context);
+  }
+
+  Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (rows_[shard].has_value()) return rows_[shard];
+    }
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    std::lock_guard<std::mutex> lock(mutex_);
+    rows_[shard] = file->metadata->num_rows();
+    return rows_[shard];
+  }
+
+  Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto rows, KnownRows(shard));
+    return *rows;
+  }
+
+  nlohmann::json Describe() const override { return files_.Describe("parquet"); }
+
+ private:
+  const FileList files_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::optional<int64_t>> rows_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<std::string> files) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+  return std::make_shared<const ParquetSource>(std::move(list));
+}
+
+}  // namespace easydata

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "easydata/base/status.h"
+#include "easydata/exec/thread_pool.h"
+
+namespace easydata {
+
+/// Runs a producer that must go step by step (a decompressor, say) on the pool, up to `depth` items ahead of the
+/// consumer. The producer runs on one thread at a time. Next() is for one thread, Cancel() for any.
+template <typename T>
+class ReadAhead {
+ public:
+  using Produce = std::function<Result<std::optional<T>>()>;
+
+  ReadAhead(std::shared_ptr<ThreadPool> pool, int depth, Produce produce)
+      : pool_(std::move(pool)), state_(std::make_shared<State>()) {
+    state_->depth = depth;
+    state_->produce = std::move(produce);
+  }
+  ~ReadAhead() { Cancel(); }
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  /// The next item, or nothing at the end. An error comes after the items before it.
+  Result<std::optional<T>> Next() {
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    Schedule(&lock);
+    state_->changed.wait(lock, [&] {
+      return !state_->items.empty() || state_->ended || state_->cancelled || !state_->error.ok();
+    });
+    if (state_->cancelled) return Status::Cancelled("the stream was closed");
+    if (state_->items.empty()) {
+      ARROW_RETURN_NOT_OK(state_->error);
+      return std::nullopt;
+    }
+    std::optional<T> item(std::move(state_->items.front()));
+    state_->items.pop_front();
+    Schedule(&lock);
+    return item;
+  }
+
+  void Cancel() {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->cancelled = true;
+    state_->changed.notify_all();
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<T> items;
+    Produce produce;
+    Status error;
+    int depth = 1;
+    bool running = false;
+    bool ended = false;
+    bool cancelled = false;
+
+    bool WantsMore() const {
+      return !ended && !cancelled && error.ok() && static_cast<int>(items.size()) < depth;
+    }
+  };
+
+  void Schedule(std::unique_lock<std::mutex>* lock) {
+    if (state_->running || !state_->WantsMore()) return;
+    state_->running = true;
+    lock->unlock();
+    // The state lives on in the task: the pool may run it after this object died.
+    pool_->Submit([state = state_] { Run(state.get()); });
+    lock->lock();
+  }
+
+  static void Run(State* state) {
+    std::unique_lock<std::mutex> lock(state->mutex);
+    while (state->WantsMore()) {
+      lock.unlock();
+      auto item = state->produce();
+      lock.lock();
+      if (!item.ok()) {
+        state->error = item.status();
+      } else if (!item->has_value()) {
+        state->ended = true;
+      } else {
+        state->items.push_back(std::move(**item));
+      }
+      state->changed.notify_all();
+    }
+    state->running = false;
+  }
+
+  std::shared_ptr<ThreadPool> pool_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace easydata

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/source/shard_reader.h"
+#include "easydata/stream/columns.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// What becomes of a row that does not parse, is not UTF-8 or has a field of the wrong type.
+enum class OnError { kRaise, kSkip, kQuarantine };
+
+struct ReadOptions {
+  Columns columns;
+  OnError on_error = OnError::kRaise;
+};
+
+/// What a reader needs of the pass that it is part of.
+struct ReadContext {
+  std::shared_ptr<ThreadPool> pool;
+  /// Adds to the bytes read from files; any thread.
+  std::function<void(int64_t)> count_bytes;
+};
+
+/// Data in shards (files, mostly) that can be read from any row on. Immutable but for what it remembers about its
+/// files; thread-safe.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  /// Names of the shards, distinct, in reading order.
+  virtual const std::vector<std::string>& shard_names() const = 0;
+
+  /// The schema of what a reader of these columns gives. May read a file's head; KeyError where a typed source lacks
+  /// a column, with its near misses.
+  virtual Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const = 0;
+
+  /// A reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what Schema() said.
+  virtual Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
+                                                    const ReadOptions& options,
+                                                    std::shared_ptr<arrow::Schema> schema,
+                                                    const ReadContext& context) const = 0;
+
+  /// Rows of a shard, where the file says so at once.
+  virtual Result<std::optional<int64_t>> KnownRows(size_t shard) const = 0;
+
+  /// Rows of a shard, counted without parsing where it must be; remembered.
+  virtual Result<int64_t> CountRows(size_t shard, const ReadContext& context) const = 0;
+
+  /// What determines the rows: {"source.kind": ..., "source.files": ..., ...}.
+  virtual nlohmann::json Describe() const = 0;
+};
+
+/// Near misses of `wanted` among `names`, as "; did you mean a or b?", or nothing.
+std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names);
+
+}  // namespace easydata

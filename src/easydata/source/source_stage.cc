@@ -1,0 +1,402 @@
+#include "easydata/source/source_stage.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/exec/ordered_map.h"
+#include "easydata/source/quarantine.h"
+#include "easydata/stream/apply_ops.h"
+#include "easydata/stream/batch_op.h"
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+namespace {
+
+constexpr const char kAdvice[] =
+    "; mend it, or set on_error=\"skip\" to leave such rows out and count them";
+
+class SourceStage : public Stage {
+ public:
+  SourceStage(std::shared_ptr<const Source> source, const SourceStageOptions& options,
+              std::vector<size_t> shards, std::shared_ptr<arrow::Schema> schema,
+              const StageContext& context)
+      : source_(std::move(source)),
+        options_(options),
+        shards_(std::move(shards)),
+        context_(context),
+        source_schema_(schema),
+        schema_(std::move(schema)),
+        quarantine_(options.quarantine_path) {
+    start_.row = options_.start_row;
+    SetCursor(start_);
+    for (size_t shard : shards_) {
+      refs_.push_back(std::make_shared<const ShardRef>(
+          ShardRef{options_.name, source_->shard_names()[shard]}));
+    }
+  }
+
+  ~SourceStage() override { Cancel(); }
+
+  Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
+    ops_.push_back(std::move(op));
+    return true;
+  }
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_RETURN_NOT_OK(failed_);
+    auto next = DoNext();
+    if (!next.ok()) failed_ = next.status();
+    return next;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    *cursor = cursor_;
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    const std::string name = cursor.at("shard").get<std::string>();
+    ShardPosition position;
+    position.row = cursor.at("row").get<int64_t>();
+    position.at = cursor.value("at", int64_t{0});
+    position.skip = cursor.value("skip", int64_t{0});
+    position.line = cursor.value("line", int64_t{0});
+    position.exact = cursor.contains("at");
+    if (!shards_.empty() || !name.empty()) {
+      const auto found = std::find_if(refs_.begin(), refs_.end(),
+                                      [&](const auto& ref) { return ref->shard == name; });
+      if (found == refs_.end()) {
+        return Status::Invalid("the saved position is in ", name,
+                               ", which is not among the shards of this source",
+                               options_.name.empty() ? "" : " \"" + options_.name + "\"",
+                               "; resume with the files it was saved with");
+      }
+      first_shard_ = found - refs_.begin();
+    }
+    start_ = position;
+    cursor_ = cursor;
+    return Status::OK();
+  }
+
+  void Cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
+    if (map_ != nullptr) map_->Cancel();
+    if (reader_ != nullptr) reader_->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = rows_;
+    stats.bytes_read = *bytes_read_;
+    return stats;
+  }
+
+ private:
+  /// Where the reader of a shard begins, known to it before the first of its tasks ran.
+  struct Item {
+    size_t shard;  // index into shards_
+    std::optional<ShardPosition> start;  // of the shard's first task
+    BlockTask task;
+  };
+  struct Done {
+    size_t shard;
+    std::optional<ShardPosition> start;
+    int64_t next_at;
+    int64_t next_skip;
+    DecodedBlock block;
+    Batch batch;
+    Status op_error;
+  };
+
+  Result<std::optional<Batch>> DoNext() {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    ARROW_RETURN_NOT_OK(pending_);
+    if (map_ == nullptr) StartMap();
+    ARROW_ASSIGN_OR_RAISE(auto next, map_->Next());
+    if (!next.has_value()) return std::nullopt;
+    Done& done = *next;
+    if (done.start.has_value()) {
+      row_ = done.start->row - done.start->skip;
+      line_ = done.start->line;
+    }
+    const auto& ref = refs_[done.shard];
+    done.batch.addresses.ShiftRows(row_);
+    if (!done.op_error.ok()) {
+      // The rows before the bad one come first. The position stays: what follows that row is not passed over.
+      pending_ = ShiftRowError(done.op_error, row_);
+      if (done.batch.num_rows() == 0) return pending_;
+      rows_ += done.batch.num_rows();
+      return std::move(done.batch);
+    }
+    ARROW_RETURN_NOT_OK(HandleBadRows(done.block, ref, &done.batch));
+    if (done.block.stopped.has_value()) {
+      pending_ = ErrorOf(*done.block.stopped, ref);
+    } else if (!done.block.broken.ok()) {
+      pending_ = PlaceOf(done.block.broken, ref, row_ + done.block.num_rows);
+    }
+    row_ += done.block.num_rows;
+    line_ += done.block.num_lines;
+    if (!pending_.ok() && done.batch.num_rows() == 0 && done.batch.dropped.empty()) return pending_;
+    ShardPosition position;
+    position.row = row_;
+    position.line = line_;
+    position.at = done.next_at;
+    position.skip = done.next_skip;
+    position.exact = true;
+    current_ = done.shard;
+    SetCursor(position);
+    rows_ += done.batch.num_rows();
+    return std::move(done.batch);
+  }
+
+  void SetCursor(const ShardPosition& position) {
+    cursor_ = {{"shard", shards_.empty() ? "" : source_->shard_names()[shards_[current_]]},
+               {"row", position.row}};
+    if (!position.exact) return;
+    cursor_["at"] = position.at;
+    if (position.skip != 0) cursor_["skip"] = position.skip;
+    if (position.line != 0) cursor_["line"] = position.line;
+  }
+
+  void StartMap() {
+    pulled_ = first_shard_;
+    auto map = std::make_unique<OrderedMap<Item, Done>>(
+        context_.pool, 2 * context_.pool->num_threads() + 1, [this] { return Pull(); },
+        [this](Item item) { return Work(std::move(item)); });
+    std::lock_guard<std::mutex> lock(mutex_);
+    map_ = std::move(map);
+    if (cancelled_) map_->Cancel();
+  }
+
+  Result<std::optional<Item>> Pull() {
+    for (;;) {
+      std::optional<ShardPosition> start;
+      if (reader_ == nullptr) {
+        if (pulled_ == shards_.size()) return std::nullopt;
+        ARROW_ASSIGN_OR_RAISE(start, OpenReader());
+      }
+      auto task = reader_->Next();
+      if (!task.ok()) return PlaceOf(task.status(), refs_[pulled_], std::nullopt);
+      if (task->has_value()) {
+        return Item{pulled_, start, std::move(**task)};
+      }
+      std::lock_guard<std::mutex> lock(mutex_);
+      reader_.reset();
+      ++pulled_;
+    }
+  }
+
+  Result<ShardPosition> OpenReader() {
+    ShardPosition from;
+    from.exact = true;
+    if (pulled_ == first_shard_) from = start_;
+    ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
+    const ReadOptions read_options{options_.columns, options_.on_error};
+    auto reader =
+        source_->Open(shards_[pulled_], from, read_options, source_schema_, context);
+    if (!reader.ok()) return PlaceOf(reader.status(), refs_[pulled_], std::nullopt);
+    auto first = (*reader)->Start();
+    if (!first.ok()) return PlaceOf(first.status(), refs_[pulled_], std::nullopt);
+    std::lock_guard<std::mutex> lock(mutex_);
+    reader_ = std::move(*reader);
+    if (cancelled_) reader_->Cancel();
+    return first;
+  }
+
+  /// Runs on the pool: decodes a block and applies the ops to it.
+  Result<Done> Work(Item item) const {
+    Done done{item.shard, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
+    auto block = item.task.decode();
+    // The rows' places are not known here: the consumer says where it is.
+    if (!block.ok()) {
+      done.block.broken = block.status();
+      done.block.rows = nullptr;
+      ARROW_ASSIGN_OR_RAISE(done.batch.rows, arrow::RecordBatch::MakeEmpty(source_schema_));
+    } else {
+      done.block = std::move(*block);
+      done.batch.rows = std::move(done.block.rows);
+      for (const auto& [first, count] : done.block.runs) {
+        done.batch.addresses.Append(refs_[item.shard], first, -1, count);
+      }
+    }
+    AppliedBatch applied = ApplyOps(ops_, std::move(done.batch));
+    done.batch = std::move(applied.batch);
+    done.op_error = std::move(applied.error);
+    return done;
+  }
+
+  Status HandleBadRows(const DecodedBlock& block, const std::shared_ptr<const ShardRef>& ref,
+                       Batch* batch) {
+    for (const BadRow& bad : block.bad) {
+      auto& dropped = batch->dropped;
+      auto same = std::find_if(dropped.begin(), dropped.end(), [&](const DropCount& count) {
+        return count.reason == bad.reason && count.source == ref->source;
+      });
+      if (same == dropped.end()) {
+        dropped.push_back({ref->source, bad.reason, 0, 0});
+        same = dropped.end() - 1;
+      }
+      ++same->rows;
+      if (options_.on_error == OnError::kQuarantine) {
+        ARROW_RETURN_NOT_OK(quarantine_.Add(ref->source, ref->shard, row_ + bad.row, bad.message,
+                                            bad.content));
+      }
+      Report(bad, ref);
+    }
+    return Status::OK();
+  }
+
+  /// The first ten rows are reported one by one, then each tenfold number.
+  void Report(const BadRow& bad, const std::shared_ptr<const ShardRef>& ref) {
+    ++reported_;
+    if (options_.report == nullptr) return;
+    if (reported_ > 10 && reported_ != next_report_) return;
+    if (reported_ >= 10) next_report_ = reported_ * 10;
+    std::string text = Address{ref, row_ + bad.row, -1}.ToString() + ": left out: " + Text(bad);
+    if (reported_ >= 10) {
+      text += " (row number " + std::to_string(reported_) + " to be left out; the next report is at " +
+              std::to_string(next_report_) + ")";
+    }
+    options_.report(text);
+  }
+
+  std::string Text(const BadRow& bad) const {
+    if (bad.line < 0) return bad.message;
+    return "line " + std::to_string(line_ + bad.line + 1) + ": " + bad.message;
+  }
+
+  Status ErrorOf(const BadRow& bad, const std::shared_ptr<const ShardRef>& ref) const {
+    return RowError({ref, row_ + bad.row, -1}, Text(bad) + kAdvice);
+  }
+
+  /// The error with the shard's name in front, and the row where reading stopped.
+  static Status PlaceOf(const Status& error, const std::shared_ptr<const ShardRef>& ref,
+                        std::optional<int64_t> row) {
+    if (error.IsCancelled()) return error;
+    std::string text;
+    if (row.has_value()) {
+      text = Address{ref, *row, -1}.ToString() + ": ";
+    } else {
+      if (!ref->source.empty()) text = "sources[\"" + ref->source + "\"] ";
+      if (error.message().find(ref->shard) == std::string::npos) text += ref->shard + ": ";
+    }
+    return Status(error.code(), text + error.message(), error.detail());
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const SourceStageOptions options_;
+  const std::vector<size_t> shards_;
+  const StageContext context_;
+  const std::shared_ptr<arrow::Schema> source_schema_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::shared_ptr<const ShardRef>> refs_;
+  std::vector<std::shared_ptr<const BatchOp>> ops_;
+  std::shared_ptr<std::atomic<int64_t>> bytes_read_ = std::make_shared<std::atomic<int64_t>>(0);
+  std::atomic<bool> cancelled_{false};
+  Quarantine quarantine_;
+
+  // What was pulled: ahead of what was handed out.
+  size_t first_shard_ = 0;
+  ShardPosition start_;
+  size_t pulled_ = 0;
+  std::unique_ptr<ShardReader> reader_;
+
+  // What was handed out.
+  size_t current_ = 0;
+  int64_t row_ = 0;
+  int64_t line_ = 0;
+  int64_t rows_ = 0;
+  int64_t reported_ = 0;
+  int64_t next_report_ = 0;
+  nlohmann::json cursor_;
+  Status pending_;  // comes out with the next call
+  Status failed_;
+
+  std::mutex mutex_;  // guards map_ and reader_ against Cancel()
+  // Last: its destructor waits for tasks that use the members above.
+  std::unique_ptr<OrderedMap<Item, Done>> map_;
+};
+
+const char* Name(OnError on_error) {
+  switch (on_error) {
+    case OnError::kSkip:
+      return "skip";
+    case OnError::kQuarantine:
+      return "quarantine";
+    default:
+      return "raise";
+  }
+}
+
+const char* Name(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::kText:
+      return "text";
+    case ColumnKind::kTokens:
+      return "tokens";
+    default:
+      return "any";
+  }
+}
+
+Result<std::vector<size_t>> Choose(const Source& source,
+                                   const std::optional<std::vector<std::string>>& wanted) {
+  const auto& names = source.shard_names();
+  std::vector<size_t> out;
+  if (!wanted.has_value()) {
+    for (size_t i = 0; i < names.size(); ++i) out.push_back(i);
+    return out;
+  }
+  for (const std::string& name : *wanted) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      return Status::KeyError("there is no shard ", name, " among the ", names.size(),
+                              " of this source", DidYouMean(name, names));
+    }
+    out.push_back(found - names.begin());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options) {
+  if (options.start_row < 0) {
+    return Status::IndexError("a row number cannot be negative: ", options.start_row);
+  }
+  if (options.on_error == OnError::kQuarantine && options.quarantine_path.empty()) {
+    return Status::Invalid("on_error=\"quarantine\" needs quarantine_path, the file for the rows");
+  }
+  ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
+  auto description = std::make_shared<nlohmann::json>(source->Describe());
+  if (options.shards.has_value()) (*description)["source.shards"] = *options.shards;
+  if (options.start_row != 0) (*description)["source.start_row"] = options.start_row;
+  (*description)["source.on_error"] = Name(options.on_error);
+  if (options.columns.has_value()) {
+    nlohmann::json columns = nlohmann::json::object();
+    for (const auto& column : *options.columns) columns[column.name] = Name(column.kind);
+    (*description)["source.columns"] = std::move(columns);
+  }
+  StreamPlan plan;
+  plan.description = std::move(description);
+  plan.make = [source = std::move(source), options = std::move(options),
+               shards = std::move(shards)](const StageContext& context)
+      -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto schema, source->Schema(options.columns));
+    return std::make_unique<SourceStage>(source, options, shards, std::move(schema), context);
+  };
+  return plan;
+}
+
+}  // namespace easydata

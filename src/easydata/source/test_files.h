@@ -1,0 +1,59 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "easydata/exec/thread_pool.h"
+#include "easydata/source/source_stage.h"
+#include "easydata/stream/stage_contract.h"
+
+namespace easydata {
+
+/// A folder that goes when the test ends.
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "easydata-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  ~TestFolder() { std::filesystem::remove_all(path_); }
+
+  std::string Path(const std::string& name) const { return (path_ / name).string(); }
+  std::string Write(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories(std::filesystem::path(Path(name)).parent_path());
+    std::ofstream(Path(name), std::ios::binary) << content;
+    return Path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline StageContract ContractOf(std::shared_ptr<const Source> source, SourceStageOptions options) {
+  StageContract contract;
+  StreamPlan plan = SourcePlan(std::move(source), std::move(options)).ValueOrDie();
+  contract.make = plan.make;
+  return contract;
+}
+
+/// All rows of a stage, described; fails the test on an error.
+inline std::vector<std::string> AllRows(const StageContract& contract) {
+  StageContext context;
+  context.pool = std::make_shared<ThreadPool>(2);
+  auto stage = contract.make(context).ValueOrDie();
+  std::vector<std::string> out;
+  for (;;) {
+    auto batch = stage->Next();
+    EXPECT_TRUE(batch.ok()) << batch.status();
+    if (!batch.ok() || !batch->has_value()) return out;
+    for (auto& row : DescribeRows(**batch)) out.push_back(std::move(row));
+  }
+}
+
+}  // namespace easydata
