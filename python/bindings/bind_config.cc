@@ -1,0 +1,74 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "easydata/config/nearest_name.h"
+#include "easydata/config/registry.h"
+
+namespace easydata {
+namespace {
+
+using config::Json;
+
+Json Parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) Check(Status::Invalid("the options of a config are not JSON: ", text));
+  return json;
+}
+
+/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "required", "choices", "config"}]}]
+std::string Descriptors() {
+  Json out = Json::array();
+  for (const config::ConfigDescriptor& descriptor : config::AllConfigs()) {
+    Json fields = Json::array();
+    for (const config::FieldDescriptor& field : descriptor.fields) {
+      fields.push_back({{"name", field.name},
+                        {"type", field.type},
+                        {"doc", field.doc},
+                        {"default", field.default_value},
+                        {"required", field.rules.required},
+                        {"config", field.config}});
+    }
+    out.push_back({{"name", descriptor.name}, {"doc", descriptor.doc}, {"fields", std::move(fields)}});
+  }
+  return out.dump();
+}
+
+std::vector<std::pair<std::string, std::pair<std::string, std::string>>> ValidateConfig(
+    const std::string& name, const std::string& json) {
+  using Kind = config::Problem::Kind;
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>> out;
+  for (const config::Problem& problem : Unwrap(config::Validate(name, Parse(json)))) {
+    const char* kind = problem.kind == Kind::kStructure ? "structure"
+                       : problem.kind == Kind::kValue   ? "value"
+                                                        : "later";
+    out.push_back({kind, {problem.path, problem.ToString()}});
+  }
+  return out;
+}
+
+}  // namespace
+
+void BindConfig(nb::module_& m) {
+  m.def("config_descriptors", &Descriptors, "Every config and its options, as JSON.");
+  m.def("validate_config", &ValidateConfig, nb::arg("name"), nb::arg("json"),
+        "Everything that is wrong with a config given as JSON: [(kind, (path, sentence))].");
+  m.def(
+      "config_hash",
+      [](const std::string& name, const std::string& json) {
+        return Unwrap(config::ConfigHash(name, Parse(json)));
+      },
+      nb::arg("name"), nb::arg("json"),
+      "16 hexadecimal digits that are equal for configs that say the same.");
+  m.def("config_reference", &config::ReferencePage, "The reference page of all configs, in Markdown.");
+  m.def(
+      "suggestion",
+      [](const std::string& name, const std::vector<std::string>& candidates) {
+        return Suggestion(name, candidates);
+      },
+      nb::arg("name"), nb::arg("candidates"),
+      "'; did you mean \"x\"?' for the nearest of the candidates, else a list of them.");
+}
+
+}  // namespace easydata

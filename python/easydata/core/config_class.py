@@ -1,0 +1,227 @@
+"""How the config classes come out of the engine's own declarations.
+
+Every option's name, type, default, bounds and text is declared once, in src/easydata/config. The
+decorator `declared` turns a class into a dataclass with those options; `core/config.pyi`, which
+script/generate_configs.py writes, tells type checkers the same.
+"""
+
+import dataclasses
+import functools
+import importlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from easydata import _native
+
+_T = TypeVar("_T", bound=type)
+
+_descriptors: dict[str, dict[str, Any]] = {
+    entry["name"]: entry for entry in json.loads(_native.config_descriptors())
+}
+_classes: dict[str, type] = {}
+
+
+class ConfigError(ValueError):
+    """A config with everything that is wrong with it, one problem a line in `problems`."""
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        super().__init__(f"{name}: " + "; ".join(self.problems))
+
+
+def descriptor(name: str) -> dict[str, Any]:
+    """The declaration of the config class `name`."""
+    return _descriptors[name]
+
+
+def _default(field: Mapping[str, Any]) -> Any:
+    """The dataclass field for one declared option."""
+    metadata = {"doc": field["doc"]}
+    if field["required"]:
+        return dataclasses.field(metadata=metadata)
+    if field["config"]:
+        return dataclasses.field(default_factory=_classes[field["config"]], metadata=metadata)
+    return dataclasses.field(default=field["default"], metadata=metadata)
+
+
+def declared(cls: _T) -> _T:
+    """Makes `cls` a dataclass with the options that the engine declares under its name."""
+    entry = _descriptors[cls.__name__]
+    names = [field["name"] for field in entry["fields"]]
+    known = frozenset(names)
+    cls.__annotations__ = {field["name"]: field["type"] for field in entry["fields"]}
+    for field in entry["fields"]:
+        setattr(cls, field["name"], _default(field))
+    options = "\n".join(f"    {field['name']}: {field['doc']}" for field in entry["fields"])
+    cls.__doc__ = f"{entry['doc']}\n\nAttributes:\n{options}"
+    made: Any = dataclasses.dataclass(cls)
+    plain_init = made.__init__
+
+    @functools.wraps(plain_init)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for key in kwargs:
+            if key not in known:
+                hint = _native.suggestion(key, names)
+                raise TypeError(f"{cls.__name__} has no option {key!r}{hint}")
+        plain_init(self, *args, **kwargs)
+
+    def set_option(self: Any, key: str, value: Any) -> None:
+        if key not in known:
+            hint = _native.suggestion(key, names)
+            raise AttributeError(f"{cls.__name__} has no option {key!r}{hint}")
+        object.__setattr__(self, key, value)
+
+    # Assigned like this since both are part of what the decorator makes.
+    made.__init__ = init
+    made.__setattr__ = set_option
+    _classes[cls.__name__] = made
+    return cast(_T, made)
+
+
+def import_path(function: Any) -> str | None:
+    """`package.module:name` of a callable that can be imported again; None for all others."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    if not module or not name or "<" in name:
+        return None
+    return f"{module}:{name}"
+
+
+def _import(path: str) -> Any:
+    """What the import path `package.module:name` names."""
+    module, _, name = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"nothing can be imported as {path!r}: {error}") from error
+    return found
+
+
+def plain(value: Any, *, for_engine: bool = False) -> Any:
+    """A config, or a value of one, as dicts, lists and scalars.
+
+    Callables become their import paths. Other objects, and callables without an import path, stay
+    as they are, or become a marker where the result is `for_engine`.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else str(key): plain(item, for_engine=for_engine)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [plain(item, for_engine=for_engine) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name), for_engine=for_engine)
+            for field in dataclasses.fields(value)
+        }
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return value.item()  # a NumPy scalar
+    path = import_path(value if callable(value) else type(value))
+    is_function = callable(value) and hasattr(value, "__qualname__")
+    if for_engine:
+        return {"$callable" if is_function else "$object": path or repr(value)}
+    return path if is_function and path else value
+
+
+def problems_of(config: Any) -> list[tuple[str, str, str]]:
+    """Everything that is wrong with a config: (kind, path, sentence).
+
+    The kinds: "structure" and "value", and "later" for what is valid but not supported yet.
+    """
+    name = type(config).__name__
+    return _check(name, plain(config, for_engine=True))
+
+
+def _check(name: str, values: Any) -> list[tuple[str, str, str]]:
+    text = json.dumps(values, allow_nan=False)
+    return [(kind, path, said) for kind, (path, said) in _native.validate_config(name, text)]
+
+
+def require(config: Any, *options: str) -> None:
+    """Raises ConfigError when one of these options of `config` cannot be meant."""
+    wrong = [
+        said
+        for kind, path, said in problems_of(config)
+        if kind != "later" and path.split("[")[0].split(".")[0] in options
+    ]
+    if wrong:
+        raise ConfigError(type(config).__name__, wrong)
+
+
+def check(config: Any) -> None:
+    """Raises when a config cannot be run.
+
+    Raises:
+        ConfigError: With everything that is wrong.
+        NotImplementedError: When all that is wrong is that a feature has not come yet.
+    """
+    found = problems_of(config)
+    if not found:
+        return
+    name = type(config).__name__
+    said = [text for _, _, text in found]
+    if all(kind == "later" for kind, _, _ in found):
+        raise NotImplementedError(f"{name}: " + "; ".join(said))
+    raise ConfigError(name, said)
+
+
+def config_hash(config: Any) -> str:
+    """16 hexadecimal digits that are equal for configs that say the same."""
+    values = plain(config, for_engine=True)
+    text = json.dumps(values, allow_nan=False)
+    return str(_native.config_hash(type(config).__name__, text))
+
+
+def from_plain(cls: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Makes a config out of dicts, lists and scalars (and objects, where those belong).
+
+    Raises:
+        ConfigError: With every key that is no option and every value of the wrong type.
+    """
+    name = cls.__name__
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} is made from a dict of its options, not {type(values).__name__}")
+    found = _check(name, plain(values, for_engine=True))
+    wrong = [said for kind, _, said in found if kind == "structure"]
+    if wrong:
+        raise ConfigError(name, wrong)
+    return _build(name, values)
+
+
+def _build(name: str, values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        return values  # already a config
+    options = {}
+    for field in _descriptors[name]["fields"]:
+        if field["name"] not in values:
+            continue
+        value = values[field["name"]]
+        if value is None and field["config"]:
+            continue
+        options[field["name"]] = _convert(field["type"], value)
+    return _classes[name](**options)
+
+
+def _convert(annotation: str, value: Any) -> Any:
+    """A plain value as what its annotation asks for: nested configs, callables, int keys."""
+    if value is None:
+        return None
+    if annotation.startswith("Callable"):
+        return _import(value) if isinstance(value, str) else value
+    if annotation.startswith("dict[int"):
+        return {int(key): item for key, item in value.items()}
+    for name in _descriptors:
+        if name not in annotation:
+            continue
+        if annotation.startswith(f"list[{name}]"):
+            return [_build(name, item) for item in value]
+        return _build(name, value)
+    return value

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "easydata/config/field.h"
+#include "easydata/config/problem.h"
+
+namespace easydata::config {
+
+/// An option with its type forgotten: what Python classes, stubs and docs are made from.
+struct FieldDescriptor {
+  std::string name;
+  /// The Python annotation, such as "int | None".
+  std::string type;
+  std::string doc;
+  FieldRules rules;
+  /// The default as JSON; of a nested config, all of its defaults.
+  Json default_value;
+  /// The name of the config class when the option is a config itself.
+  std::string config;
+};
+
+/// A config struct with its type forgotten.
+struct ConfigDescriptor {
+  std::string name;
+  std::string doc;
+  std::vector<FieldDescriptor> fields;
+  /// Adds everything that is wrong with `json`, read as this config.
+  std::function<void(const Json& json, const std::string& path, Problems* problems)> check;
+  /// The config with every default filled in: equal configs give equal JSON.
+  std::function<Json(const Json& json)> normalize;
+
+  std::vector<std::string> field_names() const;
+};
+
+/// Adds a problem when `value` breaks a bound or is none of the choices, and when its feature has not come yet.
+void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value, const std::string& path,
+                Problems* problems);
+/// Adds a problem for each key of `json` that is not a name of `names`, with the nearest one.
+void CheckKeys(const Json& json, const std::vector<std::string>& names, const std::string& path,
+               Problems* problems);
+/// The annotation with the choices in place of `str`.
+std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices);
+
+template <DeclaredConfig C>
+std::vector<std::string> NamesOf() {
+  return std::apply([](const auto&... field) { return std::vector<std::string>{field.name...}; }, C::Fields());
+}
+
+template <DeclaredConfig C>
+Json WriteConfig(const C& config) {
+  Json out = Json::object();
+  std::apply(
+      [&](const auto&... field) {
+        ((out[field.name] = ValueTraits<typename std::decay_t<decltype(field)>::Value>::Write(config.*field.member)),
+         ...);
+      },
+      C::Fields());
+  return out;
+}
+
+template <DeclaredConfig C, typename F>
+void ReadField(const F& field, const Json& json, C* out, const std::string& path, Problems* problems) {
+  const std::string at = JoinPath(path, field.name);
+  auto found = json.find(field.name);
+  if (found == json.end()) {
+    if (field.rules.required) problems->push_back({Problem::Kind::kStructure, at, "is required"});
+    return;
+  }
+  using T = typename F::Value;
+  // A nested config given as null is one that was not given.
+  if (DeclaredConfig<T> && found->is_null()) return;
+  if (!ReadValue(*found, &(out->*field.member), at, problems)) return;
+  CheckRules(field.rules, *found, ValueTraits<T>::Write(C{}.*field.member), at, problems);
+}
+
+/// Reads a config, and adds everything that is wrong with it to `problems`.
+template <DeclaredConfig C>
+void ReadConfig(const Json& json, C* out, const std::string& path, Problems* problems) {
+  CheckKeys(json, NamesOf<C>(), path, problems);
+  const size_t before = problems->size();
+  std::apply([&](const auto&... field) { (ReadField<C>(field, json, out, path, problems), ...); }, C::Fields());
+  // Rules that span options speak of well-formed options only.
+  const bool sound = std::none_of(problems->begin() + static_cast<std::ptrdiff_t>(before), problems->end(),
+                                  [](const Problem& p) { return p.kind == Problem::Kind::kStructure; });
+  if constexpr (requires { out->Check(path, problems); }) {
+    if (sound) out->Check(path, problems);
+  }
+}
+
+template <DeclaredConfig C>
+struct ValueTraits<C> {
+  static std::string Type() { return C::kName; }
+  static std::string Expected() { return std::string("the options of a ") + C::kName; }
+  static bool Fits(const Json& json) {
+    return json.is_object() && !json.contains("$object") && !json.contains("$callable");
+  }
+  static Json Write(const C& value) { return WriteConfig(value); }
+  static void Read(const Json& json, C* out, const std::string& path, Problems* problems) {
+    ReadConfig(json, out, path, problems);
+  }
+};
+
+template <DeclaredConfig C>
+Result<C> FromJson(const Json& json) {
+  C out;
+  Problems problems;
+  ReadValue(json, &out, "", &problems);
+  ARROW_RETURN_NOT_OK(ToStatus(C::kName, problems));
+  return out;
+}
+
+template <DeclaredConfig C>
+ConfigDescriptor Describe() {
+  ConfigDescriptor out;
+  out.name = C::kName;
+  out.doc = C::kDoc;
+  const C defaults{};
+  std::apply(
+      [&](const auto&... field) {
+        (
+            [&] {
+              using T = typename std::decay_t<decltype(field)>::Value;
+              FieldDescriptor d;
+              d.name = field.name;
+              d.type = AnnotationOf(ValueTraits<T>::Type(), field.rules.choices);
+              d.doc = field.doc;
+              d.rules = field.rules;
+              d.default_value = ValueTraits<T>::Write(defaults.*field.member);
+              if constexpr (DeclaredConfig<T>) d.config = T::kName;
+              out.fields.push_back(std::move(d));
+            }(),
+            ...);
+      },
+      C::Fields());
+  out.check = [](const Json& json, const std::string& path, Problems* problems) {
+    C config;
+    ReadValue(json, &config, path, problems);
+  };
+  out.normalize = [](const Json& json) {
+    C config;
+    Problems problems;
+    ReadValue(json, &config, "", &problems);
+    return WriteConfig(config);
+  };
+  return out;
+}
+
+}  // namespace easydata::config

@@ -1,0 +1,121 @@
+#include "easydata/config/descriptor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace easydata::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Inner {
+  static constexpr const char* kName = "Inner";
+  static constexpr const char* kDoc = "A part.";
+  int64_t size = 3;
+  static auto Fields() { return std::tuple{Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)}; }
+};
+
+struct Outer {
+  static constexpr const char* kName = "Outer";
+  static constexpr const char* kDoc = "A whole.";
+  std::string path;
+  std::string mode = "fast";
+  double rate = 0.5;
+  std::optional<int64_t> limit;
+  Named<double> weights;
+  Inner inner;
+  std::variant<std::string, Inner> either = "x";
+  bool flag = false;
+
+  static auto Fields() {
+    return std::tuple{
+        Field{"path", &Outer::path, "Where."}.Required(),
+        Field{"mode", &Outer::mode, "How."}.OneOf({"fast", "slow", "magic"}).Refuse("magic", "magic comes later"),
+        Field{"rate", &Outer::rate, "How much."}.MoreThan(0),
+        Field{"limit", &Outer::limit, "At most."}.AtLeast(1),
+        Field{"weights", &Outer::weights, "Shares."},
+        Field{"inner", &Outer::inner, "The part."},
+        Field{"either", &Outer::either, "One or the other."},
+        Field{"flag", &Outer::flag, "A switch."}.OnlyDefault("switches come later"),
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const {
+    if (limit && *limit > inner.size) {
+      problems->push_back({Problem::Kind::kValue, JoinPath(path, "limit"), "must not be more than inner.size"});
+    }
+  }
+};
+
+std::vector<std::string> ProblemsOf(const std::string& text) {
+  Problems problems;
+  Describe<Outer>().check(Json::parse(text), "", &problems);
+  std::vector<std::string> out;
+  for (const Problem& problem : problems) out.push_back(problem.ToString());
+  return out;
+}
+
+TEST(Descriptor, TypesAndDefaultsComeFromTheStruct) {
+  const ConfigDescriptor d = Describe<Outer>();
+  EXPECT_THAT(d.field_names(),
+              ElementsAre("path", "mode", "rate", "limit", "weights", "inner", "either", "flag"));
+  EXPECT_EQ(d.fields[1].type, "Literal[\"fast\", \"slow\", \"magic\"]");
+  EXPECT_EQ(d.fields[1].default_value, "fast");
+  EXPECT_EQ(d.fields[3].type, "int | None");
+  EXPECT_TRUE(d.fields[3].default_value.is_null());
+  EXPECT_EQ(d.fields[4].type, "dict[str, float]");
+  EXPECT_EQ(d.fields[5].config, "Inner");
+  EXPECT_EQ(d.fields[5].default_value, Json({{"size", 3}}));
+  EXPECT_EQ(d.fields[6].type, "str | Inner");
+}
+
+TEST(Descriptor, ASoundConfigHasNoProblems) {
+  EXPECT_THAT(ProblemsOf(R"({"path": "a", "rate": 1, "limit": null, "inner": {"size": 9}, "either": {"size": 1}})"),
+              ElementsAre());
+}
+
+TEST(Descriptor, EveryProblemIsListedAtOnce) {
+  EXPECT_THAT(ProblemsOf(R"({"mod": 1, "mode": "fats", "rate": 0, "limit": 2.5, "inner": {"size": 10, "sizes": 1},
+                             "either": 3, "flag": "yes", "weights": {"a": "b"}})"),
+              ElementsAre("mod is not an option; did you mean \"mode\"?", "path is required",
+                          "mode must be one of \"fast\", \"slow\", \"magic\", not \"fats\"; did you mean \"fast\"?",
+                          "rate must be more than 0, not 0", "limit must be a whole number, or nothing, not 2.5",
+                          "weights[\"a\"] must be a number, not \"b\"",
+                          "inner.sizes is not an option; did you mean \"size\"?",
+                          "inner.size must be at most 9, not 10",
+                          "either must be text or the options of a Inner, not 3",
+                          "flag must be true or false, not \"yes\""));
+}
+
+TEST(Descriptor, WhatComesLaterIsRefusedWithASentence) {
+  EXPECT_THAT(ProblemsOf(R"({"path": "a", "mode": "magic", "flag": true})"),
+              ElementsAre("mode = \"magic\" is not supported yet: magic comes later",
+                          "flag = true is not supported yet: switches come later"));
+  auto later = FromJson<Outer>(Json::parse(R"({"path": "a", "flag": true})"));
+  EXPECT_TRUE(later.status().IsNotImplemented());
+  auto mixed = FromJson<Outer>(Json::parse(R"({"flag": true})"));
+  EXPECT_TRUE(mixed.status().IsInvalid());
+  EXPECT_THAT(mixed.status().message(), HasSubstr("Outer: path is required; flag = true"));
+}
+
+TEST(Descriptor, RulesThatSpanOptionsAreChecked) {
+  EXPECT_THAT(ProblemsOf(R"({"path": "a", "limit": 4})"), ElementsAre("limit must not be more than inner.size"));
+}
+
+TEST(Descriptor, JsonGoesInAndOutUnchanged) {
+  const Json json = Json::parse(
+      R"({"path": "a", "mode": "slow", "rate": 0.25, "limit": 2, "weights": {"z": 0.5, "a": 0.5},
+          "inner": {"size": 4}, "either": {"size": 2}, "flag": false})");
+  auto config = FromJson<Outer>(json);
+  ASSERT_TRUE(config.ok()) << config.status();
+  // The order of names is kept: "z" before "a".
+  EXPECT_EQ(WriteConfig(*config).dump(), json.dump());
+}
+
+TEST(Descriptor, ANestedConfigGivenAsNullIsOneNotGiven) {
+  EXPECT_THAT(ProblemsOf(R"({"path": "a", "inner": null})"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace easydata::config

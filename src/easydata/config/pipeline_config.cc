@@ -1,0 +1,75 @@
+#include "easydata/config/pipeline_config.h"
+
+#include <algorithm>
+#include <map>
+
+#include "easydata/config/nearest_name.h"
+
+namespace easydata::config {
+namespace {
+
+std::vector<std::string> KeysOf(const Named<double>& weights) {
+  std::vector<std::string> keys;
+  for (const auto& [name, weight] : weights.values) keys.push_back(name);
+  return keys;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Weights must name each dataset of the pipeline, and nothing else.
+void CheckNames(const Named<double>& weights, const std::vector<std::string>& datasets, const std::string& path,
+                Problems* problems) {
+  const std::vector<std::string> keys = KeysOf(weights);
+  for (const std::string& key : keys) {
+    if (Contains(datasets, key)) continue;
+    problems->push_back(
+        {Problem::Kind::kValue, path, "names no dataset with \"" + key + "\"" + Suggestion(key, datasets)});
+  }
+  for (const std::string& dataset : datasets) {
+    if (Contains(keys, dataset)) continue;
+    problems->push_back({Problem::Kind::kValue, path,
+                         "has no weight for the dataset \"" + dataset + "\"; give it one (0 leaves it out)"});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> PipelineConfig::dataset_names() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    names.push_back(datasets[i].name.value_or("dataset_" + std::to_string(i)));
+  }
+  return names;
+}
+
+void PipelineConfig::Check(const std::string& path, Problems* problems) const {
+  if (datasets.empty()) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "datasets"), "must name at least one dataset"});
+    return;
+  }
+  const std::vector<std::string> names = dataset_names();
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string at = JoinPath(path, "datasets[" + std::to_string(i) + "]");
+    auto [found, is_new] = first.emplace(names[i], i);
+    if (!is_new) {
+      problems->push_back({Problem::Kind::kValue, at + ".name",
+                           "= \"" + names[i] + "\" is a duplicate of datasets[" + std::to_string(found->second) +
+                               "]; names are unique"});
+    }
+    if (datasets[i].save_format) {
+      CheckCodec(*datasets[i].save_format, save.compression, at + ".save_format with save.compression", problems);
+    }
+  }
+  if (mix.weights) CheckNames(*mix.weights, names, JoinPath(path, "mix.weights"), problems);
+  if (mix.weight_schedule) {
+    for (size_t i = 0; i < mix.weight_schedule->size(); ++i) {
+      CheckNames((*mix.weight_schedule)[i].weights, names,
+                 JoinPath(path, "mix.weight_schedule[" + std::to_string(i) + "].weights"), problems);
+    }
+  }
+}
+
+}  // namespace easydata::config

@@ -1,0 +1,29 @@
+#include "easydata/config/problem.h"
+
+#include <algorithm>
+
+namespace easydata::config {
+
+std::string Problem::ToString() const { return path.empty() ? text : path + " " + text; }
+
+Status ToStatus(const std::string& config_name, const Problems& problems) {
+  if (problems.empty()) return Status::OK();
+  std::string text = config_name + ": ";
+  for (size_t i = 0; i < problems.size(); ++i) text += (i > 0 ? "; " : "") + problems[i].ToString();
+  const bool later = std::all_of(problems.begin(), problems.end(),
+                                 [](const Problem& p) { return p.kind == Problem::Kind::kLater; });
+  return later ? Status::NotImplemented(text) : Status::Invalid(text);
+}
+
+std::string JoinPath(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+std::string Shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr size_t kLongest = 60;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+}  // namespace easydata::config

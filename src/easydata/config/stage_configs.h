@@ -1,0 +1,332 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "easydata/config/dataset_config.h"
+
+/// The options of the pipeline's stages.
+namespace easydata::config {
+
+struct SourceStageConfig {
+  static constexpr const char* kName = "SourceStageConfig";
+  static constexpr const char* kDoc = "How data is read.";
+
+  bool streaming = true;
+  int64_t cloud_max_retries = 3;
+  double cloud_retry_delay = 1.0;
+  std::optional<Named<AnyValue>> dask_storage_options;
+
+  static auto Fields() {
+    using C = SourceStageConfig;
+    return std::tuple{
+        Field{"streaming", &C::streaming,
+              "Stream Hub datasets instead of downloading them first; local files are always read as they are needed."},
+        Field{"cloud_max_retries", &C::cloud_max_retries, "Attempts at a remote read after the first."}.AtLeast(0).OnlyDefault(
+            "remote files come with a later version"),
+        Field{"cloud_retry_delay", &C::cloud_retry_delay, "Seconds before the first retry of a remote read."}
+            .AtLeast(0)
+            .OnlyDefault("remote files come with a later version"),
+        Field{"dask_storage_options", &C::dask_storage_options, "Credentials and settings of remote file systems."}
+            .OnlyDefault("remote files come with a later version"),
+    };
+  }
+};
+
+struct TokenizeStageConfig {
+  static constexpr const char* kName = "TokenizeStageConfig";
+  static constexpr const char* kDoc = "How text becomes tokens, where a dataset does not say otherwise.";
+
+  std::optional<AnyTokenizer> default_tokenizer;
+  int64_t max_length = 2048;
+  int64_t batch_size = 1000;
+  int64_t num_workers = 4;
+  bool cache_tokenized = true;
+  std::optional<std::vector<std::string>> remove_columns;
+
+  static auto Fields() {
+    using C = TokenizeStageConfig;
+    return std::tuple{
+        Field{"default_tokenizer", &C::default_tokenizer, "Tokenizer of datasets that name none."},
+        Field{"max_length", &C::max_length,
+              "Tokens kept of a document, where a dataset's tokenizer is not a TokenizerConfig of its own."}
+            .AtLeast(1),
+        Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
+        Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
+        Field{"cache_tokenized", &C::cache_tokenized, "Cache tokens where the pipeline has a cache."},
+        Field{"remove_columns", &C::remove_columns, "Columns left out of the output, though a dataset keeps them."},
+    };
+  }
+};
+
+struct CacheStageConfig {
+  static constexpr const char* kName = "CacheStageConfig";
+  static constexpr const char* kDoc = "Where results are kept; acts where .cache() is in the chain.";
+
+  bool enabled = true;
+  std::string cache_type = "hierarchical";
+  std::string cache_dir = ".cache/easydel_pipeline";
+  int64_t memory_cache_size = 100;
+  int64_t disk_cache_expiry = 86400;
+  std::string compression = "none";
+  std::string hash_fn = "combined";
+
+  static auto Fields() {
+    using C = CacheStageConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled, "Use the cache."},
+        Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf({"memory", "disk", "hierarchical"}),
+        Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
+        Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}.AtLeast(0),
+        Field{"disk_cache_expiry", &C::disk_cache_expiry, "Seconds after which an entry is made anew."}.AtLeast(0),
+        Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf({"none", "gzip", "lz4", "zstd"}),
+        Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf({"content", "path", "combined"}),
+    };
+  }
+};
+
+struct WeightSchedulePoint {
+  static constexpr const char* kName = "WeightSchedulePoint";
+  static constexpr const char* kDoc = "The weights of a mixture from one step on.";
+
+  int64_t step = 0;
+  Named<double> weights;
+
+  static auto Fields() {
+    using C = WeightSchedulePoint;
+    return std::tuple{
+        Field{"step", &C::step, "Step from which the weights hold; see MixStageConfig.schedule_unit."}.Required().AtLeast(0),
+        Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1."}.Required(),
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+struct MixStageConfig {
+  static constexpr const char* kName = "MixStageConfig";
+  static constexpr const char* kDoc = "How several datasets become one stream.";
+
+  std::optional<Named<double>> weights;
+  std::optional<std::vector<WeightSchedulePoint>> weight_schedule;
+  std::string weight_schedule_type = "step";
+  int64_t block_size = 1000;
+  std::string stop_strategy = "restart";
+  std::optional<int64_t> seed;
+  std::string unit = "examples";
+  std::string schedule_unit = "steps";
+
+  static auto Fields() {
+    using C = MixStageConfig;
+    return std::tuple{
+        Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+        Field{"weight_schedule", &C::weight_schedule, "Weights that change over time; it goes before weights."},
+        Field{"weight_schedule_type", &C::weight_schedule_type,
+              "Between two points: stay at the left one (step), or go from one to the other (linear, cosine)."}
+            .OneOf({"step", "linear", "cosine"}),
+        Field{"block_size", &C::block_size,
+              "Examples of a block; at a block's end each dataset is within one example of its share."}
+            .AtLeast(1),
+        Field{"stop_strategy", &C::stop_strategy,
+              "When a dataset ends: start it again for ever (restart), end the mixture (first_exhausted), or start it "
+              "again until each has been seen once (all_exhausted)."}
+            .OneOf({"restart", "first_exhausted", "all_exhausted"}),
+        Field{"seed", &C::seed, "Seed of the order within blocks; unset: the pipeline's."}.AtLeast(0),
+        Field{"unit", &C::unit, "What weights are shares of."}
+            .OneOf({"examples", "tokens"})
+            .Refuse("tokens", "mixing by tokens comes with a later version; use \"examples\""),
+        Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf({"steps", "examples"}),
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+struct PackStageConfig {
+  static constexpr const char* kName = "PackStageConfig";
+  static constexpr const char* kDoc = "How documents are put into rows of one length.";
+
+  bool enabled = false;
+  int64_t seq_length = 2048;
+  std::optional<int64_t> eos_token_id;
+  int64_t pad_token_id = 0;
+  std::string strategy = "greedy";
+  int64_t num_packers = 4;
+  bool include_segment_ids = true;
+  bool shuffle_packed = true;
+  int64_t shuffle_buffer_factor = 10;
+  std::string overlong = "split";
+  std::optional<std::vector<std::string>> token_fields;
+  int64_t pack_window = 1000;
+
+  static auto Fields() {
+    using C = PackStageConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled, "Pack where a pipeline is run from its config; calling .pack() means it."},
+        Field{"seq_length", &C::seq_length, "Tokens of every row."}.AtLeast(2).AtMost(2147483647),
+        Field{"eos_token_id", &C::eos_token_id,
+              "Token that closes every document. Unset: the tokenizer's; 2 where the data comes tokenized and no "
+              "tokenizer is named."}
+            .AtLeast(0)
+            .AtMost(2147483647),
+        Field{"pad_token_id", &C::pad_token_id, "Token that fills what is left of a row."}.AtLeast(0).AtMost(2147483647),
+        Field{"strategy", &C::strategy,
+              "greedy: put documents end to end and cut; pool: the open row that fits best; first_fit: longest first, "
+              "within a window; best_fit: the fullest row that fits."}
+            .OneOf({"greedy", "pool", "first_fit", "best_fit"})
+            .Refuse("best_fit", "best-fit packing comes with a later version; use \"first_fit\""),
+        Field{"num_packers", &C::num_packers, "Open rows of the pool strategy."}.AtLeast(1),
+        Field{"include_segment_ids", &C::include_segment_ids, "Write a column segment_ids: which document of its row a token is in."},
+        Field{"shuffle_packed", &C::shuffle_packed, "Shuffle rows within windows."},
+        Field{"shuffle_buffer_factor", &C::shuffle_buffer_factor, "Hundreds of rows in a shuffle window."}.AtLeast(1),
+        Field{"overlong", &C::overlong, "What happens to a document that is longer than a row."}
+            .OneOf({"split", "truncate", "drop", "error"}),
+        Field{"token_fields", &C::token_fields,
+              "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, completion_mask, "
+              "assistant_masks, token_type_ids."},
+        Field{"pack_window", &C::pack_window, "Documents after which open rows are closed (not greedy)."}.AtLeast(1),
+    };
+  }
+};
+
+struct LoadStageConfig {
+  static constexpr const char* kName = "LoadStageConfig";
+  static constexpr const char* kDoc = "How rows become batches.";
+
+  int64_t batch_size = 8;
+  bool prefetch_enabled = true;
+  int64_t prefetch_workers = 2;
+  int64_t prefetch_buffer_size = 4;
+  std::optional<int64_t> shuffle_buffer_size;
+  bool drop_last = true;
+  bool prefetch_to_device = false;
+  int64_t rank = 0;
+  int64_t world_size = 1;
+  int64_t lanes = 1;
+  std::optional<int64_t> epochs;
+  std::optional<int64_t> seed;
+  std::optional<int64_t> num_threads;
+  std::optional<Numbered> batch_rampup;
+  std::optional<Named<AnyValue>> padding;
+
+  static auto Fields() {
+    using C = LoadStageConfig;
+    return std::tuple{
+        Field{"batch_size", &C::batch_size, "Rows of a step, over all ranks."}.AtLeast(1),
+        Field{"prefetch_enabled", &C::prefetch_enabled, "Make batches ahead of their use."},
+        Field{"prefetch_workers", &C::prefetch_workers, "Threads that make batches ahead at most."}.AtLeast(1),
+        Field{"prefetch_buffer_size", &C::prefetch_buffer_size, "Batches made ahead at most."}.AtLeast(1),
+        Field{"shuffle_buffer_size", &C::shuffle_buffer_size, "Rows of a shuffle window; unset: no shuffling."}.AtLeast(1),
+        Field{"drop_last", &C::drop_last, "Leave out a last batch that is not full."},
+        Field{"prefetch_to_device", &C::prefetch_to_device, "Put batches on the device ahead of their use."}.OnlyDefault(
+            "JAX comes with a later version"),
+        Field{"rank", &C::rank, "Which part of every batch this process gets, from 0."}.AtLeast(0),
+        Field{"world_size", &C::world_size, "Processes that share every batch; batch_size is a multiple of it."}.AtLeast(1),
+        Field{"lanes", &C::lanes, "Independent parts of the stream, each read by the ranks that need it."}
+            .AtLeast(1)
+            .OnlyDefault("lanes come with a later version"),
+        Field{"epochs", &C::epochs, "Passes over the data; unset: one for each iter() of the loader."}.AtLeast(1),
+        Field{"seed", &C::seed, "Seed of shuffle_buffer_size; unset: the pipeline's."}.AtLeast(0),
+        Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(1),
+        Field{"batch_rampup", &C::batch_rampup, "{step: factor}: batch_size is multiplied by the factor from the step on."},
+        Field{"padding", &C::padding,
+              "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from the tokenizer."},
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+/// Adds a problem when files of `format` cannot be written with `compression`.
+void CheckCodec(const std::string& format, const std::optional<std::string>& compression, const std::string& path,
+                Problems* problems);
+
+struct SaveStageConfig {
+  static constexpr const char* kName = "SaveStageConfig";
+  static constexpr const char* kDoc = "How rows are written.";
+
+  bool enabled = false;
+  std::string output_dir = "./output";
+  std::string format = "parquet";
+  std::optional<int64_t> num_shards;
+  std::optional<std::string> compression;
+  std::variant<std::string, int64_t> max_shard_size = "500MB";
+  bool overwrite = false;
+  bool push_to_hub = false;
+  std::optional<std::string> hub_repo_id;
+  bool hub_private = false;
+  std::optional<std::string> hub_token;
+  std::optional<std::vector<std::string>> columns;
+
+  static auto Fields() {
+    using C = SaveStageConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled, "Save where a pipeline is run from its config; calling .save() means it."},
+        Field{"output_dir", &C::output_dir, "Folder of the output; with several datasets, of a folder for each."},
+        Field{"format", &C::format, "Format of the shards."}.OneOf({"parquet", "arrow", "jsonl"}),
+        Field{"num_shards", &C::num_shards, "Exact number of shards, in place of max_shard_size."}.AtLeast(1),
+        Field{"compression", &C::compression, "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
+            .OneOf({"none", "gzip", "lz4", "zstd", "snappy"}),
+        Field{"max_shard_size", &C::max_shard_size, "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}.AtLeast(1),
+        Field{"overwrite", &C::overwrite, "Replace an output that is there already, wholly."},
+        Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault("the Hub comes with a later version"),
+        Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
+        Field{"hub_private", &C::hub_private, "Make the repository of push_to_hub a private one."},
+        Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
+        Field{"columns", &C::columns, "Columns to write; unset: all of them, for rows without a schema those of the first 1,000."},
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+struct RayConfig {
+  static constexpr const char* kName = "RayConfig";
+  static constexpr const char* kDoc = "Work on several machines with Ray.";
+
+  bool enabled = false;
+  int64_t num_workers = 4;
+  std::optional<Named<AnyValue>> resources_per_worker;
+  bool use_gpu = false;
+  std::optional<int64_t> object_store_memory;
+
+  static auto Fields() {
+    using C = RayConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault("Ray comes with a later version; one machine needs none"),
+        Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
+        Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."},
+        Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
+        Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}.AtLeast(1),
+    };
+  }
+};
+
+struct ObservabilityConfig {
+  static constexpr const char* kName = "ObservabilityConfig";
+  static constexpr const char* kDoc = "What a running pipeline tells.";
+
+  bool progress_enabled = true;
+  std::string progress_type = "tqdm";
+  bool metrics_enabled = true;
+  std::string log_level = "INFO";
+  int64_t log_interval = 100;
+
+  static auto Fields() {
+    using C = ObservabilityConfig;
+    return std::tuple{
+        Field{"progress_enabled", &C::progress_enabled, "Show progress while saving, when standard error is a terminal."},
+        Field{"progress_type", &C::progress_type, "What shows it."}.OneOf({"tqdm", "rich", "none"}),
+        Field{"metrics_enabled", &C::metrics_enabled, "Keep metrics of the stages in the context."},
+        Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}.OneOf(
+            {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
+        Field{"log_interval", &C::log_interval, "Log progress each time this many batches of rows are saved (level DEBUG)."}.AtLeast(1),
+    };
+  }
+};
+
+}  // namespace easydata::config

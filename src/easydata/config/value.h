@@ -1,0 +1,272 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "easydata/config/problem.h"
+
+/// How option values of each C++ type are written in JSON and named in Python: the one place that knows.
+namespace easydata::config {
+
+/// A struct whose options are declared by `static auto Fields()`.
+template <typename T>
+concept DeclaredConfig = requires { T::Fields(); };
+
+/// One path or several; a single one may be written as a string.
+struct Paths {
+  std::vector<std::string> values;
+};
+
+/// Values by name, in the order they were written.
+template <typename V>
+struct Named {
+  std::vector<std::pair<std::string, V>> values;
+};
+
+/// Values by whole number, such as {step: factor}; the keys are strings in JSON.
+struct Numbered {
+  std::vector<std::pair<int64_t, int64_t>> values;
+};
+
+/// A Python callable by its import path, "package.module:name".
+struct Callback {
+  std::string import_path;
+};
+
+/// Any JSON value, handed on as it is.
+struct AnyValue {
+  Json value;
+};
+
+/// A tokenizer object that lives in Python only; nothing to say of it in JSON but its import path.
+struct LiveObject {
+  std::string import_path;
+};
+
+/// kType: the Python annotation. kExpected: what a message asks for. Fits(): the kind of JSON value is right.
+/// Read(): takes the value, and adds to `problems` what is wrong inside it.
+template <typename T>
+struct ValueTraits;
+
+template <>
+struct ValueTraits<bool> {
+  static std::string Type() { return "bool"; }
+  static std::string Expected() { return "true or false"; }
+  static bool Fits(const Json& json) { return json.is_boolean(); }
+  static Json Write(bool value) { return value; }
+  static void Read(const Json& json, bool* out, const std::string&, Problems*) { *out = json.get<bool>(); }
+};
+
+template <>
+struct ValueTraits<int64_t> {
+  static std::string Type() { return "int"; }
+  static std::string Expected() { return "a whole number"; }
+  static bool Fits(const Json& json) { return json.is_number_integer(); }
+  static Json Write(int64_t value) { return value; }
+  static void Read(const Json& json, int64_t* out, const std::string&, Problems*) { *out = json.get<int64_t>(); }
+};
+
+template <>
+struct ValueTraits<double> {
+  static std::string Type() { return "float"; }
+  static std::string Expected() { return "a number"; }
+  static bool Fits(const Json& json) { return json.is_number(); }
+  static Json Write(double value) { return value; }
+  static void Read(const Json& json, double* out, const std::string&, Problems*) { *out = json.get<double>(); }
+};
+
+template <>
+struct ValueTraits<std::string> {
+  static std::string Type() { return "str"; }
+  static std::string Expected() { return "text"; }
+  static bool Fits(const Json& json) { return json.is_string(); }
+  static Json Write(const std::string& value) { return value; }
+  static void Read(const Json& json, std::string* out, const std::string&, Problems*) {
+    *out = json.get<std::string>();
+  }
+};
+
+template <>
+struct ValueTraits<Callback> {
+  static std::string Type() { return "Callable[[dict[str, Any]], Any]"; }
+  static std::string Expected() { return "a callable, or its import path \"package.module:name\""; }
+  static bool Fits(const Json& json) {
+    return (json.is_object() && json.contains("$callable")) ||
+           (json.is_string() && json.get_ref<const std::string&>().find(':') != std::string::npos);
+  }
+  static Json Write(const Callback& value) { return value.import_path; }
+  static void Read(const Json& json, Callback* out, const std::string&, Problems*) {
+    out->import_path = (json.is_string() ? json : json["$callable"]).get<std::string>();
+  }
+};
+
+template <>
+struct ValueTraits<LiveObject> {
+  static std::string Type() { return "Any"; }
+  static std::string Expected() { return "a tokenizer object"; }
+  static bool Fits(const Json& json) { return json.is_object() && json.contains("$object"); }
+  static Json Write(const LiveObject& value) { return Json{{"$object", value.import_path}}; }
+  static void Read(const Json& json, LiveObject* out, const std::string&, Problems*) {
+    out->import_path = json["$object"].get<std::string>();
+  }
+};
+
+template <>
+struct ValueTraits<AnyValue> {
+  static std::string Type() { return "Any"; }
+  static std::string Expected() { return "any value"; }
+  static bool Fits(const Json&) { return true; }
+  static Json Write(const AnyValue& value) { return value.value; }
+  static void Read(const Json& json, AnyValue* out, const std::string&, Problems*) { out->value = json; }
+};
+
+template <>
+struct ValueTraits<Paths> {
+  static std::string Type() { return "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"; }
+  static std::string Expected() { return "a path, or a list of paths"; }
+  static bool Fits(const Json& json) { return json.is_string() || json.is_array(); }
+  static Json Write(const Paths& value) {
+    return value.values.size() == 1 ? Json(value.values[0]) : Json(value.values);
+  }
+  static void Read(const Json& json, Paths* out, const std::string& path, Problems* problems) {
+    if (json.is_string()) {
+      out->values = {json.get<std::string>()};
+    } else {
+      for (size_t i = 0; i < json.size(); ++i) {
+        if (json[i].is_string()) {
+          out->values.push_back(json[i].get<std::string>());
+        } else {
+          problems->push_back({Problem::Kind::kStructure, path + "[" + std::to_string(i) + "]",
+                               "must be a path, not " + Shown(json[i])});
+        }
+      }
+    }
+    for (const std::string& value : out->values) {
+      if (value.empty()) problems->push_back({Problem::Kind::kValue, path, "must not hold an empty path"});
+    }
+    if (out->values.empty()) problems->push_back({Problem::Kind::kValue, path, "is required: name at least one file"});
+  }
+};
+
+template <>
+struct ValueTraits<Numbered> {
+  static std::string Type() { return "dict[int, int]"; }
+  static std::string Expected() { return "whole numbers by whole number"; }
+  static bool Fits(const Json& json) { return json.is_object(); }
+  static Json Write(const Numbered& value) {
+    Json out = Json::object();
+    for (const auto& [key, number] : value.values) out[std::to_string(key)] = number;
+    return out;
+  }
+  static void Read(const Json& json, Numbered* out, const std::string& path, Problems* problems) {
+    for (const auto& [key, number] : json.items()) {
+      const bool whole = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos && key.size() < 19;
+      if (!whole || !number.is_number_integer()) {
+        problems->push_back({Problem::Kind::kStructure, path + "[" + key + "]",
+                             "must be a whole number by a step, not " + Shown(number)});
+        continue;
+      }
+      out->values.emplace_back(std::stoll(key), number.get<int64_t>());
+    }
+  }
+};
+
+/// Reads `json` as a T when its kind fits; else adds the problem.
+template <typename T>
+bool ReadValue(const Json& json, T* out, const std::string& path, Problems* problems) {
+  if (!ValueTraits<T>::Fits(json)) {
+    problems->push_back({Problem::Kind::kStructure, path,
+                         "must be " + ValueTraits<T>::Expected() + ", not " + Shown(json)});
+    return false;
+  }
+  const size_t before = problems->size();
+  ValueTraits<T>::Read(json, out, path, problems);
+  return problems->size() == before;
+}
+
+template <typename T>
+struct ValueTraits<std::optional<T>> {
+  static std::string Type() { return ValueTraits<T>::Type() + " | None"; }
+  static std::string Expected() { return ValueTraits<T>::Expected() + ", or nothing"; }
+  static bool Fits(const Json& json) { return json.is_null() || ValueTraits<T>::Fits(json); }
+  static Json Write(const std::optional<T>& value) { return value ? ValueTraits<T>::Write(*value) : Json(nullptr); }
+  static void Read(const Json& json, std::optional<T>* out, const std::string& path, Problems* problems) {
+    out->reset();
+    if (!json.is_null()) ValueTraits<T>::Read(json, &out->emplace(), path, problems);
+  }
+};
+
+template <typename T>
+struct ValueTraits<std::vector<T>> {
+  static std::string Type() { return "list[" + ValueTraits<T>::Type() + "]"; }
+  static std::string Expected() { return "a list"; }
+  static bool Fits(const Json& json) { return json.is_array(); }
+  static Json Write(const std::vector<T>& value) {
+    Json out = Json::array();
+    for (const T& item : value) out.push_back(ValueTraits<T>::Write(item));
+    return out;
+  }
+  static void Read(const Json& json, std::vector<T>* out, const std::string& path, Problems* problems) {
+    out->clear();
+    for (size_t i = 0; i < json.size(); ++i) {
+      ReadValue(json[i], &out->emplace_back(), path + "[" + std::to_string(i) + "]", problems);
+    }
+  }
+};
+
+template <typename V>
+struct ValueTraits<Named<V>> {
+  static std::string Type() { return "dict[str, " + ValueTraits<V>::Type() + "]"; }
+  static std::string Expected() { return "values by name"; }
+  static bool Fits(const Json& json) { return json.is_object(); }
+  static Json Write(const Named<V>& value) {
+    Json out = Json::object();
+    for (const auto& [key, item] : value.values) out[key] = ValueTraits<V>::Write(item);
+    return out;
+  }
+  static void Read(const Json& json, Named<V>* out, const std::string& path, Problems* problems) {
+    out->values.clear();
+    for (const auto& [key, item] : json.items()) {
+      V value{};
+      if (ReadValue(item, &value, path + "[\"" + key + "\"]", problems)) out->values.emplace_back(key, value);
+    }
+  }
+};
+
+template <typename... Ts>
+struct ValueTraits<std::variant<Ts...>> {
+  static std::string Type() {
+    std::string out;
+    ((out += (out.empty() ? "" : " | ") + ValueTraits<Ts>::Type()), ...);
+    return out;
+  }
+  static std::string Expected() {
+    std::string out;
+    ((out += (out.empty() ? "" : " or ") + ValueTraits<Ts>::Expected()), ...);
+    return out;
+  }
+  static bool Fits(const Json& json) { return (ValueTraits<Ts>::Fits(json) || ...); }
+  static Json Write(const std::variant<Ts...>& value) {
+    return std::visit([](const auto& v) { return ValueTraits<std::decay_t<decltype(v)>>::Write(v); }, value);
+  }
+  static void Read(const Json& json, std::variant<Ts...>* out, const std::string& path, Problems* problems) {
+    bool read = false;
+    (ReadOne<Ts>(json, out, path, problems, &read), ...);
+  }
+
+ private:
+  template <typename T>
+  static void ReadOne(const Json& json, std::variant<Ts...>* out, const std::string& path, Problems* problems,
+                      bool* read) {
+    if (*read || !ValueTraits<T>::Fits(json)) return;
+    ValueTraits<T>::Read(json, &out->template emplace<T>(), path, problems);
+    *read = true;
+  }
+};
+
+}  // namespace easydata::config
