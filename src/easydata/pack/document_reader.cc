@@ -1,0 +1,192 @@
+#include "easydata/pack/document_reader.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+namespace {
+
+FieldRule RuleOf(const std::string& name) {
+  if (name.size() >= 6 && name.substr(name.size() - 6) == "labels") return FieldRule::kLabels;
+  if (name == "token_type_ids") return FieldRule::kTypes;
+  return FieldRule::kMask;
+}
+
+std::string ColumnNames(const arrow::Schema& schema) {
+  std::string names;
+  for (const auto& field : schema.fields()) {
+    if (!names.empty()) names += ", ";
+    names += field->name();
+  }
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
+                                                const PackOptions& options) {
+  std::vector<TokenField> fields;
+  auto add = [&](const std::string& name, FieldRule rule, bool required) -> Status {
+    for (const TokenField& field : fields) {
+      if (field.name == name) return Status::OK();
+    }
+    const int column = schema.GetFieldIndex(name);
+    if (column < 0) {
+      if (!required) return Status::OK();
+      return Status::KeyError("there is no column \"", name,
+                              "\" to pack; tokenize first, or name the column of token ids in "
+                              "input_field; the columns are: ",
+                              ColumnNames(schema));
+    }
+    const auto& type = schema.field(column)->type();
+    if (!required && type->id() == arrow::Type::NA) return Status::OK();
+    ARROW_RETURN_NOT_OK(TokenColumn::CheckType(name, *type));
+    fields.push_back({name, rule, column});
+    return Status::OK();
+  };
+  ARROW_RETURN_NOT_OK(add(options.input_field, FieldRule::kTokens, true));
+  for (const std::string& name : options.token_fields) {
+    ARROW_RETURN_NOT_OK(add(name, RuleOf(name), true));
+  }
+  if (options.default_token_fields) {
+    for (const std::string& name : DefaultTokenFields()) {
+      ARROW_RETURN_NOT_OK(add(name, RuleOf(name), false));
+    }
+  }
+  return fields;
+}
+
+DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
+                               std::vector<TokenField> fields)
+    : upstream_(std::move(upstream)), options_(std::move(options)), fields_(std::move(fields)) {}
+
+Status DocumentReader::Pull() {
+  auto before = std::make_shared<nlohmann::json>();
+  ARROW_RETURN_NOT_OK(upstream_->Save(before.get()));
+  ARROW_ASSIGN_OR_RAISE(auto next, upstream_->Next());
+  batch_ = nullptr;
+  row_ = 0;
+  if (!next.has_value()) {
+    ended_ = true;
+    return Status::OK();
+  }
+  // What was dropped with rows that are skipped was counted before the restore.
+  if (skip_ == 0) {
+    dropped_.insert(dropped_.end(), next->dropped.begin(), next->dropped.end());
+  }
+  auto batch = std::make_shared<DocumentBatch>();
+  for (const TokenField& field : fields_) {
+    ARROW_ASSIGN_OR_RAISE(auto column, TokenColumn::Make(next->rows->column(field.column)));
+    batch->columns.push_back(std::move(column));
+  }
+  batch->batch = std::move(*next);
+  before_batch_ = std::move(before);
+  const int64_t skipped = std::min(skip_, batch->batch.num_rows());
+  row_ = skipped;
+  skip_ -= skipped;
+  batch_ = std::move(batch);
+  return Status::OK();
+}
+
+void DocumentReader::Count(const Address& address, const char* reason, int64_t rows,
+                           int64_t tokens) {
+  const std::string& source = address.shard == nullptr ? std::string() : address.shard->source;
+  for (DropCount& count : dropped_) {
+    if (count.source == source && count.reason == reason) {
+      count.rows += rows;
+      count.tokens += tokens;
+      return;
+    }
+  }
+  dropped_.push_back({source, reason, rows, tokens});
+}
+
+Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
+  const TokenColumn& tokens = batch_->columns[0];
+  const int64_t length = tokens.Length(row);
+  if (length == 0) {
+    Count(batch_->batch.addresses.At(row), "empty", 1, 0);
+    return false;
+  }
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const TokenColumn& column = batch_->columns[i];
+    if (i > 0 && column.IsNull(row)) continue;
+    const Status values = column.CheckValues(row);
+    if (!values.ok()) {
+      return RowError(batch_->batch.addresses.At(row),
+                      "column \"" + fields_[i].name + "\" has " + values.message());
+    }
+    if (column.Length(row) != length) {
+      return RowError(batch_->batch.addresses.At(row),
+                      "column \"" + fields_[i].name + "\" must be as long as \"" + fields_[0].name +
+                          "\" to be packed with it; it has " + std::to_string(column.Length(row)) +
+                          " values, not " + std::to_string(length));
+    }
+  }
+  const bool closed = tokens.Value(row, length - 1) == options_.eos_token_id;
+  document->kept = length;
+  document->length = length + (closed ? 0 : 1);
+  const int64_t longest = options_.seq_length;
+  if (document->length > longest) {
+    switch (options_.overlong) {
+      case Overlong::kSplit:
+        break;
+      case Overlong::kTruncate:
+        document->kept = longest - 1;
+        document->length = longest;
+        // A closing EOS of the document's own is not lost: it is written again.
+        Count(batch_->batch.addresses.At(row), "truncated", 1,
+              length - document->kept - (closed ? 1 : 0));
+        break;
+      case Overlong::kDrop:
+        Count(batch_->batch.addresses.At(row), "overlong", 1, length);
+        return false;
+      case Overlong::kError:
+        return RowError(
+            batch_->batch.addresses.At(row),
+            "the document does not fit into a row of " + std::to_string(longest) +
+                " tokens; set overlong=\"split\", \"truncate\" or \"drop\", or a larger "
+                "seq_length; its length, with the closing EOS, is " +
+                std::to_string(document->length));
+    }
+  }
+  document->batch = batch_;
+  document->row = row;
+  return true;
+}
+
+Result<bool> DocumentReader::Next(Document* document) {
+  while (!ended_) {
+    if (batch_ == nullptr || row_ == batch_->batch.num_rows()) {
+      ARROW_RETURN_NOT_OK(Pull());
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(bool accepted, Accept(row_++, document));
+    if (accepted) return true;
+  }
+  return false;
+}
+
+DocumentReader::Position DocumentReader::Before() const { return {before_batch_, row_ - 1}; }
+
+Result<DocumentReader::Position> DocumentReader::After() const {
+  if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return Position{before_batch_, row_};
+  auto upstream = std::make_shared<nlohmann::json>();
+  ARROW_RETURN_NOT_OK(upstream_->Save(upstream.get()));
+  return Position{std::move(upstream), 0};
+}
+
+Status DocumentReader::Restore(const Position& position) {
+  skip_ = position.records;
+  return upstream_->Restore(*position.upstream);
+}
+
+std::vector<DropCount> DocumentReader::TakeDropped() { return std::exchange(dropped_, {}); }
+
+}  // namespace easydata

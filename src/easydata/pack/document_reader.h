@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/pack/pack_options.h"
+#include "easydata/pack/token_column.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// What a column of tokens gets where it has none of its own: at the closing EOS, on padding, and
+/// for documents whose row of the column is null.
+enum class FieldRule {
+  kTokens,  // the tokens themselves
+  kLabels,  // EOS: itself; padding: -100; null: the tokens
+  kMask,    // EOS: 1; padding: 0; null: 1
+  kTypes,   // EOS: that of the last token; padding: 0; null: 0
+};
+
+struct TokenField {
+  std::string name;
+  FieldRule rule;
+  int column = 0;  // in the upstream schema
+};
+
+/// The columns that are cut: the tokens first, then the token fields that there are. Errors name
+/// the missing column and what there is.
+Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
+                                                const PackOptions& options);
+
+/// An upstream batch, opened for reading tokens; one column a field.
+struct DocumentBatch {
+  Batch batch;
+  std::vector<TokenColumn> columns;
+};
+
+/// A document as it goes into rows: its tokens, cut to `kept`, and the closing EOS where it lacks
+/// one.
+struct Document {
+  std::shared_ptr<const DocumentBatch> batch;
+  int64_t row = 0;
+  int64_t kept = 0;
+  int64_t length = 0;  // kept, and 1 where an EOS is added
+};
+
+/// Gives the documents of a stage one by one, with the policy for what is empty or too long
+/// applied.
+class DocumentReader {
+ public:
+  DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
+                 std::vector<TokenField> fields);
+
+  /// The next document that has tokens; false at the end of the stream.
+  Result<bool> Next(Document* document);
+
+  /// Where to go on: the upstream position before a batch and the records of it to skip.
+  struct Position {
+    std::shared_ptr<const nlohmann::json> upstream;
+    int64_t records = 0;
+  };
+  /// The position at which the last document is read again, or behind it.
+  Position Before() const;
+  Result<Position> After() const;
+  Status Restore(const Position& position);
+
+  /// What was left out since the last call. `Forget` drops it: it was delivered before a restore.
+  std::vector<DropCount> TakeDropped();
+
+  Stage* upstream() const { return upstream_.get(); }
+
+ private:
+  Status Pull();
+  Result<bool> Accept(int64_t row, Document* document);
+  void Count(const Address& address, const char* reason, int64_t rows, int64_t tokens);
+
+  std::unique_ptr<Stage> upstream_;
+  const PackOptions options_;
+  const std::vector<TokenField> fields_;
+  std::shared_ptr<const DocumentBatch> batch_;
+  std::shared_ptr<const nlohmann::json> before_batch_;
+  int64_t row_ = 0;   // of the next record
+  int64_t skip_ = 0;  // records to pass over after a restore
+  bool ended_ = false;
+  std::vector<DropCount> dropped_;
+};
+
+}  // namespace easydata

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+enum class PackStrategy {
+  kGreedy,    // concatenate and cut
+  kPool,      // the packer that the document fills best, else packer 0 (EasyDeL's rule)
+  kFirstFit,  // longest first within a window, into the first row with room
+};
+
+/// What becomes of a document that, its closing EOS included, is longer than a row.
+enum class Overlong {
+  kSplit,     // goes on in the next row
+  kTruncate,  // keeps its first seq_length - 1 tokens and the EOS
+  kDrop,      // is left out and counted
+  kError,     // ends the stream with its address
+};
+
+Result<PackStrategy> ParsePackStrategy(const std::string& name);
+Result<Overlong> ParseOverlong(const std::string& name);
+
+struct PackOptions {
+  int32_t seq_length = 2048;
+  int32_t eos_token_id = 2;
+  int32_t pad_token_id = 0;
+  PackStrategy strategy = PackStrategy::kGreedy;
+  /// Open rows of the pool strategy.
+  int32_t num_packers = 4;
+  bool include_segment_ids = true;
+  Overlong overlong = Overlong::kSplit;
+  std::string input_field = "input_ids";
+  /// Columns cut like the tokens; they must exist.
+  std::vector<std::string> token_fields;
+  /// Those of DefaultTokenFields() that exist are cut too.
+  bool default_token_fields = true;
+  /// Pool and first_fit flush after this many documents, or this many bytes of tokens (4 each),
+  /// whichever comes first.
+  int64_t pack_window = 1000;
+  int64_t pack_window_bytes = int64_t{32} << 20;
+  /// Rows of an output batch: nothing but a matter of hand-over, no part of the stream.
+  int64_t rows_per_batch = 64;
+
+  /// Invalid, naming the option, where one makes no sense.
+  Status Validate() const;
+};
+
+/// labels, loss_mask, completion_mask, assistant_masks, token_type_ids.
+const std::vector<std::string>& DefaultTokenFields();
+
+}  // namespace easydata

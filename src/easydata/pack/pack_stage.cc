@@ -1,0 +1,286 @@
+#include "easydata/pack/pack_stage.h"
+
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/pack/document_reader.h"
+#include "easydata/pack/row_plan.h"
+#include "easydata/pack/row_writer.h"
+
+namespace easydata {
+namespace {
+
+/// What the strategies share: the batch is filled row by row by Fill().
+class PackStage : public Stage {
+ public:
+  PackStage(std::unique_ptr<Stage> upstream, const PackOptions& options,
+            const std::vector<TokenField>& fields)
+      : options_(options),
+        reader_(std::move(upstream), options, fields),
+        writer_(options, fields) {}
+
+  Result<std::optional<Batch>> Next() override {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    if (failed_.ok()) failed_ = Fill();
+    if (writer_.num_rows() == 0) {
+      ARROW_RETURN_NOT_OK(failed_);
+      std::vector<DropCount> dropped = reader_.TakeDropped();
+      if (dropped.empty()) return std::nullopt;
+      // The stream ends with records that were left out: their counts come with a batch of no rows.
+      Batch batch;
+      ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
+      batch.spans = std::make_shared<SpanTable>();
+      batch.dropped = std::move(dropped);
+      return batch;
+    }
+    ARROW_ASSIGN_OR_RAISE(Batch batch, writer_.Finish());
+    batch.dropped = reader_.TakeDropped();
+    rows_ += batch.num_rows();
+    return batch;
+  }
+
+  void Cancel() override {
+    cancelled_ = true;
+    reader_.upstream()->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return writer_.schema(); }
+
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = rows_;
+    stats.AddUpstream(reader_.upstream()->stats());
+    return stats;
+  }
+
+ protected:
+  /// Writes rows until the batch is full or the stream ends.
+  virtual Status Fill() = 0;
+
+  const PackOptions options_;
+  DocumentReader reader_;
+  RowWriter writer_;
+
+ private:
+  Status failed_;
+  int64_t rows_ = 0;
+  std::atomic<bool> cancelled_{false};
+};
+
+/// Concatenates and cuts. It reads no further than the document that the last row ends in.
+class GreedyStage : public PackStage {
+ public:
+  using PackStage::PackStage;
+
+  Status Save(nlohmann::json* cursor) const override {
+    DocumentReader::Position position = restored_;
+    int64_t tokens = skip_tokens_;
+    if (position.upstream == nullptr && done_ < document_.length) {
+      position = reader_.Before();
+      tokens = done_;
+    } else if (position.upstream == nullptr) {
+      ARROW_ASSIGN_OR_RAISE(position, reader_.After());
+    }
+    *cursor = {{"upstream", *position.upstream}, {"records", position.records}, {"tokens", tokens}};
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    restored_ = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
+                 cursor.at("records").get<int64_t>()};
+    skip_tokens_ = cursor.at("tokens").get<int64_t>();
+    return reader_.Restore(restored_);
+  }
+
+ protected:
+  Status Fill() override {
+    while (!writer_.full()) {
+      if (done_ == document_.length) {
+        ARROW_ASSIGN_OR_RAISE(bool any, reader_.Next(&document_));
+        done_ = skip_tokens_;
+        if (skip_tokens_ > 0) reader_.TakeDropped();  // counted when its first part was given out
+        skip_tokens_ = 0;
+        restored_ = {};
+        if (!any) {
+          document_.length = done_ = 0;
+          writer_.CloseRow();
+          return Status::OK();
+        }
+        if (done_ >= document_.length) {
+          return Status::Invalid(
+              "the saved position is behind the end of its document: the data changed since");
+        }
+      }
+      const auto length =
+          static_cast<int32_t>(std::min<int64_t>(writer_.room(), document_.length - done_));
+      ARROW_RETURN_NOT_OK(writer_.Put(document_, done_, length));
+      done_ += length;
+    }
+    return Status::OK();
+  }
+
+ private:
+  Document document_;
+  int64_t done_ = 0;  // tokens of the document that are written
+  DocumentReader::Position restored_;
+  int64_t skip_tokens_ = 0;
+};
+
+/// Plans the rows of a window of documents, then writes them.
+class WindowedStage : public PackStage {
+ public:
+  using PackStage::PackStage;
+
+  Status Save(nlohmann::json* cursor) const override {
+    DocumentReader::Position start = window_start_;
+    int64_t rows = restored_ ? skip_rows_ : next_row_;
+    if (!restored_ && next_row_ == plan_.num_rows()) {
+      ARROW_ASSIGN_OR_RAISE(start, reader_.After());
+      rows = 0;
+    }
+    *cursor = {{"upstream", *start.upstream}, {"records", start.records}, {"rows", rows}};
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    window_start_ = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
+                     cursor.at("records").get<int64_t>()};
+    skip_rows_ = cursor.at("rows").get<int64_t>();
+    restored_ = true;
+    return reader_.Restore(window_start_);
+  }
+
+ protected:
+  Status Fill() override {
+    while (!writer_.full()) {
+      if (next_row_ == plan_.num_rows()) {
+        ARROW_RETURN_NOT_OK(OpenWindow());
+        if (documents_.empty()) return Status::OK();
+        continue;
+      }
+      for (int64_t p = plan_.row_starts[next_row_]; p < plan_.row_starts[next_row_ + 1]; ++p) {
+        const Piece& piece = plan_.pieces[p];
+        ARROW_RETURN_NOT_OK(writer_.Put(documents_[piece.document], piece.offset, piece.length));
+      }
+      writer_.CloseRow();
+      ++next_row_;
+    }
+    return Status::OK();
+  }
+
+ private:
+  Status OpenWindow() {
+    if (!restored_) {
+      ARROW_ASSIGN_OR_RAISE(window_start_, reader_.After());
+    }
+    documents_.clear();
+    plan_ = {};
+    next_row_ = 0;
+    int64_t bytes = 0;
+    Document document;
+    while (static_cast<int64_t>(documents_.size()) < options_.pack_window &&
+           bytes < options_.pack_window_bytes) {
+      ARROW_ASSIGN_OR_RAISE(bool any, reader_.Next(&document));
+      if (!any) break;
+      bytes += document.length * static_cast<int64_t>(sizeof(int32_t));
+      documents_.push_back(std::move(document));
+    }
+    if (options_.strategy == PackStrategy::kFirstFit) {
+      std::vector<int64_t> lengths;
+      for (const Document& each : documents_) lengths.push_back(each.length);
+      plan_ = PlanFirstFit(lengths, options_.seq_length);
+    } else {
+      PoolPlanner planner(options_.num_packers, options_.seq_length);
+      for (size_t i = 0; i < documents_.size(); ++i) {
+        planner.Add(static_cast<int64_t>(i), documents_[i].length, &plan_);
+      }
+      planner.Flush(&plan_);
+    }
+    if (skip_rows_ > 0) reader_.TakeDropped();  // counted when the window's first rows came
+    next_row_ = std::exchange(skip_rows_, 0);
+    restored_ = false;
+    if (next_row_ > plan_.num_rows()) {
+      return Status::Invalid(
+          "the saved position is behind the end of its window of documents: the "
+          "data changed since");
+    }
+    return Status::OK();
+  }
+
+  std::vector<Document> documents_;
+  RowPlan plan_;
+  int64_t next_row_ = 0;
+  DocumentReader::Position window_start_;
+  int64_t skip_rows_ = 0;
+  bool restored_ = false;
+};
+
+const char* Name(PackStrategy strategy) {
+  switch (strategy) {
+    case PackStrategy::kPool:
+      return "pool";
+    case PackStrategy::kFirstFit:
+      return "first_fit";
+    default:
+      return "greedy";
+  }
+}
+
+const char* Name(Overlong overlong) {
+  switch (overlong) {
+    case Overlong::kTruncate:
+      return "truncate";
+    case Overlong::kDrop:
+      return "drop";
+    case Overlong::kError:
+      return "error";
+    default:
+      return "split";
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
+                                             const PackOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  ARROW_ASSIGN_OR_RAISE(auto fields, FindTokenFields(*upstream->schema(), options));
+  if (options.strategy == PackStrategy::kGreedy) {
+    return std::make_unique<GreedyStage>(std::move(upstream), options, fields);
+  }
+  return std::make_unique<WindowedStage>(std::move(upstream), options, fields);
+}
+
+Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  auto description = std::make_shared<nlohmann::json>(*upstream.description);
+  auto& keys = *description;
+  keys["pack.strategy"] = Name(options.strategy);
+  keys["pack.seq_length"] = options.seq_length;
+  keys["pack.eos_token_id"] = options.eos_token_id;
+  keys["pack.pad_token_id"] = options.pad_token_id;
+  keys["pack.overlong"] = Name(options.overlong);
+  keys["pack.input_field"] = options.input_field;
+  keys["pack.include_segment_ids"] = options.include_segment_ids;
+  keys["pack.token_fields"] = options.token_fields;
+  keys["pack.default_token_fields"] = options.default_token_fields;
+  if (options.strategy == PackStrategy::kPool) keys["pack.num_packers"] = options.num_packers;
+  if (options.strategy != PackStrategy::kGreedy) {
+    keys["pack.window"] = options.pack_window;
+    keys["pack.window_bytes"] = options.pack_window_bytes;
+  }
+  StreamPlan plan;
+  plan.description = std::move(description);
+  plan.make = [make = std::move(upstream.make),
+               options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+    return MakePackStage(std::move(stage), options);
+  };
+  return plan;
+}
+
+}  // namespace easydata

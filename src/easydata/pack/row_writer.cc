@@ -1,0 +1,146 @@
+#include "easydata/pack/row_writer.h"
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+// Order of the planes; the segment ids' plane is there even where it is not given out.
+enum Plane { kPositions, kSegments, kMask, kFirstField };
+
+constexpr int32_t kIgnoredLabel = -100;
+
+}  // namespace
+
+RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
+    : options_(options), fields_(std::move(fields)) {
+  const auto row = arrow::fixed_size_list(arrow::int32(), options_.seq_length);
+  arrow::FieldVector columns = {arrow::field(fields_[0].name, row),
+                                arrow::field("attention_mask", row),
+                                arrow::field("position_ids", row)};
+  if (options_.include_segment_ids) columns.push_back(arrow::field("segment_ids", row));
+  for (size_t i = 1; i < fields_.size(); ++i) columns.push_back(arrow::field(fields_[i].name, row));
+  schema_ = arrow::schema(std::move(columns));
+}
+
+Status RowWriter::Open() {
+  const int64_t plane = options_.rows_per_batch * options_.seq_length;
+  const auto planes = static_cast<int64_t>(kFirstField + fields_.size());
+  ARROW_ASSIGN_OR_RAISE(slab_,
+                        slabs_.Allocate(planes * plane * static_cast<int64_t>(sizeof(int32_t))));
+  planes_ = slab_->mutable_data_as<int32_t>();
+  spans_ = std::make_shared<SpanTable>();
+  padded_ = false;
+  return Status::OK();
+}
+
+Status RowWriter::Put(const Document& document, int64_t offset, int32_t length) {
+  if (slab_ == nullptr) ARROW_RETURN_NOT_OK(Open());
+  const int64_t at = row_ * options_.seq_length + used_;
+  std::iota(Plane(kPositions) + at, Plane(kPositions) + at + length, 0);
+  if (options_.include_segment_ids) std::fill_n(Plane(kSegments) + at, length, segment_);
+  const int64_t copied = std::clamp<int64_t>(document.kept - offset, 0, length);
+  const TokenColumn& tokens = document.batch->columns[0];
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    int32_t* out = Plane(static_cast<int>(kFirstField + i)) + at;
+    const TokenColumn& column = document.batch->columns[i];
+    const FieldRule rule = fields_[i].rule;
+    if (!column.IsNull(document.row)) {
+      column.Copy(document.row, offset, copied, out);
+    } else if (rule == FieldRule::kLabels) {
+      tokens.Copy(document.row, offset, copied, out);
+    } else {
+      std::fill_n(out, copied, rule == FieldRule::kMask ? 1 : 0);
+    }
+    if (copied == length) continue;
+    switch (rule) {  // the closing EOS
+      case FieldRule::kTokens:
+      case FieldRule::kLabels:
+        out[copied] = options_.eos_token_id;
+        break;
+      case FieldRule::kMask:
+        out[copied] = 1;
+        break;
+      case FieldRule::kTypes:
+        out[copied] =
+            column.IsNull(document.row) ? 0 : column.Value(document.row, document.kept - 1);
+        break;
+    }
+  }
+  const Addresses& addresses = document.batch->batch.addresses;
+  spans_->spans.push_back({document.row < addresses.size() ? addresses.At(document.row)
+                                                           : Address{nullptr, document.row},
+                           offset, used_, length});
+  used_ += length;
+  ++segment_;
+  if (used_ == options_.seq_length) EndRow();
+  return Status::OK();
+}
+
+void RowWriter::EndRow() {
+  spans_->row_starts.push_back(static_cast<int64_t>(spans_->spans.size()));
+  ++row_;
+  used_ = 0;
+  segment_ = 0;
+}
+
+void RowWriter::CloseRow() {
+  if (used_ == 0) return;
+  const int64_t at = row_ * options_.seq_length + used_;
+  const int32_t length = room();
+  if (!padded_) {
+    padded_ = true;
+    std::fill_n(Plane(kMask), options_.rows_per_batch * options_.seq_length, 1);
+  }
+  std::fill_n(Plane(kMask) + at, length, 0);
+  std::iota(Plane(kPositions) + at, Plane(kPositions) + at + length, 0);
+  if (options_.include_segment_ids) std::fill_n(Plane(kSegments) + at, length, segment_);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    int32_t padding = 0;
+    if (fields_[i].rule == FieldRule::kTokens) padding = options_.pad_token_id;
+    if (fields_[i].rule == FieldRule::kLabels) padding = kIgnoredLabel;
+    std::fill_n(Plane(static_cast<int>(kFirstField + i)) + at, length, padding);
+  }
+  EndRow();
+}
+
+Result<Batch> RowWriter::Finish() {
+  const int64_t values = row_ * options_.seq_length;
+  const int64_t plane_bytes =
+      options_.rows_per_batch * options_.seq_length * static_cast<int64_t>(sizeof(int32_t));
+  if (!padded_ && all_ones_ == nullptr) {
+    // One buffer of ones serves every batch without padding; nobody may write to it.
+    ARROW_ASSIGN_OR_RAISE(all_ones_, arrow::AllocateBuffer(plane_bytes));
+    std::fill_n(all_ones_->mutable_data_as<int32_t>(), plane_bytes / sizeof(int32_t), 1);
+  }
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  auto add = [&](const std::shared_ptr<arrow::Buffer>& plane) {
+    auto array = std::make_shared<arrow::Int32Array>(
+        values, arrow::SliceBuffer(plane, 0, values * static_cast<int64_t>(sizeof(int32_t))));
+    columns.push_back(std::make_shared<arrow::FixedSizeListArray>(
+        schema_->field(static_cast<int>(columns.size()))->type(), row_, std::move(array)));
+  };
+  auto slice = [&](size_t plane) {
+    return arrow::SliceBuffer(slab_, static_cast<int64_t>(plane) * plane_bytes, plane_bytes);
+  };
+  add(slice(kFirstField));
+  add(padded_ ? slice(kMask) : all_ones_);
+  add(slice(kPositions));
+  if (options_.include_segment_ids) add(slice(kSegments));
+  for (size_t i = 1; i < fields_.size(); ++i) add(slice(kFirstField + i));
+  Batch batch;
+  batch.rows = arrow::RecordBatch::Make(schema_, row_, std::move(columns));
+  batch.spans = std::move(spans_);
+  slab_ = nullptr;
+  row_ = 0;
+  return batch;
+}
+
+}  // namespace easydata

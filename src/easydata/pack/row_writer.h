@@ -1,0 +1,62 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "easydata/base/slab_pool.h"
+#include "easydata/base/status.h"
+#include "easydata/pack/document_reader.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// Writes packed rows straight into the columns of a batch: fixed_size_list<int32>[seq_length] for
+/// input_ids, attention_mask, position_ids, segment_ids (where asked for) and the token fields.
+///
+/// Everything is written by runs: no work per token but copies and fills. The memory of batches
+/// that were dropped is used again.
+class RowWriter {
+ public:
+  RowWriter(const PackOptions& options, std::vector<TokenField> fields);
+
+  std::shared_ptr<arrow::Schema> schema() const { return schema_; }
+
+  /// Complete rows in hand, and whether they make a batch.
+  int64_t num_rows() const { return row_; }
+  bool full() const { return row_ == options_.rows_per_batch; }
+  /// Tokens that the row in hand can take.
+  int32_t room() const { return options_.seq_length - used_; }
+
+  /// Writes a run of a document, of at most room() tokens, as one segment. Not when full().
+  Status Put(const Document& document, int64_t offset, int32_t length);
+  /// Pads the row in hand, if anything is in it.
+  void CloseRow();
+  /// Gives out the complete rows; the row in hand must be empty.
+  Result<Batch> Finish();
+
+ private:
+  Status Open();
+  void EndRow();
+  int32_t* Plane(int plane) {
+    return planes_ + plane * options_.rows_per_batch * options_.seq_length;
+  }
+
+  const PackOptions options_;
+  const std::vector<TokenField> fields_;
+  std::shared_ptr<arrow::Schema> schema_;
+  SlabPool slabs_;
+  std::shared_ptr<arrow::Buffer> all_ones_;
+  std::shared_ptr<arrow::Buffer> slab_;  // null until a row is begun
+  int32_t* planes_ = nullptr;
+  std::shared_ptr<SpanTable> spans_;
+  int64_t row_ = 0;
+  int32_t used_ = 0;
+  int32_t segment_ = 0;
+  bool padded_ = false;  // a row of the batch has padding
+};
+
+}  // namespace easydata
