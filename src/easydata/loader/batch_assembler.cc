@@ -1,0 +1,183 @@
+#include "easydata/loader/batch_assembler.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "easydata/loader/row_digest.h"
+
+namespace easydata {
+namespace {
+
+Status Closed() { return Status::Cancelled("the loader was closed"); }
+
+}  // namespace
+
+void BatchAssembler::Cancel() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  cancelled_ = true;
+  if (stage_ != nullptr) stage_->Cancel();
+}
+
+StageStats BatchAssembler::stats() {
+  StageStats stats = finished_;
+  if (stage_ != nullptr) {
+    const StageStats now = stage_->stats();
+    stats.AddUpstream(now);
+    stats.rows += now.rows;
+  }
+  return stats;
+}
+
+Status BatchAssembler::OpenPass() {
+  StageContext context;
+  context.epoch = epoch_;
+  context.pool = pool_;
+  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
+  if (cursor_ != nullptr) {
+    ARROW_RETURN_NOT_OK(stage->Restore(*cursor_));
+  } else {
+    auto start = std::make_shared<nlohmann::json>();
+    ARROW_RETURN_NOT_OK(stage->Save(start.get()));
+    cursor_ = std::move(start);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  stage_ = std::move(stage);
+  return cancelled_ ? Closed() : Status::OK();
+}
+
+Result<bool> BatchAssembler::Pull() {
+  if (ended_) return false;
+  if (stage_ == nullptr) ARROW_RETURN_NOT_OK(OpenPass());
+  ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
+  if (!batch.has_value()) {
+    finished_ = stats();
+    std::unique_ptr<Stage> old;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      old = std::move(stage_);
+    }
+    skip_ = 0;
+    ended_ = epoch_ == last_epoch_;
+    if (!ended_) {
+      ++epoch_;
+      cursor_ = nullptr;
+    }
+    return !ended_;
+  }
+  auto after = std::make_shared<nlohmann::json>();
+  ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
+  Piece piece;
+  piece.epoch = epoch_;
+  piece.before = cursor_;
+  piece.after = after;
+  piece.used = std::min(skip_, batch->num_rows());
+  // Rows before those to skip were handed out, and what was dropped before them was counted.
+  piece.counted = skip_ > 0;
+  skip_ -= piece.used;
+  available_ += batch->num_rows() - piece.used;
+  piece.batch = std::move(*batch);
+  cursor_ = std::move(after);
+  pieces_.push_back(std::move(piece));
+  return true;
+}
+
+Result<Assembled> BatchAssembler::Next() {
+  if (!started_) {
+    started_ = true;
+    epoch_ = position_.epoch;
+    last_epoch_ = (epoch_ / options_.passes + 1) * options_.passes - 1;
+    cursor_ = position_.cursor;
+    skip_ = position_.skip;
+  }
+  while (available_ < options_.batch_size) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
+    if (!more) break;
+  }
+  const int64_t rows = std::min(available_, options_.batch_size);
+  if (rows == 0 || (rows < options_.batch_size && options_.drop_last)) return End();
+  return Step(rows);
+}
+
+Result<Assembled> BatchAssembler::Step(int64_t rows) {
+  const int64_t share = options_.batch_size / options_.world_size;
+  const int64_t begin = std::min(rows, options_.rank * share);
+  const int64_t end = std::min(rows, begin + share);
+  Assembled out;
+  ColumnLengths lengths;
+  std::vector<Batch> mine;
+  std::shared_ptr<arrow::Schema> schema;
+  for (int64_t row = 0; row < rows;) {
+    Piece& piece = pieces_.front();
+    const int64_t left = piece.batch.num_rows() - piece.used;
+    const int64_t take = std::min(left, rows - row);
+    schema = piece.batch.rows->schema();
+    if (!piece.counted) out.counts.AddDropped(piece.batch);
+    piece.counted = true;
+    out.counts.AddRows(piece.batch, piece.used, piece.used + take);
+    if (take > 0) {
+      const auto taken = piece.batch.rows->Slice(piece.used, take);
+      MeasureLengths(*taken, &lengths);
+      const int64_t from = std::max(begin, row);
+      const int64_t to = std::min(end, row + take);
+      if (from < to) {
+        Batch part = piece.batch.Slice(piece.used + from - row, to - from);
+        out.digest += RowDigest(*part.rows, position_.rows + from);
+        mine.push_back(std::move(part));
+      }
+    }
+    row += take;
+    piece.used += take;
+    position_.epoch = piece.epoch;
+    if (take == left) {
+      position_.cursor = piece.after;
+      position_.skip = 0;
+      pieces_.pop_front();
+    } else {
+      position_.cursor = piece.before;
+      position_.skip = piece.used;
+    }
+  }
+  available_ -= rows;
+
+  if (mine.empty()) {
+    Batch none;
+    ARROW_ASSIGN_OR_RAISE(none.rows, arrow::RecordBatch::MakeEmpty(schema));
+    mine.push_back(std::move(none));
+  }
+  ARROW_ASSIGN_OR_RAISE(const Batch batch, ConcatenateBatches(mine));
+  const int64_t fill = options_.world_size > 1 ? share - (end - begin) : 0;
+  LoaderBatch loaded;
+  ARROW_ASSIGN_OR_RAISE(loaded.columns, Collate(batch, fill, lengths, options_.padding));
+  loaded.step = position_.step;
+  loaded.rows = batch.num_rows() + fill;
+  for (const LoaderColumn& column : loaded.columns) {
+    int64_t bytes = column.dense() ? 8 : 64;
+    for (int64_t size : column.shape) bytes *= size;
+    out.bytes += column.dense() ? bytes : 64 * loaded.rows;
+  }
+  out.batch = std::move(loaded);
+  position_.step += 1;
+  position_.rows += rows;
+  out.next = position_;
+  return out;
+}
+
+Result<Assembled> BatchAssembler::End() {
+  Assembled out;
+  for (const Piece& piece : pieces_) {
+    if (!piece.counted) out.counts.AddDropped(piece.batch);
+    out.counts.AddDroppedRows(piece.batch, piece.used, piece.batch.num_rows(), "drop_last");
+  }
+  pieces_.clear();
+  available_ = 0;
+  position_.epoch = last_epoch_ + 1;
+  position_.cursor = nullptr;
+  position_.skip = 0;
+  out.next = position_;
+  return out;
+}
+
+}  // namespace easydata

@@ -1,0 +1,305 @@
+#include "easydata/loader/collate.h"
+
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/bit_util.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "easydata/stream/json_column.h"
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+namespace {
+
+bool IsNumber(const arrow::DataType& type) {
+  return arrow::is_integer(type.id()) || arrow::is_floating(type.id()) ||
+         type.id() == arrow::Type::BOOL;
+}
+
+int64_t ByteWidth(const arrow::DataType& type) {
+  return type.id() == arrow::Type::BOOL ? 1 : type.bit_width() / 8;
+}
+
+/// Lists of numbers in one array: where row i begins and how long it is.
+struct ListView {
+  const arrow::Array* lists = nullptr;
+  std::shared_ptr<arrow::Array> values;
+  const int32_t* offsets32 = nullptr;
+  const int64_t* offsets64 = nullptr;
+
+  int64_t begin(int64_t i) const { return offsets32 != nullptr ? offsets32[i] : offsets64[i]; }
+  // A missing list may have values behind its offsets.
+  int64_t length(int64_t i) const { return lists->IsNull(i) ? 0 : begin(i + 1) - begin(i); }
+};
+
+std::optional<ListView> ViewOf(const arrow::Array& array) {
+  ListView view;
+  view.lists = &array;
+  if (array.type_id() == arrow::Type::LIST) {
+    const auto& list = static_cast<const arrow::ListArray&>(array);
+    view.values = list.values();
+    view.offsets32 = list.raw_value_offsets();
+  } else if (array.type_id() == arrow::Type::LARGE_LIST) {
+    const auto& list = static_cast<const arrow::LargeListArray&>(array);
+    view.values = list.values();
+    view.offsets64 = list.raw_value_offsets();
+  } else {
+    return std::nullopt;
+  }
+  if (!IsNumber(*view.values->type())) return std::nullopt;
+  return view;
+}
+
+/// Writes one number of the given type.
+void StoreNumber(const arrow::DataType& type, double value, uint8_t* out) {
+  const auto store = [out](auto number) { std::memcpy(out, &number, sizeof(number)); };
+  switch (type.id()) {
+    case arrow::Type::BOOL:
+      return store(static_cast<uint8_t>(value != 0));
+    case arrow::Type::INT8:
+      return store(static_cast<int8_t>(value));
+    case arrow::Type::UINT8:
+      return store(static_cast<uint8_t>(value));
+    case arrow::Type::INT16:
+      return store(static_cast<int16_t>(value));
+    case arrow::Type::UINT16:
+      return store(static_cast<uint16_t>(value));
+    case arrow::Type::INT32:
+      return store(static_cast<int32_t>(value));
+    case arrow::Type::UINT32:
+      return store(static_cast<uint32_t>(value));
+    case arrow::Type::INT64:
+      return store(static_cast<int64_t>(value));
+    case arrow::Type::UINT64:
+      return store(static_cast<uint64_t>(value));
+    case arrow::Type::FLOAT:
+      return store(static_cast<float>(value));
+    case arrow::Type::DOUBLE:
+      return store(value);
+    default:  // half floats: only zero and NaN have a use here
+      return store(static_cast<uint16_t>(value == value ? 0 : 0x7e00));
+  }
+}
+
+void FillNumbers(const arrow::DataType& type, double value, int64_t count, uint8_t* out) {
+  const int64_t width = ByteWidth(type);
+  if (value == 0) {
+    std::memset(out, 0, count * width);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) StoreNumber(type, value, out + i * width);
+}
+
+/// Copies `count` values from `begin` on; bits become bytes.
+void CopyNumbers(const arrow::Array& values, int64_t begin, int64_t count, uint8_t* out) {
+  if (count == 0) return;
+  if (values.type_id() == arrow::Type::BOOL) {
+    const auto& bits = static_cast<const arrow::BooleanArray&>(values);
+    for (int64_t i = 0; i < count; ++i) out[i] = bits.Value(begin + i);
+    return;
+  }
+  const int64_t width = ByteWidth(*values.type());
+  std::memcpy(out, values.data()->buffers[1]->data() + (values.offset() + begin) * width,
+              count * width);
+}
+
+struct Collator {
+  const Batch& batch;
+  int64_t fill;
+  const ColumnLengths& lengths;
+  const PadOptions& options;
+
+  Status MissingValue(const std::string& name, int64_t row) const {
+    const std::string message =
+        "column '" + name +
+        "' has no value here, and an array cannot hold that; drop such rows or the column, or "
+        "give a value for it: padding={'" +
+        name + "': PadSpec(value=...)}";
+    if (batch.addresses.size() > row) return RowError(batch.addresses.At(row), message);
+    return Status::Invalid(message);
+  }
+
+  /// Replaces missing numbers in `out`, which holds `per_row` values a row.
+  Status FillMissing(const arrow::Array& values, int64_t begin, int64_t count, int64_t per_row,
+                     const std::string& name, uint8_t* out) const {
+    if (values.null_count() == 0) return Status::OK();
+    const arrow::DataType& type = *values.type();
+    const auto given = options.columns.find(name);
+    for (int64_t i = 0; i < count; ++i) {
+      if (!values.IsNull(begin + i)) continue;
+      double value = std::numeric_limits<double>::quiet_NaN();
+      if (given != options.columns.end()) {
+        value = given->second.value;
+      } else if (!arrow::is_floating(type.id())) {
+        return MissingValue(name, i / std::max<int64_t>(per_row, 1));
+      }
+      StoreNumber(type, value, out + i * ByteWidth(type));
+    }
+    return Status::OK();
+  }
+
+  /// Numbers, and lists of one length of them (of any depth).
+  Result<LoaderColumn> Dense(const std::string& name, const std::shared_ptr<arrow::Array>& array,
+                             const arrow::Array& values, int64_t begin,
+                             std::vector<int64_t> inner) const {
+    LoaderColumn column;
+    column.name = name;
+    column.dtype = values.type();
+    int64_t per_row = 1;
+    for (int64_t size : inner) per_row *= size;
+    const int64_t rows = array->length();
+    column.shape.push_back(rows + fill);
+    column.shape.insert(column.shape.end(), inner.begin(), inner.end());
+    const int64_t width = ByteWidth(*values.type());
+    const int64_t count = rows * per_row;
+    const bool missing_rows = array.get() != &values && array->null_count() > 0;
+    if (fill == 0 && values.type_id() != arrow::Type::BOOL && values.null_count() == 0 &&
+        !missing_rows && count > 0) {
+      column.data = values.data()->buffers[1]->data() + (values.offset() + begin) * width;
+      column.owner = values.data();
+      return column;
+    }
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                          arrow::AllocateBuffer((rows + fill) * per_row * width));
+    uint8_t* out = buffer->mutable_data();
+    CopyNumbers(values, begin, count, out);
+    ARROW_RETURN_NOT_OK(FillMissing(values, begin, count, per_row, name, out));
+    const double pad = PadValue(name);
+    if (missing_rows) {
+      for (int64_t i = 0; i < rows; ++i) {
+        if (array->IsNull(i)) FillNumbers(*values.type(), pad, per_row, out + i * per_row * width);
+      }
+    }
+    FillNumbers(*values.type(), pad, fill * per_row, out + count * width);
+    column.data = buffer->data();
+    column.owner = std::move(buffer);
+    return column;
+  }
+
+  double PadValue(const std::string& name) const { return options.For(name).value; }
+
+  Result<LoaderColumn> Ragged(const std::string& name, const std::shared_ptr<arrow::Array>& array,
+                              const ListView& view) const {
+    const PadSpec spec = options.For(name);
+    const auto longest = lengths.find(name);
+    int64_t length = spec.length.value_or(longest == lengths.end() ? 0 : longest->second);
+    const int64_t rows = array->length();
+    const arrow::DataType& type = *view.values->type();
+    bool even = rows > 0;
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t have = view.length(i);
+      if (have > length) {
+        const std::string message =
+            "column '" + name + "' has " + std::to_string(have) + " values here, more than the " +
+            std::to_string(length) +
+            " of its padding; cut it (max_length of the tokenizer) or set a larger length";
+        return batch.addresses.size() > i ? RowError(batch.addresses.At(i), message)
+                                          : Status::Invalid(message);
+      }
+      even = even && have == length;
+    }
+    if (even) {
+      // The rows lie behind each other, as in a list of one length.
+      return Dense(name, array, *view.values, view.begin(0), {length});
+    }
+    LoaderColumn column;
+    column.name = name;
+    column.dtype = view.values->type();
+    column.shape = {rows + fill, length};
+    const int64_t width = ByteWidth(type);
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                          arrow::AllocateBuffer((rows + fill) * length * width));
+    uint8_t* out = buffer->mutable_data();
+    for (int64_t i = 0; i < rows; ++i, out += length * width) {
+      const int64_t have = view.length(i);
+      const int64_t front = spec.left ? length - have : 0;
+      FillNumbers(type, spec.value, front, out);
+      CopyNumbers(*view.values, view.begin(i), have, out + front * width);
+      if (view.values->null_count() > 0) {
+        auto status =
+            FillMissing(*view.values, view.begin(i), have, have, name, out + front * width);
+        if (!status.ok()) return MissingValue(name, i);
+      }
+      FillNumbers(type, spec.value, length - front - have, out + (front + have) * width);
+    }
+    FillNumbers(type, spec.value, fill * length, out);
+    column.data = buffer->data();
+    column.owner = std::move(buffer);
+    return column;
+  }
+
+  Result<LoaderColumn> Column(const std::shared_ptr<arrow::Field>& field,
+                              const std::shared_ptr<arrow::Array>& array) const {
+    if (IsNumber(*array->type())) return Dense(field->name(), array, *array, 0, {});
+    if (auto view = ViewOf(*array); view.has_value()) return Ragged(field->name(), array, *view);
+    if (array->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+      std::vector<int64_t> inner;
+      const arrow::Array* level = array.get();
+      std::shared_ptr<arrow::Array> values;
+      int64_t begin = 0;
+      while (level->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*level);
+        begin = list.value_offset(begin);
+        inner.push_back(list.value_length());
+        values = list.values();
+        level = values.get();
+      }
+      if (IsNumber(*values->type())) {
+        return Dense(field->name(), array, *values, begin, std::move(inner));
+      }
+    }
+    LoaderColumn column;
+    column.name = field->name();
+    column.is_json = IsJsonField(*field);
+    column.values = array;
+    if (fill > 0) {
+      ARROW_ASSIGN_OR_RAISE(auto nulls, arrow::MakeArrayOfNull(array->type(), fill));
+      ARROW_ASSIGN_OR_RAISE(column.values, arrow::Concatenate({array, nulls}));
+    }
+    return column;
+  }
+};
+
+}  // namespace
+
+PadSpec PadOptions::For(const std::string& column) const {
+  if (auto found = columns.find(column); found != columns.end()) return found->second;
+  PadSpec spec;
+  if (column == "labels") spec.value = -100;
+  if (column == "input_ids" && pad_token_id.has_value()) {
+    spec.value = static_cast<double>(*pad_token_id);
+  }
+  return spec;
+}
+
+void MeasureLengths(const arrow::RecordBatch& batch, ColumnLengths* lengths) {
+  for (int c = 0; c < batch.num_columns(); ++c) {
+    const auto view = ViewOf(*batch.column(c));
+    if (!view.has_value()) continue;
+    int64_t& longest = (*lengths)[batch.column_name(c)];
+    for (int64_t i = 0; i < batch.num_rows(); ++i) longest = std::max(longest, view->length(i));
+  }
+}
+
+Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
+                                          const ColumnLengths& lengths, const PadOptions& options) {
+  const Collator collator{batch, fill, lengths, options};
+  std::vector<LoaderColumn> columns;
+  for (int c = 0; c < batch.rows->num_columns(); ++c) {
+    ARROW_ASSIGN_OR_RAISE(auto column,
+                          collator.Column(batch.rows->schema()->field(c), batch.rows->column(c)));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+}  // namespace easydata

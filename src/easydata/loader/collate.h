@@ -1,0 +1,66 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// How rows of different length are brought to one length.
+struct PadSpec {
+  double value = 0;
+  /// Padding in front of the values instead of behind them.
+  bool left = false;
+  /// Values a row; without one, as many as the longest row of the batch (of all ranks) has.
+  std::optional<int64_t> length;
+};
+
+/// Columns without a PadSpec get: `labels` -100, `input_ids` the tokenizer's pad id where the
+/// stream knows it, else 0.
+struct PadOptions {
+  std::map<std::string, PadSpec> columns;
+  std::optional<int64_t> pad_token_id;
+
+  PadSpec For(const std::string& column) const;
+};
+
+/// One column of a batch, as it is handed to training.
+struct LoaderColumn {
+  std::string name;
+  /// Dense values of shape [rows, ...], row by row: type of one value (never a list; BOOL has one
+  /// byte a value).
+  std::shared_ptr<arrow::DataType> dtype;
+  std::vector<int64_t> shape;
+  const uint8_t* data = nullptr;
+  std::shared_ptr<const void> owner;  // keeps `data` alive
+  /// Where there are no dense values: one Arrow value a row (strings, JSON text, nested values).
+  std::shared_ptr<arrow::Array> values;
+  bool is_json = false;
+
+  bool dense() const { return dtype != nullptr; }
+};
+
+/// The longest row of each column of lists that has no fixed length.
+using ColumnLengths = std::map<std::string, int64_t>;
+
+/// Adds the rows of `batch` to what is known of the longest rows.
+void MeasureLengths(const arrow::RecordBatch& batch, ColumnLengths* lengths);
+
+/// Makes dense columns of rows, without copying where all rows have one length and nothing is to be
+/// added.
+///
+/// `fill` rows are added at the end: `attention_mask` 0, `labels` -100, tokens the pad value, other
+/// numbers 0, other values null. A missing number is an error unless the column has a PadSpec,
+/// whose value it then gets (NaN for floats); a missing list is an empty one.
+Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
+                                          const ColumnLengths& lengths, const PadOptions& options);
+
+}  // namespace easydata

@@ -1,0 +1,375 @@
+#include "easydata/loader/loader.h"
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "easydata/exec/thread_pool.h"
+#include "easydata/stream/batch_op.h"
+#include "easydata/stream/map_stage.h"
+#include "easydata/stream/memory_stage.h"
+
+namespace easydata {
+namespace {
+
+/// Batches of uneven sizes, some of them empty, of rows {input_ids: [n, n + 1, ...], n}.
+std::vector<std::shared_ptr<arrow::RecordBatch>> MakeBatches(const std::vector<int>& sizes,
+                                                             bool ragged) {
+  auto schema = arrow::schema(
+      {arrow::field("input_ids", arrow::list(arrow::int32())), arrow::field("n", arrow::int64())});
+  std::vector<std::shared_ptr<arrow::RecordBatch>> out;
+  int64_t n = 0;
+  for (int size : sizes) {
+    auto values = std::make_shared<arrow::Int32Builder>();
+    arrow::ListBuilder ids(arrow::default_memory_pool(), values);
+    arrow::Int64Builder number;
+    for (int i = 0; i < size; ++i, ++n) {
+      EXPECT_TRUE(ids.Append().ok());
+      for (int64_t k = 0; k < (ragged ? n % 5 : 3); ++k) {
+        EXPECT_TRUE(values->Append(static_cast<int32_t>(n + k)).ok());
+      }
+      EXPECT_TRUE(number.Append(n).ok());
+    }
+    out.push_back(arrow::RecordBatch::Make(schema, size, {*ids.Finish(), *number.Finish()}));
+  }
+  return out;
+}
+
+/// Sleeps a little, at random: what the order must not depend on.
+class DelayOp : public BatchOp {
+ public:
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    return input;
+  }
+  Result<Batch> Apply(Batch batch) const override {
+    std::this_thread::sleep_for(std::chrono::microseconds(batch.rows->num_rows() * 37 % 300));
+    return batch;
+  }
+};
+
+StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batches) {
+  StreamPlan plan;
+  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", "memory"}});
+  auto schema = batches[0]->schema();
+  plan.make = [batches, schema](const StageContext&) {
+    return MakeMemoryStage(batches, schema, "memory", "rows");
+  };
+  return MapPlan(std::move(plan), std::make_shared<DelayOp>(), {{"delay", 1}});
+}
+
+StreamPlan SomePlan(bool ragged = false) {
+  return PlanOf(MakeBatches({3, 0, 11, 1, 0, 0, 8, 20, 5, 1, 1, 7}, ragged));  // 57 rows
+}
+
+/// One line a row, so that batches of ranks can be joined and compared.
+std::vector<std::string> Describe(const LoaderBatch& batch) {
+  std::vector<std::string> rows(batch.rows);
+  for (const LoaderColumn& column : batch.columns) {
+    EXPECT_EQ(column.shape[0], batch.rows);
+    const int64_t per_row = column.shape.size() == 2 ? column.shape[1] : 1;
+    for (int64_t i = 0; i < batch.rows; ++i) {
+      rows[i] += column.name + "=";
+      for (int64_t k = i * per_row; k < (i + 1) * per_row; ++k) {
+        rows[i] += column.dtype->id() == arrow::Type::INT32
+                       ? std::to_string(reinterpret_cast<const int32_t*>(column.data)[k])
+                       : std::to_string(reinterpret_cast<const int64_t*>(column.data)[k]);
+        rows[i] += ",";
+      }
+    }
+  }
+  return rows;
+}
+
+std::unique_ptr<Loader> MakeLoader(StreamPlan plan, LoaderOptions options) {
+  auto loader = Loader::Make(std::move(plan), std::move(options));
+  EXPECT_TRUE(loader.ok()) << loader.status();
+  return std::move(*loader);
+}
+
+/// The batches up to the end of the pass.
+std::vector<std::vector<std::string>> Drain(Loader* loader) {
+  std::vector<std::vector<std::string>> out;
+  for (;;) {
+    auto batch = loader->Take();
+    EXPECT_TRUE(batch.ok()) << batch.status();
+    if (!batch.ok() || !batch->has_value()) return out;
+    out.push_back(Describe(**batch));
+  }
+}
+
+LoaderOptions Options(int64_t batch_size, bool drop_last = true) {
+  LoaderOptions options;
+  options.steps.batch_size = batch_size;
+  options.steps.drop_last = drop_last;
+  options.num_threads = 2;
+  return options;
+}
+
+TEST(LoaderTest, GivesEveryRowOnceInOrder) {
+  for (bool prefetch : {true, false}) {
+    LoaderOptions options = Options(10, false);
+    options.prefetch = prefetch;
+    auto loader = MakeLoader(SomePlan(), options);
+    auto batches = Drain(loader.get());
+    ASSERT_EQ(batches.size(), 6u);
+    EXPECT_EQ(batches.back().size(), 7u);
+    int n = 0;
+    for (const auto& batch : batches) {
+      for (const std::string& row : batch) {
+        EXPECT_NE(row.find("n=" + std::to_string(n) + ","), std::string::npos) << row;
+        ++n;
+      }
+    }
+    EXPECT_EQ(n, 57);
+    // The next pass follows.
+    EXPECT_EQ(Drain(loader.get()), batches);
+    EXPECT_EQ(loader->stats().epoch, 2);
+  }
+}
+
+TEST(LoaderTest, DropLastCountsWhatItDrops) {
+  auto loader = MakeLoader(SomePlan(), Options(10));
+  EXPECT_EQ(Drain(loader.get()).size(), 5u);
+  const LoaderStats stats = loader->stats();
+  const auto& sources = stats.counts.sources();
+  ASSERT_EQ(sources.size(), 1u);
+  EXPECT_EQ(sources.at("memory").tokens, 50 * 3);
+  EXPECT_EQ(sources.at("memory").dropped.at("drop_last"), 7);
+}
+
+TEST(LoaderTest, RestoredAtEveryStepTheRestIsEqual) {
+  for (bool ragged : {false, true}) {
+    for (int64_t batch_size : {1, 4, 10, 64}) {
+      for (int64_t passes : {1, 2}) {
+        LoaderOptions options = Options(batch_size, false);
+        options.steps.passes = passes;
+        auto loader = MakeLoader(SomePlan(ragged), options);
+        auto whole = Drain(loader.get());
+        auto second = Drain(loader.get());
+        auto running = MakeLoader(SomePlan(ragged), options);
+        size_t largest = 0;
+        for (size_t step = 0; step <= whole.size(); ++step) {
+          const nlohmann::json state = running->SaveState();
+          largest = std::max(largest, state.dump().size());
+          options.num_threads = 1 + static_cast<int>(step % 4);
+          options.prefetch = step % 3 != 0;
+          auto restored = MakeLoader(SomePlan(ragged), options);
+          ASSERT_TRUE(restored->LoadState(state).ok()) << state;
+          EXPECT_EQ(restored->SaveState().dump(), state.dump());
+          const auto rest = Drain(restored.get());
+          ASSERT_EQ(rest,
+                    (std::vector<std::vector<std::string>>(whole.begin() + step, whole.end())))
+              << "restored at step " << step << ": " << state;
+          ASSERT_EQ(Drain(restored.get()), second);
+          EXPECT_EQ(restored->stats().counts.ToJson(), loader->stats().counts.ToJson());
+          if (step < whole.size()) {
+            ASSERT_TRUE(running->Take().ok());
+          }
+        }
+        EXPECT_LT(largest, 1024u);
+        // At the end of the pass, once the end was given.
+        ASSERT_FALSE((*running->Take()).has_value());
+        auto after = MakeLoader(SomePlan(ragged), options);
+        ASSERT_TRUE(after->LoadState(running->SaveState()).ok());
+        EXPECT_EQ(Drain(after.get()), second);
+      }
+    }
+  }
+}
+
+TEST(LoaderTest, RanksGiveTheGlobalBatches) {
+  for (bool ragged : {false, true}) {
+    for (bool drop_last : {true, false}) {
+      auto whole = MakeLoader(SomePlan(ragged), Options(12, drop_last));
+      const auto expected = Drain(whole.get());
+      for (int64_t world : {2, 3, 4, 6}) {
+        for (int threads : {1, 2, 4}) {
+          std::vector<std::vector<std::string>> joined(expected.size());
+          uint64_t digest = 0;
+          std::string state;
+          for (int64_t rank = 0; rank < world; ++rank) {
+            LoaderOptions options = Options(12, drop_last);
+            options.steps.world_size = world;
+            options.steps.rank = rank;
+            options.num_threads = threads;
+            auto loader = MakeLoader(SomePlan(ragged), options);
+            auto mine = Drain(loader.get());
+            ASSERT_EQ(mine.size(), expected.size());
+            for (size_t i = 0; i < mine.size(); ++i) {
+              EXPECT_EQ(mine[i].size(), 12u / world);
+              joined[i].insert(joined[i].end(), mine[i].begin(), mine[i].end());
+            }
+            digest += loader->digest();
+            if (state.empty()) state = loader->SaveState().dump();
+            EXPECT_EQ(loader->SaveState().dump(), state) << "rank " << rank;
+          }
+          EXPECT_EQ(digest, whole->digest());
+          EXPECT_EQ(whole->SaveState().dump(), state);
+          for (size_t i = 0; i < expected.size(); ++i) {
+            // The last batch is filled up, so that every rank has a full one.
+            ASSERT_EQ(joined[i].size(), 12u);
+            joined[i].resize(expected[i].size());
+            EXPECT_EQ(joined[i], expected[i]) << "step " << i << ", world " << world;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(LoaderTest, DigestsOfPartsAddUp) {
+  auto whole = MakeLoader(SomePlan(), Options(5));
+  Drain(whole.get());
+  auto first = MakeLoader(SomePlan(), Options(5));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(first->Take().ok());
+  auto rest = MakeLoader(SomePlan(), Options(5));
+  ASSERT_TRUE(rest->LoadState(first->SaveState()).ok());
+  Drain(rest.get());
+  EXPECT_EQ(first->digest() + rest->digest(), whole->digest());
+}
+
+TEST(LoaderTest, StatesOfOtherStreamsAreRefusedByName) {
+  auto loader = MakeLoader(SomePlan(), Options(5));
+  auto state = loader->SaveState();
+  auto other = MakeLoader(SomePlan(), Options(6));
+  auto status = other->LoadState(state);
+  ASSERT_TRUE(status.IsInvalid());
+  EXPECT_NE(status.message().find("loader.batch_size changed, from 5 to 6"), std::string::npos)
+      << status;
+  EXPECT_FALSE(loader->LoadState({{"step", 1}}).ok());
+  state["version"] = 99;
+  EXPECT_NE(loader->LoadState(state).message().find("version 99"), std::string::npos);
+  state = loader->SaveState();
+  state.erase("skip");
+  EXPECT_NE(loader->LoadState(state).message().find("skip"), std::string::npos);
+}
+
+TEST(LoaderTest, WrongOptionsAreNamed) {
+  LoaderOptions options = Options(10);
+  options.steps.world_size = 3;
+  EXPECT_NE(Loader::Make(SomePlan(), options).status().message().find("multiple of world_size"),
+            std::string::npos);
+  options.steps.world_size = 2;
+  options.steps.rank = 2;
+  EXPECT_FALSE(Loader::Make(SomePlan(), options).ok());
+  EXPECT_FALSE(Loader::Make(SomePlan(), Options(0)).ok());
+}
+
+/// Gives two batches, then an error or no answer.
+class StuckStage : public Stage {
+ public:
+  StuckStage(std::unique_ptr<Stage> upstream, bool fail)
+      : upstream_(std::move(upstream)), fail_(fail) {}
+  Result<std::optional<Batch>> Next() override {
+    if (count_++ < 2) return upstream_->Next();
+    if (fail_) return Status::IOError("the disk went away");
+    while (!cancelled_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status::Cancelled("closed");
+  }
+  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+  void Cancel() override { cancelled_ = true; }
+  std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
+
+ private:
+  std::unique_ptr<Stage> upstream_;
+  const bool fail_;
+  int count_ = 0;
+  std::atomic<bool> cancelled_{false};
+};
+
+StreamPlan StuckPlan(bool fail) {
+  StreamPlan plan = PlanOf(MakeBatches({4, 4, 4, 4}, false));
+  plan.make = [make = plan.make,
+               fail](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+    return std::make_unique<StuckStage>(std::move(stage), fail);
+  };
+  return plan;
+}
+
+int Threads() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    count += entry.is_directory();
+  }
+  return count;
+}
+
+TEST(LoaderTest, ErrorsComeAfterAllRowsBeforeAndStay) {
+  for (bool prefetch : {true, false}) {
+    LoaderOptions options = Options(3);
+    options.prefetch = prefetch;
+    auto loader = MakeLoader(StuckPlan(true), options);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE((*loader->Take()).has_value());
+    const auto state = loader->SaveState();
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(loader->Take().status().IsIOError());
+    EXPECT_EQ(loader->SaveState(), state) << "an error does not move the position";
+    // A loaded state is a new try; the stage fails after its first two batches again.
+    ASSERT_TRUE(loader->LoadState(state).ok());
+    EXPECT_TRUE(loader->Take().ok());
+  }
+}
+
+TEST(LoaderTest, CloseEndsAWaitingReaderAndEveryThread) {
+  const int before = Threads();
+  auto loader = MakeLoader(StuckPlan(false), Options(4));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE((*loader->Take()).has_value());
+  EXPECT_FALSE(loader->Wait(0.01));
+  EXPECT_GT(Threads(), before);
+  Status status;
+  std::thread reader([&] { status = loader->Take().status(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto start = std::chrono::steady_clock::now();
+  loader->Close();
+  reader.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  EXPECT_TRUE(status.IsCancelled()) << status;
+  EXPECT_EQ(Threads(), before);
+  EXPECT_TRUE(loader->Take().status().IsInvalid());
+  loader->Close();
+}
+
+TEST(LoaderTest, PrefetchingIsBounded) {
+  LoaderOptions options = Options(1);
+  options.prefetch_batches = 2;
+  std::atomic<int> pulled{0};
+  StreamPlan plan = PlanOf(MakeBatches(std::vector<int>(50, 1), false));
+  plan.make = [make = plan.make, &pulled](const StageContext& context) {
+    ++pulled;
+    return make(context);
+  };
+  auto loader = MakeLoader(plan, options);
+  EXPECT_EQ(pulled, 0) << "nothing is read before the first batch is asked for";
+  ASSERT_TRUE((*loader->Take()).has_value());
+  EXPECT_EQ(Drain(loader.get()).size(), 49u);
+  EXPECT_EQ(pulled, 1);
+}
+
+TEST(LoaderTest, AForkedChildGoesOnByItself) {
+  auto loader = MakeLoader(SomePlan(), Options(5));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*loader->Take()).has_value());
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto rest = Drain(loader.get());
+    loader->Close();
+    _exit(rest.size() == 8 && rest[0][0].find("n=15,") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(Drain(loader.get()).size(), 8u);
+}
+
+}  // namespace
+}  // namespace easydata

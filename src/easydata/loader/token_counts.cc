@@ -1,0 +1,130 @@
+#include "easydata/loader/token_counts.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace easydata {
+namespace {
+
+/// Values in rows `begin` .. `end` of a column of lists; 0 for other columns.
+int64_t ValuesIn(const arrow::Array& column, int64_t begin, int64_t end) {
+  switch (column.type_id()) {
+    case arrow::Type::LIST: {
+      const auto& list = static_cast<const arrow::ListArray&>(column);
+      return list.value_offset(end) - list.value_offset(begin);
+    }
+    case arrow::Type::LARGE_LIST: {
+      const auto& list = static_cast<const arrow::LargeListArray&>(column);
+      return list.value_offset(end) - list.value_offset(begin);
+    }
+    case arrow::Type::FIXED_SIZE_LIST:
+      return (end - begin) * static_cast<const arrow::FixedSizeListArray&>(column).value_length();
+    default:
+      return 0;
+  }
+}
+
+/// Calls `visit(shard, begin, end)` for each run of rows of one shard within rows `begin` .. `end`.
+template <typename Visit>
+void VisitRuns(const Addresses& addresses, int64_t begin, int64_t end, Visit visit) {
+  int64_t start = 0;
+  for (const Addresses::Run& run : addresses.runs()) {
+    const int64_t from = std::max(begin, start);
+    const int64_t to = std::min(end, start + run.count);
+    if (from < to) visit(run.shard.get(), from, to);
+    start += run.count;
+    if (start >= end) return;
+  }
+}
+
+}  // namespace
+
+SourceCounts& TokenCounts::Of(const ShardRef* shard) {
+  return sources_[shard == nullptr ? std::string() : shard->source];
+}
+
+void TokenCounts::AddRows(const Batch& batch, int64_t begin, int64_t end) {
+  if (begin >= end) return;
+  if (batch.spans != nullptr) {
+    const SpanTable& table = *batch.spans;
+    // Consecutive spans mostly are of one source: its entry is looked up once.
+    const ShardRef* last = nullptr;
+    SourceCounts* counts = nullptr;
+    for (int64_t s = table.row_starts[begin]; s < table.row_starts[end]; ++s) {
+      const Span& span = table.spans[s];
+      if (counts == nullptr || span.document.shard.get() != last) {
+        last = span.document.shard.get();
+        counts = &Of(last);
+      }
+      counts->tokens += span.length;
+    }
+    return;
+  }
+  const auto ids = batch.rows->GetColumnByName("input_ids");
+  VisitRuns(batch.addresses, begin, end, [&](const ShardRef* shard, int64_t from, int64_t to) {
+    Of(shard).tokens += ids == nullptr ? 0 : ValuesIn(*ids, from, to);
+  });
+}
+
+void TokenCounts::AddDropped(const Batch& batch) {
+  for (const DropCount& drop : batch.dropped) {
+    sources_[drop.source].dropped[drop.reason] += drop.rows;
+  }
+}
+
+void TokenCounts::AddDroppedRows(const Batch& batch, int64_t begin, int64_t end,
+                                 const std::string& reason) {
+  if (begin >= end) return;
+  if (batch.spans != nullptr) {
+    const SpanTable& table = *batch.spans;
+    for (int64_t s = table.row_starts[begin]; s < table.row_starts[end]; ++s) {
+      ++Of(table.spans[s].document.shard.get()).dropped[reason];
+    }
+    return;
+  }
+  VisitRuns(batch.addresses, begin, end, [&](const ShardRef* shard, int64_t from, int64_t to) {
+    Of(shard).dropped[reason] += to - from;
+  });
+}
+
+void TokenCounts::Add(const TokenCounts& other) {
+  for (const auto& [name, counts] : other.sources_) {
+    SourceCounts& mine = sources_[name];
+    mine.tokens += counts.tokens;
+    for (const auto& [reason, rows] : counts.dropped) mine.dropped[reason] += rows;
+  }
+}
+
+int64_t TokenCounts::tokens() const {
+  int64_t tokens = 0;
+  for (const auto& [name, counts] : sources_) tokens += counts.tokens;
+  return tokens;
+}
+
+nlohmann::json TokenCounts::ToJson() const {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [name, counts] : sources_) {
+    out[name] = {{"tokens", counts.tokens}, {"dropped", counts.dropped}};
+  }
+  return out;
+}
+
+Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
+  TokenCounts out;
+  if (!value.is_object()) return Status::Invalid("the counts of a saved state must be an object");
+  for (const auto& [name, counts] : value.items()) {
+    if (!counts.is_object() || !counts.contains("tokens") || !counts.contains("dropped")) {
+      return Status::Invalid("the saved state is damaged: the counts of '", name, "'");
+    }
+    SourceCounts& mine = out.sources_[name];
+    mine.tokens = counts.at("tokens").get<int64_t>();
+    mine.dropped = counts.at("dropped").get<std::map<std::string, int64_t>>();
+  }
+  return out;
+}
+
+}  // namespace easydata

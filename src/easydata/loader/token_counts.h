@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// What came of one source so far: part of the stream's position, global, the same on every rank.
+struct SourceCounts {
+  int64_t tokens = 0;
+  std::map<std::string, int64_t> dropped;  // rows by reason
+};
+
+/// Counts by source name.
+class TokenCounts {
+ public:
+  /// Adds the tokens of rows `begin` .. `end` of a batch: by their spans where they are packed,
+  /// else the lengths of `input_ids` by their addresses.
+  void AddRows(const Batch& batch, int64_t begin, int64_t end);
+  void AddDropped(const Batch& batch);
+  /// Counts rows that were read and are not handed out.
+  void AddDroppedRows(const Batch& batch, int64_t begin, int64_t end, const std::string& reason);
+  void Add(const TokenCounts& other);
+
+  const std::map<std::string, SourceCounts>& sources() const { return sources_; }
+  int64_t tokens() const;
+
+  nlohmann::json ToJson() const;
+  static Result<TokenCounts> FromJson(const nlohmann::json& value);
+
+ private:
+  SourceCounts& Of(const ShardRef* shard);
+
+  std::map<std::string, SourceCounts> sources_;
+};
+
+}  // namespace easydata
