@@ -40,7 +40,7 @@ class Reader {
   Reader(std::string_view text, JsonFault* fault) : text_(text), fault_(fault) {}
 
   bool Document(std::string* kind, std::vector<JsonMember>* members) {
-    if (!simdjson::validate_utf8(text_.data(), text_.size())) return Fail(FirstInvalidUtf8(text_), "not UTF-8");
+    if (!simdjson::validate_utf8(text_.data(), text_.size())) return Fail(FirstBadUtf8Byte(text_), "not UTF-8");
     Space();
     if (at_ == text_.size()) return Fail(at_, "a value was expected");
     *kind = KindOf(text_[at_]);
@@ -216,7 +216,7 @@ class Reader {
 
 }  // namespace
 
-size_t FirstInvalidUtf8(std::string_view text) {
+size_t FirstBadUtf8Byte(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
     const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };

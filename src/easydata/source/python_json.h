@@ -25,7 +25,7 @@ bool ReadPythonJson(std::string_view text, std::string* kind, std::vector<JsonMe
                     JsonFault* fault);
 
 /// The place of the first byte that is not part of well-formed UTF-8, or the text's size.
-size_t FirstInvalidUtf8(std::string_view text);
+size_t FirstBadUtf8Byte(std::string_view text);
 
 /// Unescapes a valid JSON string (with its quotes). False when it holds a lone surrogate, which UTF-8 cannot.
 bool UnescapeJsonString(std::string_view raw, std::string* out);
