@@ -1,9 +1,11 @@
 #include <arrow/util/io_util.h>
+#include <nanobind/stl/string.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "bindings.h"
+#include "easydata/stream/row_error.h"
 
 namespace easydata {
 namespace {
@@ -35,6 +37,17 @@ class PythonErrorDetail : public arrow::StatusDetail {
   throw nb::python_error();
 }
 
+/// Adds a note to an exception, unless it has that note: an error is raised again by every call.
+void AddPlace(PyObject* exception, const std::string& note) {
+  const nb::handle error(exception);
+  if (nb::hasattr(error, "__notes__")) {
+    for (nb::handle other : nb::list(error.attr("__notes__"))) {
+      if (nb::cast<std::string>(nb::str(other)) == note) return;
+    }
+  }
+  error.attr("add_note")(note);
+}
+
 [[noreturn]] void RaiseOSError(const Status& status) {
   const int error = arrow::internal::ErrnoFromStatus(status);
   if (error == 0) Raise(PyExc_OSError, status.message());
@@ -57,9 +70,12 @@ Status PythonError(nb::python_error& error) {
 
 void Check(const Status& status) {
   if (status.ok()) return;
-  const auto& detail = status.detail();
+  // A callable's exception comes with the place of the row that it was called for.
+  const Status* cause = RowErrorCause(status);
+  const auto& detail = cause == nullptr ? status.detail() : cause->detail();
   if (detail != nullptr && std::strcmp(detail->type_id(), kPythonErrorId) == 0) {
     PyObject* exception = static_cast<const PythonErrorDetail*>(detail.get())->exception();
+    if (cause != nullptr) AddPlace(exception, "at " + RowErrorAddress(status)->ToString());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
     throw nb::python_error();
   }

@@ -14,6 +14,9 @@ namespace easydata {
 void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
                   int64_t tokens = 0);
 
+/// Counts the rows at these addresses as dropped.
+void CountDropped(Batch* batch, const Addresses& lost, const std::string& reason);
+
 /// The rows of `batch` named by `keep` (ascending); the others are counted as dropped for `reason`.
 Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
                        const std::string& reason);

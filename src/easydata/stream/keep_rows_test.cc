@@ -43,8 +43,10 @@ TEST(KeepRowsTest, CountsOfOneReasonAreJoined) {
   const Batch once = KeepRows(TwoSources(), {0, 1, 2}, "short").ValueOrDie();
   const Batch twice = KeepRows(once, {0}, "short").ValueOrDie();
   ASSERT_EQ(twice.dropped.size(), 2u);
-  EXPECT_EQ(twice.dropped[0].rows, 3);  // source b
-  EXPECT_EQ(twice.dropped[1].rows, 1);  // source a
+  EXPECT_EQ(twice.dropped[0].source, "b");
+  EXPECT_EQ(twice.dropped[0].rows, 3);
+  EXPECT_EQ(twice.dropped[1].source, "a");
+  EXPECT_EQ(twice.dropped[1].rows, 1);
 }
 
 }  // namespace

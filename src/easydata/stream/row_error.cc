@@ -12,18 +12,21 @@ constexpr const char kTypeId[] = "easydata::RowError";
 /// renumbered.
 class RowErrorDetail : public arrow::StatusDetail {
  public:
-  RowErrorDetail(Address address, std::string message)
-      : address_(std::move(address)), message_(std::move(message)) {}
+  RowErrorDetail(Address address, std::string message, Status cause = Status::OK())
+      : address_(std::move(address)), message_(std::move(message)), cause_(std::move(cause)) {}
   const char* type_id() const override { return kTypeId; }
   // The place is in the message already.
   std::string ToString() const override { return "row error"; }
 
   const Address& address() const { return address_; }
   const std::string& message() const { return message_; }
+  /// OK where the message is all there is.
+  const Status& cause() const { return cause_; }
 
  private:
   Address address_;
   std::string message_;
+  Status cause_;
 };
 
 const RowErrorDetail* Detail(const Status& status) {
@@ -40,6 +43,16 @@ Status RowError(Address address, const std::string& message, arrow::StatusCode c
                 std::make_shared<RowErrorDetail>(std::move(address), message));
 }
 
+Status RowErrorOf(Address address, const Status& cause) {
+  return Status(cause.code(), cause.message(),
+                std::make_shared<RowErrorDetail>(std::move(address), cause.message(), cause));
+}
+
+const Status* RowErrorCause(const Status& status) {
+  const RowErrorDetail* detail = Detail(status);
+  return detail == nullptr || detail->cause().ok() ? nullptr : &detail->cause();
+}
+
 const Address* RowErrorAddress(const Status& status) {
   const RowErrorDetail* detail = Detail(status);
   return detail == nullptr ? nullptr : &detail->address();
@@ -50,6 +63,7 @@ Status ShiftRowError(const Status& status, int64_t rows) {
   if (detail == nullptr || rows == 0) return status;
   Address address = detail->address();
   address.row += rows;
+  if (!detail->cause().ok()) return RowErrorOf(std::move(address), detail->cause());
   return RowError(std::move(address), detail->message(), status.code());
 }
 

@@ -17,7 +17,15 @@ namespace easydata {
 Status RowError(Address address, const std::string& message,
                 arrow::StatusCode code = arrow::StatusCode::Invalid);
 
-/// The address of an error made by RowError(), or null.
+/// Gives an error a row: the same error, but with the address, which moves along with
+/// ShiftRowError(). For errors whose own detail must survive, such as exceptions of callables; its
+/// message stays as it is.
+Status RowErrorOf(Address address, const Status& cause);
+
+/// What RowErrorOf() was given, or null.
+const Status* RowErrorCause(const Status& status);
+
+/// The address of an error made by RowError() or RowErrorOf(), or null.
 const Address* RowErrorAddress(const Status& status);
 
 /// The same error with its row number moved on by `rows`; other errors come back as they are.
