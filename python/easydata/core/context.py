@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from easydata.core.config import PipelineConfig
+    from easydata.execution.save import WriteStats
+    from easydata.execution.stages import Mixture
     from easydata.tokenizer import Tokenizer
 
 
@@ -18,6 +20,8 @@ class PipelineContext:
         step: Training step, as told by update_step().
         epoch: Pass over the data, as told by update_epoch().
         metrics: What stages have recorded, by stage.
+        written: What save() has written, by dataset.
+        mixtures: The mixtures that mix() has made, by name.
     """
 
     config: "PipelineConfig"
@@ -25,6 +29,8 @@ class PipelineContext:
     step: int = 0
     epoch: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    written: "dict[str, WriteStats]" = field(default_factory=dict)
+    mixtures: "dict[str, Mixture]" = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: "dict[Any, Tokenizer]" = field(default_factory=dict, repr=False, compare=False)
 
     def get_tokenizer(self, name: Any) -> "Tokenizer":

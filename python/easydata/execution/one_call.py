@@ -1,0 +1,94 @@
+"""Whole jobs in one call."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from easydata.core.config import (
+    DatasetConfig,
+    PipelineConfig,
+    SaveStageConfig,
+    TokenizeStageConfig,
+)
+from easydata.execution.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from easydata.core.source import ShardedDataSource
+    from easydata.execution.save import WriteStats
+
+__all__ = ["pretokenize", "tokenize_and_save"]
+
+_Path = str | os.PathLike[str]
+
+
+def tokenize_and_save(
+    data_files: _Path | Sequence[_Path],
+    tokenizer: Any,
+    output_path: _Path,
+    output_format: str = "parquet",
+    max_length: int = 2048,
+) -> None:
+    """Tokenizes files and writes the tokens.
+
+    Args:
+        data_files: Path, glob pattern, folder, or a list of them; the text is in the column "text".
+        tokenizer: A folder, a name, a TokenizerConfig or a tokenizer object.
+        output_path: Folder for the shards.
+        output_format: "parquet", "arrow" or "jsonl".
+        max_length: Tokens kept of a document.
+
+    Raises:
+        FileNotFoundError: When data_files match nothing or there is no such tokenizer.
+        FileExistsError: When output_path holds an output already.
+    """
+    config = PipelineConfig(
+        datasets=[
+            DatasetConfig(
+                data_files=data_files, tokenizer=tokenizer, save_path=os.fspath(output_path)
+            )
+        ],
+        tokenize=TokenizeStageConfig(max_length=max_length),
+        save=SaveStageConfig(enabled=True, format=output_format),  # type: ignore[arg-type]
+    )
+    Pipeline(config).source().tokenize().save().build()
+
+
+def pretokenize(
+    source: "ShardedDataSource[Any]",
+    transform: Callable[..., Any],
+    output_path: _Path,
+    output_format: str = "parquet",
+    max_shard_size: str | int = "500MB",
+    compression: str | None = "snappy",
+    num_proc: int | None = None,
+    show_progress: bool = True,
+) -> "WriteStats":
+    """Puts a source through a transform and writes what comes out.
+
+    Args:
+        source: Any source, also a mix.
+        transform: Called with each row; gives the row to write, or None to leave it out.
+        output_path: Folder for the shards.
+        output_format: "parquet", "arrow" or "jsonl".
+        max_shard_size: File size at which a shard is closed.
+        compression: Codec. The default, "snappy", is for Parquet; other formats then go without.
+        num_proc: Threads; None: one for each core. The transform itself runs in one at a time.
+        show_progress: Show progress, when standard error is a terminal.
+
+    Returns:
+        What was written.
+    """
+    from easydata.execution.save import save_dataset
+    from easydata.transforms import TransformedShardedSource
+
+    if num_proc is not None and num_proc < 1:
+        raise ValueError(f"num_proc must be at least 1, not {num_proc}")
+    if compression == "snappy" and output_format != "parquet":
+        compression = None
+    return save_dataset(
+        TransformedShardedSource(source, transform),
+        os.fspath(output_path),
+        output_format,
+        max_shard_size=max_shard_size,
+        compression=compression,
+    )

@@ -1,0 +1,239 @@
+"""The pipeline: stages put one behind the other."""
+
+import dataclasses
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from easydata.core.config import (
+    CacheStageConfig,
+    DatasetConfig,
+    LoadStageConfig,
+    MixStageConfig,
+    PackStageConfig,
+    PipelineConfig,
+    SaveStageConfig,
+    TokenizeStageConfig,
+    check,
+)
+from easydata.core.context import PipelineContext
+from easydata.core.stage import PipelineStage
+
+__all__ = ["Pipeline", "create_pipeline"]
+
+# What may not come after what: each stage comes once, and before these.
+_BEFORE = {
+    "tokenize": ("pack", "load"),
+    "mix": ("pack", "load"),
+    "pack": ("load",),
+    "save": ("load",),
+    "load": (),
+}
+
+_C = TypeVar("_C")
+
+
+class Pipeline:
+    """Puts stages one behind the other; rows flow when the result is read.
+
+    Each method adds a stage and gives the pipeline back: `source()` first, then any of
+    `tokenize()`, `mix()`, `pack()`, `save()` and `load()`, in that order or another that makes
+    sense, and `build()` last. Calling a stage means it: options given to it replace those of the
+    config, and `enabled=False` in them has no say. Only `save()` does its work at once.
+
+    Args:
+        config: The datasets, and the options of the stages.
+    """
+
+    def __init__(self, config: PipelineConfig) -> None:
+        self._context = PipelineContext(config=config, seed=config.seed)
+        self._data: dict[str, Any] | None = None
+        self._stages: list[str] = []
+
+    @classmethod
+    def from_config(
+        cls, config: PipelineConfig | Mapping[str, Any] | str | os.PathLike[str]
+    ) -> "Pipeline":
+        """Makes a pipeline of a config, a dict of its options, or a YAML or JSON file."""
+        if isinstance(config, PipelineConfig):
+            return cls(config)
+        if isinstance(config, Mapping):
+            return cls(PipelineConfig.from_dict(config))
+        return cls(PipelineConfig.from_file(config))
+
+    def source(self) -> "Pipeline":
+        """Opens the datasets.
+
+        Raises:
+            ConfigError: With everything that is wrong with the config.
+            NotImplementedError: When the config asks for what has not come yet.
+            FileNotFoundError: When data_files match nothing.
+        """
+        from easydata.execution.stages import SourceStage
+
+        if self._data is not None:
+            raise RuntimeError("source() was called before; a pipeline has one source stage")
+        check(self._context.config)
+        logging.getLogger("easydata").setLevel(self._context.config.observability.log_level)
+        self._data = SourceStage().process({}, self._context)
+        self._stages.append("source")
+        return self
+
+    def tokenize(self, config: TokenizeStageConfig | None = None) -> "Pipeline":
+        """Makes tokens of every dataset that a tokenizer is named for; the others go through."""
+        from easydata.execution.stages import TokenizeStage
+
+        self._ready("tokenize")
+        return self._run(TokenizeStage(self._options("tokenize", config)))
+
+    def cache(self, config: CacheStageConfig | None = None) -> "Pipeline":
+        """Keeps what comes before it.
+
+        Raises:
+            NotImplementedError: Caching comes with a later version.
+        """
+        self._ready("cache")
+        raise NotImplementedError(
+            "Pipeline.cache(): caching comes with a later version; save with .save() and read that"
+        )
+
+    def mix(self, config: MixStageConfig | None = None) -> "Pipeline":
+        """Makes one stream, "mixed", of several datasets; one dataset stays as it is."""
+        from easydata.execution.stages import MixStage
+
+        self._ready("mix")
+        return self._run(MixStage(self._options("mix", config)))
+
+    def pack(self, config: PackStageConfig | None = None) -> "Pipeline":
+        """Puts documents into rows of one length."""
+        from easydata.execution.stages import PackStage
+
+        self._ready("pack")
+        return self._run(PackStage(self._options("pack", config)))
+
+    def save(self, config: SaveStageConfig | None = None) -> "Pipeline":
+        """Writes what has come so far, now; what follows reads on from the stages before.
+
+        Raises:
+            FileExistsError: When there is an output already and `overwrite` is not set.
+            ValueError: When the stream never ends.
+        """
+        from easydata.execution.stages import SaveStage
+
+        self._ready("save")
+        return self._run(SaveStage(self._options("save", config)))
+
+    def load(self, config: LoadStageConfig | None = None) -> "Pipeline":
+        """Makes batches."""
+        from easydata.execution.stages import LoadStage
+
+        self._ready("load")
+        return self._run(LoadStage(self._options("load", config)))
+
+    def apply(self, stage: PipelineStage) -> "Pipeline":
+        """Adds a stage of your own (see BaseStage)."""
+        name = getattr(stage, "name", None)
+        if not isinstance(name, str) or not callable(getattr(stage, "process", None)):
+            raise TypeError(
+                "apply() takes a stage, an object with a name and process(data, context); "
+                f"derive it from BaseStage; got {type(stage).__name__}"
+            )
+        self._ready(name, custom=True)
+        options = getattr(stage, "_options", None)
+        validate = getattr(stage, "validate_config", None)
+        if validate is not None and not validate(options):
+            raise ValueError(f"stage {name!r} refuses its options: {options!r}")
+        return self._run(stage)
+
+    def build(self) -> Any:
+        """What the chain makes.
+
+        Returns:
+            After load(): the loader, or for several unmixed datasets one that takes their batches
+            in turn, with the single ones in `.loaders`. After save() alone: `{name: WriteStats}`.
+            Else an iterator over the rows, as dicts.
+        """
+        data = self._ready("build")
+        if self._stages[-1] == "load":
+            if len(data) == 1:
+                return next(iter(data.values()))
+            from easydata.execution.loaders_in_turn import LoadersInTurn
+
+            return LoadersInTurn(data)
+        if self._stages[-1] == "save":
+            return dict(self._context.written)
+        return _rows(data)
+
+    def get_data(self) -> dict[str, Any]:
+        """What the stages so far have made, by dataset: sources, or loaders after load()."""
+        return dict(self._ready("get_data"))
+
+    def get_context(self) -> PipelineContext:
+        """What the stages share."""
+        return self._context
+
+    def get_stages(self) -> list[str]:
+        """The names of the stages so far."""
+        return list(self._stages)
+
+    def _ready(self, name: str, *, custom: bool = False) -> dict[str, Any]:
+        """The data so far, where a stage called `name` may come now."""
+        if self._data is None:
+            raise RuntimeError("Call source() before other pipeline stages")
+        if "load" in self._stages and (custom or name in (*_BEFORE, "cache")):
+            raise RuntimeError(f"{name}() cannot follow load(): batches are the end of a pipeline")
+        if not custom and name in _BEFORE:
+            if name in self._stages:
+                raise RuntimeError(f"{name}() was called before; a pipeline has one {name} stage")
+            for later in _BEFORE[name]:
+                if later in self._stages:
+                    raise RuntimeError(f"{name}() cannot follow {later}(); call it before")
+        return self._data
+
+    def _options(self, field: str, given: _C | None) -> _C:
+        """A stage's options: those given, checked together with the config, or the config's."""
+        config = self._context.config
+        if given is None:
+            return getattr(config, field)  # type: ignore[no-any-return]
+        wanted = type(getattr(config, field))
+        if not isinstance(given, wanted):
+            raise TypeError(f"{field}() takes a {wanted.__name__}, not {type(given).__name__}")
+        changed = dataclasses.replace(config, **{field: given})
+        check(changed)
+        self._context.config = changed
+        return given
+
+    def _run(self, stage: PipelineStage) -> "Pipeline":
+        assert self._data is not None
+        made = stage.process(dict(self._data), self._context)
+        if not isinstance(made, Mapping) or not made:
+            raise TypeError(
+                f"stage {stage.name!r} must give a dict of sources by name, "
+                f"not {type(made).__name__}"
+            )
+        self._data = dict(made)
+        self._stages.append(stage.name)
+        return self
+
+
+def _rows(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for source in data.values():
+        yield from source
+
+
+def create_pipeline(
+    datasets: Sequence[DatasetConfig | Mapping[str, Any]],
+    default_tokenizer: Any = None,
+    **options: Any,
+) -> Pipeline:
+    """Makes a pipeline of datasets and options of PipelineConfig.
+
+    Args:
+        datasets: Configs, or dicts of their options.
+        default_tokenizer: Tokenizer of datasets that name none.
+        **options: More options of PipelineConfig: configs, or dicts of their options.
+    """
+    return Pipeline.from_config(
+        {"datasets": list(datasets), "default_tokenizer": default_tokenizer, **options}
+    )

@@ -1,0 +1,356 @@
+"""The stages that a pipeline has methods for."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from easydata.core.config import (
+    DatasetConfig,
+    LoadStageConfig,
+    MixStageConfig,
+    PackStageConfig,
+    SaveStageConfig,
+    TokenizeStageConfig,
+    merge_tokenizer_config,
+)
+from easydata.core.stage import BaseStage
+
+if TYPE_CHECKING:
+    from easydata.core.context import PipelineContext
+    from easydata.core.source import ShardedDataSource
+
+    Sources = dict[str, ShardedDataSource[Any]]
+
+__all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
+
+_log = logging.getLogger("easydata")
+
+# What a mixture is called, and the manual's EOS for tokens that no tokenizer is known of.
+MIXED = "mixed"
+DEFAULT_EOS = 2
+
+
+class SourceStage(BaseStage):
+    """Opens the datasets of the pipeline's config."""
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "source"
+
+    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+        """Gives a source for each dataset; `data` is not looked at."""
+        from easydata.sources import create_source
+        from easydata.transforms import LimitedShardedSource
+
+        made: Sources = {}
+        for dataset in context.config.datasets:
+            source: ShardedDataSource[Any] = create_source(dataset)
+            if dataset.num_rows is not None:
+                source = LimitedShardedSource(source, dataset.num_rows)
+            if dataset.shuffle is not None:
+                source = source.shuffle(dataset.shuffle, seed=context.seed or 0)
+            made[str(dataset.name)] = source
+        return made
+
+
+class TokenizeStage(BaseStage):
+    """Makes tokens of text, with each dataset's own tokenizer, the stage's or the pipeline's."""
+
+    def __init__(self, config: TokenizeStageConfig | None = None) -> None:
+        super().__init__(config)
+        self._config = config or TokenizeStageConfig()
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "tokenize"
+
+    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+        """Puts tokenizing behind each source; one without a tokenizer stays as it is."""
+        made: Sources = {}
+        for name, source in data.items():
+            mixture = context.mixtures.get(name)
+            if mixture is not None and mixture.mixed is source:
+                # Mixing moves rows about and nothing else: tokens of the mixed rows are the mixed
+                # rows of tokens, and each dataset keeps its own tokenizer.
+                inputs = {
+                    key: self._tokenized(key, item, context) for key, item in mixture.inputs.items()
+                }
+                made[name] = mixture.rebuild(inputs)
+            else:
+                made[name] = self._tokenized(name, source, context)
+        return made
+
+    def _tokenized(
+        self, name: str, source: "ShardedDataSource[Any]", context: "PipelineContext"
+    ) -> "ShardedDataSource[Any]":
+        from easydata.transforms import TokenizedShardedSource
+
+        dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
+        config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
+        if config is None:
+            _log.info("dataset %r names no tokenizer: its rows go through as they are", name)
+            return source
+        removed = set(self._config.remove_columns or ())
+        if "input_ids" in removed:
+            raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
+        if "attention_mask" in removed:
+            config.return_attention_mask = False
+        kept = [field for field in dataset.additional_fields or () if field not in removed]
+        return TokenizedShardedSource(
+            source,
+            context.get_tokenizer(config.name_or_path),
+            config,
+            content_field=dataset.content_field,
+            additional_fields=kept or None,
+            format_callback=dataset.format_callback,
+            format_fields=dataset.format_fields,
+            batch_size=self._config.batch_size,
+            num_workers=self._config.num_workers,
+        )
+
+
+def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
+    """What holds for all datasets, for a source that a stage has made of several.
+
+    Raises:
+        RuntimeError: When the datasets are tokenized in different ways.
+    """
+    first, *others = context.config.datasets
+    ways = (
+        "tokenizer",
+        "tokenizer_kwargs",
+        "content_field",
+        "additional_fields",
+        "format_callback",
+    )
+    for other in others:
+        for option in (*ways, "format_fields"):
+            if getattr(first, option) != getattr(other, option):
+                raise RuntimeError(
+                    f"tokenize() cannot tell how to tokenize {name!r}, which is made of "
+                    "several datasets: "
+                    f"{option} differs between {first.name!r} and {other.name!r}; tokenize before"
+                )
+    return first
+
+
+class Mixture:
+    """A mixed source, and how to mix other inputs in the same way."""
+
+    def __init__(
+        self, inputs: "Sources", options: Mapping[str, Any], schedule: Mapping[str, Any] | None
+    ) -> None:
+        self.inputs = dict(inputs)
+        self._options = dict(options)
+        self._schedule = schedule
+        self.mixed = self.rebuild(self.inputs)
+
+    def rebuild(self, inputs: "Sources") -> "ShardedDataSource[Any]":
+        """The mixture of these inputs; they have the same names."""
+        from easydata.transforms import MixedShardedSource
+
+        self.inputs = dict(inputs)
+        self.mixed = MixedShardedSource(dict(inputs), **self._options)
+        return self.mixed
+
+
+class MixStage(BaseStage):
+    """Makes one stream of several datasets."""
+
+    def __init__(self, config: MixStageConfig | None = None) -> None:
+        super().__init__(config)
+        self._config = config or MixStageConfig()
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "mix"
+
+    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+        """Gives {"mixed": the mixture}, or one dataset as it is."""
+        if len(data) < 2:
+            return data
+        from easydata.transforms import WeightScheduler
+
+        config = self._config
+        options: dict[str, Any] = {
+            "block_size": config.block_size,
+            "seed": context.seed if config.seed is None else config.seed,
+            "stop_strategy": config.stop_strategy,
+        }
+        if config.weight_schedule:
+            options["weight_scheduler"] = WeightScheduler(
+                config.weight_schedule, config.weight_schedule_type
+            )
+        else:
+            options["weights"] = config.weights
+        mixture = Mixture(data, options, None)
+        context.mixtures[MIXED] = mixture
+        return {MIXED: mixture.mixed}
+
+
+class PackStage(BaseStage):
+    """Puts documents into rows of one length."""
+
+    def __init__(self, config: PackStageConfig | None = None) -> None:
+        super().__init__(config)
+        self._config = config or PackStageConfig()
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "pack"
+
+    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+        """Puts a packer behind each source."""
+        from easydata.transforms import PackedShardedSource
+
+        config = self._config
+        options: dict[str, Any] = {
+            "pad_token_id": config.pad_token_id,
+            "strategy": config.strategy,
+            "num_packers": config.num_packers,
+            "include_segment_ids": config.include_segment_ids,
+            "shuffle": config.shuffle_packed,
+            "shuffle_buffer_factor": config.shuffle_buffer_factor,
+            "seed": context.seed,
+            "overlong": config.overlong,
+            "pack_window": config.pack_window,
+        }
+        if config.token_fields is not None:
+            options["token_fields"] = config.token_fields
+        return {
+            name: PackedShardedSource(
+                source, config.seq_length, self._eos(name, context), **options
+            )
+            for name, source in data.items()
+        }
+
+    def _eos(self, name: str, context: "PipelineContext") -> int:
+        """The token that closes documents: the option's, the tokenizer's, or the manual's 2."""
+        if self._config.eos_token_id is not None:
+            return self._config.eos_token_id
+        own = self._get_dataset_config(name, context)
+        found: dict[int, str] = {}
+        for dataset in [own] if own else context.config.datasets:
+            config = merge_tokenizer_config(
+                dataset, context.config.default_tokenizer, context.config.tokenize
+            )
+            if config is None:
+                continue
+            eos = context.get_tokenizer(config.name_or_path).eos_token_id
+            if eos is None:
+                raise ValueError(
+                    f"the tokenizer of dataset {dataset.name!r} names no EOS token; set "
+                    f"pack.eos_token_id; the tokenizer is {config.name_or_path!r}"
+                )
+            found.setdefault(eos, str(dataset.name))
+        if len(found) > 1:
+            said = ", ".join(f"{eos} in {dataset!r}" for eos, dataset in found.items())
+            raise ValueError(
+                f"the datasets' tokenizers have different EOS tokens ({said}); "
+                "set pack.eos_token_id"
+            )
+        if found:
+            return next(iter(found))
+        _log.warning(
+            "pack.eos_token_id is not set and %r names no tokenizer: "
+            "documents are closed by token %d",
+            name,
+            DEFAULT_EOS,
+        )
+        return DEFAULT_EOS
+
+
+class LoadStage(BaseStage):
+    """Makes batches of rows."""
+
+    def __init__(self, config: LoadStageConfig | None = None) -> None:
+        super().__init__(config)
+        self._config = config or LoadStageConfig()
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "load"
+
+    def process(self, data: "Sources", context: "PipelineContext") -> dict[str, Any]:
+        """Gives a loader for each source."""
+        from easydata.execution.loader import AsyncDataLoader
+
+        config = self._config
+        return {
+            name: AsyncDataLoader(
+                source,
+                batch_size=config.batch_size,
+                prefetch_enabled=config.prefetch_enabled,
+                prefetch_workers=config.prefetch_workers,
+                prefetch_buffer_size=config.prefetch_buffer_size,
+                shuffle_buffer_size=config.shuffle_buffer_size,
+                drop_last=config.drop_last,
+                seed=context.seed if config.seed is None else config.seed,
+                rank=config.rank,
+                world_size=config.world_size,
+                lanes=config.lanes,
+                epochs=config.epochs,
+                num_threads=config.num_threads,
+                batch_rampup=config.batch_rampup,
+                padding=config.padding,
+            )
+            for name, source in data.items()
+        }
+
+
+class SaveStage(BaseStage):
+    """Writes rows to files."""
+
+    def __init__(self, config: SaveStageConfig | None = None) -> None:
+        super().__init__(config)
+        self._config = config or SaveStageConfig()
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "save"
+
+    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+        """Writes each source, and gives the sources on as they are."""
+        from easydata.execution.save import save_dataset
+
+        jobs = {name: self._job(name, len(data), context) for name in data}
+        for name, source in data.items():
+            path, options = jobs[name]
+            stats = save_dataset(source, path, **options)
+            context.written[name] = stats
+            context.record_metric("save", name, stats)
+        return data
+
+    def _job(
+        self, name: str, datasets: int, context: "PipelineContext"
+    ) -> tuple[str, dict[str, Any]]:
+        """Where and how the dataset `name` is written."""
+        config = self._config
+        dataset = self._get_dataset_config(name, context)
+        if dataset is None:
+            lost = [item.name for item in context.config.datasets if item.save_path]
+            if lost:
+                raise ValueError(
+                    f"save_path of dataset {lost[0]!r} has no meaning for {name!r}, "
+                    "which several datasets are in; set save.output_dir, or save before mix()"
+                )
+        path = Path(config.output_dir) if datasets == 1 else Path(config.output_dir) / name
+        if dataset is not None and dataset.save_path:
+            path = Path(dataset.save_path)
+        options: dict[str, Any] = {
+            "format": (dataset and dataset.save_format) or config.format,
+            "max_shard_size": config.max_shard_size,
+            "num_shards": (dataset and dataset.num_shards) or config.num_shards,
+            "compression": config.compression,
+            "overwrite": config.overwrite,
+        }
+        if config.columns is not None:
+            options["columns"] = config.columns
+        return str(path), options
