@@ -1,0 +1,236 @@
+#include <arrow/type.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "bindings.h"
+#include "callable_op.h"
+#include "easydata/stream/json_column.h"
+#include "easydata/stream/map_stage.h"
+#include "easydata/tokenizer/tokenize_op.h"
+#include "easydata/transform/add_constant.h"
+#include "easydata/transform/conform_columns.h"
+#include "easydata/transform/filter_non_empty.h"
+#include "easydata/transform/limit_stage.h"
+#include "easydata/transform/project_columns.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+/// A column operation as Python holds it.
+struct ColumnOp {
+  std::shared_ptr<const BatchOp> op;
+};
+
+/// `stream` with `op` behind it; what it does is added to the list under "transforms".
+Stream Append(const Stream& stream, std::shared_ptr<const BatchOp> op, const std::string& what) {
+  nlohmann::json steps = stream.plan.description->value("transforms", nlohmann::json::array());
+  steps.push_back(what);
+  return {MapPlan(stream.plan, std::move(op), {{"transforms", std::move(steps)}})};
+}
+
+/// Lets batches pass, and tells once, at the end of the first pass that has any, how many documents
+/// were cut.
+class CutNotice : public Stage {
+ public:
+  CutNotice(std::unique_ptr<Stage> upstream, std::shared_ptr<std::atomic<bool>> told,
+            std::shared_ptr<nb::object> report)
+      : upstream_(std::move(upstream)), told_(std::move(told)), report_(std::move(report)) {}
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
+    if (batch.has_value()) {
+      for (const DropCount& count : batch->dropped) {
+        if (count.reason == kTruncatedReason) cut_[count.source] += count.rows;
+      }
+      return batch;
+    }
+    if (!cut_.empty() && !told_->exchange(true)) {
+      nb::gil_scoped_acquire gil;
+      try {
+        for (const auto& [source, documents] : cut_) (*report_)(source, documents);
+      } catch (nb::python_error& error) {
+        return PythonError(error);
+      }
+    }
+    return batch;
+  }
+  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+  void Cancel() override { upstream_->Cancel(); }
+  std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
+  StageStats stats() const override { return upstream_->stats(); }
+  Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    return upstream_->Fuse(std::move(op));
+  }
+
+ private:
+  std::unique_ptr<Stage> upstream_;
+  std::shared_ptr<std::atomic<bool>> told_;
+  std::shared_ptr<nb::object> report_;
+  std::map<std::string, int64_t> cut_;
+};
+
+/// A Python object that any thread may let go of.
+std::shared_ptr<nb::object> SharedObject(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            if (!nb::is_alive()) {
+              (void)held->release();
+              delete held;
+              return;
+            }
+            nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+Stream TokenizeStream(const Stream& stream, std::shared_ptr<TextEncoder> encoder,
+                      const std::string& column, bool add_special_tokens, int64_t max_length,
+                      bool attention_mask, int64_t pad_to, int32_t pad_id, bool pad_left,
+                      std::vector<std::string> keep, bool skip_missing, nb::object report) {
+  nlohmann::json description = {{"tokenizer", encoder->fingerprint()},
+                                {"tokenize.content_field", column},
+                                {"tokenize.add_special_tokens", add_special_tokens},
+                                {"tokenize.max_length", max_length},
+                                {"tokenize.pad_to", pad_to},
+                                {"tokenize.additional_fields", keep},
+                                {"tokenize.on_error", skip_missing ? "skip" : "raise"}};
+  TokenizeOptions options;
+  options.column = column;
+  options.encode = {add_special_tokens, max_length};
+  options.attention_mask = attention_mask;
+  options.pad_to = pad_to;
+  options.pad_id = pad_id;
+  options.pad_left = pad_left;
+  options.keep = std::move(keep);
+  options.skip_missing = skip_missing;
+  auto op = Unwrap(TokenizeOp(std::move(encoder), std::move(options)));
+  StreamPlan plan = MapPlan(stream.plan, std::move(op), description);
+  if (!report.is_none()) {
+    plan.make = [make = std::move(plan.make), told = std::make_shared<std::atomic<bool>>(false),
+                 report = SharedObject(std::move(report))](
+                    const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+      return std::make_unique<CutNotice>(std::move(stage), told, report);
+    };
+  }
+  return {std::move(plan)};
+}
+
+Stream LimitStream(const Stream& stream, int64_t max_rows) {
+  StreamPlan plan;
+  auto description = std::make_shared<nlohmann::json>(*stream.plan.description);
+  nlohmann::json steps = description->value("transforms", nlohmann::json::array());
+  steps.push_back("limit " + std::to_string(max_rows));
+  (*description)["transforms"] = std::move(steps);
+  plan.description = std::move(description);
+  plan.make = [make = stream.plan.make,
+               max_rows](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+    return MakeLimitStage(std::move(stage), max_rows);
+  };
+  return {std::move(plan)};
+}
+
+/// Names of the columns that a stream gives, or nothing where rows have no schema.
+std::optional<std::vector<std::string>> ColumnNames(const Stream& stream) {
+  Result<Pass> pass = [&] {
+    nb::gil_scoped_release release;
+    return MakePass(stream.plan, 1, 0);
+  }();
+  Check(pass.status());
+  std::vector<std::string> names = pass->stage->schema()->field_names();
+  {
+    nb::gil_scoped_release release;
+    pass->stage.reset();
+  }
+  for (const std::string& name : names) {
+    if (name == kRowColumn) return std::nullopt;
+  }
+  return names;
+}
+
+CallableKind KindOf(const std::string& name) {
+  if (name == "filter") return CallableKind::kFilter;
+  if (name == "map") return CallableKind::kMap;
+  if (name == "expand") return CallableKind::kExpand;
+  throw nb::value_error(("there is no kind of callable '" + name + "'").c_str());
+}
+
+}  // namespace
+
+void BindTransform(nb::module_& m) {
+  nb::class_<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
+      .def_static(
+          "select",
+          [](std::vector<std::string> n) { return ColumnOp{SelectColumns(std::move(n))}; },
+          nb::arg("names"))
+      .def_static(
+          "drop", [](std::vector<std::string> n) { return ColumnOp{DropColumns(std::move(n))}; },
+          nb::arg("names"))
+      .def_static(
+          "rename",
+          [](std::vector<std::pair<std::string, std::string>> names, bool renamed_wins) {
+            return ColumnOp{RenameColumns(
+                std::move(names), renamed_wins ? NameClash::kRenamedWins : NameClash::kLaterWins)};
+          },
+          nb::arg("names"), nb::arg("renamed_wins") = false)
+      .def_static(
+          "filter_non_empty",
+          [](std::vector<std::string> n) { return ColumnOp{FilterNonEmpty(std::move(n))}; },
+          nb::arg("names"))
+      .def_static(
+          "add_constant",
+          [](std::string name, const std::string& json) {
+            return ColumnOp{AddConstant(std::move(name), nlohmann::json::parse(json))};
+          },
+          nb::arg("name"), nb::arg("json"));
+  m.def(
+      "apply_column_op",
+      [](const Stream& stream, const ColumnOp& op, const std::string& what) {
+        return Append(stream, op.op, what);
+      },
+      nb::arg("stream"), nb::arg("op"), nb::arg("what"),
+      "The stream with a column operation behind it; `what` describes it in the plan.");
+  m.def(
+      "apply_callable",
+      [](const Stream& stream, nb::object callable, const std::string& kind, nb::object columns,
+         const std::string& name, const std::string& what) {
+        return Append(
+            stream, CallableOp(std::move(callable), KindOf(kind), ColumnsFromPython(columns), name),
+            what);
+      },
+      nb::arg("stream"), nb::arg("callable"), nb::arg("kind"), nb::arg("columns").none(),
+      nb::arg("name"), nb::arg("what"),
+      "The stream with a Python callable behind it, called for each row (kind filter, map or "
+      "expand).");
+  m.def(
+      "conform",
+      [](const Stream& stream, nb::object columns) {
+        const Columns wanted = ColumnsFromPython(columns);
+        if (!wanted.has_value()) return stream;
+        return Stream{MapPlan(stream.plan, ConformColumns(*wanted), nlohmann::json::object())};
+      },
+      nb::arg("stream"), nb::arg("columns").none(),
+      "The stream with exactly these columns, in their kinds.");
+  m.def("limit", LimitStream, nb::arg("stream"), nb::arg("max_rows"));
+  m.def("column_names", ColumnNames, nb::arg("stream"),
+        "Names of the stream's columns; None where rows have no schema.");
+  m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::kw_only(),
+        nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
+        nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"), nb::arg("pad_left"),
+        nb::arg("keep"), nb::arg("skip_missing"), nb::arg("report").none(),
+        "The stream with its text column tokenized. `report(source, documents)` is told once how "
+        "many were cut.");
+}
+
+}  // namespace easydata

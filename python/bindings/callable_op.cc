@@ -1,0 +1,137 @@
+#include "callable_op.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <utility>
+#include <vector>
+
+#include "easydata/source/json_rows.h"
+#include "easydata/stream/keep_rows.h"
+#include "easydata/stream/row_error.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+class CallableOpImpl : public BatchOp {
+ public:
+  CallableOpImpl(nb::object callable, CallableKind kind, Columns output, std::string name)
+      : callable_(std::move(callable)),
+        kind_(kind),
+        output_(std::move(output)),
+        name_(std::move(name)) {}
+
+  ~CallableOpImpl() override {
+    if (!nb::is_alive()) {
+      (void)callable_.release();  // the interpreter is gone, and its objects with it
+      return;
+    }
+    nb::gil_scoped_acquire gil;
+    callable_.reset();
+  }
+
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    return kind_ == CallableKind::kFilter ? input : JsonRowSchema(output_);
+  }
+
+  Result<Batch> Apply(Batch batch) const override {
+    nb::gil_scoped_acquire gil;
+    try {
+      return kind_ == CallableKind::kFilter ? Filter(batch) : Map(batch);
+    } catch (nb::python_error& error) {
+      return PythonError(error);
+    }
+  }
+
+ private:
+  Result<Batch> Filter(const Batch& batch) const {
+    const nb::list rows = RowsToPython(batch);
+    std::vector<int64_t> keep;
+    for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      try {
+        const nb::object answer = callable_(rows[i]);
+        const int truth = PyObject_IsTrue(answer.ptr());
+        if (truth < 0) throw nb::python_error();
+        if (truth == 1) keep.push_back(i);
+      } catch (nb::python_error& error) {
+        return RowErrorOf(batch.addresses.At(i), PythonError(error));
+      }
+    }
+    return KeepRows(batch, keep, name_);
+  }
+
+  Result<Batch> Map(const Batch& batch) const {
+    const nb::list rows = RowsToPython(batch);
+    nb::list made;
+    Batch out;
+    std::vector<int64_t> lost;
+    Address last;
+    int32_t sub_row = 0;
+    for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      const Address address = batch.addresses.At(i);
+      try {
+        const nb::object result = callable_(rows[i]);
+        if (kind_ == CallableKind::kExpand) {
+          // Parts of parts are numbered on, so that addresses stay distinct.
+          if (address.shard != last.shard || address.row != last.row) sub_row = 0;
+          last = address;
+          const size_t before = made.size();
+          for (nb::handle row : nb::iter(result)) {
+            ARROW_RETURN_NOT_OK(CheckRow(row, address));
+            made.append(row);
+            out.addresses.Append(address.shard, address.row, sub_row++, 1);
+          }
+          if (made.size() == before) lost.push_back(i);
+        } else if (result.is_none()) {
+          lost.push_back(i);
+        } else {
+          ARROW_RETURN_NOT_OK(CheckRow(result, address));
+          made.append(result);
+          out.addresses.Append(address);
+        }
+      } catch (nb::python_error& error) {
+        return RowErrorOf(address, PythonError(error));
+      }
+    }
+    int64_t bad_row = -1;
+    auto columns = RowsFromPython(made, output_, &bad_row);
+    if (!columns.ok()) {
+      if (bad_row < 0) return columns.status();
+      return RowError(out.addresses.At(bad_row),
+                      name_ + " returned what cannot be kept: " + columns.status().message(),
+                      columns.status().code());
+    }
+    out.rows = std::move(*columns);
+    out.dropped = batch.dropped;
+    CountDropped(&out, batch.addresses.Take(lost), name_);
+    return out;
+  }
+
+  Status CheckRow(nb::handle row, const Address& address) const {
+    if (PyDict_Check(row.ptr())) return Status::OK();
+    const auto type = nb::cast<std::string>(nb::str(row.type().attr("__name__")));
+    return RowError(address,
+                    name_ + " returned " + type +
+                        (kind_ == CallableKind::kExpand ? " as a row, expected a dict"
+                                                        : ", expected a dict, or None to drop it"),
+                    arrow::StatusCode::TypeError);
+  }
+
+  nb::object callable_;
+  const CallableKind kind_;
+  const Columns output_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchOp> CallableOp(nb::object callable, CallableKind kind, Columns output,
+                                          std::string name) {
+  return std::make_shared<CallableOpImpl>(std::move(callable), kind, std::move(output),
+                                          std::move(name));
+}
+
+}  // namespace easydata
