@@ -5,6 +5,7 @@
 
 #include "easydata/base/hash.h"
 #include "easydata/tokenizer/model/word_encoder.h"
+#include "easydata/tokenizer/simd_types.h"
 
 namespace easydata {
 namespace {
@@ -49,7 +50,18 @@ const Kernels kScalar = {
 }  // namespace
 
 const Kernels* FindKernels(const char* name) {
-  return std::strcmp(name, kScalar.name) == 0 ? &kScalar : nullptr;
+  if (std::strcmp(name, kScalar.name) == 0) return &kScalar;
+#if defined(__x86_64__) && defined(__GNUC__)
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("sse4.2");
+  const bool has_avx512 =
+      has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512vbmi2");
+  if (has_avx2 && std::strcmp(name, "avx2") == 0) return Avx2Kernels();
+  if (has_avx512 && std::strcmp(name, "avx512") == 0) return Avx512Kernels();
+#endif
+  return nullptr;
 }
 
 const Kernels& BestKernels() {
