@@ -1,6 +1,8 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+// Here, so that no file converts strings without it: that would be another meaning of one template.
+#include <nanobind/stl/string.h>
 
 #include <memory>
 #include <string>

@@ -61,7 +61,4 @@ class Source {
   virtual nlohmann::json Describe() const = 0;
 };
 
-/// Near misses of `wanted` among `names`, as "; did you mean a or b?", or nothing.
-std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names);
-
 }  // namespace easydata

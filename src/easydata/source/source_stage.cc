@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "easydata/exec/ordered_map.h"
+#include "easydata/io/expand_files.h"
 #include "easydata/source/quarantine.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"

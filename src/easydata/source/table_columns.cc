@@ -3,7 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include "easydata/source/source.h"
+#include "easydata/io/expand_files.h"
 
 namespace easydata {
 namespace {

@@ -1,0 +1,323 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "arrow_exchange.h"
+#include "bindings.h"
+#include "easydata/exec/thread_pool.h"
+#include "easydata/io/expand_files.h"
+#include "easydata/source/file_sources.h"
+#include "easydata/source/source_stage.h"
+#include "python_stage.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 512;
+
+struct PySource {
+  std::shared_ptr<const Source> source;
+};
+
+/// Iterators of rows share one pool, however many are open; it ends with the last of them.
+std::shared_ptr<ThreadPool> SharedPool() {
+  static std::mutex mutex;
+  static std::weak_ptr<ThreadPool> shared;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto pool = shared.lock();
+  if (pool == nullptr) {
+    pool = std::make_shared<ThreadPool>();
+    shared = pool;
+  }
+  return pool;
+}
+
+ReadContext CountingContext() { return {SharedPool(), [](int64_t) {}}; }
+
+/// A pass over a stream, for Python's iterators.
+class PassIterator {
+ public:
+  PassIterator(const StreamPlan& plan, int64_t epoch) {
+    nb::gil_scoped_release release;
+    context_.epoch = epoch;
+    context_.pool = SharedPool();
+    auto made = plan.make(context_);
+    status_ = made.status();
+    if (made.ok()) stage_ = std::move(*made);
+  }
+  PassIterator(PassIterator&&) = default;
+  ~PassIterator() { Close(); }
+
+  /// Raises what making the stage raised.
+  void CheckMade() const { Check(status_); }
+
+  std::optional<Batch> NextBatch() {
+    if (stage_ == nullptr) return std::nullopt;
+    Result<std::optional<Batch>> next{std::optional<Batch>()};
+    {
+      nb::gil_scoped_release release;
+      next = stage_->Next();
+    }
+    auto batch = Unwrap(std::move(next));
+    if (!batch.has_value()) Close();
+    return batch;
+  }
+
+  void Close() {
+    if (stage_ == nullptr && context_.pool == nullptr) return;
+    // Running tasks may need the GIL to end.
+    nb::gil_scoped_release release;
+    stage_.reset();
+    context_.pool.reset();
+  }
+
+ private:
+  StageContext context_;
+  std::unique_ptr<Stage> stage_;
+  Status status_;
+};
+
+class RowIterator {
+ public:
+  RowIterator(const StreamPlan& plan, int64_t epoch) : pass_(plan, epoch) { pass_.CheckMade(); }
+
+  nb::object Next() {
+    while (at_ >= size_) {
+      if (offset_ >= batch_.num_rows()) {
+        auto batch = pass_.NextBatch();
+        if (!batch.has_value()) throw nb::stop_iteration();
+        batch_ = std::move(*batch);
+        offset_ = 0;
+        continue;
+      }
+      const int64_t count = std::min(kRowsAtOnce, batch_.num_rows() - offset_);
+      rows_ = converter_.Convert(*batch_.rows, offset_, count);
+      offset_ += count;
+      at_ = 0;
+      size_ = count;
+    }
+    // The row leaves the list, so that the caller holds the only reference to it.
+    PyObject* row = PyList_GET_ITEM(rows_.ptr(), at_);
+    PyList_SET_ITEM(rows_.ptr(), at_, Py_NewRef(Py_None));
+    ++at_;
+    return nb::steal(row);
+  }
+
+  void Close() {
+    at_ = size_ = offset_ = 0;
+    batch_ = Batch();
+    rows_ = nb::list();
+    pass_.Close();
+  }
+
+ private:
+  PassIterator pass_;
+  RowConverter converter_;
+  Batch batch_;
+  int64_t offset_ = 0;
+  nb::list rows_;
+  int64_t at_ = 0;
+  int64_t size_ = 0;
+};
+
+class BatchIterator {
+ public:
+  BatchIterator(const StreamPlan& plan, int64_t epoch) : pass_(plan, epoch) { pass_.CheckMade(); }
+  nb::object Next() {
+    auto batch = pass_.NextBatch();
+    if (!batch.has_value()) throw nb::stop_iteration();
+    return ExportBatch(batch->rows);
+  }
+  void Close() { pass_.Close(); }
+
+ private:
+  PassIterator pass_;
+};
+
+OnError OnErrorOf(const std::string& name) {
+  if (name == "raise") return OnError::kRaise;
+  if (name == "skip") return OnError::kSkip;
+  if (name == "quarantine") return OnError::kQuarantine;
+  throw nb::value_error(
+      ("on_error must be \"raise\", \"skip\" or \"quarantine\", got \"" + name + "\"").c_str());
+}
+
+JsonLayout LayoutOf(const std::string& name) {
+  if (name == "lines") return JsonLayout::kLines;
+  if (name == "document") return JsonLayout::kDocument;
+  return JsonLayout::kAuto;
+}
+
+/// A callable that may be dropped by a thread without the GIL.
+std::shared_ptr<nb::object> Share(nb::object callable) {
+  return std::shared_ptr<nb::object>(new nb::object(std::move(callable)), [](nb::object* object) {
+    if (!nb::is_alive()) return;
+    nb::gil_scoped_acquire gil;
+    delete object;
+  });
+}
+
+Stream StreamOf(const PySource& self, nb::object columns,
+                std::optional<std::vector<std::string>> shards, int64_t start_row,
+                const std::string& name, const std::string& on_error,
+                const std::string& quarantine_path, nb::object report) {
+  SourceStageOptions options;
+  options.name = name;
+  options.columns = ColumnsFromPython(columns);
+  options.shards = std::move(shards);
+  options.start_row = start_row;
+  options.on_error = OnErrorOf(on_error);
+  options.quarantine_path = quarantine_path;
+  if (!report.is_none()) {
+    options.report = [report = Share(std::move(report))](const std::string& message) {
+      nb::gil_scoped_acquire gil;
+      try {
+        (*report)(message);
+      } catch (nb::python_error& error) {
+        error.discard_as_unraisable("reporting a row that was left out");
+      }
+    };
+  }
+  return Stream{Unwrap(SourcePlan(self.source, std::move(options)))};
+}
+
+Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
+                    nb::object schema, nb::object description, const std::string& name,
+                    int64_t start_row) {
+  auto source = std::make_shared<PythonSource>();
+  source->shard_names = std::move(shard_names);
+  source->open = std::move(open);
+  source->columns = ColumnsFromPython(columns);
+  if (!schema.is_none()) source->schema = Unwrap(ImportSchema(schema));
+  source->name = name;
+  source->start_row = start_row;
+  nlohmann::json described = JsonFromPython(description);
+  if (start_row != 0) described["source.start_row"] = start_row;
+  if (!columns.is_none()) described["source.columns"] = JsonFromPython(columns);
+  described["source.shards"] = source->shard_names;
+  Stream stream;
+  stream.plan.description = std::make_shared<const nlohmann::json>(std::move(described));
+  stream.plan.make = [source](const StageContext&) { return MakePythonStage(source); };
+  return stream;
+}
+
+nb::object Self(nb::handle self) { return nb::borrow(self); }
+
+}  // namespace
+
+Columns ColumnsFromPython(nb::handle columns) {
+  if (columns.is_none()) return std::nullopt;
+  if (!PyDict_Check(columns.ptr())) throw nb::type_error("columns must be a dict of name to kind");
+  std::vector<ColumnRequest> out;
+  for (auto [name, kind] : nb::borrow<nb::dict>(columns)) {
+    const std::string text = nb::cast<std::string>(kind);
+    ColumnRequest request{nb::cast<std::string>(name), ColumnKind::kAny};
+    if (text == "text") {
+      request.kind = ColumnKind::kText;
+    } else if (text == "tokens") {
+      request.kind = ColumnKind::kTokens;
+    } else if (text != "any") {
+      throw nb::value_error(
+          ("a column's kind is \"any\", \"text\" or \"tokens\", got \"" + text + "\"").c_str());
+    }
+    out.push_back(std::move(request));
+  }
+  return out;
+}
+
+void BindSource(nb::module_& m) {
+  nb::class_<PySource>(m, "Source", "Files that can be read from any row on.")
+      .def_prop_ro("shard_names", [](const PySource& self) { return self.source->shard_names(); })
+      .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
+           nb::arg("start_row") = 0, nb::arg("name") = "", nb::arg("on_error") = "raise",
+           nb::arg("quarantine_path") = "", nb::arg("report") = nb::none(),
+           nb::sig("def stream(self, columns: dict[str, str] | None = None, shards: "
+                   "collections.abc.Sequence[str] | None = None, start_row: int = 0, name: str = "
+                   "'', on_error: str = 'raise', quarantine_path: str = '', report: "
+                   "collections.abc.Callable[[str], object] | None = None) -> Stream"),
+           "The rows of the shards, from row `start_row` of the first one on.")
+      .def(
+          "known_rows",
+          [](const PySource& self, size_t shard) {
+            nb::gil_scoped_release release;
+            auto rows = self.source->KnownRows(shard);
+            nb::gil_scoped_acquire acquire;
+            return Unwrap(std::move(rows));
+          },
+          nb::arg("shard"), "Rows of a shard where the file says so, else None.")
+      .def(
+          "count_rows",
+          [](const PySource& self, size_t shard) {
+            Result<int64_t> rows = int64_t{0};
+            {
+              nb::gil_scoped_release release;
+              rows = self.source->CountRows(shard, CountingContext());
+            }
+            return Unwrap(std::move(rows));
+          },
+          nb::arg("shard"), "Rows of a shard, counted where the file does not say.");
+
+  m.def(
+      "expand_data_files",
+      [](const std::vector<std::string>& data_files) {
+        return Unwrap(ExpandDataFiles(data_files));
+      },
+      nb::arg("data_files"), "The files that paths, patterns and folders stand for.");
+  m.def(
+      "format_of_name", [](const std::string& path) { return FormatOfName(path); }, nb::arg("path"),
+      "The format that a file's name tells, or an empty string.");
+
+  auto file_source = [](Result<std::shared_ptr<const Source>> source) {
+    return PySource{Unwrap(std::move(source))};
+  };
+  m.def(
+      "json_source",
+      [=](std::vector<std::string> files, const std::string& layout) {
+        return file_source(MakeJsonSource(std::move(files), LayoutOf(layout)));
+      },
+      nb::arg("files"), nb::arg("layout") = "lines");
+  m.def(
+      "parquet_source",
+      [=](std::vector<std::string> files) {
+        return file_source(MakeParquetSource(std::move(files)));
+      },
+      nb::arg("files"));
+  m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),
+        nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
+        nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
+        nb::sig("def python_stream(open: collections.abc.Callable[[str, int], "
+                "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
+                "columns: dict[str, str] | None = None, schema: object | None = None, description: "
+                "dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream"),
+        "A stream of what open(shard name, row) yields: lists of dicts, or Arrow record batches.");
+
+  nb::class_<RowIterator>(m, "RowIterator", "Rows of a stream as dicts.")
+      .def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))
+      .def("__next__", &RowIterator::Next, nb::sig("def __next__(self) -> dict[str, typing.Any]"))
+      .def("close", &RowIterator::Close, "Ends the reading behind it; later calls give no rows.");
+  nb::class_<BatchIterator>(m, "BatchIterator", "Batches of a stream as pyarrow record batches.")
+      .def("__iter__", &Self, nb::sig("def __iter__(self) -> BatchIterator"))
+      .def("__next__", &BatchIterator::Next)
+      .def("close", &BatchIterator::Close);
+  m.def(
+      "iterate_rows",
+      [](const Stream& stream, int64_t epoch) {
+        return new RowIterator(stream.plan, epoch);
+      },
+      nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, row by row.");
+  m.def(
+      "iterate_batches",
+      [](const Stream& stream, int64_t epoch) {
+        return new BatchIterator(stream.plan, epoch);
+      },
+      nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, batch by batch.");
+}
+
+}  // namespace easydata

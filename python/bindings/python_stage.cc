@@ -1,0 +1,151 @@
+#include "python_stage.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "arrow_exchange.h"
+#include "easydata/source/json_rows.h"
+#include "easydata/source/table_columns.h"
+#include "easydata/stream/row_error.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+class PythonStage : public Stage {
+ public:
+  PythonStage(std::shared_ptr<const PythonSource> source, std::shared_ptr<arrow::Schema> schema)
+      : source_(std::move(source)), schema_(std::move(schema)), row_(source_->start_row) {
+    for (const std::string& name : source_->shard_names) {
+      refs_.push_back(std::make_shared<const ShardRef>(ShardRef{source_->name, name}));
+    }
+  }
+
+  ~PythonStage() override {
+    if (!iterator_.is_valid()) return;
+    nb::gil_scoped_acquire gil;
+    iterator_.reset();
+  }
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_RETURN_NOT_OK(failed_);
+    auto next = DoNext();
+    if (!next.ok()) failed_ = next.status();
+    return next;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    *cursor = {{"shard", refs_.empty() ? "" : refs_[std::min(shard_, refs_.size() - 1)]->shard},
+               {"row", row_}};
+    if (shard_ >= refs_.size()) (*cursor)["ended"] = true;
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    const std::string name = cursor.at("shard").get<std::string>();
+    row_ = cursor.at("row").get<int64_t>();
+    if (refs_.empty() && name.empty()) return Status::OK();
+    for (shard_ = 0; shard_ < refs_.size(); ++shard_) {
+      if (refs_[shard_]->shard != name) continue;
+      if (cursor.contains("ended")) shard_ = refs_.size();
+      return Status::OK();
+    }
+    return Status::Invalid("the saved position is in ", name,
+                           ", which is not among the shards of this source; resume with the data it "
+                           "was saved with");
+  }
+
+  void Cancel() override { cancelled_ = true; }
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = rows_;
+    return stats;
+  }
+
+ private:
+  Result<std::optional<Batch>> DoNext() {
+    nb::gil_scoped_acquire gil;
+    for (;;) {
+      if (cancelled_) return Status::Cancelled("the stream was closed");
+      if (shard_ >= refs_.size()) return std::nullopt;
+      try {
+        if (!iterator_.is_valid()) {
+          iterator_ = nb::iter(source_->open(refs_[shard_]->shard, row_));
+        }
+        nb::object item = nb::steal(PyIter_Next(iterator_.ptr()));
+        if (!item.is_valid()) {
+          if (PyErr_Occurred()) throw nb::python_error();
+          iterator_.reset();
+          // The end of the last shard is kept as such: the shard may not say its length.
+          if (++shard_ < refs_.size()) row_ = 0;
+          continue;
+        }
+        ARROW_ASSIGN_OR_RAISE(Batch batch, Convert(item));
+        row_ += batch.num_rows();
+        rows_ += batch.num_rows();
+        return batch;
+      } catch (nb::python_error& error) {
+        return PythonError(error);
+      }
+    }
+  }
+
+  Result<Batch> Convert(nb::handle item) {
+    Batch batch;
+    if (source_->schema != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
+      ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
+      ARROW_ASSIGN_OR_RAISE(batch.rows, ChooseColumns(rows, schema_));
+    } else {
+      int64_t bad = 0;
+      auto rows = RowsFromPython(item, source_->columns, &bad);
+      if (!rows.ok()) {
+        if (!rows.status().IsTypeError() && !rows.status().IsInvalid()) return rows.status();
+        return RowError({refs_[shard_], row_ + bad, -1}, rows.status().message(),
+                        rows.status().code());
+      }
+      batch.rows = std::move(*rows);
+    }
+    batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
+    return batch;
+  }
+
+  const std::shared_ptr<const PythonSource> source_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::shared_ptr<const ShardRef>> refs_;
+  nb::object iterator_;
+  size_t shard_ = 0;
+  int64_t row_ = 0;
+  int64_t rows_ = 0;
+  std::atomic<bool> cancelled_{false};
+  Status failed_;
+};
+
+}  // namespace
+
+PythonSource::~PythonSource() {
+  if (!nb::is_alive()) {
+    open.release();
+    return;
+  }
+  nb::gil_scoped_acquire gil;
+  open.reset();
+}
+
+Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source) {
+  std::shared_ptr<arrow::Schema> schema;
+  if (source->schema != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(schema, ChosenSchema(*source->schema, source->columns,
+                                               source->name.empty() ? "the data" : source->name));
+  } else {
+    schema = JsonRowSchema(source->columns);
+  }
+  return std::make_unique<PythonStage>(std::move(source), std::move(schema));
+}
+
+}  // namespace easydata

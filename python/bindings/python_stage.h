@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+#include "easydata/stream/columns.h"
+
+namespace easydata {
+
+/// What a stream of rows made by Python code needs.
+struct PythonSource {
+  std::vector<std::string> shard_names;
+  /// open(shard name, row) -> iterator over batches: lists of dicts, or Arrow record batches of `schema`.
+  nb::object open;
+  Columns columns;
+  /// Of Arrow batches; null where batches are lists of dicts.
+  std::shared_ptr<arrow::Schema> schema;
+  std::string name;
+  int64_t start_row = 0;
+
+  ~PythonSource();
+};
+
+/// A stage that asks Python for batches, holding the GIL once per batch. Its cursor is {"shard", "row"}.
+Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source);
+
+}  // namespace easydata

@@ -1,0 +1,325 @@
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <cmath>
+#include <limits>
+
+#include "easydata/stream/json_column.h"
+#include "python_text.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+constexpr int kMaxDepth = 1000;
+
+std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
+
+void AppendEscaped(std::string_view text, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out->push_back('"');
+  for (char c : text) {
+    switch (c) {
+      case '"':
+        *out += "\\\"";
+        break;
+      case '\\':
+        *out += "\\\\";
+        break;
+      case '\n':
+        *out += "\\n";
+        break;
+      case '\r':
+        *out += "\\r";
+        break;
+      case '\t':
+        *out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          *out += "\\u00";
+          out->push_back(kHex[(c >> 4) & 15]);
+          out->push_back(kHex[c & 15]);
+        } else {
+          out->push_back(c);
+        }
+    }
+  }
+  out->push_back('"');
+}
+
+Status FetchError() {
+  nb::python_error error;
+  return PythonError(error);
+}
+
+/// A string with lone surrogates has no UTF-8: JSON writes them as escapes.
+Status AppendSurrogates(PyObject* text, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out->push_back('"');
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    const Py_UCS4 c = PyUnicode_READ_CHAR(text, i);
+    if (c >= 0xd800 && c < 0xe000) {
+      *out += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) out->push_back(kHex[(c >> shift) & 15]);
+      continue;
+    }
+    nb::object one = nb::steal(PyUnicode_Substring(text, i, i + 1));
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
+    if (data == nullptr) return FetchError();
+    std::string quoted;
+    AppendEscaped({data, static_cast<size_t>(size)}, &quoted);
+    out->append(quoted, 1, quoted.size() - 2);
+  }
+  out->push_back('"');
+  return Status::OK();
+}
+
+Status AppendText(PyObject* text, std::string* out) {
+  Py_ssize_t size;
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return AppendSurrogates(text, out);
+  }
+  AppendEscaped({data, static_cast<size_t>(size)}, out);
+  return Status::OK();
+}
+
+Status AppendJson(PyObject* value, int depth, std::string* out);
+
+Status AppendObject(PyObject* dict, int depth, std::string* out) {
+  out->push_back('{');
+  PyObject *key, *item;
+  Py_ssize_t position = 0;
+  bool first = true;
+  while (PyDict_Next(dict, &position, &key, &item)) {
+    if (!PyUnicode_Check(key)) {
+      return Status::TypeError("a dict has a key of type ", TypeName(key), ", JSON has strings only");
+    }
+    if (!first) out->push_back(',');
+    first = false;
+    ARROW_RETURN_NOT_OK(AppendText(key, out));
+    out->push_back(':');
+    ARROW_RETURN_NOT_OK(AppendJson(item, depth + 1, out));
+  }
+  out->push_back('}');
+  return Status::OK();
+}
+
+Status AppendJson(PyObject* value, int depth, std::string* out) {
+  if (depth > kMaxDepth) return Status::TypeError("a value is nested more than 1000 deep, or in itself");
+  if (value == Py_None) return out->append("null"), Status::OK();
+  if (value == Py_True) return out->append("true"), Status::OK();
+  if (value == Py_False) return out->append("false"), Status::OK();
+  if (PyUnicode_Check(value)) return AppendText(value, out);
+  if (PyLong_Check(value)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow == 0) {
+      *out += std::to_string(number);
+      return Status::OK();
+    }
+    nb::object text = nb::steal(PyLong_Type.tp_repr(value));
+    if (!text.is_valid()) return FetchError();
+    *out += PyUnicode_AsUTF8(text.ptr());
+    return Status::OK();
+  }
+  if (PyFloat_Check(value)) {
+    const double number = PyFloat_AS_DOUBLE(value);
+    if (std::isnan(number)) return out->append("NaN"), Status::OK();
+    if (std::isinf(number)) return out->append(number > 0 ? "Infinity" : "-Infinity"), Status::OK();
+    char* text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
+    if (text == nullptr) return FetchError();
+    *out += text;
+    PyMem_Free(text);
+    return Status::OK();
+  }
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    out->push_back('[');
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      if (i > 0) out->push_back(',');
+      ARROW_RETURN_NOT_OK(AppendJson(PySequence_Fast_GET_ITEM(value, i), depth + 1, out));
+    }
+    out->push_back(']');
+    return Status::OK();
+  }
+  if (PyDict_Check(value)) return AppendObject(value, depth, out);
+  // numpy's scalars and arrays, without importing numpy.
+  if (PyObject_HasAttrString(value, "dtype") && PyObject_HasAttrString(value, "tolist")) {
+    nb::object plain = nb::steal(PyObject_CallMethod(value, "tolist", nullptr));
+    if (!plain.is_valid()) return FetchError();
+    if (Py_TYPE(plain.ptr()) != Py_TYPE(value)) return AppendJson(plain.ptr(), depth + 1, out);
+  }
+  return Status::TypeError("JSON cannot hold a value of type ", TypeName(value));
+}
+
+Status WrongType(const std::string& column, PyObject* value, const char* expected) {
+  return Status::TypeError("field \"", column, "\" holds a value of type ", TypeName(value),
+                           ", expected ", expected);
+}
+
+Status AppendToken(const std::string& column, PyObject* item, arrow::Int32Builder* out) {
+  if (PyBool_Check(item) || !PyIndex_Check(item)) {
+    return WrongType(column, item, "whole numbers (token ids)");
+  }
+  const Py_ssize_t number = PyNumber_AsSsize_t(item, nullptr);
+  if (number == -1 && PyErr_Occurred()) return FetchError();
+  if (number < std::numeric_limits<int32_t>::min() || number > std::numeric_limits<int32_t>::max()) {
+    return Status::TypeError("field \"", column, "\" holds ", number,
+                             ", which is no 32-bit whole number (a token id)");
+  }
+  return out->Append(static_cast<int32_t>(number));
+}
+
+Status AppendTokens(const std::string& column, PyObject* value, arrow::ListBuilder* out) {
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyDict_Check(value)) {
+    return WrongType(column, value, "a list of token ids");
+  }
+  nb::object plain;
+  if (!PyList_Check(value) && !PyTuple_Check(value)) {
+    plain = PyObject_HasAttrString(value, "tolist")
+                ? nb::steal(PyObject_CallMethod(value, "tolist", nullptr))
+                : nb::steal(PySequence_List(value));
+    if (!plain.is_valid() || !PyList_Check(plain.ptr())) {
+      PyErr_Clear();
+      return WrongType(column, value, "a list of token ids");
+    }
+    value = plain.ptr();
+  }
+  auto* items = static_cast<arrow::Int32Builder*>(out->value_builder());
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+  ARROW_RETURN_NOT_OK(out->Append());
+  ARROW_RETURN_NOT_OK(items->Reserve(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    ARROW_RETURN_NOT_OK(AppendToken(column, PySequence_Fast_GET_ITEM(value, i), items));
+  }
+  return Status::OK();
+}
+
+Status CheckRows(nb::handle rows) {
+  if (!PyList_Check(rows.ptr()) && !PyTuple_Check(rows.ptr())) {
+    return Status::TypeError("expected a list of rows, got ", TypeName(rows.ptr()));
+  }
+  return Status::OK();
+}
+
+Status NotADict(PyObject* row) {
+  return Status::TypeError("a row is of type ", TypeName(row), ", expected a dict");
+}
+
+/// One column of all rows; `*i` is the row at hand when it fails.
+Result<std::shared_ptr<arrow::Array>> ColumnOf(nb::handle rows, const ColumnRequest& column,
+                                               Py_ssize_t* i) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
+  nb::object key = KeyToPython(column.name);
+  arrow::StringBuilder texts;
+  arrow::ListBuilder tokens(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());
+  std::string json;
+  for (*i = 0; *i < count; ++*i) {
+    PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), *i);
+    if (!PyDict_Check(row)) return NotADict(row);
+    PyObject* value = PyDict_GetItemWithError(row, key.ptr());
+    if (value == nullptr && PyErr_Occurred()) return FetchError();
+    if (column.kind == ColumnKind::kTokens) {
+      ARROW_RETURN_NOT_OK(value == nullptr || value == Py_None
+                              ? tokens.AppendNull()
+                              : AppendTokens(column.name, value, &tokens));
+    } else if (value == nullptr || (column.kind == ColumnKind::kText && value == Py_None)) {
+      ARROW_RETURN_NOT_OK(texts.AppendNull());
+    } else if (column.kind == ColumnKind::kText) {
+      if (!PyUnicode_Check(value)) return WrongType(column.name, value, "str");
+      Py_ssize_t size;
+      const char* data = PyUnicode_AsUTF8AndSize(value, &size);
+      if (data == nullptr) {
+        PyErr_Clear();
+        return Status::Invalid("field \"", column.name,
+                               "\" holds half of a surrogate pair, which is no character and has no "
+                               "UTF-8");
+      }
+      ARROW_RETURN_NOT_OK(texts.Append(data, static_cast<int32_t>(size)));
+    } else {
+      json.clear();
+      const Status status = AppendJson(value, 0, &json);
+      if (!status.ok()) {
+        return status.IsTypeError()
+                   ? Status::TypeError("field \"", column.name, "\": ", status.message())
+                   : status;
+      }
+      ARROW_RETURN_NOT_OK(texts.Append(json));
+    }
+  }
+  std::shared_ptr<arrow::Array> out;
+  ARROW_RETURN_NOT_OK(column.kind == ColumnKind::kTokens ? tokens.Finish(&out) : texts.Finish(&out));
+  return out;
+}
+
+Result<std::shared_ptr<arrow::Array>> WholeRows(nb::handle rows, Py_ssize_t* i) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
+  arrow::StringBuilder texts;
+  std::string json;
+  for (*i = 0; *i < count; ++*i) {
+    PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), *i);
+    if (!PyDict_Check(row)) return NotADict(row);
+    json.clear();
+    // Field by field, so that an error can name the field.
+    PyObject *key, *item;
+    Py_ssize_t position = 0;
+    json.push_back('{');
+    while (PyDict_Next(row, &position, &key, &item)) {
+      if (!PyUnicode_Check(key)) {
+        return Status::TypeError("a row has a key of type ", TypeName(key), ", expected str");
+      }
+      if (json.size() > 1) json.push_back(',');
+      ARROW_RETURN_NOT_OK(AppendText(key, &json));
+      json.push_back(':');
+      const Status status = AppendJson(item, 0, &json);
+      if (!status.ok()) {
+        if (!status.IsTypeError()) return status;
+        return Status::TypeError("field \"", nb::cast<std::string>(nb::str(key)), "\": ",
+                                 status.message());
+      }
+    }
+    json.push_back('}');
+    ARROW_RETURN_NOT_OK(texts.Append(json));
+  }
+  return texts.Finish();
+}
+
+}  // namespace
+
+Status JsonTextOf(nb::handle value, std::string* out) { return AppendJson(value.ptr(), 0, out); }
+
+Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, const Columns& columns,
+                                                           int64_t* bad_row) {
+  ARROW_RETURN_NOT_OK(CheckRows(rows));
+  Py_ssize_t at = 0;
+  auto fail = [&](const Status& status) {
+    if (bad_row != nullptr) *bad_row = at;
+    return status;
+  };
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
+  if (!columns.has_value()) {
+    auto array = WholeRows(rows, &at);
+    if (!array.ok()) return fail(array.status());
+    return arrow::RecordBatch::Make(arrow::schema({JsonField(kRowColumn)}), count, {*array});
+  }
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const ColumnRequest& column : *columns) {
+    auto array = ColumnOf(rows, column, &at);
+    if (!array.ok()) return fail(array.status());
+    fields.push_back(column.kind == ColumnKind::kAny
+                         ? JsonField(column.name)
+                         : arrow::field(column.name, (*array)->type()));
+    arrays.push_back(std::move(*array));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), count, std::move(arrays));
+}
+
+}  // namespace easydata

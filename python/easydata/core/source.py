@@ -1,0 +1,245 @@
+"""Data in shards: the base of every source, and what wraps one."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    import datasets
+
+    from easydata import _native
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Columns: TypeAlias = Mapping[str, Literal["any", "text", "tokens"]]
+"""Fields that a later stage reads, and the form in which it wants them; None means all."""
+
+_ROWS_AT_ONCE = 256
+
+
+@dataclass
+class ShardInfo:
+    """What is known of a shard without reading it.
+
+    Attributes:
+        shard_id: Place among the shards of its source.
+        shard_name: Its name.
+        num_rows: Rows, where the format says so at once.
+        byte_size: Bytes of the file.
+        url: Where it lies, for remote shards.
+        checksum: Hash of its content, where known.
+    """
+
+    shard_id: int
+    shard_name: str
+    num_rows: int | None = None
+    byte_size: int | None = None
+    url: str | None = None
+    checksum: str | None = None
+
+
+class ShardedDataSource(ABC, Generic[T_co]):
+    """Rows in named shards, each of which can be read from any row on.
+
+    Subclasses in Python implement `shard_names`, `num_shards` and `open_shard`; they then work
+    wherever a source of this package does. `open_shard_at_row` is worth overriding where a shard
+    can be entered without reading what lies before.
+    """
+
+    @property
+    @abstractmethod
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, distinct, in reading order."""
+
+    @abstractmethod
+    def num_shards(self) -> int:
+        """Number of shards."""
+
+    @abstractmethod
+    def open_shard(self, shard_name: str) -> Iterator[T_co]:
+        """The rows of a shard, in order."""
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[T_co]:
+        """The rows of a shard from row number `row` (from 0) on; none where it has no more.
+
+        This default reads and drops the rows before.
+        """
+        return itertools.islice(self.open_shard(shard_name), row, None)
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard without reading it, or None."""
+        return None
+
+    def iter_shards(
+        self,
+        shard_indices: Sequence[int] | None = None,
+        start_shard: int = 0,
+        start_row: int = 0,
+    ) -> Iterator[T_co]:
+        """The rows of several shards, one shard after the other.
+
+        Args:
+            shard_indices: The shards to read, in this order; all by default.
+            start_shard: Where to begin, as a place in `shard_indices` (not a shard's own number).
+            start_row: Rows to pass over in the first shard that is read.
+        """
+        names = list(self.shard_names)
+        indices = range(len(names)) if shard_indices is None else shard_indices
+        for index in itertools.islice(indices, start_shard, None):
+            if start_row > 0:
+                yield from self.open_shard_at_row(names[index], start_row)
+                start_row = 0
+            else:
+                yield from self.open_shard(names[index])
+
+    def __iter__(self) -> Iterator[T_co]:
+        return self.iter_shards()
+
+    def __len__(self) -> int:
+        raise TypeError(f"{type(self).__name__} does not know its number of rows")
+
+    # What follows wraps this source; nothing is read by it.
+
+    def map(self, fn: Callable[[Any], Any]) -> ShardedDataSource[Any]:
+        """A source of ``fn(row)`` for every row."""
+        return MappedShardedDataSource(self, fn)
+
+    def filter(self, predicate: Callable[[Any], bool]) -> ShardedDataSource[Any]:
+        """A source of the rows for which `predicate` is true."""
+        from easydata.transforms import FilterTransform
+
+        return self.transform(FilterTransform(predicate))
+
+    def transform(self, transform: Any) -> ShardedDataSource[Any]:
+        """A source of what `transform` makes of the rows."""
+        from easydata.transforms import TransformedShardedSource
+
+        return TransformedShardedSource(self, transform)
+
+    def rename_fields(self, mapping: Mapping[str, str]) -> ShardedDataSource[Any]:
+        """A source of the rows with other names for some fields."""
+        from easydata.transforms import RenameFields
+
+        return self.transform(RenameFields(dict(mapping)))
+
+    def select_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
+        """A source of the rows with these fields alone."""
+        from easydata.transforms import SelectFields
+
+        return self.transform(SelectFields(list(fields)))
+
+    def drop_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
+        """A source of the rows without these fields."""
+        from easydata.transforms import DropFields
+
+        return self.transform(DropFields(list(fields)))
+
+    def apply_chat_template(
+        self,
+        tokenizer: Any,
+        messages_field: str = "messages",
+        output_field: str = "text",
+        **kwargs: Any,
+    ) -> ShardedDataSource[Any]:
+        """A source of the rows with their messages rendered as text by a chat template."""
+        from easydata.transforms import ChatTemplateTransform
+
+        return self.transform(
+            ChatTemplateTransform(
+                tokenizer, messages_field=messages_field, output_field=output_field, **kwargs
+            )
+        )
+
+    def shuffle(
+        self, mode: Literal["blocks", "rows", "grain"] = "blocks", seed: int | None = None
+    ) -> NoReturn:
+        """A source of the same rows in an order per (seed, epoch)."""
+        raise NotImplementedError("shuffled sources come with a later release of EasyData")
+
+    def to_hf(self) -> datasets.IterableDataset:
+        """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated."""
+        import datasets
+
+        return datasets.IterableDataset.from_generator(
+            _rows_of_shards, gen_kwargs={"source": [self], "shards": list(self.shard_names)}
+        )
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        """The rows as a stream of the engine.
+
+        Args:
+            columns: The fields that are read, and in which form; all by default.
+            shards: The shards to read, in this order; all by default.
+        """
+        from easydata import _native
+
+        def batches(shard: str, row: int) -> Iterator[list[Any]]:
+            rows = self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
+            rows = iter(rows)
+            while batch := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+                yield batch
+
+        return _native.python_stream(
+            batches,
+            list(self.shard_names if shards is None else shards),
+            None if columns is None else dict(columns),
+            description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
+        )
+
+
+def _rows_of_shards(source: list[ShardedDataSource[Any]], shards: list[str]) -> Iterator[Any]:
+    for shard in shards:
+        yield from source[0].open_shard(shard)
+
+
+class MappedShardedDataSource(ShardedDataSource[T]):
+    """The rows of a source, each replaced by what a function makes of it.
+
+    Args:
+        source: Where the rows come from.
+        fn: A pure function of one row.
+    """
+
+    def __init__(self, source: ShardedDataSource[Any], fn: Callable[[Any], T]) -> None:
+        self._source = source
+        self._fn = fn
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
+
+    def open_shard(self, shard_name: str) -> Iterator[T]:
+        """The rows of a shard, in order."""
+        return map(self._fn, self._source.open_shard(shard_name))
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[T]:
+        """The rows from row `row` on; the function does not see those before."""
+        return map(self._fn, self._source.open_shard_at_row(shard_name, row))
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard: one row comes of one row."""
+        return self._source.get_shard_info(shard_name)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        from easydata.transforms import MapTransform, TransformedShardedSource
+
+        return TransformedShardedSource(self._source, MapTransform(self._fn))._stream(
+            columns, shards
+        )

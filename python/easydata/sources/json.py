@@ -1,0 +1,51 @@
+"""JSON and JSON lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from easydata.sources.files import DataFiles, FileSource, OnError
+
+if TYPE_CHECKING:
+    from easydata import _native
+
+
+class JsonShardedSource(FileSource):
+    """Rows of JSON files, each exactly what `json.loads` makes of it.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        storage_options: For remote files, which come with a later release.
+        jsonl: True reads one object a line (a file that starts with `[` is read as the array it
+            is, and one named .json as whichever it turns out to be); False reads one array of
+            objects, or one object.
+        name: What errors, statistics and positions call this source.
+        on_error: "raise", "skip" or "quarantine"; see FileSource.
+        quarantine_path: The JSONL file for rows in quarantine.
+    """
+
+    def __init__(
+        self,
+        data_files: DataFiles,
+        storage_options: Mapping[str, Any] | None = None,
+        jsonl: bool = True,
+        *,
+        name: str = "",
+        on_error: OnError = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            data_files,
+            storage_options,
+            name=name,
+            on_error=on_error,
+            quarantine_path=quarantine_path,
+        )
+        self._jsonl = jsonl
+
+    def _make_source(self) -> _native.Source:
+        from easydata import _native
+
+        return _native.json_source(self._files, "lines" if self._jsonl else "document")

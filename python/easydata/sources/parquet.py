@@ -1,0 +1,86 @@
+"""Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from easydata.core.source import Columns, ShardInfo
+from easydata.sources.files import DataFiles, FileSource, OnError
+
+if TYPE_CHECKING:
+    from easydata import _native
+
+
+@dataclass
+class ParquetShardInfo(ShardInfo):
+    """What a Parquet file's footer says.
+
+    Attributes:
+        num_row_groups: Number of row groups.
+    """
+
+    num_row_groups: int = 0
+
+
+class ParquetShardedSource(FileSource):
+    """Rows of Parquet files.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        storage_options: For remote files, which come with a later release.
+        columns: The columns to read; all by default. What is not named is not read from the file.
+        name: What errors, statistics and positions call this source.
+        on_error: "raise", "skip" or "quarantine"; see FileSource.
+        quarantine_path: The JSONL file for rows in quarantine.
+    """
+
+    _one_schema = False  # rows may differ from file to file; a stream's columns may not
+
+    def __init__(
+        self,
+        data_files: DataFiles,
+        storage_options: Mapping[str, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        name: str = "",
+        on_error: OnError = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            data_files,
+            storage_options,
+            name=name,
+            on_error=on_error,
+            quarantine_path=quarantine_path,
+        )
+        self._columns = None if columns is None else list(columns)
+
+    def _make_source(self) -> _native.Source:
+        from easydata import _native
+
+        return _native.parquet_source(self._files)
+
+    def get_shard_info(self, shard_name: str) -> ParquetShardInfo:
+        """Number, size, rows and row groups of a file."""
+        import pyarrow.parquet
+
+        info = super().get_shard_info(shard_name)
+        assert info is not None
+        groups = pyarrow.parquet.read_metadata(shard_name).num_row_groups
+        return ParquetShardInfo(**vars(info), num_row_groups=groups)
+
+    def _open_stream(
+        self, columns: Columns | None, shards: Sequence[str] | None, start_row: int
+    ) -> _native.Stream:
+        if self._columns is not None:
+            if columns is None:
+                columns = dict.fromkeys(self._columns, "any")
+            elif missing := [name for name in columns if name not in self._columns]:
+                raise KeyError(
+                    f"{', '.join(missing)}: not among the columns that this source was made to "
+                    f"read ({', '.join(self._columns)})"
+                )
+        return super()._open_stream(columns, shards, start_row)

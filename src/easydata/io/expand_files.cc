@@ -1,0 +1,270 @@
+#include "easydata/io/expand_files.h"
+
+#include <arrow/util/io_util.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "easydata/io/compression.h"
+
+namespace easydata {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats{{
+    {".parquet", "parquet"},
+    {".pq", "parquet"},
+    {".jsonl", "jsonl"},
+    {".ndjson", "jsonl"},
+    {".json", "json"},
+    {".arrow", "arrow"},
+    {".ipc", "arrow"},
+    {".feather", "arrow"},
+    {".csv", "csv"},
+    {".tsv", "tsv"},
+    {".txt", "txt"},
+    {".text", "txt"},
+}};
+
+/// Levenshtein's distance.
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+bool IsPattern(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
+bool IsData(const std::string& name) {
+  return !name.empty() && name[0] != '_' && name[0] != '.' && name != "metadata.json";
+}
+
+/// Matches one name against one part of a pattern.
+bool Matches(std::string_view pattern, std::string_view name) {
+  size_t p = 0, n = 0, star = std::string_view::npos, from = 0;
+  while (n < name.size()) {
+    size_t next = p;
+    bool matched = false;
+    if (p < pattern.size()) {
+      if (pattern[p] == '*') {
+        star = p++;
+        from = n;
+        continue;
+      }
+      if (pattern[p] == '?') {
+        matched = true;
+        next = p + 1;
+      } else if (const size_t close = pattern[p] == '[' ? pattern.find(']', p + 2) : std::string_view::npos;
+                 close != std::string_view::npos) {
+        std::string_view set = pattern.substr(p + 1, close - p - 1);
+        const bool inverted = set[0] == '!';
+        if (inverted) set.remove_prefix(1);
+        for (size_t k = 0; k < set.size(); ++k) {
+          if (k + 2 < set.size() && set[k + 1] == '-') {
+            matched |= set[k] <= name[n] && name[n] <= set[k + 2];
+            k += 2;
+          } else {
+            matched |= set[k] == name[n];
+          }
+        }
+        matched = matched != inverted;
+        next = close + 1;
+      } else {
+        matched = pattern[p] == name[n];
+        next = p + 1;
+      }
+    }
+    if (matched) {
+      p = next;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+/// What a folder holds; nothing where there is no such folder.
+Status List(const fs::path& folder, std::vector<fs::directory_entry>* out) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder.empty() ? fs::path(".") : folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    out->push_back(*entry);
+  }
+  if (error && error.value() != ENOENT && error.value() != ENOTDIR) {
+    return arrow::internal::IOErrorFromErrno(error.value(), "cannot list the folder ", folder.string());
+  }
+  return Status::OK();
+}
+
+/// Whether a name may stand for a part of a pattern: hidden folders only where they are spelled out.
+bool MayEnter(const std::string& name, std::string_view part) {
+  return name[0] != '.' || (!part.empty() && part[0] == '.');
+}
+
+Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_t i, int depth,
+            std::set<std::string>* out) {
+  if (depth > 256) return Status::Invalid("folders are nested too deep below ", folder.string());
+  const std::string& part = parts[i];
+  const bool last = i + 1 == parts.size();
+  std::error_code error;
+  if (part == "**") {
+    if (!last) ARROW_RETURN_NOT_OK(Glob(folder, parts, i + 1, depth, out));
+    std::vector<fs::directory_entry> entries;
+    ARROW_RETURN_NOT_OK(List(folder, &entries));
+    for (const auto& entry : entries) {
+      const std::string name = entry.path().filename().string();
+      // Links are not followed: they may lead round in circles.
+      if (entry.is_directory(error) && !entry.is_symlink(error)) {
+        if (MayEnter(name, "")) {
+          ARROW_RETURN_NOT_OK(Glob(folder / name, parts, i, depth + 1, out));
+        }
+      } else if (last && IsData(name)) {
+        out->insert((folder / name).string());
+      }
+    }
+    return Status::OK();
+  }
+  if (!IsPattern(part)) {
+    const fs::path path = folder / part;
+    if (!last) return Glob(path, parts, i + 1, depth, out);
+    if (fs::is_regular_file(path, error)) out->insert(path.string());
+    return Status::OK();
+  }
+  std::vector<fs::directory_entry> entries;
+  ARROW_RETURN_NOT_OK(List(folder, &entries));
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename().string();
+    if (!MayEnter(name, part) || !Matches(part, name)) continue;
+    if (last) {
+      if (IsData(name) && !entry.is_directory(error)) out->insert((folder / name).string());
+    } else if (entry.is_directory(error)) {
+      ARROW_RETURN_NOT_OK(Glob(folder / name, parts, i + 1, depth + 1, out));
+    }
+  }
+  return Status::OK();
+}
+
+Status Walk(const fs::path& folder, std::set<std::string>* out) {
+  std::set<std::string> all;
+  ARROW_RETURN_NOT_OK(Glob(folder, {"**"}, 0, 0, &all));
+  for (const std::string& path : all) {
+    if (!FormatOfName(path).empty()) out->insert(path);
+  }
+  return Status::OK();
+}
+
+/// The nearest folder above a pattern or path that exists.
+fs::path FolderLookedIn(const std::string& pattern) {
+  fs::path folder;
+  for (const fs::path& part : fs::path(pattern)) {
+    std::error_code error;
+    if (IsPattern(part.string()) || !fs::is_directory(folder / part, error)) break;
+    folder /= part;
+  }
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+Status NothingFound(const std::string& pattern) {
+  const fs::path folder = FolderLookedIn(pattern);
+  std::vector<fs::directory_entry> entries;
+  ARROW_RETURN_NOT_OK(List(folder, &entries));
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  std::error_code error;
+  std::string hint;
+  if (!fs::is_directory(pattern, error)) {
+    const std::string wanted = fs::path(pattern).lexically_relative(folder).begin()->string();
+    hint = DidYouMean(wanted, names);
+  }
+  std::string held;
+  for (size_t i = 0; i < names.size() && i < 8; ++i) held += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > 8) held += ", ...";
+  return arrow::internal::IOErrorFromErrno(
+      ENOENT, "no data files match ", pattern, hint, " Looked in ", fs::absolute(folder).string(),
+      names.empty() ? ", which is empty" : ", which holds: " + held);
+}
+
+}  // namespace
+
+std::string FormatOfName(std::string_view path) {
+  const std::string name = UncompressedName(path);
+  for (const auto& [suffix, format] : kFormats) {
+    if (name.ends_with(suffix)) return std::string(format);
+  }
+  return "";
+}
+
+std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names) {
+  std::vector<std::pair<size_t, std::string>> near;
+  const size_t limit = std::max<size_t>(1, wanted.size() / 3);
+  for (const std::string& name : names) {
+    if (wanted.size() + limit < name.size() || name.size() + limit < wanted.size()) continue;
+    const size_t distance = Distance(wanted, name);
+    if (distance <= limit) near.emplace_back(distance, name);
+  }
+  if (near.empty()) return "";
+  std::sort(near.begin(), near.end());
+  std::string out = "; did you mean " + near[0].second;
+  if (near.size() > 1) out += " or " + near[1].second;
+  return out + "?";
+}
+
+Result<std::vector<std::string>> ExpandDataFiles(const std::vector<std::string>& data_files) {
+  std::set<std::string> out;
+  if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
+  for (const std::string& item : data_files) {
+    if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
+    if (const size_t scheme = item.find("://"); scheme != std::string::npos) {
+      return Status::NotImplemented(item, ": reading over ", item.substr(0, scheme),
+                                    ":// comes with a later release of EasyData; copy the files to "
+                                    "this machine");
+    }
+    std::error_code error;
+    // A name with brackets may be a file's own.
+    if (fs::is_regular_file(item, error)) {
+      out.insert(fs::path(item).lexically_normal().string());
+      continue;
+    }
+    std::set<std::string> found;
+    if (fs::is_directory(item, error)) {
+      fs::path folder = fs::path(item).lexically_normal();
+      if (!folder.has_filename() && folder.has_parent_path()) folder = folder.parent_path();
+      ARROW_RETURN_NOT_OK(Walk(folder == "." ? fs::path() : folder, &found));
+    } else if (fs::exists(item, error)) {
+      out.insert(item);  // a pipe, say
+      continue;
+    } else if (IsPattern(item)) {
+      const fs::path pattern = fs::path(item).lexically_normal();
+      std::vector<std::string> parts;
+      for (const fs::path& part : pattern.relative_path()) parts.push_back(part.string());
+      ARROW_RETURN_NOT_OK(Glob(pattern.root_path(), parts, 0, 0, &found));
+    }
+    if (found.empty()) return NothingFound(item);
+    out.insert(found.begin(), found.end());
+  }
+  return std::vector<std::string>(out.begin(), out.end());
+}
+
+}  // namespace easydata
