@@ -18,7 +18,8 @@ from pathlib import Path
 RANKS = (
     ("base",),
     ("config", "exec"),
-    ("io", "order", "stream", "record_file"),
+    ("io", "stream", "record_file"),
+    ("order",),
     ("source", "transform", "tokenizer", "mix", "pack", "sink"),
     ("loader", "cache"),
     ("pipeline",),

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/mix/mix_order.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// Name of the column that says which source an example comes from.
+inline constexpr const char kSourceColumn[] = "__source__";
+
+/// Mixes the streams that `sources` make, in the order of a MixOrder; one factory a name of the
+/// options.
+///
+/// A source that ends is made again with the next epoch, as the stop strategy says. An empty source
+/// is an error. Columns are matched by name (UnionSchema); a column `__source__` of the sources'
+/// own is replaced where the mix adds its own.
+Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
+                                            const MixOptions& options, const StageContext& context);
+
+/// The plan that mixes the streams; its description has the keys "mix.*", and those of each source
+/// behind `sources[name].`.
+Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options);
+
+}  // namespace easydata

@@ -1,0 +1,310 @@
+#include "easydata/mix/mix_stage.h"
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "easydata/mix/union_schema.h"
+#include "easydata/stream/map_stage.h"
+#include "easydata/stream/memory_stage.h"
+#include "easydata/stream/row_error.h"
+#include "easydata/stream/stage_contract.h"
+
+namespace easydata {
+namespace {
+
+std::shared_ptr<arrow::Schema> RowSchema() {
+  return arrow::schema({arrow::field("k", arrow::utf8()), arrow::field("i", arrow::int64()),
+                        arrow::field("input_ids", arrow::list(arrow::int32()))});
+}
+
+/// Rows {"k": name, "i": r, "input_ids": r % 5 + 1 tokens}, in batches of `batch_rows`.
+StageFactory Source(const std::string& name, int64_t rows, int64_t batch_rows) {
+  return [=](const StageContext&) -> Result<std::unique_ptr<Stage>> {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+    for (int64_t start = 0; start < rows; start += batch_rows) {
+      const int64_t end = std::min(rows, start + batch_rows);
+      arrow::StringBuilder names;
+      arrow::Int64Builder numbers;
+      auto values = std::make_shared<arrow::Int32Builder>();
+      arrow::ListBuilder lists(arrow::default_memory_pool(), values);
+      for (int64_t r = start; r < end; ++r) {
+        ARROW_RETURN_NOT_OK(names.Append(name));
+        ARROW_RETURN_NOT_OK(numbers.Append(r));
+        ARROW_RETURN_NOT_OK(lists.Append());
+        for (int64_t t = 0; t <= r % 5; ++t) ARROW_RETURN_NOT_OK(values->Append(t));
+      }
+      arrow::ArrayVector columns(3);
+      ARROW_RETURN_NOT_OK(names.Finish(&columns[0]));
+      ARROW_RETURN_NOT_OK(numbers.Finish(&columns[1]));
+      ARROW_RETURN_NOT_OK(lists.Finish(&columns[2]));
+      batches.push_back(arrow::RecordBatch::Make(RowSchema(), end - start, columns));
+    }
+    return MakeMemoryStage(batches, RowSchema(), name, "memory");
+  };
+}
+
+MixOptions Options(std::vector<std::string> names, std::vector<double> weights,
+                   StopStrategy stop = StopStrategy::kFirstExhausted) {
+  MixOptions options;
+  options.names = std::move(names);
+  options.weights = std::move(weights);
+  options.block_size = 10;
+  options.seed = 42;
+  options.stop = stop;
+  return options;
+}
+
+StageContract Contract(std::vector<StageFactory> sources, MixOptions options) {
+  StageContract contract;
+  contract.make = [=](const StageContext& context) {
+    return MakeMixStage(sources, options, context);
+  };
+  return contract;
+}
+
+struct Example {
+  std::string source;
+  int64_t row;
+  bool operator==(const Example&) const = default;
+};
+
+/// Up to `limit` examples, or all until the end.
+std::vector<Example> Take(Stage* stage, size_t limit = 1 << 20) {
+  std::vector<Example> out;
+  while (out.size() < limit) {
+    auto batch = stage->Next().ValueOrDie();
+    if (!batch.has_value()) break;
+    const auto& names = static_cast<const arrow::StringArray&>(*batch->rows->GetColumnByName("k"));
+    const auto& sources =
+        static_cast<const arrow::StringArray&>(*batch->rows->GetColumnByName(kSourceColumn));
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*batch->rows->GetColumnByName("i"));
+    for (int64_t i = 0; i < batch->num_rows(); ++i) {
+      EXPECT_EQ(sources.GetString(i), names.GetString(i));
+      EXPECT_EQ(batch->addresses.At(i).shard->source, names.GetString(i));
+      EXPECT_EQ(batch->addresses.At(i).row, numbers.Value(i));
+      out.push_back({names.GetString(i), numbers.Value(i)});
+    }
+  }
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+std::map<std::string, int64_t> Counts(const std::vector<Example>& examples) {
+  std::map<std::string, int64_t> counts;
+  for (const Example& example : examples) ++counts[example.source];
+  return counts;
+}
+
+TEST(MixStageTest, KeepsTheContract) {
+  const auto a = Source("a", 700, 13), b = Source("b", 1500, 100), c = Source("c", 4000, 64);
+  CheckStageContract(Contract({a, b, c}, Options({"a", "b", "c"}, {0.3, 0.2, 0.5})));
+  CheckStageContract(Contract(
+      {a, b, c}, Options({"a", "b", "c"}, {0.31, 0.47, 0.22}, StopStrategy::kAllExhausted)));
+  MixOptions one = Options({"a"}, {});
+  one.block_size = 1;
+  CheckStageContract(Contract({Source("a", 3000, 7)}, one));
+}
+
+TEST(MixStageTest, KeepsTheContractUnderASchedule) {
+  const std::vector<std::string> names = {"a", "b"};
+  MixOptions options = Options(names, {});
+  options.schedule =
+      WeightSchedule::Make(names, {{0, {0.9, 0.1}}, {20, {0.1, 0.9}}}, Interpolation::kLinear)
+          .ValueOrDie();
+  const auto a = Source("a", 2000, 50), b = Source("b", 2000, 30);
+  for (int64_t row_tokens : {0, 16}) {
+    options.clock = StepClock{{{0, 8}}, row_tokens};
+    CheckStageContract(Contract({a, b}, options));
+  }
+}
+
+TEST(MixStageTest, FirstExhaustedStopsWhereAnExampleIsMissing) {
+  auto stage = Contract({Source("a", 13, 5), Source("b", 42, 5)}, Options({"a", "b"}, {0.5, 0.5}))
+                   .make({})
+                   .ValueOrDie();
+  const auto examples = Take(stage.get());
+  // The golden case of seed 42, block 10.
+  EXPECT_EQ(examples.size(), 24u);
+  EXPECT_EQ(Counts(examples).at("a"), 13);
+}
+
+TEST(MixStageTest, D4AllExhaustedGivesEachSourceWholeAndEnds) {
+  for (auto [a, b] : {std::pair<int64_t, int64_t>{50, 50}, {2, 500}, {1, 7}}) {
+    auto stage = Contract({Source("a", a, 3), Source("b", b, 7)},
+                          Options({"a", "b"}, {0.5, 0.5}, StopStrategy::kAllExhausted))
+                     .make({})
+                     .ValueOrDie();
+    std::set<std::pair<std::string, int64_t>> seen;
+    const auto examples = Take(stage.get());
+    for (const Example& example : examples) seen.insert({example.source, example.row});
+    EXPECT_EQ(static_cast<int64_t>(seen.size()), a + b);
+    EXPECT_LE(static_cast<int64_t>(examples.size()), 2 * std::max(a, b) + 10);
+  }
+}
+
+TEST(MixStageTest, RestartGoesOnForEverInOrder) {
+  auto stage = Contract({Source("a", 3, 2), Source("b", 1000, 64)},
+                        Options({"a", "b"}, {0.5, 0.5}, StopStrategy::kRestart))
+                   .make({})
+                   .ValueOrDie();
+  int64_t next = 0;
+  for (const Example& example : Take(stage.get(), 500)) {
+    if (example.source == "a") {
+      EXPECT_EQ(example.row, next++ % 3);
+    }
+  }
+}
+
+TEST(MixStageTest, ARestartedSourceIsMadeForTheNextEpoch) {
+  auto epochs = std::make_shared<std::vector<int64_t>>();
+  StageFactory inner = Source("a", 5, 5);
+  StageFactory source = [=](const StageContext& context) {
+    epochs->push_back(context.epoch);
+    return inner(context);
+  };
+  auto stage =
+      MakeMixStage({source}, Options({"a"}, {}, StopStrategy::kRestart), StageContext{3, nullptr})
+          .ValueOrDie();
+  Take(stage.get(), 12);
+  ASSERT_GE(epochs->size(), 3u);
+  EXPECT_EQ((*epochs)[0], 3);
+  EXPECT_EQ((*epochs)[1], 4);
+  EXPECT_EQ((*epochs)[2], 5);
+}
+
+TEST(MixStageTest, RestoresDeepInARestartingMix) {
+  const auto contract = Contract({Source("a", 7, 3), Source("b", 300, 64)},
+                                 Options({"a", "b"}, {0.123, 0.877}, StopStrategy::kRestart));
+  auto whole = contract.make({}).ValueOrDie();
+  Take(whole.get(), 3000);
+  nlohmann::json cursor;
+  ASSERT_TRUE(whole->Save(&cursor).ok());
+  auto restored = contract.make({}).ValueOrDie();
+  ASSERT_TRUE(restored->Restore(cursor).ok());
+  nlohmann::json again;
+  ASSERT_TRUE(restored->Save(&again).ok());
+  EXPECT_EQ(again, cursor);
+  EXPECT_TRUE(Take(restored.get(), 3000) == Take(whole.get(), 3000));
+}
+
+TEST(MixStageTest, EmptySourcesAreAnErrorWithTheirName) {
+  for (auto stop :
+       {StopStrategy::kRestart, StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
+    auto contract = Contract({Source("void", 0, 5), Source("full", 5, 5)},
+                             Options({"void", "full"}, {0.5, 0.5}, stop));
+    const Status error = CheckErrorContract(contract, 2);
+    EXPECT_NE(error.message().find("sources[\"void\"] is empty"), std::string::npos) << error;
+  }
+}
+
+/// Fails at row 17.
+class FailsAt17 : public BatchOp {
+ public:
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    return input;
+  }
+  Result<Batch> Apply(Batch batch) const override {
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*batch.rows->column(1));
+    for (int64_t i = 0; i < numbers.length(); ++i) {
+      if (numbers.Value(i) == 17) return RowError(batch.addresses.At(i), "a bad row");
+    }
+    return batch;
+  }
+};
+
+TEST(MixStageTest, AnErrorComesAfterTheExamplesBeforeIt) {
+  const auto inner = Source("a", 40, 1);
+  StageFactory bad = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, inner(context));
+    return MakeMapStage(std::move(stage), std::make_shared<FailsAt17>(), context);
+  };
+  auto good = Contract({Source("a", 17, 1), Source("b", 100, 10)}, Options({"a", "b"}, {1, 1}))
+                  .make({})
+                  .ValueOrDie();
+  const auto before = static_cast<int64_t>(Take(good.get()).size());
+  const Status error = CheckErrorContract(
+      Contract({bad, Source("b", 100, 10)}, Options({"a", "b"}, {1, 1})), before);
+  EXPECT_NE(error.message().find("sources[\"a\"] memory row 17: a bad row"), std::string::npos);
+}
+
+StageFactory Table(const std::shared_ptr<arrow::Schema>& schema) {
+  return [=](const StageContext&) {
+    return MakeMemoryStage({arrow::RecordBatch::MakeEmpty(schema).ValueOrDie()}, schema, "t", "m");
+  };
+}
+
+TEST(MixStageTest, ColumnsAreMatchedByName) {
+  const auto left = arrow::schema({arrow::field("t", arrow::utf8()),
+                                   arrow::field("l", arrow::list(arrow::int32())),
+                                   arrow::field("only_left", arrow::boolean())});
+  const auto right = arrow::schema({arrow::field("l", arrow::large_list(arrow::int64())),
+                                    arrow::field("t", arrow::large_utf8()),
+                                    arrow::field("only_left", arrow::null())});
+  const auto both = UnionSchema({"a", "b"}, {left, right}).ValueOrDie();
+  EXPECT_TRUE(both->Equals(*arrow::schema({arrow::field("t", arrow::large_utf8()),
+                                           arrow::field("l", arrow::large_list(arrow::int64())),
+                                           arrow::field("only_left", arrow::boolean())})))
+      << both->ToString();
+  const Status clash =
+      MakeMixStage({Table(left), Table(arrow::schema({arrow::field("t", arrow::int64())}))},
+                   Options({"left", "right"}, {}), {})
+          .status();
+  EXPECT_TRUE(clash.IsTypeError());
+  EXPECT_NE(clash.message().find("sources[\"left\"] has string, sources[\"right\"] has int64"),
+            std::string::npos)
+      << clash;
+}
+
+TEST(MixStageTest, WiderTypesAreMadeOfNarrowOnes) {
+  auto narrow = arrow::schema({arrow::field("n", arrow::int32())});
+  arrow::Int32Builder builder;
+  ASSERT_TRUE(builder.AppendValues({1, 2, 3}).ok());
+  auto rows = arrow::RecordBatch::Make(narrow, 3, {builder.Finish().ValueOrDie()});
+  auto wide = WidenColumns(rows, *arrow::schema({arrow::field("n", arrow::int64())})).ValueOrDie();
+  EXPECT_EQ(static_cast<const arrow::Int64Array&>(*wide->column(0)).Value(2), 3);
+}
+
+TEST(MixStageTest, D36WeightsFollowTheClockOfTheSteps) {
+  const std::vector<std::string> names = {"a", "b"};
+  MixOptions options = Options(names, {}, StopStrategy::kRestart);
+  options.schedule =
+      WeightSchedule::Make(names, {{0, {1, 0}}, {100, {0, 1}}}, Interpolation::kStep).ValueOrDie();
+  const auto a = Source("a", 100, 50), b = Source("b", 100, 50);
+  auto count_a = [&](StepClock clock) {
+    options.clock = clock;
+    auto stage = MakeMixStage({a, b}, options, {}).ValueOrDie();
+    return Counts(Take(stage.get(), 4000))["a"];
+  };
+  EXPECT_EQ(count_a(StepClock{}), 100);
+  EXPECT_EQ(count_a(StepClock{{{0, 8}}, 0}), 800);
+  // Rows have 3 tokens on average: 100 steps of 2 rows of 12 tokens are 800 examples.
+  EXPECT_EQ(count_a(StepClock{{{0, 2}}, 12}), 800);
+}
+
+TEST(MixStageTest, RefusesWhatCannotBeMixed) {
+  EXPECT_FALSE(Options({}, {}).Validate().ok());
+  EXPECT_FALSE(Options({"a", "a"}, {}).Validate().ok());
+  EXPECT_FALSE(Options({"a", "b"}, {1}).Validate().ok());
+  EXPECT_FALSE(Options({"a", "b"}, {1, -1}).Validate().ok());
+  EXPECT_FALSE(Options({"a", "b"}, {0, 0}).Validate().ok());
+  EXPECT_FALSE(ParseStopStrategy("never").ok());
+}
+
+TEST(MixStageTest, ThePlanNamesEachSource) {
+  StreamPlan source{Source("a", 3, 3),
+                    std::make_shared<nlohmann::json>(nlohmann::json{{"files", {"x.parquet"}}})};
+  const StreamPlan plan = MixPlan({source}, Options({"a"}, {})).ValueOrDie();
+  EXPECT_EQ(plan.description->at("sources[a].files").dump(), "[\"x.parquet\"]");
+  EXPECT_EQ(plan.description->at("mix.block_size"), 10);
+}
+
+}  // namespace
+}  // namespace easydata

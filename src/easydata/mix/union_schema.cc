@@ -1,0 +1,95 @@
+#include "easydata/mix/union_schema.h"
+
+#include <arrow/array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/datum.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <map>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+using TypePtr = std::shared_ptr<arrow::DataType>;
+
+bool IsList(const arrow::DataType& type) {
+  return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST;
+}
+
+/// The type that holds the values of both, or null.
+TypePtr CommonType(const TypePtr& a, const TypePtr& b) {
+  if (a->Equals(*b) || b->id() == arrow::Type::NA) return a;
+  if (a->id() == arrow::Type::NA) return b;
+  if (arrow::is_string(a->id()) && arrow::is_string(b->id())) return arrow::large_utf8();
+  if (arrow::is_signed_integer(a->id()) && arrow::is_signed_integer(b->id())) {
+    return a->byte_width() > b->byte_width() ? a : b;
+  }
+  if (arrow::is_unsigned_integer(a->id()) && arrow::is_unsigned_integer(b->id())) {
+    return a->byte_width() > b->byte_width() ? a : b;
+  }
+  if (arrow::is_integer(a->id()) && arrow::is_integer(b->id())) {
+    const TypePtr& wide_signed = arrow::is_signed_integer(a->id()) ? a : b;
+    const TypePtr& no_sign = arrow::is_signed_integer(a->id()) ? b : a;
+    if (no_sign->byte_width() < wide_signed->byte_width()) return wide_signed;
+    return no_sign->byte_width() < 8 ? arrow::int64() : nullptr;
+  }
+  if (IsList(*a) && IsList(*b)) {
+    TypePtr value = CommonType(static_cast<const arrow::BaseListType&>(*a).value_type(),
+                               static_cast<const arrow::BaseListType&>(*b).value_type());
+    if (value == nullptr) return nullptr;
+    const bool large = a->id() == arrow::Type::LARGE_LIST || b->id() == arrow::Type::LARGE_LIST;
+    return large ? arrow::large_list(std::move(value)) : arrow::list(std::move(value));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<arrow::Schema>> UnionSchema(
+    const std::vector<std::string>& names,
+    const std::vector<std::shared_ptr<arrow::Schema>>& schemas) {
+  arrow::FieldVector fields;
+  std::vector<std::string> named_by;
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < schemas.size(); ++i) {
+    for (const auto& field : schemas[i]->fields()) {
+      const auto [place, is_new] = places.emplace(field->name(), fields.size());
+      if (is_new) {
+        fields.push_back(field->WithNullable(true));
+        named_by.push_back(names[i]);
+        continue;
+      }
+      auto& known = fields[place->second];
+      TypePtr type = CommonType(known->type(), field->type());
+      if (type == nullptr) {
+        return Status::TypeError("column \"", field->name(),
+                                 "\" has two types in the mix: ", "sources[\"",
+                                 named_by[place->second], "\"] has ", known->type()->ToString(),
+                                 ", sources[\"", names[i], "\"] has ", field->type()->ToString(),
+                                 "; convert or rename it in one of them before mixing");
+      }
+      known = known->WithType(std::move(type));
+    }
+  }
+  return arrow::schema(std::move(fields));
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> WidenColumns(
+    const std::shared_ptr<arrow::RecordBatch>& rows, const arrow::Schema& schema) {
+  std::shared_ptr<arrow::RecordBatch> out = rows;
+  for (int i = 0; i < rows->num_columns(); ++i) {
+    const auto target = schema.GetFieldByName(rows->column_name(i));
+    const auto& column = rows->column(i);
+    if (target == nullptr || column->type_id() == arrow::Type::NA ||
+        column->type()->Equals(*target->type())) {
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(auto wide, arrow::compute::Cast(*column, target->type()));
+    ARROW_ASSIGN_OR_RAISE(out, out->SetColumn(i, target, std::move(wide)));
+  }
+  return out;
+}
+
+}  // namespace easydata

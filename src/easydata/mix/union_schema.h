@@ -1,0 +1,25 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// The columns of several sources, matched by name, in the order of their first coming. A column
+/// that some lack is null there. Types must agree, except that strings and lists with offsets of 32
+/// and 64 bits, and integers of different widths, meet in the wider one; else TypeError, which
+/// names the column, both sources and both types.
+Result<std::shared_ptr<arrow::Schema>> UnionSchema(
+    const std::vector<std::string>& names,
+    const std::vector<std::shared_ptr<arrow::Schema>>& schemas);
+
+/// The batch with those of its columns cast that `schema` has in a wider type.
+Result<std::shared_ptr<arrow::RecordBatch>> WidenColumns(
+    const std::shared_ptr<arrow::RecordBatch>& rows, const arrow::Schema& schema);
+
+}  // namespace easydata

@@ -1,0 +1,122 @@
+#include "easydata/order/repeat_stage.h"
+
+#include <atomic>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+class RepeatStage : public Stage {
+ public:
+  RepeatStage(StageFactory make, std::optional<int64_t> passes, const StageContext& context,
+              std::unique_ptr<Stage> first)
+      : make_(std::move(make)), passes_(passes), context_(context), stage_(std::move(first)) {}
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_RETURN_NOT_OK(failed_);
+    auto next = DoNext();
+    if (!next.ok()) failed_ = next.status();
+    return next;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    (*cursor) = {{"pass", pass_}};
+    return stage_->Save(&(*cursor)["upstream"]);
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    pass_ = cursor.at("pass").get<int64_t>();
+    if (pass_ > 0) ARROW_RETURN_NOT_OK(MakePass());
+    pass_has_rows_ = true;  // as far as is known
+    return stage_->Restore(cursor.at("upstream"));
+  }
+
+  void Cancel() override {
+    cancelled_ = true;
+    std::lock_guard<std::mutex> lock(mutex_);
+    stage_->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return stage_->schema(); }
+
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = num_rows_;
+    stats.AddUpstream(past_);
+    stats.AddUpstream(stage_->stats());
+    return stats;
+  }
+
+ private:
+  Result<std::optional<Batch>> DoNext() {
+    for (;;) {
+      if (cancelled_) return Status::Cancelled("the stream was closed");
+      ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
+      if (batch.has_value()) {
+        pass_has_rows_ = pass_has_rows_ || batch->num_rows() > 0;
+        num_rows_ += batch->num_rows();
+        return batch;
+      }
+      if (passes_.has_value() && pass_ + 1 >= *passes_) return std::nullopt;
+      if (!passes_.has_value() && !pass_has_rows_) {
+        return Status::Invalid("the stream is to be repeated for ever, but it has no rows");
+      }
+      ++pass_;
+      ARROW_RETURN_NOT_OK(MakePass());
+      pass_has_rows_ = false;
+    }
+  }
+
+  Status MakePass() {
+    StageContext context = context_;
+    context.epoch += pass_;
+    ARROW_ASSIGN_OR_RAISE(auto stage, make_(context));
+    std::lock_guard<std::mutex> lock(mutex_);
+    past_.AddUpstream(stage_->stats());
+    stage_ = std::move(stage);
+    if (cancelled_) stage_->Cancel();
+    return Status::OK();
+  }
+
+  const StageFactory make_;
+  const std::optional<int64_t> passes_;
+  const StageContext context_;
+  std::unique_ptr<Stage> stage_;
+  int64_t pass_ = 0;
+  bool pass_has_rows_ = false;
+  int64_t num_rows_ = 0;
+  StageStats past_;
+  Status failed_;
+  std::mutex mutex_;  // guards stage_ against Cancel()
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<int64_t> passes,
+                                               const StageContext& context) {
+  if (passes.has_value() && *passes < 1) {
+    return Status::Invalid("a stream is repeated at least once; epochs is ", *passes);
+  }
+  ARROW_ASSIGN_OR_RAISE(auto first, make(context));
+  return std::make_unique<RepeatStage>(std::move(make), passes, context, std::move(first));
+}
+
+Result<StreamPlan> RepeatPlan(StreamPlan upstream, std::optional<int64_t> passes) {
+  if (passes.has_value() && *passes < 1) {
+    return Status::Invalid("a stream is repeated at least once; epochs is ", *passes);
+  }
+  StreamPlan plan;
+  auto description = std::make_shared<nlohmann::json>(*upstream.description);
+  (*description)["repeat.passes"] =
+      passes.has_value() ? nlohmann::json(*passes) : nlohmann::json(nullptr);
+  plan.description = std::move(description);
+  plan.make = [make = std::move(upstream.make), passes](const StageContext& context) {
+    return MakeRepeatStage(make, passes, context);
+  };
+  return plan;
+}
+
+}  // namespace easydata

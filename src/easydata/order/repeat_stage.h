@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// Passes over one source, one after the other as one stream: pass p is what `make` gives for epoch
+/// context.epoch + p. `passes` is their number; nothing: for ever, and then an empty pass is an
+/// error. Its cursor is the pass and the position within it.
+Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<int64_t> passes,
+                                               const StageContext& context);
+
+/// The plan that repeats `upstream`; its description gets the key "repeat.passes" (null: for ever).
+Result<StreamPlan> RepeatPlan(StreamPlan upstream, std::optional<int64_t> passes);
+
+}  // namespace easydata

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+struct WindowShuffleOptions {
+  /// A window closes at this many rows or this many bytes of content, whichever comes first: its
+  /// edges depend on the stream alone, not on how it arrives.
+  int64_t rows = 10000;
+  int64_t bytes = int64_t{256} << 20;
+  uint64_t seed = 0;
+  /// Rows of an output batch: nothing but a matter of hand-over, no part of the stream.
+  int64_t rows_per_batch = 1024;
+
+  Status Validate() const;
+};
+
+/// Permutes the rows within each window by WindowOrder(seed, epoch, window number): the same on
+/// every machine, another order in every epoch, and no random state of the process is touched.
+/// Spans and addresses go with their rows.
+///
+/// Its cursor is the upstream's at the window's start and the rows given out of it: a restore reads
+/// the window again.
+Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> upstream,
+                                                      const WindowShuffleOptions& options,
+                                                      const StageContext& context);
+
+/// The plan that shuffles `upstream`; its description gets `key`.rows, `key`.bytes and `key`.seed,
+/// so that two shuffles of one stream are told apart.
+Result<StreamPlan> WindowShufflePlan(StreamPlan upstream, const WindowShuffleOptions& options,
+                                     const std::string& key);
+
+}  // namespace easydata

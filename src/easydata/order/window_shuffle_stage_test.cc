@@ -1,0 +1,108 @@
+#include "easydata/order/window_shuffle_stage.h"
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "easydata/base/random.h"
+#include "easydata/stream/memory_stage.h"
+#include "easydata/stream/stage_contract.h"
+
+namespace easydata {
+namespace {
+
+StageContract Contract(const WindowShuffleOptions& options, int64_t rows, int64_t batch_rows,
+                       int64_t epoch = 0) {
+  StageContract contract;
+  contract.make = [=](StageContext context) -> Result<std::unique_ptr<Stage>> {
+    auto schema = arrow::schema({arrow::field("n", arrow::int64())});
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+    for (int64_t start = 0; start < rows; start += batch_rows) {
+      arrow::Int64Builder builder;
+      const int64_t end = std::min(rows, start + batch_rows);
+      for (int64_t n = start; n < end; ++n) ARROW_RETURN_NOT_OK(builder.Append(n));
+      batches.push_back(
+          arrow::RecordBatch::Make(schema, end - start, {builder.Finish().ValueOrDie()}));
+      if (start % 3 == 0) batches.push_back(batches.back()->Slice(0, 0));
+    }
+    ARROW_ASSIGN_OR_RAISE(auto source, MakeMemoryStage(batches, schema, "s", "m"));
+    context.epoch = epoch;
+    return MakeWindowShuffleStage(std::move(source), options, context);
+  };
+  return contract;
+}
+
+std::vector<int64_t> Numbers(const StageContract& contract) {
+  std::vector<int64_t> out;
+  auto stage = contract.make({}).ValueOrDie();
+  for (;;) {
+    auto batch = stage->Next().ValueOrDie();
+    if (!batch.has_value()) return out;
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*batch->rows->column(0));
+    for (int64_t i = 0; i < numbers.length(); ++i) {
+      EXPECT_EQ(batch->addresses.At(i).row, numbers.Value(i));
+      out.push_back(numbers.Value(i));
+    }
+  }
+}
+
+WindowShuffleOptions Options(int64_t rows, int64_t rows_per_batch = 7) {
+  WindowShuffleOptions options;
+  options.rows = rows;
+  options.rows_per_batch = rows_per_batch;
+  options.seed = 5;
+  return options;
+}
+
+TEST(WindowShuffleStageTest, KeepsTheContract) {
+  CheckStageContract(Contract(Options(20), 103, 9));
+  CheckStageContract(Contract(Options(1000), 103, 9));
+  CheckStageContract(Contract(Options(1), 10, 9));
+  CheckStageContract(Contract(Options(20), 1, 9));
+  CheckStageContract(Contract(Options(20), 0, 9));
+  CheckStageContract(Contract(Options(20, 1), 60, 20));
+  CheckStageContract(Contract(Options(9, 9), 81, 9));
+  WindowShuffleOptions bytes = Options(1000);
+  bytes.bytes = 80;
+  CheckStageContract(Contract(bytes, 103, 9));
+}
+
+TEST(WindowShuffleStageTest, PermutesWithinWindowsOnly) {
+  const auto numbers = Numbers(Contract(Options(20), 103, 9));
+  ASSERT_EQ(numbers.size(), 103u);
+  for (int64_t window = 0; window < 6; ++window) {
+    const int64_t size = std::min<int64_t>(20, 103 - window * 20);
+    const auto order = WindowOrder(5, 0, window, size);
+    for (int64_t i = 0; i < size; ++i) {
+      ASSERT_EQ(numbers[window * 20 + i], window * 20 + order[i]);
+    }
+  }
+}
+
+TEST(WindowShuffleStageTest, WindowEdgesDoNotDependOnHowRowsArrive) {
+  const auto numbers = Numbers(Contract(Options(20), 103, 9));
+  for (int64_t batch_rows : {1, 20, 103}) {
+    EXPECT_EQ(Numbers(Contract(Options(20, 1 + batch_rows), 103, batch_rows)), numbers);
+  }
+  WindowShuffleOptions bytes = Options(1000);
+  bytes.bytes = 160;  // 20 rows of 8 bytes
+  EXPECT_EQ(Numbers(Contract(bytes, 103, 13)), numbers);
+}
+
+TEST(WindowShuffleStageTest, D32EveryEpochHasItsOwnOrder) {
+  EXPECT_NE(Numbers(Contract(Options(50), 50, 9, 0)), Numbers(Contract(Options(50), 50, 9, 1)));
+  EXPECT_EQ(Numbers(Contract(Options(50), 50, 9, 1)), Numbers(Contract(Options(50), 50, 9, 1)));
+}
+
+TEST(WindowShuffleStageTest, RefusesEmptyWindows) {
+  EXPECT_FALSE(Contract(Options(0), 3, 3).make({}).ok());
+  EXPECT_FALSE(Contract(Options(3, 0), 3, 3).make({}).ok());
+}
+
+}  // namespace
+}  // namespace easydata
