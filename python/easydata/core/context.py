@@ -1,10 +1,12 @@
 """What the stages of one pipeline share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from easydata.core.config import PipelineConfig
+    from easydata.execution.progress import Progress
     from easydata.execution.save import WriteStats
     from easydata.execution.stages import Mixture
     from easydata.tokenizer import Tokenizer
@@ -21,6 +23,8 @@ class PipelineContext:
         epoch: Pass over the data, as told by update_epoch().
         metrics: What stages have recorded, by stage.
         written: What save() has written, by dataset.
+        progress: Makes what shows the progress of a job, from its name and number of rows; None: as
+            the config's observability says.
         mixtures: The mixtures that mix() has made, by name.
     """
 
@@ -30,6 +34,9 @@ class PipelineContext:
     epoch: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     written: "dict[str, WriteStats]" = field(default_factory=dict)
+    progress: "Callable[[str, int | None], Progress] | None" = field(
+        default=None, repr=False, compare=False
+    )
     mixtures: "dict[str, Mixture]" = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: "dict[Any, Tokenizer]" = field(default_factory=dict, repr=False, compare=False)
 

@@ -15,6 +15,7 @@ from easydata.core.config import (
     merge_tokenizer_config,
 )
 from easydata.core.stage import BaseStage
+from easydata.execution.progress import Progress
 
 if TYPE_CHECKING:
     from easydata.core.context import PipelineContext
@@ -323,10 +324,18 @@ class SaveStage(BaseStage):
         jobs = {name: self._job(name, len(data), context) for name in data}
         for name, source in data.items():
             path, options = jobs[name]
-            stats = save_dataset(source, path, **options)
+            with self._progress(name, context) as progress:
+                stats = save_dataset(source, path, progress=progress.update, **options)
             context.written[name] = stats
             context.record_metric("save", name, stats)
         return data
+
+    def _progress(self, name: str, context: "PipelineContext") -> Progress:
+        dataset = self._get_dataset_config(name, context)
+        total = dataset.num_rows if dataset is not None else None
+        if context.progress is not None:
+            return context.progress(name, total)
+        return Progress.of(context.config.observability, name, total)
 
     def _job(
         self, name: str, datasets: int, context: "PipelineContext"

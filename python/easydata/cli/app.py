@@ -1,0 +1,145 @@
+"""The commands, and how they end."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from easydata.cli import flags
+from easydata.cli.report import Report
+from easydata.core.config import ConfigError
+
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+_FILES = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="DATA", help="Files, folders or glob patterns to read."),
+]
+_CONFIG = Annotated[
+    str | None, typer.Option("--config", help="YAML or JSON file with the options of a pipeline.")
+]
+_JSON = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+
+app = typer.Typer(
+    name="easydata",
+    help="Tokenize, pack and look at training data.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _command(name: str, configs: tuple[str, ...], run: Callable[..., Any]) -> None:
+    """Adds a command with a flag for each option of `configs`."""
+
+    def command(data: list[str] | None, config: str | None, as_json: bool, **options: Any) -> None:
+        values = flags.config_values(data, config, options, configs)
+        run(values, Report(as_json=as_json))
+
+    own = {"data": (_FILES, None), "config": (_CONFIG, None), "as_json": (_JSON, False)}
+    flags.give_signature(command, own, configs)
+    app.command(name, help=run.__doc__)(command)
+
+
+def _tokenize(values: dict[str, Any], report: Report) -> None:
+    """Tokenize text and write the tokens."""
+    from easydata.cli.jobs import tokenize
+
+    tokenize(values, report)
+
+
+def _pack(values: dict[str, Any], report: Report) -> None:
+    """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
+    from easydata.cli.jobs import pack
+
+    pack(values, report)
+
+
+_command("tokenize", ("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig"), _tokenize)
+_command(
+    "pack",
+    (
+        "DatasetConfig",
+        "TokenizeStageConfig",
+        "PackStageConfig",
+        "SaveStageConfig",
+        "MixStageConfig",
+    ),
+    _pack,
+)
+
+
+@app.command()
+def inspect(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Rows to show.")] = 3,
+    skip: Annotated[int, typer.Option("--skip", min=0, help="Rows to pass over first.")] = 0,
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="Show tokens as text, with this tokenizer.")
+    ] = None,
+    width: Annotated[
+        int, typer.Option("--width", min=1, help="Tokens or characters of a value to show.")
+    ] = 400,
+    as_json: _JSON = False,
+) -> None:
+    """Show rows of data files: columns, tokens, and where documents begin."""
+    from easydata.cli.inspect_rows import inspect_rows
+
+    inspect_rows(data, rows, skip, tokenizer, width, Report(as_json=as_json))
+
+
+@app.command()
+def bench(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    tokenizer: Annotated[str, typer.Option("--tokenizer", help="Folder of the tokenizer.")],
+    content_field: Annotated[
+        str, typer.Option("--content-field", help="Column of the text.")
+    ] = "text",
+    seq_length: Annotated[int, typer.Option("--seq-length", min=2, help="Row length.")] = 2048,
+    megabytes: Annotated[
+        float, typer.Option("--megabytes", min=0.001, help="Text that is measured, at most.")
+    ] = 64,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Times each side runs.")] = 3,
+    as_json: _JSON = False,
+) -> None:
+    """Measure tokenizing and packing of your own text, beside the `tokenizers` library."""
+    from easydata.cli.bench import bench_files
+
+    bench_files(
+        data, tokenizer, content_field, seq_length, megabytes, rounds, Report(as_json=as_json)
+    )
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command line and tells how it ended."""
+    as_json = "--json" in arguments
+    try:
+        status = app(arguments, prog_name="easydata", standalone_mode=False)
+        return status if isinstance(status, int) else DONE
+    except KeyboardInterrupt:
+        return _end(INTERRUPTED, "interrupted", as_json=as_json)
+    except (ConfigError, NotImplementedError, flags.UsageError) as error:
+        problems = getattr(error, "problems", None) or [str(error)]
+        return _end(WRONG_USE, *problems, as_json=as_json)
+    except (OSError, ValueError, KeyError, TypeError, ImportError, RuntimeError) as error:
+        said = error.args[0] if isinstance(error, KeyError) and error.args else error
+        return _end(FAILED, str(said), as_json=as_json)
+    except Exception as error:
+        # What typer says of wrong flags: its classes moved between versions, their methods did not.
+        if type(error).__name__ == "Abort":
+            return _end(INTERRUPTED, "interrupted", as_json=as_json)
+        if hasattr(error, "format_message"):
+            return _end(WRONG_USE, error.format_message(), as_json=as_json)
+        raise
+
+
+def _end(status: int, *said: str, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"status": status, "errors": list(said)}))
+    else:
+        for line in said:
+            print(f"easydata: {line}", file=sys.stderr)
+    return status

@@ -1,0 +1,129 @@
+"""Flags out of the configs' declarations, and configs out of flags."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from easydata.core.config import ConfigError, PipelineConfig
+from easydata.core.config_class import descriptor
+
+# Where the options of a config stand in a pipeline's; a dataset's in each of its datasets.
+_PLACES = {
+    "DatasetConfig": "datasets",
+    "TokenizeStageConfig": "tokenize",
+    "MixStageConfig": "mix",
+    "PackStageConfig": "pack",
+    "SaveStageConfig": "save",
+}
+# Options that a flag would say twice, or that are for config files only.
+_WITHOUT_FLAG = {
+    "DatasetConfig": {"data_files", "num_shards", "save_path", "save_format", "name"},
+    "TokenizeStageConfig": {"default_tokenizer"},
+    "SaveStageConfig": {"enabled"},
+    "PackStageConfig": {"enabled"},
+}
+_KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str}
+
+
+class UsageError(Exception):
+    """A command line that cannot be meant."""
+
+
+def _kind(annotation: str) -> Any | None:
+    """The type of a flag's value; None for what only a config file can say."""
+    base = annotation.removesuffix(" | None")
+    if base.startswith("Literal[") or base.startswith("Callable") or base.startswith("str |"):
+        return str
+    if base == "list[str]":
+        return list[str]
+    return _KINDS.get(base)
+
+
+def _flags(configs: Sequence[str]) -> dict[str, tuple[str, dict[str, Any], Any]]:
+    """The flags of these configs: {option: (config, its declaration, type)}."""
+    out: dict[str, tuple[str, dict[str, Any], Any]] = {}
+    for config in configs:
+        for field in descriptor(config)["fields"]:
+            kind = _kind(field["type"])
+            hidden = field["name"] in _WITHOUT_FLAG.get(config, ())
+            if kind is None or hidden or field["name"] in out:
+                continue
+            out[field["name"]] = (config, field, kind)
+    return out
+
+
+def _help(field: Mapping[str, Any]) -> str:
+    default = field["default"]
+    said = "" if default is None or field["required"] else f" [default: {default}]"
+    return field["doc"] + said
+
+
+def give_signature(
+    command: Callable[..., Any],
+    own: Mapping[str, tuple[Any, Any]],
+    configs: Sequence[str],
+) -> None:
+    """Gives `command` the parameters that typer makes flags of."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(name, kind, default=default, annotation=annotation)
+        for name, (annotation, default) in own.items()
+    ]
+    for name, (_, field, value_type) in _flags(configs).items():
+        flag = "--" + name.replace("_", "-")
+        if value_type is bool:
+            flag += "/--no-" + name.replace("_", "-")
+        option = typer.Option(flag, help=_help(field), show_default=False)
+        annotation = Annotated[value_type | None, option]
+        parameters.append(inspect.Parameter(name, kind, default=None, annotation=annotation))
+    seed = Annotated[
+        int | None, typer.Option("--seed", help="Seed of everything that is shuffled.")
+    ]
+    if not any(parameter.name == "seed" for parameter in parameters):
+        parameters.append(inspect.Parameter("seed", kind, default=None, annotation=seed))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+
+
+def config_values(
+    data: list[str] | None, config: str | None, options: Mapping[str, Any], configs: Sequence[str]
+) -> dict[str, Any]:
+    """The options of a PipelineConfig: those of the config file, then those of the flags."""
+    values: dict[str, Any] = {}
+    if config is not None:
+        if data:
+            raise UsageError(
+                "give DATA or --config, not both; datasets of a config are in its file"
+            )
+        values = PipelineConfig.from_file(config).to_dict()
+    elif data:
+        values = {"datasets": [{"data_files": data[0] if len(data) == 1 else data}]}
+    else:
+        raise UsageError("nothing to read; name DATA or a --config file")
+    known = _flags(configs)
+    for name, value in options.items():
+        if value is None or value == []:
+            continue
+        if name == "seed":
+            values["seed"] = value
+            continue
+        place = _PLACES[known[name][0]]
+        targets = values["datasets"] if place == "datasets" else [values.setdefault(place, {})]
+        for target in targets:
+            target[name] = value
+    return values
+
+
+def make_config(values: Mapping[str, Any]) -> PipelineConfig:
+    """The config, when all of it is sound.
+
+    Raises:
+        ConfigError: With everything that is wrong.
+    """
+    config = PipelineConfig.from_dict(values)
+    problems = config.validate()
+    if problems:
+        raise ConfigError("the options", problems)
+    return config

@@ -1,0 +1,67 @@
+"""`easydata tokenize` and `easydata pack`: pipelines that write files."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from easydata.cli.flags import UsageError, make_config
+from easydata.cli.report import Report, human
+from easydata.core.config import PipelineConfig
+from easydata.execution.pipeline import Pipeline
+from easydata.execution.progress import Progress
+
+
+def tokenize(values: dict[str, Any], report: Report) -> None:
+    """Tokenizes and writes; every dataset needs a tokenizer."""
+    config = make_config(values)
+    _need_tokenizers(config)
+
+    def chain(pipeline: Pipeline) -> Pipeline:
+        return pipeline.tokenize()
+
+    _run(config, chain, report)
+
+
+def pack(values: dict[str, Any], report: Report) -> None:
+    """Packs and writes; data without a tokenizer must come as tokens."""
+    config = make_config(values)
+
+    def chain(pipeline: Pipeline) -> Pipeline:
+        pipeline.tokenize()
+        if config.mix.weights or config.mix.weight_schedule:
+            pipeline.mix()
+        return pipeline.pack()
+
+    _run(config, chain, report)
+
+
+def _need_tokenizers(config: PipelineConfig) -> None:
+    for dataset in config.datasets:
+        named = (dataset.tokenizer, config.tokenize.default_tokenizer, config.default_tokenizer)
+        if all(tokenizer is None for tokenizer in named):
+            raise UsageError(f"dataset {dataset.name!r} names no tokenizer; give --tokenizer")
+
+
+def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: Report) -> None:
+    begin = time.perf_counter()
+    pipeline = Pipeline(config)
+    kind = "none" if report.as_json else "rich" if report.on_terminal else "lines"
+    pipeline.get_context().progress = lambda name, total: Progress(name, kind, total)
+    written = chain(pipeline.source()).save().build()
+    seconds = time.perf_counter() - begin
+    result: dict[str, Any] = {"seconds": seconds, "datasets": {}}
+    for name, stats in written.items():
+        report.line(
+            f"{name}: {human(stats.num_examples)} rows in {stats.num_shards} shards, "
+            f"{stats.total_bytes / 2**20:.1f} MB"
+        )
+        for path in stats.output_paths:
+            report.line(f"  {path}")
+        result["datasets"][name] = {
+            "rows": stats.num_examples,
+            "shards": stats.num_shards,
+            "bytes": stats.total_bytes,
+            "paths": [str(path) for path in stats.output_paths],
+        }
+    report.line(f"{seconds:.1f} s")
+    report.result(result)

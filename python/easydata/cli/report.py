@@ -1,0 +1,68 @@
+"""What a command prints: lines and tables for people, or one JSON object."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def human(count: float) -> str:
+    """A count with a unit: 950, 12.3 k, 4.56 M."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(count) >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.3g}" if isinstance(count, float) else str(count)
+
+
+class Report:
+    """Prints what a command found."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self._console: Console | None = None
+
+    @property
+    def console(self) -> "Console":
+        """Standard output; in colour on a terminal."""
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(highlight=False, soft_wrap=True)
+        return self._console
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether progress can be drawn: standard error is a terminal, and nothing asks for JSON."""
+        return not self.as_json and sys.stderr.isatty()
+
+    def line(self, text: Any) -> None:
+        """Prints a line, for people."""
+        if not self.as_json:
+            self.console.print(text)
+
+    def note(self, text: str) -> None:
+        """Prints a line about how it goes to standard error."""
+        if not self.as_json:
+            print(text, file=sys.stderr, flush=True)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Prints a table, for people."""
+        if self.as_json:
+            return
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD)
+        for position, column in enumerate(columns):
+            table.add_column(column, justify="right" if position else "left")
+        for row in rows:
+            table.add_row(*row)
+        self.console.print(table)
+
+    def result(self, values: Mapping[str, Any]) -> None:
+        """Prints the result as JSON, where that was asked for."""
+        if self.as_json:
+            print(json.dumps(values))
