@@ -7,10 +7,14 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "easydata/sink/json_columns.h"
+#include "easydata/sink/json_shape.h"
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/row_error.h"
 
 namespace easydata {
 namespace {
@@ -49,36 +53,188 @@ Result<std::shared_ptr<arrow::Array>> ListOf(const arrow::FixedSizeListArray& ar
                                             validity, 0);
 }
 
-class TypedLayout : public ColumnLayout {
+Result<std::shared_ptr<arrow::Array>> ConvertTyped(const std::shared_ptr<arrow::Array>& column,
+                                                   const std::shared_ptr<arrow::DataType>& type) {
+  std::shared_ptr<arrow::Array> out = column;
+  if (column->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+    ARROW_ASSIGN_OR_RAISE(out, ListOf(static_cast<const arrow::FixedSizeListArray&>(*column)));
+  }
+  if (out->type()->Equals(*type)) return out;
+  ARROW_ASSIGN_OR_RAISE(auto cast, arrow::compute::Cast(out, type));
+  return cast.make_array();
+}
+
+/// Where a column that is written comes from.
+struct Origin {
+  enum class Kind { kTyped, kJson, kRow };
+  Kind kind = Kind::kTyped;
+  int input = 0;          // column of the stream; of kRow the column of whole rows
+  size_t row_column = 0;  // of kRow: its place among the columns made of rows
+};
+
+class Layout : public ColumnLayout {
  public:
-  explicit TypedLayout(std::shared_ptr<arrow::Schema> schema) : schema_(std::move(schema)) {}
+  Layout(std::shared_ptr<arrow::Schema> schema, std::vector<Origin> origins, bool closed)
+      : schema_(std::move(schema)), origins_(std::move(origins)), closed_(closed) {
+    for (size_t i = 0; i < origins_.size(); ++i) {
+      if (origins_[i].kind != Origin::Kind::kRow) continue;
+      row_input_ = origins_[i].input;
+      origins_[i].row_column = row_specs_.size();
+      row_specs_.push_back(SpecOf(*schema_->field(static_cast<int>(i))));
+    }
+  }
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const override {
+    arrow::ArrayVector of_rows;
+    if (!row_specs_.empty()) {
+      JsonColumnBuilder builder(row_specs_, closed_);
+      ARROW_RETURN_NOT_OK(Fill(
+          batch, row_input_, [&](std::string_view json) { return builder.AppendRow(json); },
+          [&] { return builder.AppendNull(); }));
+      ARROW_ASSIGN_OR_RAISE(of_rows, builder.Finish());
+    }
     arrow::ArrayVector columns;
-    for (const auto& column : batch.rows->columns()) {
-      ARROW_ASSIGN_OR_RAISE(auto converted, ConvertColumn(column));
-      columns.push_back(std::move(converted));
+    for (size_t i = 0; i < origins_.size(); ++i) {
+      const Origin& origin = origins_[i];
+      const auto& field = schema_->field(static_cast<int>(i));
+      if (origin.kind == Origin::Kind::kRow) {
+        columns.push_back(of_rows[origin.row_column]);
+      } else if (origin.kind == Origin::Kind::kTyped) {
+        ARROW_ASSIGN_OR_RAISE(auto column,
+                              ConvertTyped(batch.rows->column(origin.input), field->type()));
+        columns.push_back(std::move(column));
+      } else {
+        JsonColumnBuilder builder({SpecOf(*field)}, false);
+        ARROW_RETURN_NOT_OK(Fill(
+            batch, origin.input, [&](std::string_view json) { return builder.AppendValue(json); },
+            [&] { return builder.AppendNull(); }));
+        ARROW_ASSIGN_OR_RAISE(auto made, builder.Finish());
+        columns.push_back(std::move(made[0]));
+      }
     }
     return arrow::RecordBatch::Make(schema_, batch.num_rows(), std::move(columns));
   }
 
  private:
-  static Result<std::shared_ptr<arrow::Array>> ConvertColumn(
-      const std::shared_ptr<arrow::Array>& column) {
-    if (column->type_id() == arrow::Type::FIXED_SIZE_LIST) {
-      return ListOf(static_cast<const arrow::FixedSizeListArray&>(*column));
+  static JsonColumnSpec SpecOf(const arrow::Field& field) {
+    return {field.name(), IsJsonField(field) ? nullptr : field.type()};
+  }
+
+  template <typename Append, typename AppendNull>
+  static Status Fill(const Batch& batch, int input, Append append, AppendNull append_null) {
+    const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(input));
+    for (int64_t i = 0; i < text.length(); ++i) {
+      const Status status = text.IsNull(i) ? append_null() : append(text.GetView(i));
+      if (status.ok()) continue;
+      if (batch.addresses.size() <= i) return status;
+      return RowError(batch.addresses.At(i), status.message(), status.code());
     }
-    if (column->type_id() == arrow::Type::DICTIONARY) {
-      ARROW_ASSIGN_OR_RAISE(auto cast, arrow::compute::Cast(column, OutputType(column->type())));
-      return cast.make_array();
-    }
-    return column;
+    return Status::OK();
   }
 
   const std::shared_ptr<arrow::Schema> schema_;
+  std::vector<Origin> origins_;
+  const bool closed_;
+  int row_input_ = 0;
+  std::vector<JsonColumnSpec> row_specs_;
 };
+
+/// What the sample's rows look like in one column of JSON.
+Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows) {
+  JsonShape shape;
+  for (const Batch& batch : sample) {
+    const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(column));
+    const std::string& name = batch.rows->column_name(column);
+    for (int64_t i = 0; i < text.length(); ++i) {
+      if (text.IsNull(i)) continue;
+      const Status status =
+          whole_rows ? shape.ObserveRow(text.GetView(i)) : shape.Observe(text.GetView(i), name);
+      if (status.ok()) continue;
+      if (batch.addresses.size() <= i) return status;
+      return RowError(batch.addresses.At(i), status.message(), status.code());
+    }
+  }
+  return shape;
+}
+
+struct Candidate {
+  std::shared_ptr<arrow::Field> field;
+  Origin origin;
+};
+
+/// All columns that could be written, in order; a column beside whole rows replaces the key of its
+/// name.
+Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
+                                          const std::vector<Batch>& sample, bool json_stays) {
+  std::vector<Candidate> out;
+  for (int c = 0; c < input.num_fields(); ++c) {
+    const auto& field = input.field(c);
+    if (field->name() != kRowColumn) continue;
+    ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, true));
+    for (const std::string& key : shape.keys()) {
+      if (input.GetFieldIndex(key) >= 0) continue;
+      auto made = json_stays ? JsonField(key) : arrow::field(key, shape.field(key).type(key));
+      out.push_back({std::move(made), {Origin::Kind::kRow, c, 0}});
+    }
+  }
+  for (int c = 0; c < input.num_fields(); ++c) {
+    const auto& field = input.field(c);
+    if (field->name() == kRowColumn) continue;
+    if (!IsJsonField(*field)) {
+      out.push_back({arrow::field(field->name(), OutputType(field->type()), field->nullable()),
+                     {Origin::Kind::kTyped, c, 0}});
+    } else if (json_stays) {
+      out.push_back({field, {Origin::Kind::kTyped, c, 0}});
+    } else {
+      ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, false));
+      out.push_back(
+          {arrow::field(field->name(), shape.type(field->name())), {Origin::Kind::kJson, c, 0}});
+    }
+  }
+  return out;
+}
+
+Result<std::vector<Candidate>> Choose(
+    std::vector<Candidate> candidates,
+    const std::vector<std::pair<std::string, std::string>>& wanted, const arrow::Schema& input,
+    bool json_stays) {
+  const int rows = input.GetFieldIndex(kRowColumn);
+  std::vector<Candidate> out;
+  for (const auto& [name, type_name] : wanted) {
+    const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const Candidate& c) { return c.field->name() == name; });
+    std::shared_ptr<arrow::DataType> type;
+    if (!type_name.empty()) {
+      ARROW_ASSIGN_OR_RAISE(type, TypeFromName(type_name));
+    }
+    if (found != candidates.end()) {
+      Candidate chosen = *found;
+      if (type != nullptr && !IsJsonField(*chosen.field)) {
+        chosen.field = chosen.field->WithType(type);
+      }
+      out.push_back(std::move(chosen));
+      continue;
+    }
+    if (rows >= 0 && (type != nullptr || json_stays)) {
+      out.push_back(
+          {json_stays ? JsonField(name) : arrow::field(name, type), {Origin::Kind::kRow, rows, 0}});
+      continue;
+    }
+    std::string names;
+    for (const Candidate& candidate : candidates) {
+      names += (names.empty() ? "" : ", ") + candidate.field->name();
+    }
+    if (rows >= 0) {
+      return Status::Invalid("columns: no row that was looked at has '", name,
+                             "', so its type is not known (there are ", names,
+                             "); give it: columns={'", name, "': 'string', ...}");
+    }
+    return Status::KeyError("columns: there is no column '", name, "'; there are ", names);
+  }
+  return out;
+}
 
 template <typename Visit>
 void VisitRange(const arrow::Array& column, Visit visit) {
@@ -105,18 +261,42 @@ void VisitRange(const arrow::Array& column, Visit visit) {
 
 }  // namespace
 
-Result<std::unique_ptr<ColumnLayout>> MakeTypedLayout(const std::shared_ptr<arrow::Schema>& input) {
-  arrow::FieldVector fields;
-  for (const auto& field : input->fields()) {
-    auto type = OutputType(field->type());
-    // What says that a column is JSON text stays; anything else that travelled along ends here.
-    if (IsJsonField(*field)) {
-      fields.push_back(field);
-    } else {
-      fields.push_back(arrow::field(field->name(), std::move(type), field->nullable()));
-    }
+bool NeedsSample(const arrow::Schema& input, bool json_stays) {
+  if (json_stays) return false;
+  for (const auto& field : input.fields()) {
+    if (IsJsonField(*field) || field->name() == kRowColumn) return true;
   }
-  return std::make_unique<TypedLayout>(arrow::schema(std::move(fields)));
+  return false;
+}
+
+Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
+                                                       const std::vector<Batch>& sample,
+                                                       const WantedColumns& wanted,
+                                                       bool json_stays) {
+  if (json_stays && !wanted.has_value()) {
+    // Whole rows go out as they are too.
+    std::vector<Origin> origins;
+    arrow::FieldVector fields;
+    for (int c = 0; c < input->num_fields(); ++c) {
+      const auto& field = input->field(c);
+      const bool raw = IsJsonField(*field) || field->name() == kRowColumn;
+      fields.push_back(raw ? field : arrow::field(field->name(), OutputType(field->type())));
+      origins.push_back({Origin::Kind::kTyped, c, 0});
+    }
+    return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins), false);
+  }
+  ARROW_ASSIGN_OR_RAISE(auto columns, Candidates(*input, sample, json_stays));
+  if (wanted.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(columns, Choose(std::move(columns), *wanted, *input, json_stays));
+  }
+  arrow::FieldVector fields;
+  std::vector<Origin> origins;
+  for (Candidate& column : columns) {
+    fields.push_back(std::move(column.field));
+    origins.push_back(column.origin);
+  }
+  return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins),
+                                  !wanted.has_value());
 }
 
 int64_t CountTokens(const arrow::RecordBatch& batch) {

@@ -3,7 +3,9 @@
 #include <arrow/type_fwd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -11,19 +13,31 @@
 
 namespace easydata {
 
+/// A column to be written, and its type by name ("" for the type that it has or seems to have).
+using WantedColumns = std::optional<std::vector<std::pair<std::string, std::string>>>;
+
 /// Brings a stream's batches into the columns that are written: lists of one length become lists,
-/// dictionaries their values. Thread-safe.
+/// dictionaries their values, JSON typed columns. Thread-safe.
 class ColumnLayout {
  public:
   virtual ~ColumnLayout() = default;
 
   /// The columns that are written.
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
+  /// An error about a row carries its address.
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const = 0;
 };
 
-/// The layout of a stream whose columns all have a type.
-Result<std::unique_ptr<ColumnLayout>> MakeTypedLayout(const std::shared_ptr<arrow::Schema>& input);
+/// True where the layout depends on the rows: there are columns of JSON to be typed.
+bool NeedsSample(const arrow::Schema& input, bool json_stays);
+
+/// The layout of a stream. Types of JSON columns, and the columns of free-form rows, are those of
+/// the rows of `sample`; where `json_stays` they go out as JSON text instead. KeyError where a
+/// wanted column is not there.
+Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
+                                                       const std::vector<Batch>& sample,
+                                                       const WantedColumns& wanted,
+                                                       bool json_stays);
 
 /// Tokens in a batch: values of `input_ids` that `attention_mask`, where there is one, does not
 /// leave out; 0 where there is no column `input_ids` of lists of integers.

@@ -222,21 +222,29 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
     bool raw;
   };
   std::vector<Column> columns;
-  const bool whole_rows = batch.num_columns() == 1 && batch.column_name(0) == kRowColumn;
+  const arrow::StringArray* whole_rows = nullptr;
   for (int c = 0; c < batch.num_columns(); ++c) {
+    if (batch.column_name(c) == kRowColumn) {
+      whole_rows = static_cast<const arrow::StringArray*>(batch.column(c).get());
+      continue;
+    }
     Column column{batch.column(c).get(), {}, IsJsonField(*batch.schema()->field(c))};
     AppendJsonString(batch.column_name(c), &column.key);
     column.key += ':';
     columns.push_back(std::move(column));
   }
   for (int64_t i = 0; i < batch.num_rows(); ++i) {
-    if (whole_rows) {
-      AppendRaw(static_cast<const arrow::StringArray&>(*columns[0].array).GetView(i), out);
-      *out += '\n';
-      continue;
-    }
-    *out += '{';
     bool first = true;
+    if (whole_rows != nullptr) {
+      AppendRaw(whole_rows->GetView(i), out);
+      // Columns beside the row are added to it: of a key that comes twice the last value counts.
+      if (!columns.empty()) {
+        out->resize(out->find_last_of('}'));
+        first = out->back() == '{' || out->find_last_not_of(" \t") == out->rfind('{');
+      }
+    } else {
+      *out += '{';
+    }
     for (const Column& column : columns) {
       if (column.raw && column.array->IsNull(i)) continue;
       if (!first) *out += ',';
@@ -248,7 +256,7 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
         ARROW_RETURN_NOT_OK(AppendValue(*column.array, i, out));
       }
     }
-    *out += "}\n";
+    *out += whole_rows != nullptr && columns.empty() ? "\n" : "}\n";
   }
   return Status::OK();
 }

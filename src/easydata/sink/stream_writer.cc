@@ -8,7 +8,6 @@
 #include "easydata/base/hash.h"
 #include "easydata/base/version.h"
 #include "easydata/exec/ordered_map.h"
-#include "easydata/sink/column_layout.h"
 #include "easydata/sink/output_file.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/plan.h"
@@ -121,11 +120,11 @@ void StreamWriter::Cancel() {
 WriteProgress StreamWriter::progress() const { return {rows_, tokens_, bytes_, shards_}; }
 
 nlohmann::json StreamWriter::Identity() const {
-  nlohmann::json identity = {{"plan", Fingerprint(*plan_.description)},
-                             {"format", options_.format},
-                             {"compression", options_.compression},
-                             {"group_rows", options_.row_groups.rows},
-                             {"group_bytes", options_.row_groups.bytes}};
+  nlohmann::json identity = {
+      {"plan", Fingerprint(*plan_.description)},  {"format", options_.format},
+      {"compression", options_.compression},      {"group_rows", options_.row_groups.rows},
+      {"group_bytes", options_.row_groups.bytes}, {"sample_rows", options_.sample_rows}};
+  if (options_.columns.has_value()) identity["columns"] = *options_.columns;
   if (options_.num_shards.has_value()) {
     identity["num_shards"] = *options_.num_shards;
   } else {
@@ -206,7 +205,7 @@ Result<WriteResult> StreamWriter::Run() {
   if (!work.folder->position().is_null()) {
     ARROW_RETURN_NOT_OK(work.reader->Restore(PositionFromJson(work.folder->position())));
   }
-  ARROW_ASSIGN_OR_RAISE(work.layout, MakeTypedLayout(work.stage->schema()));
+  ARROW_RETURN_NOT_OK(MakeLayout(&work));
   ARROW_ASSIGN_OR_RAISE(
       work.format, MakeShardFormat(options_.format, work.layout->schema(), options_.compression));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
@@ -233,6 +232,25 @@ Result<WriteResult> StreamWriter::Run() {
   WriteResult result = ResultOf(work.folder->finished());
   ARROW_RETURN_NOT_OK(work.folder->Finish(Metadata(result, *work.layout->schema())));
   return result;
+}
+
+Status StreamWriter::MakeLayout(Work* work) {
+  const bool json_stays = options_.format == "jsonl";
+  const std::shared_ptr<arrow::Schema> input = work->stage->schema();
+  std::vector<Batch> sample;
+  if (NeedsSample(*input, json_stays)) {
+    if (work->folder->position().is_null()) {
+      ARROW_ASSIGN_OR_RAISE(sample, work->reader->Peek(options_.sample_rows));
+    } else {
+      // What the first run took the columns from lies behind the saved position.
+      ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(work->context));
+      RowGroupReader reader(stage.get(), options_.row_groups);
+      ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(options_.sample_rows));
+    }
+  }
+  ARROW_ASSIGN_OR_RAISE(work->layout,
+                        MakeColumnLayout(input, sample, options_.columns, json_stays));
+  return Status::OK();
 }
 
 Status StreamWriter::WriteBySize(Work* work) {

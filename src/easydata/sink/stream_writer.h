@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/sink/column_layout.h"
 #include "easydata/sink/output_folder.h"
 #include "easydata/sink/row_groups.h"
 #include "easydata/stream/stage.h"
@@ -29,6 +30,11 @@ struct WriteOptions {
   bool overwrite = false;
   /// False where the stream cannot be read again: nothing is left behind to go on from.
   bool resumable = true;
+  /// The columns to write, in this order; all by default.
+  WantedColumns columns;
+  /// Rows that the types of JSON columns and the columns of free-form rows are taken from; -1 for
+  /// all.
+  int64_t sample_rows = 1000;
   /// Worker threads; 0 for one a core.
   int num_threads = 0;
   /// For tests.
@@ -74,6 +80,7 @@ class StreamWriter {
 
   nlohmann::json Identity() const;
   nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema) const;
+  Status MakeLayout(Work* work);
   Status WriteBySize(Work* work);
   Status WriteByCount(Work* work);
   WriteResult ResultOf(const std::vector<ShardRecord>& shards) const;

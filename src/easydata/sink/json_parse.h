@@ -1,0 +1,27 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <string>
+#include <string_view>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// Parses JSON as Python's json module does: NaN, Infinity and -Infinity are numbers. For one
+/// thread; the element lives until the next call.
+class JsonParser {
+ public:
+  Result<simdjson::dom::element> Parse(std::string_view json);
+
+ private:
+  simdjson::dom::parser parser_;
+  std::string rewritten_;
+};
+
+/// True for a number without a JSON form, which JsonParser hands out as a string that no text can
+/// hold; sets `value`.
+bool IsSpecialNumber(simdjson::dom::element element, double* value);
+
+}  // namespace easydata

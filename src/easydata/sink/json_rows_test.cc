@@ -1,0 +1,122 @@
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <gtest/gtest.h>
+
+#include "easydata/sink/column_layout.h"
+#include "easydata/sink/json_shape.h"
+#include "easydata/sink/json_text.h"
+#include "easydata/stream/json_column.h"
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+namespace {
+
+Batch RowsOf(const std::vector<std::string>& rows, const std::string& column = kRowColumn) {
+  arrow::StringBuilder builder;
+  EXPECT_TRUE(builder.AppendValues(rows).ok());
+  Batch batch;
+  auto field = column == kRowColumn ? arrow::field(column, arrow::utf8()) : JsonField(column);
+  batch.rows = arrow::RecordBatch::Make(arrow::schema({field}), static_cast<int64_t>(rows.size()),
+                                        {*builder.Finish()});
+  batch.addresses = Addresses(std::make_shared<const ShardRef>(ShardRef{"src", "a.jsonl"}), 0,
+                              static_cast<int64_t>(rows.size()));
+  return batch;
+}
+
+TEST(JsonRowsTest, ColumnsAndTypesComeFromTheRows) {
+  Batch batch =
+      RowsOf({R"({"text": "2020-01-01", "n": 1, "input_ids": [1, 2]})",
+              R"({"text": null, "n": 2.5, "meta": {"k": [true], "s": "x"}, "input_ids": []})",
+              R"({"empty": null, "nan": NaN})"});
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, false);
+  EXPECT_EQ(layout->schema()->ToString(),
+            "text: string\nn: double\ninput_ids: list<item: int32>\n"
+            "meta: struct<k: list<item: bool>, s: string>\nempty: null\nnan: double");
+  auto converted = layout->Convert(batch);
+  ASSERT_TRUE(converted.ok()) << converted.status();
+  ASSERT_TRUE((*converted)->ValidateFull().ok());
+  EXPECT_EQ((*(*converted)->column(0)->GetScalar(0))->ToString(), "2020-01-01");
+  EXPECT_TRUE((*converted)->column(0)->IsNull(1));
+  EXPECT_EQ((*(*converted)->column(1)->GetScalar(0))->ToString(), "1");
+  EXPECT_TRUE((*converted)->column(2)->IsNull(2));
+  EXPECT_EQ((*(*converted)->column(5)->GetScalar(2))->ToString(), "nan");
+}
+
+TEST(JsonRowsTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
+  Batch batch = RowsOf({R"({"a": 1})", R"({"a": 2, "b": 3})"});
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt, false);
+  const Status status = layout->Convert(batch).status();
+  ASSERT_TRUE(status.IsInvalid()) << status;
+  EXPECT_NE(status.message().find("'b'"), std::string::npos) << status;
+  EXPECT_NE(status.message().find("columns="), std::string::npos);
+  ASSERT_NE(RowErrorAddress(status), nullptr);
+  EXPECT_EQ(RowErrorAddress(status)->row, 1);
+
+  // Columns that are listed are all that is looked at.
+  auto chosen = MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)},
+                                 WantedColumns{{{"b", "int32"}, {"a", ""}}}, false);
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_EQ((*chosen)->schema()->ToString(), "b: int32\na: int64");
+  auto converted = (*chosen)->Convert(batch);
+  ASSERT_TRUE(converted.ok()) << converted.status();
+  EXPECT_TRUE((*converted)->column(0)->IsNull(0));
+  EXPECT_EQ((*(*converted)->column(0)->GetScalar(1))->ToString(), "3");
+  EXPECT_FALSE(
+      MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, WantedColumns{{{"b", ""}}}, false)
+          .ok());
+}
+
+TEST(JsonRowsTest, ValuesOfAnotherTypeAreErrors) {
+  Batch batch = RowsOf({R"({"a": 1})", R"({"a": "x"})"});
+  EXPECT_TRUE(
+      MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, false).status().IsTypeError());
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt, false);
+  const Status status = layout->Convert(batch).status();
+  ASSERT_TRUE(status.IsTypeError()) << status;
+  EXPECT_NE(status.message().find("\"x\""), std::string::npos);
+  Batch column = RowsOf({"[1, 2]", "3000000000"}, "labels");
+  EXPECT_FALSE(MakeColumnLayout(column.rows->schema(), {column}, std::nullopt, false).ok());
+}
+
+TEST(JsonRowsTest, TheLastOfTwoEqualKeysCounts) {
+  Batch batch = RowsOf({R"({"a": 1, "a": 2, "o": {"k": 1, "k": 2}})"});
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, false);
+  auto converted = *layout->Convert(batch);
+  EXPECT_EQ((*converted->column(0)->GetScalar(0))->ToString(), "2");
+}
+
+TEST(JsonRowsTest, JsonlKeepsRowsAsTheyAre) {
+  Batch batch = RowsOf({R"({"b": 1.0, "a":  "\u00e9\n"})", "{\n\"x\": {}\n}"});
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {}, std::nullopt, true);
+  std::string text;
+  ASSERT_TRUE(AppendJsonLines(**layout->Convert(batch), &text).ok());
+  EXPECT_EQ(text, "{\"b\": 1.0, \"a\":  \"\\u00e9\\n\"}\n{ \"x\": {} }\n");
+}
+
+TEST(JsonRowsTest, ColumnsBesideARowAreAddedToIt) {
+  Batch batch = RowsOf({R"({"a": 1})", "{}", "{ }"});
+  arrow::StringBuilder builder;
+  ASSERT_TRUE(builder.AppendValues({"x", "y", "z"}).ok());
+  auto rows =
+      *batch.rows->AddColumn(1, arrow::field("__source__", arrow::utf8()), *builder.Finish());
+  std::string text;
+  ASSERT_TRUE(AppendJsonLines(*rows, &text).ok());
+  EXPECT_EQ(text,
+            "{\"a\": 1,\"__source__\":\"x\"}\n{\"__source__\":\"y\"}\n{ \"__source__\":\"z\"}\n");
+}
+
+TEST(JsonTextTest, StringsAndNumbersReadBack) {
+  std::string out;
+  AppendJsonString("a\"\\\n\t\x01é😀", &out);
+  EXPECT_EQ(out, "\"a\\\"\\\\\\n\\t\\u0001é😀\"");
+}
+
+TEST(TypeNameTest, Names) {
+  EXPECT_EQ((*TypeFromName("list<list<int32>>"))->ToString(), "list<item: list<item: int32>>");
+  EXPECT_NE(TypeFromName("strng").status().message().find("strng"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace easydata

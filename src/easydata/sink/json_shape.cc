@@ -1,0 +1,166 @@
+#include "easydata/sink/json_shape.h"
+
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <array>
+
+#include "easydata/sink/json_parse.h"
+
+namespace easydata {
+namespace {
+
+using Kind = JsonShape::Kind;
+
+const char* NameOf(Kind kind) {
+  switch (kind) {
+    case Kind::kBool:
+      return "true or false";
+    case Kind::kInteger:
+    case Kind::kNumber:
+      return "numbers";
+    case Kind::kString:
+      return "strings";
+    case Kind::kList:
+      return "lists";
+    case Kind::kObject:
+      return "objects";
+    default:
+      return "nulls";
+  }
+}
+
+Kind KindOf(simdjson::dom::element element) {
+  using simdjson::dom::element_type;
+  double special;
+  switch (element.type()) {
+    case element_type::BOOL:
+      return Kind::kBool;
+    case element_type::INT64:
+    case element_type::UINT64:
+      return Kind::kInteger;
+    case element_type::DOUBLE:
+      return Kind::kNumber;
+    case element_type::STRING:
+      return IsSpecialNumber(element, &special) ? Kind::kNumber : Kind::kString;
+    case element_type::ARRAY:
+      return Kind::kList;
+    case element_type::OBJECT:
+      return Kind::kObject;
+    default:
+      return Kind::kUnknown;
+  }
+}
+
+}  // namespace
+
+struct JsonShape::Access {
+  static Status Observe(simdjson::dom::element element, const std::string& path, JsonShape* shape) {
+    const Kind kind = KindOf(element);
+    if (kind == Kind::kUnknown) return Status::OK();
+    ARROW_RETURN_NOT_OK(Join(kind, path, shape));
+    if (kind == Kind::kList) {
+      if (shape->item_ == nullptr) shape->item_ = std::make_unique<JsonShape>();
+      for (simdjson::dom::element item : simdjson::dom::array(element)) {
+        ARROW_RETURN_NOT_OK(Observe(item, path + "[]", shape->item_.get()));
+      }
+    } else if (kind == Kind::kObject) {
+      ARROW_RETURN_NOT_OK(ObserveFields(element, path + ".", shape));
+    }
+    return Status::OK();
+  }
+
+  static Status ObserveFields(simdjson::dom::element element, const std::string& prefix,
+                              JsonShape* shape) {
+    for (auto [key, value] : simdjson::dom::object(element)) {
+      std::string name(key);
+      auto [found, added] = shape->fields_.try_emplace(name);
+      if (added) shape->keys_.push_back(name);
+      ARROW_RETURN_NOT_OK(Observe(value, prefix + name, &found->second));
+    }
+    return Status::OK();
+  }
+
+  static Status Join(Kind kind, const std::string& path, JsonShape* shape) {
+    if (shape->kind_ == Kind::kUnknown) shape->kind_ = kind;
+    if (shape->kind_ == kind) return Status::OK();
+    const auto is_number = [](Kind k) { return k == Kind::kInteger || k == Kind::kNumber; };
+    if (is_number(shape->kind_) && is_number(kind)) {
+      shape->kind_ = Kind::kNumber;
+      return Status::OK();
+    }
+    return Status::TypeError("'", path, "' holds ", NameOf(shape->kind_), " and ", NameOf(kind),
+                             "; a column has one type: convert the values, leave the column out "
+                             "(columns=), or write format jsonl");
+  }
+};
+
+Status JsonShape::Observe(std::string_view json, const std::string& path) {
+  JsonParser parser;
+  ARROW_ASSIGN_OR_RAISE(const auto element, parser.Parse(json));
+  return Access::Observe(element, path, this);
+}
+
+Status JsonShape::ObserveRow(std::string_view json) {
+  JsonParser parser;
+  ARROW_ASSIGN_OR_RAISE(const auto element, parser.Parse(json));
+  if (!element.is_object()) return Status::Invalid("the row is not a JSON object");
+  kind_ = Kind::kObject;
+  return Access::ObserveFields(element, "", this);
+}
+
+std::shared_ptr<arrow::DataType> JsonShape::type(const std::string& column) const {
+  switch (kind_) {
+    case Kind::kBool:
+      return arrow::boolean();
+    case Kind::kInteger:
+      return IsTokenColumn(column) ? arrow::int32() : arrow::int64();
+    case Kind::kNumber:
+      return arrow::float64();
+    case Kind::kString:
+      return arrow::utf8();
+    case Kind::kList: {
+      // An empty list of a token column is a list of tokens all the same.
+      if (item_->kind_ == Kind::kUnknown && IsTokenColumn(column)) {
+        return arrow::list(arrow::int32());
+      }
+      return arrow::list(item_->type(column));
+    }
+    case Kind::kObject: {
+      arrow::FieldVector fields;
+      for (const std::string& key : keys_)
+        fields.push_back(arrow::field(key, field(key).type(key)));
+      return arrow::struct_(std::move(fields));
+    }
+    default:
+      return arrow::null();
+  }
+}
+
+bool IsTokenColumn(const std::string& name) {
+  static constexpr std::array kNames = {"input_ids",    "attention_mask",  "labels",
+                                        "position_ids", "segment_ids",     "token_type_ids",
+                                        "loss_mask",    "completion_mask", "assistant_masks"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Result<std::shared_ptr<arrow::DataType>> TypeFromName(const std::string& name) {
+  static const std::map<std::string, std::shared_ptr<arrow::DataType>> types = {
+      {"bool", arrow::boolean()},    {"int8", arrow::int8()},       {"int16", arrow::int16()},
+      {"int32", arrow::int32()},     {"int64", arrow::int64()},     {"uint8", arrow::uint8()},
+      {"uint16", arrow::uint16()},   {"uint32", arrow::uint32()},   {"uint64", arrow::uint64()},
+      {"float", arrow::float32()},   {"float32", arrow::float32()}, {"double", arrow::float64()},
+      {"float64", arrow::float64()}, {"string", arrow::utf8()},     {"utf8", arrow::utf8()},
+      {"str", arrow::utf8()},        {"int", arrow::int64()}};
+  if (auto found = types.find(name); found != types.end()) return found->second;
+  if (name.starts_with("list<") && name.ends_with(">")) {
+    ARROW_ASSIGN_OR_RAISE(auto item, TypeFromName(name.substr(5, name.size() - 6)));
+    return arrow::list(std::move(item));
+  }
+  return Status::Invalid(
+      "columns: there is no type '", name,
+      "'; types are bool, int8 … int64, uint8 … uint64, float32, float64, string and "
+      "list<type>");
+}
+
+}  // namespace easydata

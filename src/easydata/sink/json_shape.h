@@ -1,0 +1,55 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// What JSON values look like that share a column: learnt from the values, then made an Arrow type.
+///
+/// Numbers without a fraction are int64 (int32 in columns of tokens), with any that has one double;
+/// strings stay strings, whatever they look like; null fits everything.
+class JsonShape {
+ public:
+  enum class Kind { kUnknown, kBool, kInteger, kNumber, kString, kList, kObject };
+
+  /// Learns from one value. TypeError where it does not go with those before, naming `path`.
+  Status Observe(std::string_view json, const std::string& path);
+  /// Learns from one row, an object: each of its keys.
+  Status ObserveRow(std::string_view json);
+
+  Kind kind() const { return kind_; }
+  const JsonShape* item() const { return item_.get(); }
+  /// Keys of an object in the order in which they appeared.
+  const std::vector<std::string>& keys() const { return keys_; }
+  const JsonShape& field(const std::string& key) const { return fields_.at(key); }
+
+  /// The Arrow type of values of this shape; `column` decides the width of integers. Nothing but
+  /// nulls: null.
+  std::shared_ptr<arrow::DataType> type(const std::string& column) const;
+
+  struct Access;  // the parser's side
+
+ private:
+  Kind kind_ = Kind::kUnknown;
+  std::unique_ptr<JsonShape> item_;
+  std::vector<std::string> keys_;
+  std::map<std::string, JsonShape> fields_;
+};
+
+/// Whether integers in this column are tokens or marks on tokens: int32.
+bool IsTokenColumn(const std::string& name);
+
+/// The type called "int32", "float64", "string", "bool", "list<int32>", …. Invalid where there is
+/// none.
+Result<std::shared_ptr<arrow::DataType>> TypeFromName(const std::string& name);
+
+}  // namespace easydata
