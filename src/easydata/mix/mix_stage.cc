@@ -212,7 +212,7 @@ class MixStage : public Stage {
         continue;
       }
       ARROW_ASSIGN_OR_RAISE(next->rows, WidenColumns(next->rows, *rows_schema_));
-      source->bytes = ContentBytes(*next->rows);
+      source->bytes = ContentBytesByRow(*next->rows);
       ARROW_RETURN_NOT_OK(CountTokens(*next->rows, source));
       source->batch = std::move(*next);
       source->before = std::move(before);

@@ -116,7 +116,7 @@ class WindowShuffleStage : public Stage {
       skip_records_ -= skipped;
       if (skipped == next->num_rows()) continue;
       held_ = std::move(next);
-      held_bytes_ = ContentBytes(*held_->rows);
+      held_bytes_ = ContentBytesByRow(*held_->rows);
       held_from_ = skipped;
       before_held_ = std::move(before);
     }

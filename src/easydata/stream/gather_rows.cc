@@ -365,7 +365,7 @@ void AddContentBytes(const arrow::Array& array, std::vector<int64_t>* bytes) {
 
 }  // namespace
 
-std::vector<int64_t> ContentBytes(const arrow::RecordBatch& rows) {
+std::vector<int64_t> ContentBytesByRow(const arrow::RecordBatch& rows) {
   std::vector<int64_t> bytes(rows.num_rows(), 0);
   for (const auto& column : rows.columns()) AddContentBytes(*column, &bytes);
   return bytes;

@@ -29,6 +29,6 @@ Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowR
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs = nullptr);
 
 /// Bytes of content that each row holds: values, characters and list elements, not offsets.
-std::vector<int64_t> ContentBytes(const arrow::RecordBatch& rows);
+std::vector<int64_t> ContentBytesByRow(const arrow::RecordBatch& rows);
 
 }  // namespace easydata

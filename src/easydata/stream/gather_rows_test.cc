@@ -99,7 +99,7 @@ TEST(GatherRowsTest, CountsContentBytes) {
       {arrow::field("t", arrow::utf8()), arrow::field("l", arrow::list(arrow::int32()))});
   const Batch batch =
       FromJson(schema, R"([{"t": "abc", "l": [1, 2]}, {"t": null, "l": null}])", "a");
-  EXPECT_EQ(ContentBytes(*batch.rows), (std::vector<int64_t>{11, 0}));
+  EXPECT_EQ(ContentBytesByRow(*batch.rows), (std::vector<int64_t>{11, 0}));
 }
 
 }  // namespace

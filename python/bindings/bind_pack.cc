@@ -1,0 +1,91 @@
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
+
+#include "arrow_exchange.h"
+#include "bindings.h"
+#include "easydata/pack/document_packer.h"
+#include "easydata/pack/pack_stage.h"
+
+namespace easydata {
+namespace {
+
+PackOptions MakeOptions(int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
+                        const std::string& strategy, int32_t num_packers, bool include_segment_ids,
+                        const std::string& overlong, int64_t pack_window) {
+  PackOptions options;
+  options.seq_length = seq_length;
+  options.eos_token_id = eos_token_id;
+  options.pad_token_id = pad_token_id;
+  options.strategy = Unwrap(ParsePackStrategy(strategy));
+  options.num_packers = num_packers;
+  options.include_segment_ids = include_segment_ids;
+  options.overlong = Unwrap(ParseOverlong(overlong));
+  options.pack_window = pack_window;
+  return options;
+}
+
+/// Rows as [(pyarrow record batch of one row, numbers of the documents in it)].
+nb::list RowsOut(const std::vector<Batch>& rows) {
+  nb::list out;
+  for (const Batch& row : rows) {
+    nb::list documents;
+    for (const Span& span : row.spans->spans) documents.append(span.document.row);
+    out.append(nb::make_tuple(ExportBatch(row.rows), documents));
+  }
+  return out;
+}
+
+}  // namespace
+
+void BindPack(nb::module_& m) {
+  m.def(
+      "pack",
+      [](const Stream& stream, int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
+         const std::string& strategy, int32_t num_packers, bool include_segment_ids,
+         const std::string& overlong, int64_t pack_window, const std::string& input_field,
+         std::optional<std::vector<std::string>> token_fields, int64_t rows_per_batch) {
+        PackOptions options = MakeOptions(seq_length, eos_token_id, pad_token_id, strategy,
+                                          num_packers, include_segment_ids, overlong, pack_window);
+        options.input_field = input_field;
+        options.default_token_fields = !token_fields.has_value();
+        if (token_fields.has_value()) options.token_fields = std::move(*token_fields);
+        if (rows_per_batch > 0) options.rows_per_batch = rows_per_batch;
+        return Stream{Unwrap(PackPlan(stream.plan, options))};
+      },
+      nb::arg("stream"), nb::arg("seq_length"), nb::arg("eos_token_id"),
+      nb::arg("pad_token_id") = 0, nb::arg("strategy") = "greedy", nb::arg("num_packers") = 4,
+      nb::arg("include_segment_ids") = true, nb::arg("overlong") = "split",
+      nb::arg("pack_window") = 1000, nb::arg("input_field") = "input_ids",
+      nb::arg("token_fields").none() = nb::none(), nb::arg("rows_per_batch") = 0,
+      "Packs lists of tokens into rows of `seq_length`.");
+  m.def("default_token_fields", &DefaultTokenFields,
+        "Columns that are packed beside the tokens where they exist.");
+
+  nb::class_<DocumentPacker>(m, "Packer", "Packs documents that are handed in one by one.")
+      .def(nb::new_([](int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
+                       const std::string& strategy, int32_t num_packers, bool include_segment_ids,
+                       const std::string& overlong, int64_t pack_window) {
+             return Unwrap(DocumentPacker::Make(
+                 MakeOptions(seq_length, eos_token_id, pad_token_id, strategy, num_packers,
+                             include_segment_ids, overlong, pack_window)));
+           }),
+           nb::arg("seq_length"), nb::arg("eos_token_id"), nb::arg("pad_token_id") = 0,
+           nb::arg("strategy") = "greedy", nb::arg("num_packers") = 4,
+           nb::arg("include_segment_ids") = true, nb::arg("overlong") = "split",
+           nb::arg("pack_window") = 1000)
+      .def(
+          "add",
+          [](DocumentPacker& self, nb::handle tokens) {
+            return RowsOut(Unwrap(self.Add(Unwrap(ImportArray(tokens)))));
+          },
+          nb::arg("tokens"), "Takes a pyarrow array of tokens; gives the rows that it completes.")
+      .def(
+          "flush", [](DocumentPacker& self) { return RowsOut(Unwrap(self.Flush())); },
+          "Closes and gives the open rows.");
+}
+
+}  // namespace easydata

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/pack/pack_options.h"
+#include "easydata/pack/row_plan.h"
+#include "easydata/pack/row_writer.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// Packs documents that are handed in one by one: what a stage does, without a stream. A span's
+/// document is the number of its Add(), from 0. Pool and first_fit close their rows after
+/// options.pack_window documents.
+class DocumentPacker {
+ public:
+  static Result<std::unique_ptr<DocumentPacker>> Make(PackOptions options);
+
+  /// Takes a document in; returns the rows that it completes, each a batch of one row. Without
+  /// tokens it is passed over. The tokens must not change until their rows are out.
+  Result<std::vector<Batch>> Add(std::shared_ptr<arrow::Array> tokens);
+  /// Closes the open rows.
+  Result<std::vector<Batch>> Flush();
+
+ private:
+  explicit DocumentPacker(PackOptions options);
+
+  Result<std::optional<Document>> Open(std::shared_ptr<arrow::Array> tokens);
+  Status PutGreedily(const Document& document, std::vector<Batch>* rows);
+  Status WritePlan(std::vector<Batch>* rows);
+  void CloseWindow();
+
+  const PackOptions options_;
+  RowWriter writer_;
+  PoolPlanner pool_;
+  RowPlan plan_;
+  std::vector<Document> window_;
+  int64_t next_number_ = 0;
+};
+
+}  // namespace easydata
