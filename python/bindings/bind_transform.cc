@@ -21,6 +21,7 @@
 #include "easydata/transform/filter_non_empty.h"
 #include "easydata/transform/limit_stage.h"
 #include "easydata/transform/project_columns.h"
+#include "engine_gil.h"
 #include "rows.h"
 
 namespace easydata {
@@ -55,7 +56,8 @@ class CutNotice : public Stage {
       return batch;
     }
     if (!cut_.empty() && !told_->exchange(true)) {
-      nb::gil_scoped_acquire gil;
+      EngineGil gil;
+      if (!gil.held()) return EngineGil::Ending();
       try {
         for (const auto& [source, documents] : cut_) (*report_)(source, documents);
       } catch (nb::python_error& error) {
@@ -169,6 +171,7 @@ CallableKind KindOf(const std::string& name) {
 }  // namespace
 
 void BindTransform(nb::module_& m) {
+  EngineGil::WatchExit();
   nb::class_<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
       .def_static(
           "select",
@@ -215,12 +218,13 @@ void BindTransform(nb::module_& m) {
       "expand).");
   m.def(
       "conform",
-      [](const Stream& stream, nb::object columns) {
+      [](const Stream& stream, nb::object columns, std::vector<std::string> known) {
         const Columns wanted = ColumnsFromPython(columns);
         if (!wanted.has_value()) return stream;
-        return Stream{MapPlan(stream.plan, ConformColumns(*wanted), nlohmann::json::object())};
+        return Stream{MapPlan(stream.plan, ConformColumns(*wanted, std::move(known)),
+                              nlohmann::json::object())};
       },
-      nb::arg("stream"), nb::arg("columns").none(),
+      nb::arg("stream"), nb::arg("columns").none(), nb::arg("known") = std::vector<std::string>(),
       "The stream with exactly these columns, in their kinds.");
   m.def("limit", LimitStream, nb::arg("stream"), nb::arg("max_rows"));
   m.def("column_names", ColumnNames, nb::arg("stream"),

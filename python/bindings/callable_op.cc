@@ -10,6 +10,7 @@
 #include "easydata/source/json_rows.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/row_error.h"
+#include "engine_gil.h"
 #include "rows.h"
 
 namespace easydata {
@@ -38,7 +39,8 @@ class CallableOpImpl : public BatchOp {
   }
 
   Result<Batch> Apply(Batch batch) const override {
-    nb::gil_scoped_acquire gil;
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
     try {
       return kind_ == CallableKind::kFilter ? Filter(batch) : Map(batch);
     } catch (nb::python_error& error) {

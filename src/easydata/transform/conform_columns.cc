@@ -96,7 +96,8 @@ Result<std::shared_ptr<arrow::Array>> JsonToTokens(const Batch& batch, const std
 
 class ConformColumnsOp : public BatchOp {
  public:
-  explicit ConformColumnsOp(std::vector<ColumnRequest> columns) : columns_(std::move(columns)) {}
+  ConformColumnsOp(std::vector<ColumnRequest> columns, std::vector<std::string> known)
+      : columns_(std::move(columns)), known_(std::move(known)) {}
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
@@ -104,8 +105,10 @@ class ConformColumnsOp : public BatchOp {
     for (const ColumnRequest& request : columns_) {
       auto field = input->GetFieldByName(request.name);
       if (field == nullptr) {
+        std::vector<std::string> names = input->field_names();
+        names.insert(names.end(), known_.begin(), known_.end());
         return Status::KeyError("there is no column '", request.name, "'",
-                                Suggestion(request.name, input->field_names()));
+                                Suggestion(request.name, names));
       }
       if (IsJsonField(*field) && request.kind != ColumnKind::kAny) {
         field = arrow::field(request.name, request.kind == ColumnKind::kText
@@ -138,12 +141,14 @@ class ConformColumnsOp : public BatchOp {
 
  private:
   const std::vector<ColumnRequest> columns_;
+  const std::vector<std::string> known_;
 };
 
 }  // namespace
 
-std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns) {
-  return std::make_shared<ConformColumnsOp>(std::move(columns));
+std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns,
+                                              std::vector<std::string> known) {
+  return std::make_shared<ConformColumnsOp>(std::move(columns), std::move(known));
 }
 
 }  // namespace easydata

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "easydata/stream/batch_op.h"
@@ -11,6 +12,10 @@ namespace easydata {
 /// Gives exactly the requested columns, in their order and kind: JSON values become text or tokens,
 /// typed columns stay as they are. A missing column is a KeyError that names near misses; a JSON
 /// value of another kind is an error of its row.
-std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns);
+///
+/// `known` are further names that a missing one may have been meant to be: those of columns that
+/// were not read since nobody asked for them.
+std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns,
+                                              std::vector<std::string> known = {});
 
 }  // namespace easydata
