@@ -54,10 +54,9 @@ def bench_files(
         for _ in range(rounds):
             elapsed, tokens = _ours(sample, engine, seq_length)
             seconds["easydata"].append(elapsed)
-            elapsed = _theirs(texts, tokenizer)
-            if elapsed is None:
-                break
-            seconds["tokenizers"].append(elapsed)
+            peer = _theirs(texts, tokenizer)
+            if peer is not None:
+                seconds["tokenizers"].append(peer)
     _say(texts, size, tokens, seconds, engine, report)
 
 
@@ -84,7 +83,7 @@ def _ours(sample: str, engine: Any, seq_length: int) -> tuple[float, int]:
     )
     from easydata.execution.pipeline import Pipeline
 
-    options = TokenizerConfig(engine, truncation=False)  # type: ignore[arg-type]
+    options = TokenizerConfig(engine, truncation=False)
     eos = engine.eos_token_id
     config = PipelineConfig(
         datasets=[DatasetConfig(sample, tokenizer=options)],

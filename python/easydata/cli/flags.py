@@ -57,7 +57,7 @@ def _flags(configs: Sequence[str]) -> dict[str, tuple[str, dict[str, Any], Any]]
 def _help(field: Mapping[str, Any]) -> str:
     default = field["default"]
     said = "" if default is None or field["required"] else f" [default: {default}]"
-    return field["doc"] + said
+    return str(field["doc"]) + said
 
 
 def give_signature(
@@ -76,7 +76,7 @@ def give_signature(
         if value_type is bool:
             flag += "/--no-" + name.replace("_", "-")
         option = typer.Option(flag, help=_help(field), show_default=False)
-        annotation = Annotated[value_type | None, option]
+        annotation: Any = Annotated[value_type | None, option]
         parameters.append(inspect.Parameter(name, kind, default=None, annotation=annotation))
     seed = Annotated[
         int | None, typer.Option("--seed", help="Seed of everything that is shuffled.")
@@ -94,9 +94,7 @@ def config_values(
     values: dict[str, Any] = {}
     if config is not None:
         if data:
-            raise UsageError(
-                "give DATA or --config, not both; datasets of a config are in its file"
-            )
+            raise UsageError("give DATA or --config, not both: a config has datasets of its own")
         values = PipelineConfig.from_file(config).to_dict()
     elif data:
         values = {"datasets": [{"data_files": data[0] if len(data) == 1 else data}]}

@@ -35,7 +35,7 @@ class Report:
 
     @property
     def on_terminal(self) -> bool:
-        """Whether progress can be drawn: standard error is a terminal, and nothing asks for JSON."""
+        """Whether progress can be drawn: to standard error, unless JSON is asked for."""
         return not self.as_json and sys.stderr.isatty()
 
     def line(self, text: Any) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from easydata.core.config import (
     CacheStageConfig,
@@ -195,7 +195,7 @@ class Pipeline:
         """A stage's options: those given, checked together with the config, or the config's."""
         config = self._context.config
         if given is None:
-            return getattr(config, field)  # type: ignore[no-any-return]
+            return cast(_C, getattr(config, field))
         wanted = type(getattr(config, field))
         if not isinstance(given, wanted):
             raise TypeError(f"{field}() takes a {wanted.__name__}, not {type(given).__name__}")

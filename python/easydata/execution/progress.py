@@ -69,7 +69,7 @@ class Progress:
             self._bar.start()
             self._task = self._bar.add_task(self._name, total=self._total, rates="")
         elif self._kind == "tqdm":
-            from tqdm import tqdm
+            from tqdm import tqdm  # type: ignore[import-untyped]
 
             self._bar = tqdm(total=self._total, desc=self._name, unit=" rows", file=sys.stderr)
         return self
