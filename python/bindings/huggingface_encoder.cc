@@ -15,11 +15,12 @@ namespace {
 constexpr int64_t kRowsPerCall = 1024;
 constexpr int64_t kBytesPerCall = int64_t{4} << 20;
 
-// A Python exception as a Status; a crash of the library (a Rust panic) becomes an ordinary error.
+// A Python exception as a Status. The library's own errors are bare Exceptions, its crashes (Rust
+// panics) no Exceptions at all: both are about the text.
 Status LibraryError(nb::python_error& error) {
   const auto name = nb::cast<std::string>(error.type().attr("__name__"));
-  if (name != "PanicException") return PythonError(error);
-  return Status::Invalid("the tokenizers library gave up on this input: ",
+  if (name != "Exception" && name != "PanicException") return PythonError(error);
+  return Status::Invalid("the tokenizers library cannot encode this text: ",
                          nb::cast<std::string>(nb::str(error.value())));
 }
 
