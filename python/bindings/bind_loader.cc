@@ -11,6 +11,7 @@
 #include "bindings.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
+#include "easydata/order/window_shuffle_stage.h"
 #include "json_values.h"
 
 namespace easydata {
@@ -201,7 +202,8 @@ void BindLoader(nb::module_& m) {
           "__init__",
           [](PyLoader* self, const Stream& stream, int64_t batch_size, bool drop_last, int64_t rank,
              int64_t world_size, int64_t epochs, bool prefetch, int64_t prefetch_batches,
-             int num_threads, nb::dict padding, std::optional<int64_t> pad_token_id) {
+             int num_threads, nb::dict padding, std::optional<int64_t> pad_token_id,
+             std::optional<int64_t> shuffle_rows, uint64_t seed) {
             LoaderOptions options;
             options.steps.batch_size = batch_size;
             options.steps.drop_last = drop_last;
@@ -212,17 +214,26 @@ void BindLoader(nb::module_& m) {
             options.prefetch = prefetch;
             options.prefetch_batches = prefetch_batches;
             options.num_threads = num_threads;
-            new (self) PyLoader(stream, std::move(options));
+            Stream source = stream;
+            if (shuffle_rows.has_value()) {
+              WindowShuffleOptions shuffle;
+              shuffle.rows = *shuffle_rows;
+              shuffle.seed = seed;
+              source.plan = Unwrap(WindowShufflePlan(stream.plan, shuffle, "loader.shuffle"));
+            }
+            new (self) PyLoader(source, std::move(options));
           },
           nb::arg("stream"), nb::kw_only(), nb::arg("batch_size") = 8, nb::arg("drop_last") = true,
           nb::arg("rank") = 0, nb::arg("world_size") = 1, nb::arg("epochs") = 1,
           nb::arg("prefetch") = true, nb::arg("prefetch_batches") = 4, nb::arg("num_threads") = 0,
           nb::arg("padding") = nb::dict(), nb::arg("pad_token_id") = nb::none(),
+          nb::arg("shuffle_rows") = nb::none(), nb::arg("seed") = 0,
           nb::sig(
               "def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, "
               "rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, "
               "prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, typing.Any] = "
-              "{}, pad_token_id: int | None = None) -> None"))
+              "{}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = "
+              "0) -> None"))
       .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass. Ctrl-C gets through.")
       .def("wait", &PyLoader::Wait, nb::arg("seconds"),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "easydata/loader/row_digest.h"
+#include "easydata/sink/column_layout.h"
 
 namespace easydata {
 namespace {
@@ -101,33 +102,31 @@ Result<Assembled> BatchAssembler::Next() {
   return Step(rows);
 }
 
+Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) {
+  const auto schema = parts.front().rows->schema();
+  if (!NeedsSample(*schema, JsonTarget::kArrays)) return parts;
+  // The types are those of the whole step, so that they are the same on every rank.
+  ARROW_ASSIGN_OR_RAISE(const auto layout,
+                        MakeColumnLayout(schema, parts, std::nullopt, JsonTarget::kArrays));
+  for (Batch& part : parts) {
+    ARROW_ASSIGN_OR_RAISE(part.rows, layout->Convert(part));
+  }
+  return parts;
+}
+
 Result<Assembled> BatchAssembler::Step(int64_t rows) {
   const int64_t share = options_.batch_size / options_.world_size;
   const int64_t begin = std::min(rows, options_.rank * share);
   const int64_t end = std::min(rows, begin + share);
   Assembled out;
-  ColumnLengths lengths;
-  std::vector<Batch> mine;
-  std::shared_ptr<arrow::Schema> schema;
+  std::vector<Batch> parts;  // of all ranks
   for (int64_t row = 0; row < rows;) {
     Piece& piece = pieces_.front();
     const int64_t left = piece.batch.num_rows() - piece.used;
     const int64_t take = std::min(left, rows - row);
-    schema = piece.batch.rows->schema();
     if (!piece.counted) out.counts.AddDropped(piece.batch);
     piece.counted = true;
-    out.counts.AddRows(piece.batch, piece.used, piece.used + take);
-    if (take > 0) {
-      const auto taken = piece.batch.rows->Slice(piece.used, take);
-      MeasureLengths(*taken, &lengths);
-      const int64_t from = std::max(begin, row);
-      const int64_t to = std::min(end, row + take);
-      if (from < to) {
-        Batch part = piece.batch.Slice(piece.used + from - row, to - from);
-        out.digest += RowDigest(*part.rows, position_.rows + from);
-        mine.push_back(std::move(part));
-      }
-    }
+    if (take > 0) parts.push_back(piece.batch.Slice(piece.used, take));
     row += take;
     piece.used += take;
     position_.epoch = piece.epoch;
@@ -142,11 +141,29 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
   }
   available_ -= rows;
 
-  if (mine.empty()) {
-    Batch none;
-    ARROW_ASSIGN_OR_RAISE(none.rows, arrow::RecordBatch::MakeEmpty(schema));
-    mine.push_back(std::move(none));
+  // Digests are of the rows as the stream has them, whatever types the step gives their JSON.
+  int64_t first = 0;
+  for (const Batch& part : parts) {
+    const int64_t from = std::max(begin, first);
+    const int64_t to = std::min(end, first + part.num_rows());
+    if (from < to) {
+      out.digest += RowDigest(*part.rows->Slice(from - first, to - from), position_.rows + from);
+    }
+    first += part.num_rows();
   }
+  ARROW_ASSIGN_OR_RAISE(parts, TypeJson(std::move(parts)));
+  ColumnLengths lengths;
+  std::vector<Batch> mine;
+  first = 0;
+  for (const Batch& part : parts) {
+    out.counts.AddRows(part, 0, part.num_rows());
+    MeasureLengths(*part.rows, &lengths);
+    const int64_t from = std::max(begin, first);
+    const int64_t to = std::min(end, first + part.num_rows());
+    if (from < to) mine.push_back(part.Slice(from - first, to - from));
+    first += part.num_rows();
+  }
+  if (mine.empty()) mine.push_back(parts.front().Slice(0, 0));
   ARROW_ASSIGN_OR_RAISE(const Batch batch, ConcatenateBatches(mine));
   const int64_t fill = options_.world_size > 1 ? share - (end - begin) : 0;
   LoaderBatch loaded;

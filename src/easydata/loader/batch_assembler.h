@@ -78,15 +78,13 @@ class BatchAssembler {
     int64_t used = 0;
     bool counted = false;  // its drop counts, before or in an earlier life
   };
-  struct Part {
-    Batch batch;
-    int64_t first = 0;  // row of the step
-  };
 
   Status OpenPass();
   /// Pulls one batch; false at the end of the last pass.
   Result<bool> Pull();
   Result<Assembled> Step(int64_t rows);
+  /// Numbers, strings and lists of numbers out of JSON columns; the rest stays JSON.
+  static Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts);
   Result<Assembled> End();
 
   const StreamPlan plan_;

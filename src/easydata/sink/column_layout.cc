@@ -142,8 +142,9 @@ class Layout : public ColumnLayout {
 };
 
 /// What the sample's rows look like in one column of JSON.
-Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows) {
-  JsonShape shape;
+Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows,
+                        JsonTarget json) {
+  JsonShape shape(json == JsonTarget::kArrays);
   for (const Batch& batch : sample) {
     const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(column));
     const std::string& name = batch.rows->column_name(column);
@@ -159,6 +160,32 @@ Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole
   return shape;
 }
 
+/// Whether a column of these values makes one array, or strings.
+bool MakesArray(const JsonShape& shape) {
+  using Kind = JsonShape::Kind;
+  const auto is_number = [](Kind kind) {
+    return kind == Kind::kBool || kind == Kind::kInteger || kind == Kind::kNumber;
+  };
+  if (shape.kind() == Kind::kList) {
+    return is_number(shape.item()->kind()) || shape.item()->kind() == Kind::kUnknown;
+  }
+  return is_number(shape.kind()) || shape.kind() == Kind::kString;
+}
+
+std::shared_ptr<arrow::Field> FieldOf(const std::string& name, const JsonShape& shape,
+                                      JsonTarget json) {
+  if (json == JsonTarget::kText) return JsonField(name);
+  if (json == JsonTarget::kArrays) {
+    if (!MakesArray(shape)) return JsonField(name);
+    // A batch of nothing but empty lists has no type of its own.
+    if (shape.kind() == JsonShape::Kind::kList &&
+        shape.item()->kind() == JsonShape::Kind::kUnknown) {
+      return arrow::field(name, arrow::list(IsTokenColumn(name) ? arrow::int32() : arrow::int64()));
+    }
+  }
+  return arrow::field(name, shape.type(name));
+}
+
 struct Candidate {
   std::shared_ptr<arrow::Field> field;
   Origin origin;
@@ -167,15 +194,15 @@ struct Candidate {
 /// All columns that could be written, in order; a column beside whole rows replaces the key of its
 /// name.
 Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
-                                          const std::vector<Batch>& sample, bool json_stays) {
+                                          const std::vector<Batch>& sample, JsonTarget json) {
   std::vector<Candidate> out;
   for (int c = 0; c < input.num_fields(); ++c) {
     const auto& field = input.field(c);
     if (field->name() != kRowColumn) continue;
-    ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, true));
+    ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, true, json));
     for (const std::string& key : shape.keys()) {
       if (input.GetFieldIndex(key) >= 0) continue;
-      auto made = json_stays ? JsonField(key) : arrow::field(key, shape.field(key).type(key));
+      auto made = FieldOf(key, shape.field(key), json);
       out.push_back({std::move(made), {Origin::Kind::kRow, c, 0}});
     }
   }
@@ -185,12 +212,13 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
     if (!IsJsonField(*field)) {
       out.push_back({arrow::field(field->name(), OutputType(field->type()), field->nullable()),
                      {Origin::Kind::kTyped, c, 0}});
-    } else if (json_stays) {
+    } else if (json == JsonTarget::kText) {
       out.push_back({field, {Origin::Kind::kTyped, c, 0}});
     } else {
-      ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, false));
-      out.push_back(
-          {arrow::field(field->name(), shape.type(field->name())), {Origin::Kind::kJson, c, 0}});
+      ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, false, json));
+      auto made = FieldOf(field->name(), shape, json);
+      const auto kind = IsJsonField(*made) ? Origin::Kind::kTyped : Origin::Kind::kJson;
+      out.push_back({std::move(made), {kind, c, 0}});
     }
   }
   return out;
@@ -199,7 +227,7 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
 Result<std::vector<Candidate>> Choose(
     std::vector<Candidate> candidates,
     const std::vector<std::pair<std::string, std::string>>& wanted, const arrow::Schema& input,
-    bool json_stays) {
+    JsonTarget json) {
   const int rows = input.GetFieldIndex(kRowColumn);
   std::vector<Candidate> out;
   for (const auto& [name, type_name] : wanted) {
@@ -217,9 +245,10 @@ Result<std::vector<Candidate>> Choose(
       out.push_back(std::move(chosen));
       continue;
     }
-    if (rows >= 0 && (type != nullptr || json_stays)) {
+    const bool as_text = json == JsonTarget::kText;
+    if (rows >= 0 && (type != nullptr || as_text)) {
       out.push_back(
-          {json_stays ? JsonField(name) : arrow::field(name, type), {Origin::Kind::kRow, rows, 0}});
+          {as_text ? JsonField(name) : arrow::field(name, type), {Origin::Kind::kRow, rows, 0}});
       continue;
     }
     std::string names;
@@ -261,8 +290,8 @@ void VisitRange(const arrow::Array& column, Visit visit) {
 
 }  // namespace
 
-bool NeedsSample(const arrow::Schema& input, bool json_stays) {
-  if (json_stays) return false;
+bool NeedsSample(const arrow::Schema& input, JsonTarget json) {
+  if (json == JsonTarget::kText) return false;
   for (const auto& field : input.fields()) {
     if (IsJsonField(*field) || field->name() == kRowColumn) return true;
   }
@@ -272,8 +301,8 @@ bool NeedsSample(const arrow::Schema& input, bool json_stays) {
 Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
                                                        const std::vector<Batch>& sample,
                                                        const WantedColumns& wanted,
-                                                       bool json_stays) {
-  if (json_stays && !wanted.has_value()) {
+                                                       JsonTarget json) {
+  if (json == JsonTarget::kText && !wanted.has_value()) {
     // Whole rows go out as they are too.
     std::vector<Origin> origins;
     arrow::FieldVector fields;
@@ -285,9 +314,9 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
     }
     return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins), false);
   }
-  ARROW_ASSIGN_OR_RAISE(auto columns, Candidates(*input, sample, json_stays));
+  ARROW_ASSIGN_OR_RAISE(auto columns, Candidates(*input, sample, json));
   if (wanted.has_value()) {
-    ARROW_ASSIGN_OR_RAISE(columns, Choose(std::move(columns), *wanted, *input, json_stays));
+    ARROW_ASSIGN_OR_RAISE(columns, Choose(std::move(columns), *wanted, *input, json));
   }
   arrow::FieldVector fields;
   std::vector<Origin> origins;

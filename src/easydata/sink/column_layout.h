@@ -28,16 +28,22 @@ class ColumnLayout {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const = 0;
 };
 
+/// What becomes of columns of JSON.
+enum class JsonTarget {
+  kTyped,   // columns of one type; an error where values do not go together
+  kText,    // JSON text as it is
+  kArrays,  // numbers, strings and lists of numbers typed, anything else JSON text
+};
+
 /// True where the layout depends on the rows: there are columns of JSON to be typed.
-bool NeedsSample(const arrow::Schema& input, bool json_stays);
+bool NeedsSample(const arrow::Schema& input, JsonTarget json);
 
 /// The layout of a stream. Types of JSON columns, and the columns of free-form rows, are those of
-/// the rows of `sample`; where `json_stays` they go out as JSON text instead. KeyError where a
-/// wanted column is not there.
+/// the rows of `sample`. KeyError where a wanted column is not there.
 Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
                                                        const std::vector<Batch>& sample,
                                                        const WantedColumns& wanted,
-                                                       bool json_stays);
+                                                       JsonTarget json);
 
 /// Tokens in a batch: values of `input_ids` that `attention_mask`, where there is one, does not
 /// leave out; 0 where there is no column `input_ids` of lists of integers.

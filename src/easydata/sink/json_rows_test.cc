@@ -30,7 +30,7 @@ TEST(JsonRowsTest, ColumnsAndTypesComeFromTheRows) {
       RowsOf({R"({"text": "2020-01-01", "n": 1, "input_ids": [1, 2]})",
               R"({"text": null, "n": 2.5, "meta": {"k": [true], "s": "x"}, "input_ids": []})",
               R"({"empty": null, "nan": NaN})"});
-  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, false);
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, JsonTarget::kTyped);
   EXPECT_EQ(layout->schema()->ToString(),
             "text: string\nn: double\ninput_ids: list<item: int32>\n"
             "meta: struct<k: list<item: bool>, s: string>\nempty: null\nnan: double");
@@ -46,7 +46,8 @@ TEST(JsonRowsTest, ColumnsAndTypesComeFromTheRows) {
 
 TEST(JsonRowsTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
   Batch batch = RowsOf({R"({"a": 1})", R"({"a": 2, "b": 3})"});
-  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt, false);
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt,
+                                  JsonTarget::kTyped);
   const Status status = layout->Convert(batch).status();
   ASSERT_TRUE(status.IsInvalid()) << status;
   EXPECT_NE(status.message().find("'b'"), std::string::npos) << status;
@@ -56,40 +57,43 @@ TEST(JsonRowsTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
 
   // Columns that are listed are all that is looked at.
   auto chosen = MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)},
-                                 WantedColumns{{{"b", "int32"}, {"a", ""}}}, false);
+                                 WantedColumns{{{"b", "int32"}, {"a", ""}}}, JsonTarget::kTyped);
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   EXPECT_EQ((*chosen)->schema()->ToString(), "b: int32\na: int64");
   auto converted = (*chosen)->Convert(batch);
   ASSERT_TRUE(converted.ok()) << converted.status();
   EXPECT_TRUE((*converted)->column(0)->IsNull(0));
   EXPECT_EQ((*(*converted)->column(0)->GetScalar(1))->ToString(), "3");
-  EXPECT_FALSE(
-      MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, WantedColumns{{{"b", ""}}}, false)
-          .ok());
+  EXPECT_FALSE(MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)},
+                                WantedColumns{{{"b", ""}}}, JsonTarget::kTyped)
+                   .ok());
 }
 
 TEST(JsonRowsTest, ValuesOfAnotherTypeAreErrors) {
   Batch batch = RowsOf({R"({"a": 1})", R"({"a": "x"})"});
-  EXPECT_TRUE(
-      MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, false).status().IsTypeError());
-  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt, false);
+  EXPECT_TRUE(MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, JsonTarget::kTyped)
+                  .status()
+                  .IsTypeError());
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt,
+                                  JsonTarget::kTyped);
   const Status status = layout->Convert(batch).status();
   ASSERT_TRUE(status.IsTypeError()) << status;
   EXPECT_NE(status.message().find("\"x\""), std::string::npos);
   Batch column = RowsOf({"[1, 2]", "3000000000"}, "labels");
-  EXPECT_FALSE(MakeColumnLayout(column.rows->schema(), {column}, std::nullopt, false).ok());
+  EXPECT_FALSE(
+      MakeColumnLayout(column.rows->schema(), {column}, std::nullopt, JsonTarget::kTyped).ok());
 }
 
 TEST(JsonRowsTest, TheLastOfTwoEqualKeysCounts) {
   Batch batch = RowsOf({R"({"a": 1, "a": 2, "o": {"k": 1, "k": 2}})"});
-  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, false);
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, JsonTarget::kTyped);
   auto converted = *layout->Convert(batch);
   EXPECT_EQ((*converted->column(0)->GetScalar(0))->ToString(), "2");
 }
 
 TEST(JsonRowsTest, JsonlKeepsRowsAsTheyAre) {
   Batch batch = RowsOf({R"({"b": 1.0, "a":  "\u00e9\n"})", "{\n\"x\": {}\n}"});
-  auto layout = *MakeColumnLayout(batch.rows->schema(), {}, std::nullopt, true);
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {}, std::nullopt, JsonTarget::kText);
   std::string text;
   ASSERT_TRUE(AppendJsonLines(**layout->Convert(batch), &text).ok());
   EXPECT_EQ(text, "{\"b\": 1.0, \"a\":  \"\\u00e9\\n\"}\n{ \"x\": {} }\n");
@@ -105,6 +109,20 @@ TEST(JsonRowsTest, ColumnsBesideARowAreAddedToIt) {
   ASSERT_TRUE(AppendJsonLines(*rows, &text).ok());
   EXPECT_EQ(text,
             "{\"a\": 1,\"__source__\":\"x\"}\n{\"__source__\":\"y\"}\n{ \"__source__\":\"z\"}\n");
+}
+
+TEST(JsonRowsTest, ForArraysWhatMakesNoneStaysJson) {
+  Batch batch =
+      RowsOf({R"({"input_ids": [1], "labels": [], "mixed": 1, "words": ["a"], "text": "t"})",
+              R"({"input_ids": [], "labels": [], "mixed": "x", "words": [], "text": "u"})"});
+  auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, JsonTarget::kArrays);
+  EXPECT_EQ(layout->schema()->ToString(/*show_metadata=*/false),
+            "input_ids: list<item: int32>\nlabels: list<item: int32>\nmixed: string\n"
+            "words: string\ntext: string");
+  EXPECT_TRUE(IsJsonField(*layout->schema()->field(3)));
+  EXPECT_FALSE(IsJsonField(*layout->schema()->field(4)));
+  auto converted = *layout->Convert(batch);
+  EXPECT_EQ((*converted->column(2)->GetScalar(1))->ToString(), "\"x\"");
 }
 
 TEST(JsonTextTest, StringsAndNumbersReadBack) {

@@ -59,8 +59,9 @@ struct JsonShape::Access {
     const Kind kind = KindOf(element);
     if (kind == Kind::kUnknown) return Status::OK();
     ARROW_RETURN_NOT_OK(Join(kind, path, shape));
+    if (shape->kind_ == Kind::kMixed) return Status::OK();
     if (kind == Kind::kList) {
-      if (shape->item_ == nullptr) shape->item_ = std::make_unique<JsonShape>();
+      if (shape->item_ == nullptr) shape->item_ = std::make_unique<JsonShape>(shape->lenient_);
       for (simdjson::dom::element item : simdjson::dom::array(element)) {
         ARROW_RETURN_NOT_OK(Observe(item, path + "[]", shape->item_.get()));
       }
@@ -74,7 +75,7 @@ struct JsonShape::Access {
                               JsonShape* shape) {
     for (auto [key, value] : simdjson::dom::object(element)) {
       std::string name(key);
-      auto [found, added] = shape->fields_.try_emplace(name);
+      auto [found, added] = shape->fields_.try_emplace(name, shape->lenient_);
       if (added) shape->keys_.push_back(name);
       ARROW_RETURN_NOT_OK(Observe(value, prefix + name, &found->second));
     }
@@ -87,6 +88,10 @@ struct JsonShape::Access {
     const auto is_number = [](Kind k) { return k == Kind::kInteger || k == Kind::kNumber; };
     if (is_number(shape->kind_) && is_number(kind)) {
       shape->kind_ = Kind::kNumber;
+      return Status::OK();
+    }
+    if (shape->lenient_) {
+      shape->kind_ = Kind::kMixed;
       return Status::OK();
     }
     return Status::TypeError("'", path, "' holds ", NameOf(shape->kind_), " and ", NameOf(kind),

@@ -19,7 +19,10 @@ namespace easydata {
 /// strings stay strings, whatever they look like; null fits everything.
 class JsonShape {
  public:
-  enum class Kind { kUnknown, kBool, kInteger, kNumber, kString, kList, kObject };
+  enum class Kind { kUnknown, kBool, kInteger, kNumber, kString, kList, kObject, kMixed };
+
+  /// `lenient`: values that do not go together are no error, their kind is kMixed then.
+  explicit JsonShape(bool lenient = false) : lenient_(lenient) {}
 
   /// Learns from one value. TypeError where it does not go with those before, naming `path`.
   Status Observe(std::string_view json, const std::string& path);
@@ -39,6 +42,7 @@ class JsonShape {
   struct Access;  // the parser's side
 
  private:
+  bool lenient_;
   Kind kind_ = Kind::kUnknown;
   std::unique_ptr<JsonShape> item_;
   std::vector<std::string> keys_;

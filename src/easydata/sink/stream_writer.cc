@@ -3,6 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "easydata/base/hash.h"
@@ -16,7 +17,6 @@ namespace easydata {
 namespace {
 
 constexpr int64_t kRowsDealt = 1024;
-constexpr const char kStopKey[] = "mix.stop";
 
 struct Encoded {
   EncodedGroup group;
@@ -54,12 +54,26 @@ StreamPosition PositionFromJson(const nlohmann::json& value) {
   return {std::make_shared<const nlohmann::json>(value.at("cursor")), value.at("skip")};
 }
 
+/// True where a limit on the number of rows comes last of all.
+bool IsLimited(const nlohmann::json& description) {
+  const auto steps = description.find("transforms");
+  if (steps == description.end() || !steps->is_array()) return false;
+  return std::any_of(steps->begin(), steps->end(), [](const nlohmann::json& step) {
+    return step.is_string() && step.get_ref<const std::string&>().starts_with("limit ");
+  });
+}
+
 Status CheckEnds(const nlohmann::json& description) {
+  if (IsLimited(description)) return Status::OK();
   for (const auto& [key, value] : description.items()) {
-    if (key.ends_with(kStopKey) && value == "restart") {
+    if (key.ends_with("mix.stop_strategy") && value == "restart") {
       return Status::Invalid(
           "stop_strategy: a mix with 'restart' never ends, so it cannot be saved; set "
           "stop_strategy to 'first_exhausted' or 'all_exhausted'");
+    }
+    if (key.ends_with("repeat.passes") && value.is_null()) {
+      return Status::Invalid(
+          "epochs: a source that is repeated for ever cannot be saved; give a number");
     }
   }
   return Status::OK();
@@ -235,10 +249,10 @@ Result<WriteResult> StreamWriter::Run() {
 }
 
 Status StreamWriter::MakeLayout(Work* work) {
-  const bool json_stays = options_.format == "jsonl";
+  const JsonTarget json = options_.format == "jsonl" ? JsonTarget::kText : JsonTarget::kTyped;
   const std::shared_ptr<arrow::Schema> input = work->stage->schema();
   std::vector<Batch> sample;
-  if (NeedsSample(*input, json_stays)) {
+  if (NeedsSample(*input, json)) {
     if (work->folder->position().is_null()) {
       ARROW_ASSIGN_OR_RAISE(sample, work->reader->Peek(options_.sample_rows));
     } else {
@@ -248,8 +262,7 @@ Status StreamWriter::MakeLayout(Work* work) {
       ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(options_.sample_rows));
     }
   }
-  ARROW_ASSIGN_OR_RAISE(work->layout,
-                        MakeColumnLayout(input, sample, options_.columns, json_stays));
+  ARROW_ASSIGN_OR_RAISE(work->layout, MakeColumnLayout(input, sample, options_.columns, json));
   return Status::OK();
 }
 

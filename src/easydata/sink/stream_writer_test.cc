@@ -365,7 +365,8 @@ TEST_F(StreamWriterTest, WrongOptionsAreRefusedBeforeAnythingIsMade) {
   made = StreamWriter::Make(PlanOf(MakeBatches(1, 1)), options);
   EXPECT_EQ(made.status().message(), "format: must be parquet, arrow or jsonl, not 'xlsx'");
   StreamPlan endless = PlanOf(MakeBatches(1, 1));
-  endless.description = std::make_shared<nlohmann::json>(nlohmann::json{{"mix.stop", "restart"}});
+  endless.description =
+      std::make_shared<nlohmann::json>(nlohmann::json{{"mix.stop_strategy", "restart"}});
   EXPECT_NE(StreamWriter::Make(endless, Options()).status().message().find("never ends"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(options.output_path));

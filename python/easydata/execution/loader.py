@@ -1,0 +1,407 @@
+"""Batches for training."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+from easydata.core.async_dataset import AsyncDataset
+from easydata.execution.prefetch import PrefetchIterator
+from easydata.execution.save import as_source
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from easydata.core.source import ShardedDataSource
+
+__all__ = [
+    "AsyncDataLoader",
+    "PadSpec",
+    "PrefetchIterator",
+    "ShardingSpec",
+    "batch_iterator",
+    "collate_batch",
+    "create_data_iterator",
+    "preshard_batch",
+]
+
+T = TypeVar("T")
+Batch = dict[str, Any]
+
+# Seconds that a waiting event loop is left alone between two looks.
+_POLL = 0.05
+
+
+@dataclass(frozen=True)
+class PadSpec:
+    """How the rows of a column are brought to one length.
+
+    Attributes:
+        value: What is put in.
+        side: Where: "right" (behind the values) or "left".
+        length: Values a row; None: as many as the longest row of the batch has.
+    """
+
+    value: float = 0
+    side: Literal["left", "right"] = "right"
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.side not in ("left", "right"):
+            raise ValueError(f'side must be "left" or "right", not {self.side!r}')
+        if self.length is not None and self.length < 1:
+            raise ValueError(f"length must be at least 1, not {self.length}")
+
+
+@dataclass
+class ShardingSpec:
+    """Where the arrays of a batch lie on JAX devices.
+
+    Attributes:
+        mesh: A `jax.sharding.Mesh`; None: arrays stay where they are.
+        partition_specs: `{column: PartitionSpec}`; other columns are replicated.
+    """
+
+    mesh: Any = None
+    partition_specs: dict[str, Any] = field(default_factory=dict)
+
+    def apply(self, batch: Batch) -> Batch:
+        """The batch with its arrays put on the devices."""
+        if self.mesh is None:
+            return batch
+        from jax.sharding import (  # type: ignore[import-not-found,unused-ignore]
+            NamedSharding,
+            PartitionSpec,
+        )
+
+        shardings = {
+            name: NamedSharding(self.mesh, self.partition_specs.get(name, PartitionSpec()))
+            for name in batch
+        }
+        return preshard_batch(batch, shardings)
+
+
+def preshard_batch(batch: Batch, sharding_map: Mapping[str, Any] | None) -> Batch:
+    """Puts the arrays that `sharding_map` has a sharding for on JAX devices."""
+    if sharding_map is None:
+        return batch
+    import jax  # type: ignore[import-not-found,unused-ignore]
+
+    return {
+        name: value
+        if sharding_map.get(name) is None or isinstance(value, list)
+        else jax.device_put(value, sharding_map[name])
+        for name, value in batch.items()
+    }
+
+
+def collate_batch(examples: Sequence[Mapping[str, Any]]) -> Batch:
+    """Joins rows into a batch, as the loader does.
+
+    Numbers and arrays of one shape become one numpy array; lists of numbers of several lengths are
+    padded (0; `labels` with -100); anything else becomes a list. Columns are those of all rows
+    together.
+
+    Raises:
+        ValueError: When a row lacks a number that others have.
+    """
+    import numpy as np
+
+    columns = dict.fromkeys(name for example in examples for name in example)
+    batch: Batch = {}
+    for name in columns:
+        values = [example.get(name) for example in examples]
+        arrays = [None if value is None else np.asarray(value) for value in values]
+        known = [array for array in arrays if array is not None]
+        numeric = bool(known) and all(array.dtype.kind in "biuf" for array in known)
+        shapes = {array.shape for array in known}
+        if numeric and len(known) == len(values) and len(shapes) == 1:
+            batch[name] = np.stack(known)
+        elif numeric and all(array.ndim == 1 for array in known):
+            batch[name] = _pad(name, arrays, np.result_type(*known))
+        elif numeric and shapes == {()}:
+            raise ValueError(
+                f"column {name!r} has no value in row {values.index(None)}, and an array cannot "
+                "hold that; drop such rows or give them a value"
+            )
+        else:
+            batch[name] = values
+    return batch
+
+
+def _pad(name: str, arrays: Sequence[Any], dtype: Any) -> Any:
+    import numpy as np
+
+    length = max(0 if array is None else len(array) for array in arrays)
+    # An empty list has numpy's default type, which must not decide.
+    filled = [array.dtype for array in arrays if array is not None and len(array) > 0]
+    out = np.full(
+        (len(arrays), length),
+        -100 if name == "labels" else 0,
+        np.result_type(*filled) if filled else dtype,
+    )
+    for row, array in zip(out, arrays, strict=True):
+        if array is not None:
+            row[: len(array)] = array
+    return out
+
+
+def batch_iterator(
+    source: Iterable[Mapping[str, Any]], batch_size: int, drop_last: bool = True
+) -> Iterator[Batch]:
+    """Batches of `batch_size` rows of an iterable of dicts, by collate_batch()."""
+    for rows in _lists(source, batch_size, drop_last):
+        yield collate_batch(rows)
+
+
+def _lists(source: Iterable[T], batch_size: int, drop_last: bool) -> Iterator[list[T]]:
+    import itertools
+
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+    iterator = iter(source)
+    while rows := list(itertools.islice(iterator, batch_size)):
+        if len(rows) < batch_size and drop_last:
+            return
+        yield rows
+
+
+def create_data_iterator(
+    dataset: Any,
+    batch_size: int,
+    shuffle: bool = True,
+    drop_last: bool = False,
+    prefetch: bool = True,
+    prefetch_workers: int = 2,
+    prefetch_buffer: int = 4,
+    shuffle_buffer: int | None = None,
+    seed: int | None = None,
+) -> Iterator[Any]:
+    """Rows of a `datasets` object in lists of `batch_size`; single rows where that is 1 or less.
+
+    Args:
+        dataset: A `datasets.Dataset` or `datasets.IterableDataset`.
+        batch_size: Rows a list.
+        shuffle: Shuffle by the dataset's own method.
+        drop_last: Leave out a last list that is not full.
+        prefetch: Read ahead on a thread.
+        prefetch_workers: At most one thread reads an iterator, so any number from 1 on does the
+            same.
+        prefetch_buffer: Lists read ahead at most.
+        shuffle_buffer: Rows of the shuffle buffer of a streaming dataset; None: 10,000.
+        seed: Seed of the shuffle.
+    """
+    if shuffle:
+        streaming = hasattr(dataset, "_ex_iterable")
+        options = {"buffer_size": shuffle_buffer or 10_000} if streaming else {}
+        dataset = dataset.shuffle(seed=seed, **options)
+    rows = dataset if batch_size <= 1 else _lists(dataset, batch_size, drop_last)
+    if not prefetch:
+        return iter(rows)
+    return PrefetchIterator(iter(rows), prefetch_buffer, prefetch_workers)
+
+
+class AsyncDataLoader(AsyncDataset[Batch]):
+    """Hands out a source in batches: `{column: numpy array [batch, ...]}`.
+
+    Lists of several lengths are padded, strings come as lists; arrays lie in the engine's own
+    memory, are read-only, and stay valid for as long as they are kept. `for batch in loader` goes
+    on from the current
+    position: leaving the loop keeps it, and after the end the next `for` is the next epoch. `async
+        for`
+    does the same.
+
+    Args:
+        source: Any source.
+        batch_size: Rows a step, over all ranks; a multiple of `world_size`.
+        prefetch_enabled: Read ahead, on a thread of its own.
+        prefetch_workers: Threads that may make batches ahead; one is enough, so it is an upper
+            bound.
+        prefetch_buffer_size: Batches read ahead at most (and no more than 256 MB).
+        shuffle_buffer_size: Rows of a window that is shuffled; None: the source's order.
+        drop_last: Leave out a last batch that is not full. Otherwise it is short, or, with several
+            ranks, filled up with rows of `attention_mask` 0 and `labels` -100.
+        sharding_map: `{column: jax sharding}`: where arrays are put.
+        seed: Seed of the shuffle; None: 0. Every epoch has an order of its own.
+        rank: Which part of each step this process gets, from 0.
+        world_size: Processes that share the stream.
+        lanes: Only 1 so far.
+        epochs: Passes over the source that follow each other without an end between them; None: 1.
+        num_threads: Worker threads; None: one for each core.
+        batch_rampup: Not yet.
+        padding: `{column: PadSpec}`; other columns of lists are padded at the right to the longest
+            row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
+                -100, others
+            with 0.
+    """
+
+    def __init__(
+        self,
+        source: ShardedDataSource[Any],
+        batch_size: int = 8,
+        prefetch_enabled: bool = True,
+        prefetch_workers: int = 2,
+        prefetch_buffer_size: int = 4,
+        shuffle_buffer_size: int | None = None,
+        drop_last: bool = True,
+        sharding_map: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        lanes: int = 1,
+        epochs: int | None = None,
+        num_threads: int | None = None,
+        batch_rampup: Mapping[int, float] | None = None,
+        padding: Mapping[str, PadSpec] | None = None,
+    ) -> None:
+        from easydata import _native
+
+        if lanes != 1:
+            raise NotImplementedError("lanes: more than one lane comes with a later version")
+        if batch_rampup is not None:
+            raise NotImplementedError("batch_rampup comes with a later version")
+        if prefetch_workers < 1:
+            raise ValueError(f"prefetch_workers: must be at least 1, not {prefetch_workers}")
+        if shuffle_buffer_size is not None and shuffle_buffer_size < 1:
+            raise ValueError(f"shuffle_buffer_size: must be at least 1, not {shuffle_buffer_size}")
+        for name, spec in (padding or {}).items():
+            if not isinstance(spec, PadSpec):
+                raise TypeError(f"padding: {name!r} must have a PadSpec, not {type(spec).__name__}")
+        self._source = as_source(source)
+        stream = self._source._stream()
+        self._native = _native.Loader(
+            stream,
+            batch_size=batch_size,
+            drop_last=drop_last,
+            rank=rank,
+            world_size=world_size,
+            epochs=1 if epochs is None else epochs,
+            prefetch=prefetch_enabled,
+            prefetch_batches=prefetch_buffer_size,
+            num_threads=num_threads or 0,
+            padding=dict(padding or {}),
+            pad_token_id=_pad_token_id(self._source, stream.description),
+            shuffle_rows=shuffle_buffer_size,
+            seed=seed or 0,
+        )
+        self._sharding_map = sharding_map
+        self._exhausted = False
+        # No thread outlives the loader, nor the interpreter.
+        self._finalizer = weakref.finalize(self, self._native.close)
+
+    def __iter__(self) -> Iterator[Batch]:
+        self._exhausted = False
+        while (batch := self._native.next()) is not None:
+            yield preshard_batch(batch, self._sharding_map)
+        self._exhausted = True
+
+    async def __aiter__(self) -> AsyncIterator[Batch]:
+        self._exhausted = False
+        while True:
+            # The batch is taken in the event loop's own thread: a wait that is cancelled loses
+            # none.
+            while not await asyncio.to_thread(self._native.wait, _POLL):
+                pass
+            if (batch := self._native.take()) is None:
+                break
+            yield preshard_batch(batch, self._sharding_map)
+        self._exhausted = True
+
+    async def aget(self, index: int) -> Batch:
+        """Not for a stream.
+
+        Raises:
+            NotImplementedError: Always; iterate instead.
+        """
+        raise NotImplementedError("a loader is a stream and has no batch by index; iterate over it")
+
+    def get_output_sharding(self) -> Mapping[str, Any] | None:
+        """`{column: sharding}` as given, or None."""
+        return self._sharding_map
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the last iteration came to the end of its epoch."""
+        return self._exhausted
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position behind the batch that was handed out last, JSON-able and small.
+
+        Ranks, threads and prefetching may be others when it is loaded; source and batch size may
+        not.
+        """
+        return self._native.state()
+
+    def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
+        """Goes on from a state_dict().
+
+        Raises:
+            ValueError: When the state is of another stream; the message names the first difference.
+            NotImplementedError: When `allow` names something.
+        """
+        if allow:
+            raise NotImplementedError("allow: editing a running mix comes with a later version")
+        self._native.load_state(dict(state))
+        self._exhausted = False
+
+    def stats(self) -> dict[str, Any]:
+        """What was done since the loader was made.
+
+        Returns:
+            `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, sources: {name:
+            {tokens, epoch, dropped: {reason: rows}}}}`. Tokens are those of the stream up to here,
+            over all ranks; they are part of the position.
+        """
+        return self._native.stats()
+
+    def digest(self) -> str:
+        """Hash of the rows handed out since the loader was made.
+
+        Those of ranks, and of parts of a stream, add up mod 2^64.
+        """
+        return self._native.digest()
+
+    def explain(self) -> NoReturn:
+        """Not yet.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("explain() comes with a later version; stats() says what waited")
+
+    def at(self, step: int) -> NoReturn:
+        """Not yet.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("at(step) comes with a later version")
+
+    def close(self) -> None:
+        """Ends the loader's threads; batches that were handed out stay valid."""
+        self._finalizer()
+
+    def __enter__(self) -> AsyncDataLoader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _pad_token_id(source: object, description: Mapping[str, Any]) -> int | None:
+    """The pad id of the tokenizer that the tokens come from, where it is known."""
+    for key in ("pack.pad_token_id", "tokenize.pad_id"):
+        if isinstance(description.get(key), int):
+            return int(description[key])
+    tokenizer = getattr(source, "_tokenizer", None)
+    pad = getattr(tokenizer, "pad_token_id", None)
+    return int(pad) if isinstance(pad, int) else None
