@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/io/expand_files.h"
+#include "easydata/source/concat_stage.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 #include "python_stage.h"
@@ -69,6 +70,8 @@ class PassIterator {
     if (!batch.has_value()) Close();
     return batch;
   }
+
+  std::shared_ptr<arrow::Schema> schema() const { return stage_->schema(); }
 
   void Close() {
     if (stage_ == nullptr && context_.pool == nullptr) return;
@@ -208,6 +211,20 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   return stream;
 }
 
+Stream Concat(nb::list streams, nb::list shard_names) {
+  std::vector<ConcatPart> parts;
+  for (size_t i = 0; i < nb::len(streams); ++i) {
+    ConcatPart part;
+    part.plan = nb::cast<Stream&>(streams[i]).plan;
+    const nb::dict names = nb::cast<nb::dict>(shard_names[i]);
+    for (auto [name, renamed] : names) {
+      part.shard_names[nb::cast<std::string>(name)] = nb::cast<std::string>(renamed);
+    }
+    parts.push_back(std::move(part));
+  }
+  return Stream{ConcatPlan(std::move(parts))};
+}
+
 nb::object Self(nb::handle self) { return nb::borrow(self); }
 
 }  // namespace
@@ -289,6 +306,35 @@ void BindSource(nb::module_& m) {
         return file_source(MakeParquetSource(std::move(files)));
       },
       nb::arg("files"));
+  m.def(
+      "arrow_source",
+      [=](std::vector<std::string> files) { return file_source(MakeArrowSource(std::move(files))); },
+      nb::arg("files"));
+  m.def(
+      "csv_source",
+      [=](std::vector<std::string> files, const std::string& delimiter) {
+        return file_source(MakeCsvSource(std::move(files), delimiter));
+      },
+      nb::arg("files"), nb::arg("delimiter") = ",");
+  m.def(
+      "text_source",
+      [=](std::vector<std::string> files, const std::string& field) {
+        return file_source(MakeTextSource(std::move(files), field));
+      },
+      nb::arg("files"), nb::arg("field") = "text");
+  m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
+        nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
+                "collections.abc.Sequence[dict[str, str]]) -> Stream"),
+        "Streams one after the other; shard_names has new names for shards of each.");
+  m.def(
+      "schema_of",
+      [](const Stream& stream) {
+        PassIterator pass(stream.plan, 0);
+        pass.CheckMade();
+        return ExportSchema(pass.schema());
+      },
+      nb::arg("stream"), nb::sig("def schema_of(stream: Stream) -> typing.Any"),
+      "The schema of a stream's batches, as a pyarrow.Schema.");
   m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),
         nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
         nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,

@@ -103,6 +103,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def __len__(self) -> int:
         raise TypeError(f"{type(self).__name__} does not know its number of rows")
 
+    def __bool__(self) -> bool:
+        # A source is there, whatever it holds; asking must not count its rows.
+        return True
+
     # What follows wraps this source; nothing is read by it.
 
     def map(self, fn: Callable[[Any], Any]) -> ShardedDataSource[Any]:
@@ -166,7 +170,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         import datasets
 
         return datasets.IterableDataset.from_generator(
-            _rows_of_shards, gen_kwargs={"source": [self], "shards": list(self.shard_names)}
+            _rows_of_shards, gen_kwargs={"source": self, "shards": list(self.shard_names)}
         )
 
     def _stream(
@@ -194,9 +198,9 @@ class ShardedDataSource(ABC, Generic[T_co]):
         )
 
 
-def _rows_of_shards(source: list[ShardedDataSource[Any]], shards: list[str]) -> Iterator[Any]:
+def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:
     for shard in shards:
-        yield from source[0].open_shard(shard)
+        yield from source.open_shard(shard)
 
 
 class MappedShardedDataSource(ShardedDataSource[T]):

@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from easydata.execution.legacy import load_for_inform as load_for_inform
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.composite import CompositeShardedSource
     from easydata.sources.create import create_source
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
         wrap_hf_dataset,
     )
     from easydata.sources.json import JsonShardedSource
-    from easydata.sources.legacy import load_for_inform
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
     from easydata.sources.text import TextShardedSource
 
@@ -31,7 +31,7 @@ _HOME = {
     "TextShardedSource": "text",
     "create_source": "create",
     "expand_data_files": "data_files",
-    "load_for_inform": "legacy",
+    "load_for_inform": "easydata.execution.legacy",
     "wrap_hf_dataset": "huggingface",
 }
 
@@ -55,7 +55,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    home = _HOME[name]
+    value = getattr(importlib.import_module(home if "." in home else f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 

@@ -49,9 +49,7 @@ class FileSource(ShardedDataSource[Row]):
                 "storage_options are for remote files, which come with a later release of EasyData"
             )
         if on_error not in ("raise", "skip", "quarantine"):
-            raise ValueError(
-                f'on_error must be "raise", "skip" or "quarantine", got {on_error!r}'
-            )
+            raise ValueError(f'on_error must be "raise", "skip" or "quarantine", got {on_error!r}')
         if on_error == "quarantine" and quarantine_path is None:
             raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
         self._files = expand_data_files(data_files)

@@ -20,7 +20,7 @@ class JsonShardedSource(FileSource):
         storage_options: For remote files, which come with a later release.
         jsonl: True reads one object a line (a file that starts with `[` is read as the array it
             is, and one named .json as whichever it turns out to be); False reads one array of
-            objects, or one object.
+            objects, or one object; None reads whichever of these a file is.
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
@@ -30,7 +30,7 @@ class JsonShardedSource(FileSource):
         self,
         data_files: DataFiles,
         storage_options: Mapping[str, Any] | None = None,
-        jsonl: bool = True,
+        jsonl: bool | None = True,
         *,
         name: str = "",
         on_error: OnError = "raise",
@@ -48,4 +48,5 @@ class JsonShardedSource(FileSource):
     def _make_source(self) -> _native.Source:
         from easydata import _native
 
-        return _native.json_source(self._files, "lines" if self._jsonl else "document")
+        layouts = {True: "lines", False: "document", None: "auto"}
+        return _native.json_source(self._files, layouts[self._jsonl])

@@ -22,6 +22,15 @@ Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<std::string> fi
 Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<std::string> files,
                                                      std::string field);
 
+/// Parquet: blocks are row groups, large ones in slices.
 Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<std::string> files);
+
+/// Arrow IPC, file or stream format, whichever a file is.
+Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<std::string> files);
+
+/// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the columns, all values are
+/// text, a field that a short record lacks is null. A record with more fields than the header is an error of the row.
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
+                                                    const std::string& delimiter);
 
 }  // namespace easydata

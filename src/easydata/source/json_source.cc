@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "easydata/io/compression.h"
-#include "easydata/io/local_file.h"
+#include "easydata/io/expand_files.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/json_document.h"
 #include "easydata/source/json_rows.h"
-#include "easydata/source/line_source.h"
+#include "easydata/source/line_files.h"
+#include "easydata/source/record_reader.h"
 #include "easydata/source/row_runs.h"
 
 namespace easydata {
@@ -74,11 +75,57 @@ class JsonLines : public LineDecoder {
   const std::shared_ptr<arrow::Schema> schema_;
 };
 
+/// Values of an array or another document.
+class JsonValuesDecoder : public RecordDecoder {
+ public:
+  JsonValuesDecoder(ReadOptions options, std::shared_ptr<arrow::Schema> schema)
+      : options_(std::move(options)), schema_(std::move(schema)) {}
+
+  Result<DecodedBlock> Decode(const RecordPiece& piece, int64_t skip) const override {
+    DecodedBlock block;
+    int64_t longest = 0;
+    for (const auto& record : piece.records) longest = std::max(longest, record.size);
+    if (piece.size > (int64_t{1} << 31) - (1 << 16)) {
+      return Status::Invalid("a JSON value is longer than 2 GiB");
+    }
+    JsonRows rows(options_.columns, schema_, piece.size, longest);
+    RowRuns runs;
+    for (const auto& record : piece.records) {
+      const int64_t row = block.num_rows++;
+      if (row < skip) continue;
+      BadRow bad;
+      ARROW_ASSIGN_OR_RAISE(const bool added, rows.Append(piece.Text(record), &bad));
+      if (added) {
+        runs.Add(row);
+        continue;
+      }
+      bad.row = row;
+      bad.line = piece.LineOf(record);
+      if (options_.on_error == OnError::kRaise) {
+        block.stopped = std::move(bad);
+        break;
+      }
+      bad.content = piece.Text(record);
+      block.bad.push_back(std::move(bad));
+    }
+    ARROW_ASSIGN_OR_RAISE(block.rows, rows.Finish());
+    block.runs = runs.Take();
+    return block;
+  }
+
+ private:
+  const ReadOptions options_;
+  const std::shared_ptr<arrow::Schema> schema_;
+};
+
 class JsonSource : public Source {
  public:
-  JsonSource(FileList files, JsonLayout layout) : files_(std::move(files)), layout_(layout) {
-    shards_.resize(files_.paths().size());
-  }
+  JsonSource(FileList files, JsonLayout layout)
+      : files_(std::move(files)),
+        lines_(files_.paths()),
+        layout_(layout),
+        forms_(files_.paths().size()),
+        counts_(files_.paths().size()) {}
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
@@ -90,36 +137,64 @@ class JsonSource : public Source {
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto lines, Shard(shard));
-    return OpenLineReader(lines, from, true,
-                          std::make_shared<JsonLines>(options, std::move(schema)), context);
+    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
+    if (form == JsonForm::kLines) {
+      return OpenLineReader(file, from, true,
+                            std::make_shared<JsonLines>(options, std::move(schema)), context);
+    }
+    return MakeRecordReader(
+        [path = file->path, codec = file->codec, form](int64_t at) {
+          return OpenJsonCutter(path, codec, form, at);
+        },
+        std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from, 0, context);
   }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto lines, Shard(shard));
-    return CountLineRows(lines, true, context);
+    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
+    if (form == JsonForm::kLines) return CountLineRows(file, true, context);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (counts_[shard].has_value()) return *counts_[shard];
+    }
+    ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(file->path, file->codec, form, 0));
+    ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
+    std::lock_guard<std::mutex> lock(mutex_);
+    counts_[shard] = rows;
+    return rows;
   }
 
   nlohmann::json Describe() const override { return files_.Describe("json"); }
 
  private:
-  Result<std::shared_ptr<LineShard>> Shard(size_t i) const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (shards_[i] == nullptr) {
-      auto shard = std::make_shared<LineShard>();
-      shard->path = files_.paths()[i];
-      ARROW_ASSIGN_OR_RAISE(shard->codec, DetectCompression(shard->path));
-      shards_[i] = std::move(shard);
+  Result<JsonForm> FormOf(size_t shard, const LineShard& file) const {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (forms_[shard].has_value()) return *forms_[shard];
     }
-    return shards_[i];
+    ARROW_ASSIGN_OR_RAISE(JsonForm form, DetectJsonForm(file.path, file.codec));
+    const std::string format = FormatOfName(file.path);
+    if (form == JsonForm::kArray) {
+      // Tells itself, whatever was expected: a line that is an array is no row.
+    } else if (layout_ == JsonLayout::kDocument) {
+      form = JsonForm::kObject;
+    } else if (format == "jsonl" || (layout_ == JsonLayout::kLines && format != "json")) {
+      form = JsonForm::kLines;
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    forms_[shard] = form;
+    return form;
   }
 
   const FileList files_;
+  const LineFiles lines_;
   const JsonLayout layout_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<LineShard>> shards_;
+  mutable std::vector<std::optional<JsonForm>> forms_;
+  mutable std::vector<std::optional<int64_t>> counts_;
 };
 
 }  // namespace

@@ -1,0 +1,103 @@
+"""Several sources as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from easydata.core.source import Columns, ShardedDataSource, ShardInfo
+
+if TYPE_CHECKING:
+    from easydata import _native
+
+
+class CompositeShardedSource(ShardedDataSource[Any]):
+    """The shards of several sources, one source after the other.
+
+    A shard keeps its name where no other has the same; else it is called after its source's place:
+    "0/name", "1/name".
+
+    Args:
+        sources: The sources, in reading order.
+    """
+
+    def __init__(self, sources: Sequence[ShardedDataSource[Any]]) -> None:
+        if not sources:
+            raise ValueError("a composite needs at least one source")
+        self._sources = list(sources)
+        # The names are asked for once: they are the shards' identity.
+        given = [list(source.shard_names) for source in self._sources]
+        count = Counter(name for names in given for name in names)
+        taken = {name for name, times in count.items() if times == 1}
+        self._shards: dict[str, tuple[int, str]] = {}
+        for place, names in enumerate(given):
+            for name in names:
+                unique = name
+                while count[name] > 1 and (unique == name or unique in taken):
+                    unique = f"{place}/{unique}"
+                taken.add(unique)
+                self._shards[unique] = (place, name)
+
+    def __repr__(self) -> str:
+        return f"CompositeShardedSource({self._sources!r})"
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of all shards, distinct."""
+        return tuple(self._shards)
+
+    def num_shards(self) -> int:
+        """Number of shards of all sources."""
+        return len(self._shards)
+
+    def _find(self, shard_name: str) -> tuple[ShardedDataSource[Any], str]:
+        try:
+            place, name = self._shards[shard_name]
+        except KeyError:
+            raise KeyError(f"there is no shard {shard_name} in this composite") from None
+        return self._sources[place], name
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The rows of a shard, in order."""
+        source, name = self._find(shard_name)
+        return source.open_shard(name)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
+        """The rows of a shard from row `row` on; it costs what it costs the shard's own source."""
+        source, name = self._find(shard_name)
+        return source.open_shard_at_row(name, row)
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What the shard's own source knows of it, with its name and place here."""
+        source, name = self._find(shard_name)
+        info = source.get_shard_info(name)
+        if info is None:
+            return None
+        place = list(self._shards).index(shard_name)
+        return type(info)(**{**vars(info), "shard_name": shard_name, "shard_id": place})
+
+    def __len__(self) -> int:
+        return sum(len(source) for source in self._sources)
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        from easydata import _native
+
+        # Runs of shards of one source are one part.
+        parts: list[tuple[int, list[str], dict[str, str]]] = []
+        for shard in self._shards if shards is None else shards:
+            self._find(shard)
+            place, name = self._shards[shard]
+            if not parts or parts[-1][0] != place:
+                parts.append((place, [], {}))
+            parts[-1][1].append(name)
+            if shard != name:
+                parts[-1][2][name] = shard
+        streams = [self._sources[place]._stream(columns, names) for place, names, _ in parts]
+        schemas = [_native.schema_of(stream) for stream in streams]
+        if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
+            # Sources that disagree on their columns agree as rows.
+            return super()._stream(columns, shards)
+        return _native.concat(streams, [renamed for _, _, renamed in parts])

@@ -1,0 +1,146 @@
+"""The source that a data set's config describes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from easydata.core.source import ShardedDataSource
+from easydata.sources.data_files import expand_data_files
+
+if TYPE_CHECKING:
+    from easydata.core.config import DatasetConfig
+
+_HUB = ("hf", "huggingface")
+_FORMATS = {"jsonl": "json", "ndjson": "json", "pq": "parquet", "text": "txt"}
+
+
+def create_source(config: DatasetConfig) -> ShardedDataSource[Any]:
+    """The source that a data set's config describes.
+
+    The format is `config.type`, or what the files' names tell; files of several formats are an
+    error that names them. `config.num_rows` limits the rows.
+
+    Raises:
+        FileNotFoundError: `data_files` match nothing; such a name is never taken for one of the Hub.
+        ValueError: The format cannot be told.
+    """
+    source = _unlimited(config)
+    if config.shuffle is not None:
+        source = source.shuffle(config.shuffle)
+    if config.num_rows is not None:
+        from easydata.transforms import LimitedShardedSource
+
+        source = LimitedShardedSource(source, config.num_rows)
+    return source
+
+
+def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
+    data: Any = config.data_files
+    kind = None if config.type is None else str(config.type).lower()
+    if isinstance(data, ShardedDataSource):
+        return data
+    holds_rows = not isinstance(data, (str, os.PathLike)) and not (
+        isinstance(data, (list, tuple)) and all(isinstance(x, (str, os.PathLike)) for x in data)
+    )
+    if holds_rows:
+        from easydata.sources.huggingface import wrap_hf_dataset
+
+        return wrap_hf_dataset(data, config.name)
+    if kind in _HUB and not _names_files(data):
+        from easydata.sources.huggingface import HuggingFaceShardedSource
+
+        names = data if isinstance(data, (str, os.PathLike)) else ", ".join(map(str, data))
+        return HuggingFaceShardedSource(
+            os.fspath(names), config.split, subset=config.dataset_split_name
+        )
+    files = expand_data_files(data)
+    if kind is None or kind in _HUB:
+        kind = _format_of(files, data)
+    return _of_kind(_FORMATS.get(kind, kind), kind, files, config)
+
+
+def _names_files(data: Any) -> bool:
+    items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    return all(os.path.exists(item) for item in items)
+
+
+def _format_of(files: list[str], data: Any) -> str:
+    from easydata import _native
+
+    formats = Counter(_native.format_of_name(path) for path in files)
+    if "" in formats:
+        unknown = next(path for path in files if not _native.format_of_name(path))
+        raise ValueError(
+            f"the format of {unknown} cannot be told from its name; give type= (json, jsonl, "
+            "parquet, csv, tsv, arrow or txt)"
+        )
+    kinds = {_FORMATS.get(name, name) for name in formats}
+    if len(kinds) > 1:
+        found = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
+        raise ValueError(
+            f"{data} holds files of several formats ({found}); choose one by a pattern such as "
+            f"'*.{min(formats)}', or give each its own data set"
+        )
+    return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
+
+
+def _of_kind(
+    reader: str, kind: str, files: list[str], config: DatasetConfig
+) -> ShardedDataSource[Any]:
+    options: dict[str, Any] = {
+        "name": config.name or "",
+        "on_error": config.on_error,
+        "quarantine_path": config.quarantine_path,
+    }
+    makers: dict[str, Callable[[], ShardedDataSource[Any]]] = {
+        "json": lambda: _json(files, kind, options),
+        "parquet": lambda: _parquet(files, config.columns, options),
+        "arrow": lambda: _arrow(files, options),
+        "csv": lambda: _csv(files, ",", options),
+        "tsv": lambda: _csv(files, "\t", options),
+        "txt": lambda: _text(files, config.content_field, options),
+    }
+    if reader not in makers:
+        raise ValueError(
+            f"unknown type {kind!r}; expected one of {', '.join(sorted(makers))}, jsonl"
+        )
+    source = makers[reader]()
+    if config.columns is not None and reader != "parquet":
+        source = source.select_fields(config.columns)
+    return source
+
+
+def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
+    from easydata.sources.json import JsonShardedSource
+
+    # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
+    return JsonShardedSource(files, jsonl=None if kind == "json" else True, **options)
+
+
+def _parquet(
+    files: list[str], columns: list[str] | None, options: dict[str, Any]
+) -> ShardedDataSource[Any]:
+    from easydata.sources.parquet import ParquetShardedSource
+
+    return ParquetShardedSource(files, columns=columns, **options)
+
+
+def _arrow(files: list[str], options: dict[str, Any]) -> ShardedDataSource[Any]:
+    from easydata.sources.arrow import ArrowShardedSource
+
+    return ArrowShardedSource(files, **options)
+
+
+def _csv(files: list[str], delimiter: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
+    from easydata.sources.csv import CsvShardedSource
+
+    return CsvShardedSource(files, delimiter=delimiter, **options)
+
+
+def _text(files: list[str], field: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
+    from easydata.sources.text import TextShardedSource
+
+    return TextShardedSource(files, text_field=field, **options)

@@ -1,0 +1,54 @@
+"""Comma- and tab-separated values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from easydata.sources.files import DataFiles, FileSource, OnError
+
+if TYPE_CHECKING:
+    from easydata import _native
+
+
+class CsvShardedSource(FileSource):
+    """Rows of delimiter-separated files, as `csv.DictReader` gives them: all values are text.
+
+    Fields may be of any length and hold line ends in quotes. A field that a short record lacks is
+    None; a record with more fields than the header is an error of that row.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        storage_options: For remote files, which come with a later release.
+        delimiter: The one character between fields.
+        name: What errors, statistics and positions call this source.
+        on_error: "raise", "skip" or "quarantine"; see FileSource.
+        quarantine_path: The JSONL file for rows in quarantine.
+    """
+
+    _one_schema = False  # headers may differ from file to file
+
+    def __init__(
+        self,
+        data_files: DataFiles,
+        storage_options: Mapping[str, Any] | None = None,
+        delimiter: str = ",",
+        *,
+        name: str = "",
+        on_error: OnError = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            data_files,
+            storage_options,
+            name=name,
+            on_error=on_error,
+            quarantine_path=quarantine_path,
+        )
+        self._delimiter = delimiter
+
+    def _make_source(self) -> _native.Source:
+        from easydata import _native
+
+        return _native.csv_source(self._files, self._delimiter)

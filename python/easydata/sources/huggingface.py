@@ -1,0 +1,226 @@
+"""Data sets of Hugging Face's `datasets`, and rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from easydata.core.source import Columns, ShardedDataSource, ShardInfo
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from easydata import _native
+
+_ROWS_AT_ONCE = 1024
+
+
+class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
+    """A data set in memory as one shard.
+
+    Map-style data sets are read as Arrow tables with their indices applied, streaming ones in Arrow
+    batches where they know their columns. Rows come as they are stored, whatever format the data
+    set is set to. Going on in the middle of a streaming data set passes over the rows before; one
+    that is shuffled cannot be gone on with exactly, and is refused.
+
+    Args:
+        dataset: A `datasets.Dataset` or `datasets.IterableDataset`, or anything with `__len__` and
+            `__getitem__`, or an iterable, of dicts.
+        name: The shard's name, to which ":0" is added.
+    """
+
+    def __init__(self, dataset: Any, name: str | None = None) -> None:
+        if not (hasattr(dataset, "__iter__") or _is_indexable(dataset)):
+            raise TypeError(
+                f"expected a data set (a Hugging Face Dataset, a list of dicts, or an iterable), got "
+                f"{type(dataset).__name__}"
+            )
+        if hasattr(dataset, "keys") and not isinstance(dataset, (list, tuple)):
+            splits = ", ".join(str(key) for key in dataset.keys())
+            raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
+        self._dataset = dataset
+        self._name = name or "hf_dataset"
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether rows can only be read one after the other."""
+        return not _is_indexable(self._dataset)
+
+    @property
+    def estimated_length(self) -> int | None:
+        """Number of rows, where the data set knows it."""
+        return None if self.is_streaming else len(self._dataset)
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The one shard's name."""
+        return (f"{self._name}:0",)
+
+    def num_shards(self) -> int:
+        """One."""
+        return 1
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """The number of rows, where the data set knows it."""
+        self._check(shard_name)
+        return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=self.estimated_length)
+
+    def __len__(self) -> int:
+        if self.is_streaming:
+            raise TypeError("a streaming data set does not know its number of rows")
+        return len(self._dataset)
+
+    def _check(self, shard_name: str) -> None:
+        if shard_name != self.shard_names[0]:
+            raise KeyError(f"there is no shard {shard_name}, only {self.shard_names[0]}")
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        """The rows, in order."""
+        return self.open_shard_at_row(shard_name, 0)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
+        """The rows from row `row` on; a streaming data set passes over those before."""
+        self._check(shard_name)
+        if self._arrow_schema() is not None:
+            from easydata import _native
+
+            return _native.iterate_rows(self._arrow_stream(None, row))
+        return self._plain_rows(row)
+
+    def _plain_rows(self, row: int) -> Iterator[dict[str, Any]]:
+        if not self.is_streaming:
+            for index in range(row, len(self._dataset)):
+                # A copy: what is done to a row must not change the caller's.
+                yield dict(self._dataset[index])
+            return
+        for example in _skipped(self._dataset, row):
+            yield dict(example)
+
+    def _arrow_schema(self) -> pa.Schema | None:
+        """The columns, or None where the rows have to be asked for one by one."""
+        features = getattr(self._dataset, "features", None)
+        if features is None or not hasattr(self._dataset, "with_format"):
+            return None
+        if any(_is_decoded(feature) for feature in features.values()):
+            return None
+        schema: pa.Schema = features.arrow_schema
+        return schema
+
+    def _tables(self, row: int) -> Iterator[pa.RecordBatch]:
+        dataset = self._dataset.with_format("arrow")
+        if not self.is_streaming:
+            for begin in range(row, len(dataset), _ROWS_AT_ONCE):
+                yield from _batches(dataset[begin : begin + _ROWS_AT_ONCE])
+            return
+        for table in _skipped(dataset, row).iter(batch_size=_ROWS_AT_ONCE):
+            yield from _batches(table)
+
+    def _arrow_stream(self, columns: Columns | None, row: int) -> _native.Stream:
+        from easydata import _native
+
+        return _native.python_stream(
+            lambda _, first: self._tables(first),
+            list(self.shard_names),
+            None if columns is None else dict(columns),
+            schema=self._arrow_schema(),
+            description=self._description(),
+            start_row=row,
+        )
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            "source.kind": "rows in memory",
+            "source.rows": self.estimated_length,
+            "source.fingerprint": getattr(self._dataset, "_fingerprint", None),
+        }
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        if shards is not None:
+            for shard in shards:
+                self._check(shard)
+        if self._arrow_schema() is not None and (shards is None or len(shards) == 1):
+            return self._arrow_stream(columns, 0)
+        return super()._stream(columns, shards)
+
+
+class HuggingFaceShardedSource(ShardedDataSource[dict[str, Any]]):
+    """A data set of the Hugging Face Hub, which comes with a later release."""
+
+    def __init__(
+        self,
+        dataset_name: str,
+        split: str = "train",
+        subset: str | None = None,
+        streaming: bool = True,
+        cache_dir: str | None = None,
+    ) -> None:
+        self._refuse(dataset_name)
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise NotImplementedError(
+            f"reading {name} from the Hugging Face Hub comes with a later release of EasyData; load "
+            "it with datasets.load_dataset() and wrap it with HFDatasetShardedSource"
+        )
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Not there yet."""
+        self._refuse("a data set")
+
+    def num_shards(self) -> int:
+        """Not there yet."""
+        self._refuse("a data set")
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        """Not there yet."""
+        self._refuse("a data set")
+
+
+def wrap_hf_dataset(dataset: Any, name: str | None = None) -> ShardedDataSource[Any]:
+    """A source of a data set in memory; a source comes back as it is.
+
+    Raises:
+        TypeError: `dataset` is neither a source nor anything that holds rows.
+    """
+    if isinstance(dataset, ShardedDataSource):
+        return dataset
+    if isinstance(dataset, (str, bytes)):
+        raise TypeError("expected a data set, got text; use create_source() for files")
+    return HFDatasetShardedSource(dataset, name)
+
+
+def _is_indexable(dataset: Any) -> bool:
+    return hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
+
+
+def _is_decoded(feature: Any) -> bool:
+    """Whether a feature's rows are other objects than what is stored (images, audio)."""
+    if isinstance(feature, Mapping):
+        return any(_is_decoded(item) for item in feature.values())
+    if isinstance(feature, (list, tuple)):
+        return any(_is_decoded(item) for item in feature)
+    if hasattr(feature, "decode_example"):
+        return True
+    inner = getattr(feature, "feature", None)
+    return inner is not None and _is_decoded(inner)
+
+
+def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    yield from table.to_batches()
+
+
+def _skipped(dataset: Any, rows: int) -> Any:
+    if rows == 0:
+        return dataset
+    if getattr(dataset, "_shuffling", None) is not None:
+        raise ValueError(
+            "a streaming data set that was shuffled cannot be gone on with exactly; shuffle it where "
+            "it is stored, or read it unshuffled"
+        )
+    if hasattr(dataset, "skip"):
+        return dataset.skip(rows)
+    import itertools
+
+    return itertools.islice(dataset, rows, None)

@@ -1,0 +1,49 @@
+"""Plain text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from easydata.sources.files import DataFiles, FileSource, OnError
+
+if TYPE_CHECKING:
+    from easydata import _native
+
+
+class TextShardedSource(FileSource):
+    """One row a line, without the line's end; blank lines are rows too.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        storage_options: For remote files, which come with a later release.
+        text_field: Name of the one field.
+        name: What errors, statistics and positions call this source.
+        on_error: "raise", "skip" or "quarantine"; see FileSource.
+        quarantine_path: The JSONL file for rows in quarantine.
+    """
+
+    def __init__(
+        self,
+        data_files: DataFiles,
+        storage_options: Mapping[str, Any] | None = None,
+        text_field: str = "text",
+        *,
+        name: str = "",
+        on_error: OnError = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            data_files,
+            storage_options,
+            name=name,
+            on_error=on_error,
+            quarantine_path=quarantine_path,
+        )
+        self._text_field = text_field
+
+    def _make_source(self) -> _native.Source:
+        from easydata import _native
+
+        return _native.text_source(self._files, self._text_field)

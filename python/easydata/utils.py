@@ -1,0 +1,120 @@
+"""Small things that the manual names under `utils`."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    import datasets
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+__all__ = [
+    "align_columns_intersection",
+    "get_cached_filesystem",
+    "glob_files",
+    "infer_builder_from_ext",
+    "is_streaming",
+    "with_retry",
+    "wrap_format_callback",
+]
+
+_BUILDERS = {
+    "jsonl": "json",
+    "json": "json",
+    "parquet": "parquet",
+    "csv": "csv",
+    "tsv": "csv",
+    "arrow": "arrow",
+    "txt": "text",
+}
+
+
+def with_retry(
+    max_retries: int = 3,
+    initial_delay: float = 0.1,
+    max_delay: float = 10.0,
+    backoff_factor: float = 2.0,
+    retryable: tuple[type[BaseException], ...] = (IOError, OSError, TimeoutError),
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator that calls a function again when it fails with one of `retryable`.
+
+    Args:
+        max_retries: Calls after the first one.
+        initial_delay: Seconds before the second call.
+        max_delay: The longest pause, in seconds.
+        backoff_factor: By how much each pause is longer than the one before.
+        retryable: What is worth another try; the last failure is raised.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            delay = initial_delay
+            for _ in range(max_retries):
+                try:
+                    return function(*args, **kwargs)
+                except retryable:
+                    time.sleep(min(delay, max_delay))
+                    delay *= backoff_factor
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def get_cached_filesystem(*args: Any, **kwargs: Any) -> NoReturn:
+    """Remote file systems come with a later release."""
+    raise NotImplementedError("remote file systems come with a later release of EasyData")
+
+
+def is_streaming(dataset: object) -> bool:
+    """Whether a data set of `datasets` can only be read one row after the other."""
+    return hasattr(dataset, "_ex_iterable")
+
+
+def infer_builder_from_ext(path: str | os.PathLike[str]) -> str | None:
+    """The name of the `datasets` builder for a file, by its name; None where it tells none."""
+    from easydata import _native
+
+    return _BUILDERS.get(_native.format_of_name(os.fspath(path)))
+
+
+def glob_files(pattern: str | os.PathLike[str]) -> list[str]:
+    """The files that a path, pattern or folder stands for; see `expand_data_files`."""
+    from easydata.sources.data_files import expand_data_files
+
+    return expand_data_files(pattern)
+
+
+def wrap_format_callback(
+    callback: Callable[[dict[str, Any]], Any], key: str
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Makes a callback return a row: None stands for its input, what is no dict for {key: it}."""
+
+    @functools.wraps(callback)
+    def call(example: dict[str, Any]) -> dict[str, Any]:
+        out = callback(example)
+        if out is None:
+            return example
+        return out if isinstance(out, dict) else {key: out}
+
+    return call
+
+
+def align_columns_intersection(data: Sequence[datasets.Dataset]) -> list[datasets.Dataset]:
+    """The data sets with the columns alone that all of them have, in the first one's order."""
+    if not data:
+        return []
+    common = [
+        name
+        for name in data[0].column_names
+        if all(name in other.column_names for other in data[1:])
+    ]
+    return [dataset.select_columns(common) for dataset in data]

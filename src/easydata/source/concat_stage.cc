@@ -1,0 +1,193 @@
+#include "easydata/source/concat_stage.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/stream/map_stage.h"
+#include "easydata/stream/plan.h"
+
+namespace easydata {
+namespace {
+
+class ConcatStage : public Stage {
+ public:
+  ConcatStage(std::shared_ptr<const std::vector<ConcatPart>> parts, const StageContext& context)
+      : parts_(std::move(parts)), context_(context) {}
+
+  Status Init() {
+    if (parts_->empty()) {
+      schema_ = input_schema_ = arrow::schema(arrow::FieldVector{});
+      return Status::OK();
+    }
+    ARROW_ASSIGN_OR_RAISE(stage_, (*parts_)[0].plan.make(context_));
+    schema_ = input_schema_ = stage_->schema();
+    return Status::OK();
+  }
+
+  Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
+    ops_.push_back(std::move(op));
+    return true;
+  }
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_RETURN_NOT_OK(failed_);
+    auto next = DoNext();
+    if (!next.ok()) failed_ = next.status();
+    return next;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    if (stage_ == nullptr) {
+      *cursor = {{"part", parts_->size()}};
+      return Status::OK();
+    }
+    nlohmann::json at;
+    ARROW_RETURN_NOT_OK(stage_->Save(&at));
+    *cursor = {{"part", part_}, {"at", std::move(at)}};
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    const size_t part = cursor.at("part").get<size_t>();
+    if (part > parts_->size() || (part == parts_->size() && cursor.contains("at"))) {
+      return Status::Invalid("the saved position is in part ", part, " of ", parts_->size(),
+                             "; resume with the sources it was saved with");
+    }
+    ARROW_RETURN_NOT_OK(Enter(part));
+    return stage_ == nullptr ? Status::OK() : stage_->Restore(cursor.at("at"));
+  }
+
+  void Cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
+    if (stage_ != nullptr) stage_->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  StageStats stats() const override {
+    StageStats stats = done_;
+    if (stage_ != nullptr) stats.AddUpstream(stage_->stats());
+    stats.rows = rows_;
+    return stats;
+  }
+
+ private:
+  Result<std::optional<Batch>> DoNext() {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    for (;;) {
+      if (stage_ == nullptr) return std::nullopt;
+      ARROW_RETURN_NOT_OK(FuseOps());
+      ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
+      if (batch.has_value()) {
+        batch->addresses = Renamed(batch->addresses);
+        rows_ += batch->num_rows();
+        return batch;
+      }
+      done_.AddUpstream(stage_->stats());
+      ARROW_RETURN_NOT_OK(Enter(part_ + 1));
+    }
+  }
+
+  Status Enter(size_t part) {
+    std::unique_ptr<Stage> stage;
+    if (part < parts_->size() && (part != part_ || fused_)) {
+      ARROW_ASSIGN_OR_RAISE(stage, (*parts_)[part].plan.make(context_));
+      if (!stage->schema()->Equals(*input_schema_)) {
+        return Status::TypeError("sources that are read one after the other need the same columns: source ",
+                                 part, " has ", stage->schema()->ToString(), ", the first has ",
+                                 input_schema_->ToString());
+      }
+    } else if (part < parts_->size()) {
+      return Status::OK();  // made by Init() and not read yet
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    stage_ = std::move(stage);
+    part_ = part;
+    fused_ = false;
+    renamed_.clear();
+    if (cancelled_ && stage_ != nullptr) stage_->Cancel();
+    return Status::OK();
+  }
+
+  Status FuseOps() {
+    if (fused_) return Status::OK();
+    fused_ = true;
+    std::unique_ptr<Stage> stage;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stage = std::move(stage_);
+    }
+    for (const auto& op : ops_) {
+      ARROW_ASSIGN_OR_RAISE(stage, MakeMapStage(std::move(stage), op, context_));
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    stage_ = std::move(stage);
+    if (cancelled_) stage_->Cancel();
+    return Status::OK();
+  }
+
+  Addresses Renamed(const Addresses& addresses) {
+    const auto& names = (*parts_)[part_].shard_names;
+    if (names.empty()) return addresses;
+    Addresses out;
+    for (const auto& run : addresses.runs()) {
+      const auto name = names.find(run.shard->shard);
+      if (name == names.end()) {
+        out.Append(run.shard, run.row, run.sub_row, run.count);
+        continue;
+      }
+      auto& ref = renamed_[name->second];
+      if (ref == nullptr) {
+        ref = std::make_shared<const ShardRef>(ShardRef{run.shard->source, name->second});
+      }
+      out.Append(ref, run.row, run.sub_row, run.count);
+    }
+    return out;
+  }
+
+  const std::shared_ptr<const std::vector<ConcatPart>> parts_;
+  const StageContext context_;
+  std::shared_ptr<arrow::Schema> input_schema_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::shared_ptr<const BatchOp>> ops_;
+  size_t part_ = 0;
+  bool fused_ = false;
+  std::map<std::string, std::shared_ptr<const ShardRef>> renamed_;
+  StageStats done_;
+  int64_t rows_ = 0;
+  Status failed_;
+  std::mutex mutex_;  // guards stage_ against Cancel()
+  std::atomic<bool> cancelled_{false};
+  std::unique_ptr<Stage> stage_;
+};
+
+}  // namespace
+
+StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
+  auto description = std::make_shared<nlohmann::json>(nlohmann::json::object());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    description->update(PrefixKeys(*parts[i].plan.description, "part[" + std::to_string(i) + "]."));
+    if (!parts[i].shard_names.empty()) {
+      (*description)["part[" + std::to_string(i) + "].shard_names"] = parts[i].shard_names;
+    }
+  }
+  StreamPlan plan;
+  plan.description = std::move(description);
+  plan.make = [parts = std::make_shared<const std::vector<ConcatPart>>(std::move(parts))](
+                  const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    auto stage = std::make_unique<ConcatStage>(parts, context);
+    ARROW_RETURN_NOT_OK(stage->Init());
+    return stage;
+  };
+  return plan;
+}
+
+}  // namespace easydata

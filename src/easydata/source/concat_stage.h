@@ -1,0 +1,22 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// One of several streams that are read one after the other.
+struct ConcatPart {
+  StreamPlan plan;
+  /// Other names for shards, where two parts would give the same one.
+  std::map<std::string, std::string> shard_names;
+};
+
+/// The rows of the first part, then those of the second, and so on. The parts must have one schema: TypeError at the
+/// part that differs. Its cursor is {"part", "at"}, `at` being that of the part.
+StreamPlan ConcatPlan(std::vector<ConcatPart> parts);
+
+}  // namespace easydata

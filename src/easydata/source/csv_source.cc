@@ -1,0 +1,363 @@
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/compression.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/io/compression.h"
+#include "easydata/source/file_list.h"
+#include "easydata/source/file_sources.h"
+#include "easydata/source/line_chunk.h"
+#include "easydata/source/python_json.h"
+#include "easydata/source/record_reader.h"
+#include "easydata/source/row_runs.h"
+#include "easydata/source/table_columns.h"
+
+namespace easydata {
+namespace {
+
+/// The dialect of Python's csv module, "excel": fields may be quoted by '"', a quote inside is doubled, a quote that
+/// does not stand at a field's begin is a character as any other, and "\r", "\n" and "\r\n" end a record.
+
+bool IsLineEnd(char c) { return c == '\n' || c == '\r'; }
+
+/// Splits a record into fields; `scratch` keeps those that had to be unquoted.
+void SplitRecord(std::string_view record, char delimiter, std::vector<std::string_view>* fields,
+                 std::vector<std::string>* scratch) {
+  fields->clear();
+  size_t used = 0;
+  size_t i = 0;
+  for (;;) {
+    if (i < record.size() && record[i] == '"') {
+      if (scratch->size() == used) scratch->emplace_back();
+      std::string& text = (*scratch)[used++];
+      text.clear();
+      ++i;
+      while (i < record.size()) {
+        const size_t quote = std::min(record.find('"', i), record.size());
+        text.append(record, i, quote - i);
+        i = quote;
+        if (i == record.size()) break;
+        if (i + 1 < record.size() && record[i + 1] == '"') {
+          text.push_back('"');
+          i += 2;
+          continue;
+        }
+        ++i;  // the closing quote; what follows up to the delimiter is taken as it is
+        const size_t end = std::min(record.find(delimiter, i), record.size());
+        text.append(record, i, end - i);
+        i = end;
+        break;
+      }
+      // Marked by an empty view: `scratch` may still move.
+      fields->emplace_back();
+    } else {
+      const size_t end = std::min(record.find(delimiter, i), record.size());
+      fields->push_back(record.substr(i, end - i));
+      if (fields->back().data() == nullptr) fields->back() = "";
+      i = end;
+    }
+    if (i >= record.size()) break;
+    ++i;
+  }
+  used = 0;
+  for (auto& field : *fields) {
+    if (field.data() == nullptr) field = (*scratch)[used++];
+  }
+}
+
+class CsvCutter : public RecordCutter {
+ public:
+  CsvCutter(std::unique_ptr<TextWindow> window, char delimiter)
+      : window_(std::move(window)), delimiter_(delimiter) {}
+
+  Result<bool> Next(RecordPiece* piece) override {
+    if (ended_) return false;
+    int64_t i = 0;
+    while (i < kChunkBytes) {
+      int64_t end = 0;
+      const int64_t next = EndOfRecord(i, &end);
+      if (next < 0) {
+        piece->broken = window_->broken();
+        ended_ = true;
+        break;
+      }
+      // Empty lines are no records, as in csv.DictReader.
+      if (end > i) piece->records.push_back({i, end - i});
+      i = next;
+    }
+    if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
+    TakePiece(window_.get(), i, piece);
+    return true;
+  }
+
+ private:
+  bool Has(int64_t i) {
+    while (i >= static_cast<int64_t>(window_->text().size())) {
+      if (!window_->Grow()) return false;
+    }
+    return true;
+  }
+
+  /// The begin of the record after the one at `i`, and its `end` without the line's end; -1 at the file's end.
+  int64_t EndOfRecord(int64_t i, int64_t* end) {
+    if (!Has(i)) return -1;
+    // Most records hold no quote and end at the next "\n".
+    for (;;) {
+      const std::string_view text = window_->text();
+      const void* found = std::memchr(text.data() + i, '\n', text.size() - i);
+      if (found == nullptr) {
+        if (window_->Grow()) continue;
+        if (!window_->broken().ok()) return -1;
+      }
+      const int64_t stop = found == nullptr ? static_cast<int64_t>(text.size())
+                                            : static_cast<const char*>(found) - text.data();
+      const std::string_view line = text.substr(i, stop - i);
+      const size_t special = line.find_first_of("\"\r");
+      if (special == std::string_view::npos) {
+        *end = stop;
+      } else if (line[special] == '\r' && special + 1 == line.size()) {
+        *end = stop - 1;
+      } else {
+        return Slow(i, end);
+      }
+      return stop + (found != nullptr ? 1 : 0);
+    }
+  }
+
+  int64_t Slow(int64_t i, int64_t* end) {
+    bool at_begin = true, quoted = false;
+    for (;; ++i) {
+      if (!Has(i)) {
+        *end = i;
+        return window_->broken().ok() ? i : -1;
+      }
+      const char c = window_->text()[i];
+      if (quoted) {
+        if (c != '"') continue;
+        if (Has(i + 1) && window_->text()[i + 1] == '"') {
+          ++i;
+        } else {
+          quoted = false;
+        }
+      } else if (c == '"' && at_begin) {
+        quoted = true;
+        at_begin = false;
+      } else if (IsLineEnd(c)) {
+        *end = i++;
+        if (c == '\r' && Has(i) && window_->text()[i] == '\n') ++i;
+        return i;
+      } else {
+        at_begin = c == delimiter_;
+      }
+    }
+  }
+
+  const std::unique_ptr<TextWindow> window_;
+  const char delimiter_;
+  bool ended_ = false;
+};
+
+/// What the first record of a file says.
+struct Header {
+  std::vector<std::string> names;
+  int64_t data_begin = 0;
+  int64_t lines = 0;
+  arrow::Compression::type codec;
+
+  arrow::FieldVector Fields() const {
+    arrow::FieldVector out;
+    for (const std::string& name : names) {
+      const bool seen = std::any_of(out.begin(), out.end(),
+                                    [&](const auto& field) { return field->name() == name; });
+      if (!seen) out.push_back(arrow::field(name, arrow::utf8()));
+    }
+    return out;
+  }
+};
+
+class CsvDecoder : public RecordDecoder {
+ public:
+  CsvDecoder(Header header, char delimiter, OnError on_error, std::shared_ptr<arrow::Schema> schema)
+      : header_(std::move(header)),
+        delimiter_(delimiter),
+        on_error_(on_error),
+        schema_(std::move(schema)) {
+    for (const auto& field : schema_->fields()) {
+      // The last of equal names counts, as in csv.DictReader.
+      const auto last = std::find(header_.names.rbegin(), header_.names.rend(), field->name());
+      places_.push_back(header_.names.rend() - last - 1);
+    }
+  }
+
+  Result<DecodedBlock> Decode(const RecordPiece& piece, int64_t skip) const override {
+    DecodedBlock block;
+    const bool all_valid = simdjson::validate_utf8(piece.text.data(), piece.size);
+    std::vector<arrow::StringBuilder> builders(places_.size());
+    std::vector<std::string_view> fields;
+    std::vector<std::string> scratch;
+    RowRuns runs;
+    for (const auto& record : piece.records) {
+      const int64_t row = block.num_rows++;
+      if (row < skip) continue;
+      const std::string_view text = piece.Text(record);
+      SplitRecord(text, delimiter_, &fields, &scratch);
+      BadRow bad;
+      if (!all_valid && !simdjson::validate_utf8(text.data(), text.size())) {
+        bad.reason = "not UTF-8";
+        bad.message = "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(text) + 1) + " of the record";
+      } else if (fields.size() > header_.names.size()) {
+        bad.reason = "too many fields";
+        bad.message = "the record has " + std::to_string(fields.size()) + " fields, the header " +
+                      std::to_string(header_.names.size());
+      } else {
+        for (size_t k = 0; k < places_.size(); ++k) {
+          ARROW_RETURN_NOT_OK(places_[k] < fields.size() ? builders[k].Append(fields[places_[k]])
+                                                         : builders[k].AppendNull());
+        }
+        runs.Add(row);
+        continue;
+      }
+      bad.row = row;
+      bad.line = piece.LineOf(record);
+      if (on_error_ == OnError::kRaise) {
+        block.stopped = std::move(bad);
+        break;
+      }
+      bad.content = text;
+      block.bad.push_back(std::move(bad));
+    }
+    arrow::ArrayVector columns;
+    for (auto& builder : builders) {
+      ARROW_ASSIGN_OR_RAISE(auto array, builder.Finish());
+      columns.push_back(std::move(array));
+    }
+    block.runs = runs.Take();
+    int64_t kept = 0;
+    for (const auto& [first, count] : block.runs) kept += count;
+    block.rows = arrow::RecordBatch::Make(schema_, kept, std::move(columns));
+    return block;
+  }
+
+ private:
+  const Header header_;
+  const char delimiter_;
+  const OnError on_error_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  std::vector<size_t> places_;  // of each column among the fields
+};
+
+class CsvSource : public Source {
+ public:
+  CsvSource(FileList files, char delimiter)
+      : files_(std::move(files)), delimiter_(delimiter), counts_(files_.paths().size()) {}
+
+  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+    if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
+    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(0));
+    return ChosenSchema(*arrow::schema(header.Fields()), columns, files_.paths()[0]);
+  }
+
+  Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
+                                            const ReadOptions& options,
+                                            std::shared_ptr<arrow::Schema> schema,
+                                            const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
+    if (!header.names.empty()) {
+      ARROW_RETURN_NOT_OK(
+          ChosenFields(*arrow::schema(header.Fields()), *schema, files_.paths()[shard]).status());
+    }
+    auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
+    return MakeRecordReader(
+        [this, path = files_.paths()[shard], header, delimiter = delimiter_](
+            int64_t at) -> Result<std::unique_ptr<RecordCutter>> {
+          return Cutter(path, header, delimiter, at);
+        },
+        std::move(decoder), from, header.lines, context);
+  }
+
+  Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
+
+  Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (counts_[shard].has_value()) return *counts_[shard];
+    }
+    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
+    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(files_.paths()[shard], header, delimiter_, 0));
+    ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
+    std::lock_guard<std::mutex> lock(mutex_);
+    counts_[shard] = rows;
+    return rows;
+  }
+
+  nlohmann::json Describe() const override {
+    auto out = files_.Describe("csv");
+    out["source.delimiter"] = std::string(1, delimiter_);
+    return out;
+  }
+
+ private:
+  static Result<std::unique_ptr<RecordCutter>> Cutter(const std::string& path, const Header& header,
+                                                      char delimiter, int64_t at) {
+    ARROW_ASSIGN_OR_RAISE(
+        auto window, TextWindow::Open(path, header.codec, at == 0 ? header.data_begin : at));
+    return std::make_unique<CsvCutter>(std::move(window), delimiter);
+  }
+
+  Result<Header> ReadHeader(size_t shard) const {
+    const std::string& path = files_.paths()[shard];
+    Header header;
+    ARROW_ASSIGN_OR_RAISE(header.codec, DetectCompression(path));
+    ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(path, header.codec, 0));
+    const int64_t begin = window->at();
+    CsvCutter cutter(std::move(window), delimiter_);
+    RecordPiece piece;
+    ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
+    if (!more || piece.records.empty()) {
+      ARROW_RETURN_NOT_OK(piece.broken);
+      return header;
+    }
+    const auto& record = piece.records[0];
+    const std::string_view text = piece.Text(record);
+    if (!simdjson::validate_utf8(text.data(), text.size())) {
+      return Status::Invalid(path, ": the header, line 1, is not UTF-8");
+    }
+    std::vector<std::string_view> fields;
+    std::vector<std::string> scratch;
+    SplitRecord(text, delimiter_, &fields, &scratch);
+    header.names.assign(fields.begin(), fields.end());
+    int64_t end = record.begin + record.size;
+    if (end < piece.size && piece.text[end] == '\r') ++end;
+    if (end < piece.size && piece.text[end] == '\n') ++end;
+    header.data_begin = begin + end;
+    header.lines = std::count(piece.text.data(), piece.text.data() + end, '\n');
+    return header;
+  }
+
+  const FileList files_;
+  const char delimiter_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::optional<int64_t>> counts_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
+                                                    const std::string& delimiter) {
+  if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
+    return Status::Invalid("the delimiter must be one character that is no quote and no line end, got \"",
+                           delimiter, "\"");
+  }
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+  return std::make_shared<const CsvSource>(std::move(list), delimiter[0]);
+}
+
+}  // namespace easydata

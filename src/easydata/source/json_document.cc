@@ -1,0 +1,197 @@
+#include "easydata/source/json_document.h"
+
+#include <utility>
+
+#include "easydata/source/line_chunk.h"
+#include "easydata/source/python_json.h"
+
+namespace easydata {
+namespace {
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+/// Finds values by quotes and brackets alone; whether they are valid is for the decoder to say.
+class JsonCutter : public RecordCutter {
+ public:
+  JsonCutter(std::unique_ptr<TextWindow> window, JsonForm form, bool inside)
+      : window_(std::move(window)), form_(form), in_array_(inside), after_value_(inside) {}
+
+  Result<bool> Next(RecordPiece* piece) override {
+    if (ended_) return false;
+    int64_t i = 0;
+    for (;;) {
+      i = SkipSpace(i);
+      if (i < 0) {
+        piece->broken = AtEnd();
+        break;
+      }
+      const char c = window_->text()[i];
+      if (form_ == JsonForm::kArray) {
+        if (!in_array_) {
+          in_array_ = true;  // the form was told by this '['
+          ++i;
+          continue;
+        }
+        if (c == ']' && !array_ended_ && (after_value_ || !had_comma_)) {
+          array_ended_ = true;
+          ++i;
+          continue;
+        }
+        if (array_ended_) {
+          piece->broken = Status::Invalid("something follows the end of the JSON array");
+          break;
+        }
+        if (after_value_) {
+          if (c != ',') {
+            piece->broken = Status::Invalid("',' or ']' was expected after a value of the JSON array");
+            break;
+          }
+          after_value_ = false;
+          had_comma_ = true;
+          ++i;
+          continue;
+        }
+      } else if (form_ == JsonForm::kObject && after_value_) {
+        piece->broken = Status::Invalid(
+            "something follows the one JSON value; for one value a line give jsonl=True");
+        break;
+      }
+      int64_t end = EndOfValue(i);
+      // A stray comma or bracket: a row of its own, which the decoder refuses.
+      if (end == i && form_ != JsonForm::kArray) ++end;
+      if (end < 0) {
+        piece->broken = Broken("a JSON value has no end; the file may be cut short");
+        break;
+      }
+      piece->records.push_back({i, end - i});
+      after_value_ = true;
+      i = end;
+      if (i >= kChunkBytes) break;
+    }
+    if (!piece->broken.ok() || i < 0) ended_ = true;
+    if (i < 0) {
+      i = static_cast<int64_t>(window_->text().size());
+    } else if (!piece->broken.ok()) {
+      const auto& records = piece->records;
+      i = records.empty() ? 0 : records.back().begin + records.back().size;
+    }
+    if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
+    TakePiece(window_.get(), i, piece);
+    return true;
+  }
+
+ private:
+  /// The first place from `i` on that is no white space; -1 at the end.
+  int64_t SkipSpace(int64_t i) {
+    for (;;) {
+      const std::string_view text = window_->text();
+      while (i < static_cast<int64_t>(text.size()) && IsSpace(text[i])) ++i;
+      if (i < static_cast<int64_t>(text.size())) return i;
+      if (!window_->Grow()) return -1;
+    }
+  }
+
+  Status Broken(const char* message) const {
+    return window_->broken().ok() ? Status::Invalid(message) : window_->broken();
+  }
+
+  Status AtEnd() const {
+    if (!window_->broken().ok()) return window_->broken();
+    if (form_ == JsonForm::kArray && !array_ended_) {
+      return Status::Invalid("the JSON array has no end; the file may be cut short");
+    }
+    return Status::OK();
+  }
+
+  /// The end of the value at `i`; -1 where the file ends before it.
+  int64_t EndOfValue(int64_t i) {
+    int64_t depth = 0;
+    bool in_string = false;
+    for (;; ++i) {
+      while (i >= static_cast<int64_t>(window_->text().size())) {
+        if (!window_->Grow()) {
+          // A number or word may end with the file.
+          return depth == 0 && !in_string && form_ != JsonForm::kArray && window_->broken().ok() ? i
+                                                                                              : -1;
+        }
+      }
+      const std::string_view text = window_->text();
+      const char c = text[i];
+      if (in_string) {
+        if (c == '\\') {
+          ++i;
+        } else if (c == '"') {
+          in_string = false;
+          if (depth == 0) return i + 1;
+        }
+        continue;
+      }
+      switch (c) {
+        case '"':
+          in_string = true;
+          break;
+        case '{':
+        case '[':
+          ++depth;
+          break;
+        case '}':
+        case ']':
+          if (depth == 0) return i;
+          if (--depth == 0) return i + 1;
+          break;
+        case ',':
+        case ' ':
+        case '\n':
+        case '\r':
+        case '\t':
+          // A value that is missing (",,") must not be taken for none: the decoder refuses it.
+          if (depth == 0) return i;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  const std::unique_ptr<TextWindow> window_;
+  const JsonForm form_;
+  bool in_array_;
+  bool after_value_;
+  bool had_comma_ = false;
+  bool array_ended_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Result<JsonForm> DetectJsonForm(const std::string& path, arrow::Compression::type codec) {
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(path, codec, 0));
+  size_t begin = std::string_view::npos;
+  do {
+    begin = window->text().find_first_not_of(" \t\r\n");
+  } while (begin == std::string_view::npos && window->Grow());
+  if (begin == std::string_view::npos) return JsonForm::kLines;
+  if (window->text()[begin] == '[') return JsonForm::kArray;
+  // Looks at a line of up to a chunk; no document of one value has so long a first line and more behind it.
+  size_t end;
+  do {
+    end = window->text().find('\n', begin);
+  } while (end == std::string_view::npos &&
+           static_cast<int64_t>(window->text().size()) < kChunkBytes && window->Grow());
+  const std::string_view line = window->text().substr(begin, end == std::string_view::npos ? end : end - begin);
+  std::string kind;
+  JsonFault fault;
+  if (ReadPythonJson(line, &kind, nullptr, &fault)) return JsonForm::kLines;
+  // A line that goes on after the text seen, or breaks off in the middle of a value, is part of a larger one.
+  const bool unfinished = fault.position >= line.find_last_not_of(" \t\r") + 1 || end == std::string_view::npos;
+  return unfinished ? JsonForm::kSequence : JsonForm::kLines;
+}
+
+Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const std::string& path,
+                                                     arrow::Compression::type codec, JsonForm form,
+                                                     int64_t at) {
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(path, codec, at));
+  return std::make_unique<JsonCutter>(std::move(window), form, at > 0);
+}
+
+}  // namespace easydata

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "easydata/source/record_reader.h"
+
+namespace easydata {
+
+enum class JsonForm {
+  kLines,     // one value a line
+  kArray,     // [value, value, ...]
+  kSequence,  // values one after the other, over any number of lines each
+  kObject,    // one value
+};
+
+/// The form of a file of JSON, by its first bytes: an array starts with '['; a file whose first line is a whole object
+/// is one of lines.
+Result<JsonForm> DetectJsonForm(const std::string& path, arrow::Compression::type codec);
+
+/// Finds the values of a document (not of lines) from byte `at` on, which is 0 or the end of a piece.
+Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const std::string& path,
+                                                     arrow::Compression::type codec, JsonForm form,
+                                                     int64_t at);
+
+}  // namespace easydata

@@ -1,0 +1,185 @@
+#include "easydata/source/record_reader.h"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/util/compression.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "easydata/io/compression.h"
+#include "easydata/io/local_file.h"
+#include "easydata/source/line_chunk.h"
+#include "easydata/source/read_ahead.h"
+
+namespace easydata {
+namespace {
+
+constexpr int64_t kStep = 256 << 10;
+
+class RecordReader : public ShardReader {
+ public:
+  RecordReader(std::function<Result<std::unique_ptr<RecordCutter>>(int64_t)> open,
+               std::shared_ptr<const RecordDecoder> decoder, const ShardPosition& from,
+               int64_t first_line, const ReadContext& context)
+      : open_(std::move(open)),
+        decoder_(std::move(decoder)),
+        position_(from),
+        first_line_(first_line),
+        context_(context) {}
+
+  Result<ShardPosition> Start() override {
+    if (!position_.exact || position_.at == 0) {
+      position_.at = 0;
+      position_.line = first_line_;
+    }
+    ARROW_ASSIGN_OR_RAISE(auto made, open_(position_.at));
+    auto cutter = std::shared_ptr<RecordCutter>(std::move(made));
+    ahead_ = std::make_unique<ReadAhead<RecordPiece>>(
+        context_.pool, 2, [cutter]() -> Result<std::optional<RecordPiece>> {
+          RecordPiece piece;
+          ARROW_ASSIGN_OR_RAISE(const bool more, cutter->Next(&piece));
+          if (!more) return std::nullopt;
+          return piece;
+        });
+    if (position_.at == 0) ARROW_RETURN_NOT_OK(FindRow());
+    position_.exact = true;
+    return position_;
+  }
+
+  Result<std::optional<BlockTask>> Next() override {
+    std::optional<RecordPiece> piece = std::exchange(found_, std::nullopt);
+    const int64_t skip = piece.has_value() ? position_.skip : 0;
+    if (!piece.has_value()) {
+      ARROW_ASSIGN_OR_RAISE(piece, ahead_->Next());
+      if (!piece.has_value()) return std::nullopt;
+    }
+    context_.count_bytes(piece->size);
+    BlockTask task;
+    task.next_at = piece->end;
+    auto held = std::make_shared<RecordPiece>(std::move(*piece));
+    task.decode = [held, skip, decoder = decoder_]() -> Result<DecodedBlock> {
+      ARROW_ASSIGN_OR_RAISE(auto block, decoder->Decode(*held, skip));
+      block.num_lines = std::count(held->text.data(), held->text.data() + held->size, '\n');
+      block.broken = held->broken;
+      return block;
+    };
+    return task;
+  }
+
+  void Cancel() override {
+    if (ahead_ != nullptr) ahead_->Cancel();
+  }
+
+ private:
+  Status FindRow() {
+    int64_t row = 0;
+    while (row < position_.row) {
+      ARROW_ASSIGN_OR_RAISE(auto piece, ahead_->Next());
+      if (!piece.has_value()) return Status::OK();
+      const int64_t rows = static_cast<int64_t>(piece->records.size());
+      if (row + rows > position_.row || !piece->broken.ok()) {
+        position_.skip = position_.row - row;
+        found_ = std::move(piece);
+        return Status::OK();
+      }
+      row += rows;
+      position_.line += std::count(piece->text.data(), piece->text.data() + piece->size, '\n');
+    }
+    return Status::OK();
+  }
+
+  const std::function<Result<std::unique_ptr<RecordCutter>>(int64_t)> open_;
+  const std::shared_ptr<const RecordDecoder> decoder_;
+  ShardPosition position_;
+  const int64_t first_line_;
+  const ReadContext context_;
+  std::unique_ptr<ReadAhead<RecordPiece>> ahead_;
+  std::optional<RecordPiece> found_;
+};
+
+}  // namespace
+
+int64_t RecordPiece::LineOf(const Record& record) const {
+  return std::count(text.data(), text.data() + record.begin, '\n');
+}
+
+Result<std::unique_ptr<TextWindow>> TextWindow::Open(const std::string& path,
+                                                     arrow::Compression::type codec, int64_t at) {
+  auto out = std::make_unique<TextWindow>();
+  out->at_ = at;
+  if (codec == arrow::Compression::UNCOMPRESSED) {
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(path));
+    ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
+    ARROW_ASSIGN_OR_RAISE(out->stream_, arrow::io::RandomAccessFile::GetStream(
+                                            file, std::min(at, size), size - std::min(at, size)));
+  } else {
+    ARROW_ASSIGN_OR_RAISE(out->stream_, OpenDecompressed(path, codec));
+    std::vector<char> dropped(std::min<int64_t>(at, kStep));
+    for (int64_t left = at; left > 0;) {
+      ARROW_ASSIGN_OR_RAISE(const int64_t got,
+                            out->stream_->Read(std::min<int64_t>(left, kStep), dropped.data()));
+      if (got == 0) break;
+      left -= got;
+    }
+  }
+  if (at == 0) {
+    while (out->used_ < 3 && out->Grow()) {
+    }
+    if (out->text().starts_with("\xef\xbb\xbf")) out->Consume(3);
+  }
+  return out;
+}
+
+bool TextWindow::Grow() {
+  if (ended_ || !broken_.ok()) return false;
+  const int64_t step = std::max<int64_t>(kStep, used_ / 2);
+  if (static_cast<int64_t>(buffer_.size()) < used_ + step) buffer_.resize(used_ + step);
+  auto got = stream_->Read(step, buffer_.data() + used_);
+  if (!got.ok()) {
+    broken_ = got.status();
+    return false;
+  }
+  if (*got == 0) {
+    ended_ = true;
+    return false;
+  }
+  used_ += *got;
+  bytes_read_ += *got;
+  return true;
+}
+
+void TextWindow::Consume(int64_t bytes) {
+  std::memmove(buffer_.data(), buffer_.data() + bytes, used_ - bytes);
+  used_ -= bytes;
+  at_ += bytes;
+}
+
+void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece) {
+  piece->text.resize(size + kChunkPadding);
+  std::memcpy(piece->text.data(), window->text().data(), size);
+  piece->size = size;
+  window->Consume(size);
+  piece->end = window->at();
+}
+
+std::unique_ptr<ShardReader> MakeRecordReader(
+    std::function<Result<std::unique_ptr<RecordCutter>>(int64_t at)> open,
+    std::shared_ptr<const RecordDecoder> decoder, const ShardPosition& from, int64_t first_line,
+    const ReadContext& context) {
+  return std::make_unique<RecordReader>(std::move(open), std::move(decoder), from, first_line,
+                                        context);
+}
+
+Result<int64_t> CountRecords(RecordCutter* cutter) {
+  int64_t rows = 0;
+  for (;;) {
+    RecordPiece piece;
+    ARROW_ASSIGN_OR_RAISE(const bool more, cutter->Next(&piece));
+    if (!more) return rows;
+    ARROW_RETURN_NOT_OK(piece.broken);
+    rows += static_cast<int64_t>(piece.records.size());
+  }
+}
+
+}  // namespace easydata

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <arrow/io/type_fwd.h>
+#include <arrow/util/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/source/source.h"
+
+namespace easydata {
+
+/// Whole records of a text format whose records do not end at every line end (CSV, JSON documents), about a chunk of
+/// them; whoever looks for their ends goes through the text byte by byte, the rest is done in parallel.
+struct RecordPiece {
+  struct Record {
+    int64_t begin;
+    int64_t size;
+  };
+  std::vector<char> text;  // kChunkPadding bytes longer than `size`
+  int64_t size = 0;
+  std::vector<Record> records;
+  int64_t end = 0;  // place of the piece's end in the (decompressed) file
+  Status broken;    // why there is nothing behind this piece
+
+  std::string_view Text(const Record& record) const {
+    return {text.data() + record.begin, static_cast<size_t>(record.size)};
+  }
+  /// Lines before a record, counted from the piece's begin.
+  int64_t LineOf(const Record& record) const;
+};
+
+/// A window on a text file that moves on; what it holds stays in place until Consume().
+class TextWindow {
+ public:
+  /// Opens a file at byte `at` of its decompressed content.
+  static Result<std::unique_ptr<TextWindow>> Open(const std::string& path,
+                                                  arrow::Compression::type codec, int64_t at);
+
+  /// What is read and not consumed.
+  std::string_view text() const { return {buffer_.data(), static_cast<size_t>(used_)}; }
+  /// Reads more behind it; false at the file's end. Where the file breaks, the error stays in broken().
+  bool Grow();
+  void Consume(int64_t bytes);
+  /// Place of text()'s begin.
+  int64_t at() const { return at_; }
+  const Status& broken() const { return broken_; }
+  int64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  std::shared_ptr<arrow::io::InputStream> stream_;
+  std::vector<char> buffer_;
+  int64_t used_ = 0;
+  int64_t at_ = 0;
+  int64_t bytes_read_ = 0;
+  bool ended_ = false;
+  Status broken_;
+};
+
+/// Finds the records of one file.
+class RecordCutter {
+ public:
+  virtual ~RecordCutter() = default;
+  /// The next piece, or false at the end.
+  virtual Result<bool> Next(RecordPiece* piece) = 0;
+};
+
+class RecordDecoder {
+ public:
+  virtual ~RecordDecoder() = default;
+  /// Rows of a piece, the first `skip` passed over; many threads at once.
+  virtual Result<DecodedBlock> Decode(const RecordPiece& piece, int64_t skip) const = 0;
+};
+
+/// Moves text from the window's begin into the piece, up to `size` bytes.
+void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece);
+
+/// A reader over a cutter that `open` makes for a place in the file (0: its begin). `first` is the line and place at
+/// which rows begin.
+std::unique_ptr<ShardReader> MakeRecordReader(
+    std::function<Result<std::unique_ptr<RecordCutter>>(int64_t at)> open,
+    std::shared_ptr<const RecordDecoder> decoder, const ShardPosition& from, int64_t first_line,
+    const ReadContext& context);
+
+/// Rows that a cutter finds.
+Result<int64_t> CountRecords(RecordCutter* cutter);
+
+}  // namespace easydata

@@ -1,0 +1,117 @@
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <simdjson.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/source/file_sources.h"
+#include "easydata/source/line_files.h"
+#include "easydata/source/python_json.h"
+#include "easydata/source/row_runs.h"
+#include "easydata/source/table_columns.h"
+
+namespace easydata {
+namespace {
+
+class TextLines : public LineDecoder {
+ public:
+  TextLines(OnError on_error, std::shared_ptr<arrow::Schema> schema)
+      : on_error_(on_error), schema_(std::move(schema)) {}
+
+  Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const override {
+    DecodedBlock block;
+    if (text.size() > (size_t{1} << 31) - (1 << 16)) {
+      return Status::Invalid("a line is longer than 2 GiB");
+    }
+    const bool all_valid = simdjson::validate_utf8(text.data(), text.size());
+    arrow::StringBuilder builder;
+    ARROW_RETURN_NOT_OK(builder.ReserveData(static_cast<int64_t>(text.size())));
+    RowRuns runs;
+    Status status;
+    ForEachLine(text, [&](std::string_view line) {
+      const int64_t row = block.num_rows++;
+      ++block.num_lines;
+      if (row < skip) return true;
+      while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+      if (!all_valid && !simdjson::validate_utf8(line.data(), line.size())) {
+        BadRow bad;
+        bad.row = bad.line = row;
+        bad.reason = "not UTF-8";
+        bad.message = "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(line) + 1) + " of the line";
+        if (on_error_ == OnError::kRaise) {
+          block.stopped = std::move(bad);
+          return false;
+        }
+        bad.content = line;
+        block.bad.push_back(std::move(bad));
+        return true;
+      }
+      status = builder.Append(line);
+      runs.Add(row);
+      return status.ok();
+    });
+    ARROW_RETURN_NOT_OK(status);
+    ARROW_ASSIGN_OR_RAISE(auto array, builder.Finish());
+    arrow::ArrayVector columns(schema_->num_fields(), array);
+    block.rows = arrow::RecordBatch::Make(schema_, array->length(), std::move(columns));
+    block.runs = runs.Take();
+    return block;
+  }
+
+ private:
+  const OnError on_error_;
+  const std::shared_ptr<arrow::Schema> schema_;
+};
+
+class TextSource : public Source {
+ public:
+  TextSource(FileList files, std::string field)
+      : files_(std::move(files)), lines_(files_.paths()), field_(std::move(field)) {}
+
+  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+    return ChosenSchema(*arrow::schema({arrow::field(field_, arrow::utf8())}), columns,
+                        files_.paths().empty() ? "the text" : files_.paths()[0]);
+  }
+
+  Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
+                                            const ReadOptions& options,
+                                            std::shared_ptr<arrow::Schema> schema,
+                                            const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
+    return OpenLineReader(lines, from, false,
+                          std::make_shared<TextLines>(options.on_error, std::move(schema)),
+                          context);
+  }
+
+  Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
+
+  Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
+    return CountLineRows(lines, false, context);
+  }
+
+  nlohmann::json Describe() const override {
+    auto out = files_.Describe("text");
+    out["source.text_field"] = field_;
+    return out;
+  }
+
+ private:
+  const FileList files_;
+  const LineFiles lines_;
+  const std::string field_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<std::string> files,
+                                                     std::string field) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+  return std::make_shared<const TextSource>(std::move(list), std::move(field));
+}
+
+}  // namespace easydata
