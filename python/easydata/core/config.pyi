@@ -22,7 +22,7 @@ class CacheStageConfig:
 
 @dataclass
 class DatasetConfig:
-    data_files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+    data_files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any
     name: str | None = None
     type: Literal["json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "huggingface", "hf"] | None = None
     split: str = "train"

@@ -109,17 +109,14 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Mapping):
-        return {
-            key if isinstance(key, str) else str(key): plain(item, for_engine=for_engine)
-            for key, item in value.items()
-        }
+        return {str(key): _plain_option(str(key), item, for_engine) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item, for_engine=for_engine) for item in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            field.name: plain(getattr(value, field.name), for_engine=for_engine)
+            field.name: _plain_option(field.name, getattr(value, field.name), for_engine)
             for field in dataclasses.fields(value)
         }
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
@@ -129,6 +126,17 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     if for_engine:
         return {"$callable" if is_function else "$object": path or repr(value)}
     return path if is_function and path else value
+
+
+def _plain_option(name: str, value: Any, for_engine: bool) -> Any:
+    if name != "data_files" or value is None or isinstance(value, (str, os.PathLike)):
+        return plain(value, for_engine=for_engine)
+    if isinstance(value, (list, tuple)) and not any(
+        isinstance(item, Mapping) for item in value[:1]
+    ):
+        return plain(value, for_engine=for_engine)
+    # Rows in memory, however many there are.
+    return {"$object": import_path(type(value)) or "rows"} if for_engine else value
 
 
 def problems_of(config: Any) -> list[tuple[str, str, str]]:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from easydata.core.config import (
     DatasetConfig,
+    ObservabilityConfig,
     PipelineConfig,
     SaveStageConfig,
     TokenizeStageConfig,
 )
 from easydata.execution.pipeline import Pipeline
+from easydata.execution.progress import Progress
 
 if TYPE_CHECKING:
     from easydata.core.source import ShardedDataSource
@@ -85,10 +87,14 @@ def pretokenize(
         raise ValueError(f"num_proc must be at least 1, not {num_proc}")
     if compression == "snappy" and output_format != "parquet":
         compression = None
-    return save_dataset(
-        TransformedShardedSource(source, transform),
-        os.fspath(output_path),
-        output_format,
-        max_shard_size=max_shard_size,
-        compression=compression,
-    )
+    path = os.fspath(output_path)
+    with Progress.of(ObservabilityConfig(progress_enabled=show_progress), path) as progress:
+        return save_dataset(
+            TransformedShardedSource(source, transform),
+            path,
+            output_format,
+            max_shard_size=max_shard_size,
+            compression=compression,
+            num_threads=num_proc,
+            progress=progress.update,
+        )

@@ -19,6 +19,15 @@ from easydata.core.config import (
 )
 from easydata.core.context import PipelineContext
 from easydata.core.stage import PipelineStage
+from easydata.execution.stages import (
+    MIXED,
+    LoadStage,
+    MixStage,
+    PackStage,
+    SaveStage,
+    SourceStage,
+    TokenizeStage,
+)
 
 __all__ = ["Pipeline", "create_pipeline"]
 
@@ -50,6 +59,7 @@ class Pipeline:
         self._context = PipelineContext(config=config, seed=config.seed)
         self._data: dict[str, Any] | None = None
         self._stages: list[str] = []
+        self._applied: list[PipelineStage] = []
 
     @classmethod
     def from_config(
@@ -70,8 +80,6 @@ class Pipeline:
             NotImplementedError: When the config asks for what has not come yet.
             FileNotFoundError: When data_files match nothing.
         """
-        from easydata.execution.stages import SourceStage
-
         if self._data is not None:
             raise RuntimeError("source() was called before; a pipeline has one source stage")
         check(self._context.config)
@@ -82,8 +90,6 @@ class Pipeline:
 
     def tokenize(self, config: TokenizeStageConfig | None = None) -> "Pipeline":
         """Makes tokens of every dataset that a tokenizer is named for; the others go through."""
-        from easydata.execution.stages import TokenizeStage
-
         self._ready("tokenize")
         return self._run(TokenizeStage(self._options("tokenize", config)))
 
@@ -100,15 +106,11 @@ class Pipeline:
 
     def mix(self, config: MixStageConfig | None = None) -> "Pipeline":
         """Makes one stream, "mixed", of several datasets; one dataset stays as it is."""
-        from easydata.execution.stages import MixStage
-
         self._ready("mix")
         return self._run(MixStage(self._options("mix", config)))
 
     def pack(self, config: PackStageConfig | None = None) -> "Pipeline":
         """Puts documents into rows of one length."""
-        from easydata.execution.stages import PackStage
-
         self._ready("pack")
         return self._run(PackStage(self._options("pack", config)))
 
@@ -119,17 +121,15 @@ class Pipeline:
             FileExistsError: When there is an output already and `overwrite` is not set.
             ValueError: When the stream never ends.
         """
-        from easydata.execution.stages import SaveStage
-
         self._ready("save")
         return self._run(SaveStage(self._options("save", config)))
 
     def load(self, config: LoadStageConfig | None = None) -> "Pipeline":
         """Makes batches."""
-        from easydata.execution.stages import LoadStage
-
         self._ready("load")
-        return self._run(LoadStage(self._options("load", config)))
+        options = self._options("load", config)
+        self._keep_time(options)
+        return self._run(LoadStage(options))
 
     def apply(self, stage: PipelineStage) -> "Pipeline":
         """Adds a stage of your own (see BaseStage)."""
@@ -204,6 +204,19 @@ class Pipeline:
         self._context.config = changed
         return given
 
+    def _keep_time(self, load: LoadStageConfig) -> None:
+        """Tells a mixture whose weights change by step what a step is, now that it is known."""
+        mixture = self._context.mixtures.get(MIXED)
+        if mixture is None or not mixture.keeps_time:
+            return
+        row_length = self._context.config.pack.seq_length if "pack" in self._stages else 0
+        mixture.pace(load.batch_size, row_length, load.batch_rampup)
+        behind = self._applied[self._stages.index("mix") :]
+        self._data = {MIXED: mixture.mixed}
+        for stage in behind:
+            if stage.name != "save":
+                self._data = stage.process(dict(self._data), self._context)
+
     def _run(self, stage: PipelineStage) -> "Pipeline":
         assert self._data is not None
         made = stage.process(dict(self._data), self._context)
@@ -214,6 +227,7 @@ class Pipeline:
             )
         self._data = dict(made)
         self._stages.append(stage.name)
+        self._applied.append(stage)
         return self
 
 

@@ -1,5 +1,6 @@
 """The stages that a pipeline has methods for."""
 
+import dataclasses
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,11 +48,13 @@ class SourceStage(BaseStage):
 
         made: Sources = {}
         for dataset in context.config.datasets:
-            source: ShardedDataSource[Any] = create_source(dataset)
-            if dataset.num_rows is not None:
-                source = LimitedShardedSource(source, dataset.num_rows)
+            # Here the seed is known, so shuffling is done here.
+            plain = dataclasses.replace(dataset, shuffle=None, num_rows=None)
+            source: ShardedDataSource[Any] = create_source(plain)
             if dataset.shuffle is not None:
                 source = source.shuffle(dataset.shuffle, seed=context.seed or 0)
+            if dataset.num_rows is not None:
+                source = LimitedShardedSource(source, dataset.num_rows)
             made[str(dataset.name)] = source
         return made
 
@@ -110,6 +113,8 @@ class TokenizeStage(BaseStage):
             format_fields=dataset.format_fields,
             batch_size=self._config.batch_size,
             num_workers=self._config.num_workers,
+            on_error=dataset.on_error,
+            quarantine_path=dataset.quarantine_path,
         )
 
 
@@ -141,20 +146,29 @@ def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
 class Mixture:
     """A mixed source, and how to mix other inputs in the same way."""
 
-    def __init__(
-        self, inputs: "Sources", options: Mapping[str, Any], schedule: Mapping[str, Any] | None
-    ) -> None:
-        self.inputs = dict(inputs)
+    def __init__(self, inputs: "Sources", options: Mapping[str, Any]) -> None:
         self._options = dict(options)
-        self._schedule = schedule
-        self.mixed = self.rebuild(self.inputs)
+        self._pace: tuple[int, int, Mapping[int, int] | None] | None = None
+        self.inputs: Sources = {}
+        self.mixed = self.rebuild(inputs)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether its weights change with the steps of the loader behind it."""
+        return "weight_scheduler" in self._options and self._options["schedule_unit"] == "steps"
+
+    def pace(self, batch_size: int, row_length: int, rampup: Mapping[int, int] | None) -> None:
+        """Tells the mixture what a step of the loader is, and makes it anew."""
+        self._pace = (batch_size, row_length, rampup)
+        self.rebuild(self.inputs)
 
     def rebuild(self, inputs: "Sources") -> "ShardedDataSource[Any]":
         """The mixture of these inputs; they have the same names."""
         from easydata.transforms import MixedShardedSource
 
         self.inputs = dict(inputs)
-        self.mixed = MixedShardedSource(dict(inputs), **self._options)
+        mixed = MixedShardedSource(dict(inputs), **self._options)
+        self.mixed: ShardedDataSource[Any] = mixed._paced(*self._pace) if self._pace else mixed
         return self.mixed
 
 
@@ -181,6 +195,8 @@ class MixStage(BaseStage):
             "block_size": config.block_size,
             "seed": context.seed if config.seed is None else config.seed,
             "stop_strategy": config.stop_strategy,
+            "schedule_unit": config.schedule_unit,
+            "unit": config.unit,
         }
         if config.weight_schedule:
             options["weight_scheduler"] = WeightScheduler(
@@ -188,7 +204,7 @@ class MixStage(BaseStage):
             )
         else:
             options["weights"] = config.weights
-        mixture = Mixture(data, options, None)
+        mixture = Mixture(data, options)
         context.mixtures[MIXED] = mixture
         return {MIXED: mixture.mixed}
 
@@ -253,8 +269,8 @@ class PackStage(BaseStage):
             return next(iter(found))
         # The manual's default; a person who trains on several vocabularies had better choose.
         _log.warning(
-            "pack.eos_token_id is not set and the tokenizers of %r give %s: documents are closed by "
-            "token %d",
+            "pack.eos_token_id is not set and the tokenizers of %r give %s: "
+            "documents are closed by token %d",
             name,
             f"{len(found)} different ones" if found else "none",
             DEFAULT_EOS,
@@ -276,9 +292,14 @@ class LoadStage(BaseStage):
 
     def process(self, data: "Sources", context: "PipelineContext") -> dict[str, Any]:
         """Gives a loader for each source."""
-        from easydata.execution.loader import AsyncDataLoader
+        from easydata.execution.loader import AsyncDataLoader, PadSpec
 
         config = self._config
+        # A config file has the options of a PadSpec.
+        padding = {
+            column: PadSpec(**spec) if isinstance(spec, Mapping) else spec
+            for column, spec in (config.padding or {}).items()
+        }
         return {
             name: AsyncDataLoader(
                 source,
@@ -295,7 +316,7 @@ class LoadStage(BaseStage):
                 epochs=config.epochs,
                 num_threads=config.num_threads,
                 batch_rampup=config.batch_rampup,
-                padding=config.padding,
+                padding=padding,
             )
             for name, source in data.items()
         }

@@ -46,7 +46,8 @@ struct DatasetConfig {
     using C = DatasetConfig;
     return std::tuple{
         Field{"data_files", &C::data_files,
-              "Path, glob pattern (** too), folder, or a list of them. One file is one shard; sorted and distinct."}
+              "Path, glob pattern (** too), folder, or a list of them; one file is one shard, sorted and distinct. Or rows in "
+              "memory: a list of dicts, a `datasets` object, a source."}
             .Required(),
         Field{"name", &C::name,
               "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by position."},
@@ -57,7 +58,7 @@ struct DatasetConfig {
             .Refuse("hf", "datasets from the Hub come with a later version; wrap a loaded one with "
                           "HFDatasetShardedSource"),
         Field{"split", &C::split, "Split of a Hub dataset; local files have none."},
-        Field{"num_rows", &C::num_rows, "Use the first rows only."}.AtLeast(1),
+        Field{"num_rows", &C::num_rows, "Use the first rows only; of a shuffled dataset, the first in its order."}.AtLeast(1),
         Field{"dataset_split_name", &C::dataset_split_name, "Subset (configuration) of a Hub dataset."}
             .OnlyDefault("it names a subset of a Hub dataset, and the Hub comes with a later version"),
         Field{"tokenizer", &C::tokenizer,

@@ -63,6 +63,16 @@ void PipelineConfig::Check(const std::string& path, Problems* problems) const {
       CheckCodec(*datasets[i].save_format, save.compression, at + ".save_format with save.compression", problems);
     }
   }
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!datasets[i].save_path || datasets[i].save_path != datasets[j].save_path) continue;
+      problems->push_back({Problem::Kind::kValue,
+                           JoinPath(path, "datasets[" + std::to_string(i) + "].save_path"),
+                           "= \"" + *datasets[i].save_path + "\" is that of datasets[" +
+                               std::to_string(j) + "] too; give each a folder of its own"});
+      break;
+    }
+  }
   if (mix.weights) CheckNames(*mix.weights, names, JoinPath(path, "mix.weights"), problems);
   if (mix.weight_schedule) {
     for (size_t i = 0; i < mix.weight_schedule->size(); ++i) {

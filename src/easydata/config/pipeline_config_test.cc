@@ -46,6 +46,13 @@ TEST(PipelineConfig, NamesAreUnique) {
               ElementsAre("datasets[1].name = \"a\" is a duplicate of datasets[0]; names are unique"));
 }
 
+TEST(PipelineConfig, EachDatasetIsSavedInAFolderOfItsOwn) {
+  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x", "save_path": "out"},
+                                           {"data_files": "y", "save_path": "out"}]})"),
+              ElementsAre("datasets[1].save_path = \"out\" is that of datasets[0] too; give each a "
+                          "folder of its own"));
+}
+
 TEST(PipelineConfig, WeightsSumToOne) {
   EXPECT_THAT(ProblemsOf(R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "b", "data_files": "y"}],
                              "mix": {"weights": {"a": 1.5, "b": -0.25}}})"),

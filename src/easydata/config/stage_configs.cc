@@ -69,10 +69,10 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
   }
   if (batch_rampup) {
     for (const auto& [step, factor] : batch_rampup->values) {
-      if (factor < 1) {
-        problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
-                             "must be at least 1, not " + std::to_string(factor)});
-      }
+      if (factor >= 1) continue;
+      problems->push_back({Problem::Kind::kValue,
+                           JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
+                           "must be at least 1, not " + std::to_string(factor)});
     }
   }
 }

@@ -232,7 +232,8 @@ struct LoadStageConfig {
         Field{"epochs", &C::epochs, "Passes over the data; unset: one for each iter() of the loader."}.AtLeast(1),
         Field{"seed", &C::seed, "Seed of shuffle_buffer_size; unset: the pipeline's."}.AtLeast(0),
         Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(1),
-        Field{"batch_rampup", &C::batch_rampup, "{step: factor}: batch_size is multiplied by the factor from the step on."},
+        Field{"batch_rampup", &C::batch_rampup, "{step: factor}: batch_size is multiplied by the factor from the step on."}.OnlyDefault(
+            "a batch size that changes comes with a later version"),
         Field{"padding", &C::padding,
               "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from the tokenizer."},
     };

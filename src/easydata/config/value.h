@@ -17,9 +17,11 @@ namespace easydata::config {
 template <typename T>
 concept DeclaredConfig = requires { T::Fields(); };
 
-/// One path or several; a single one may be written as a string.
+/// One path or several; a single one may be written as a string. In Python also rows in memory, of which JSON
+/// says no more than what they are.
 struct Paths {
   std::vector<std::string> values;
+  std::string object;
 };
 
 /// Values by name, in the order they were written.
@@ -127,13 +129,20 @@ struct ValueTraits<AnyValue> {
 
 template <>
 struct ValueTraits<Paths> {
-  static std::string Type() { return "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"; }
+  static std::string Type() { return "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any"; }
   static std::string Expected() { return "a path, or a list of paths"; }
-  static bool Fits(const Json& json) { return json.is_string() || json.is_array(); }
+  static bool Fits(const Json& json) {
+    return json.is_string() || json.is_array() || (json.is_object() && json.contains("$object"));
+  }
   static Json Write(const Paths& value) {
+    if (!value.object.empty()) return Json{{"$object", value.object}};
     return value.values.size() == 1 ? Json(value.values[0]) : Json(value.values);
   }
   static void Read(const Json& json, Paths* out, const std::string& path, Problems* problems) {
+    if (json.is_object()) {
+      out->object = json["$object"].get<std::string>();
+      return;
+    }
     if (json.is_string()) {
       out->values = {json.get<std::string>()};
     } else {

@@ -204,6 +204,14 @@ def test_paths_may_be_path_objects() -> None:
     assert config.to_dict()["datasets"][1]["data_files"] == ["b", "c"]
 
 
+def test_rows_in_memory_may_be_data_files() -> None:
+    rows = [{"text": "a"}]
+    config = PipelineConfig.from_dict({"datasets": [DatasetConfig(rows), {"data_files": rows}]})
+    assert config.validate() == []
+    assert config.datasets[1].data_files is rows
+    assert config.to_dict()["datasets"][0]["data_files"] is rows
+
+
 def test_weights_must_sum_to_one() -> None:
     with pytest.raises(ValueError, match=r"weights must sum to 1; they sum to 0\.9"):
         MixStageConfig(weights={"a": 0.5, "b": 0.4})
@@ -263,7 +271,6 @@ def test_a_sound_config_has_no_problems() -> None:
             ],
             weight_schedule_type="linear",
         ),
-        load=LoadStageConfig(batch_rampup={0: 1, 100: 4}),
     )
     assert config.validate() == []
     check(config)
@@ -275,6 +282,7 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"ray": RayConfig(enabled=True)}, "ray.enabled"),
         ({"load": LoadStageConfig(lanes=2, batch_size=8)}, "load.lanes"),
         ({"load": LoadStageConfig(prefetch_to_device=True)}, "load.prefetch_to_device"),
+        ({"load": LoadStageConfig(batch_rampup={0: 1, 9: 2})}, "load.batch_rampup"),
         ({"pack": PackStageConfig(strategy="best_fit")}, "pack.strategy"),
         ({"mix": MixStageConfig(unit="tokens")}, "mix.unit"),
         ({"save": SaveStageConfig(push_to_hub=True)}, "save.push_to_hub"),
