@@ -95,7 +95,7 @@ class PyLoader {
   }
 
   nb::object Take() {
-    Result<std::optional<LoaderBatch>> taken = Status::OK();
+    Result<std::optional<LoaderBatch>> taken;
     {
       nb::gil_scoped_release release;
       taken = loader_->Take();
