@@ -52,13 +52,14 @@ void BindMix(nb::module_& m) {
           "__init__",
           [](MixOrder* self, std::vector<std::string> names, std::vector<double> weights,
              const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
+             const std::string& stop_strategy,
              const std::vector<std::pair<int64_t, int64_t>>& batch_sizes) {
-            new (self) MixOrder(
-                Unwrap(MixOrder::Make(MakeOptions(std::move(names), std::move(weights), schedule,
-                                                  block_size, seed, "restart", batch_sizes, 0))));
+            new (self) MixOrder(Unwrap(
+                MixOrder::Make(MakeOptions(std::move(names), std::move(weights), schedule,
+                                           block_size, seed, stop_strategy, batch_sizes, 0))));
           },
           nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("block_size"),
-          nb::arg("seed"), nb::arg("batch_sizes"))
+          nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"))
       .def(
           "next_block",
           [](MixOrder& self) {

@@ -1,0 +1,384 @@
+"""Mixing of several sources into one, by weights that may change over time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from easydata.core.source import Columns, ShardedDataSource
+
+if TYPE_CHECKING:
+    import datasets
+
+    from easydata import _native
+
+StopStrategy: TypeAlias = Literal["restart", "first_exhausted", "all_exhausted"]
+
+SOURCE_FIELD = "__source__"
+
+
+class _Point(Protocol):
+    """Anything with a step and the weights that hold there, such as a WeightSchedulePoint."""
+
+    step: int
+    weights: Mapping[str, float]
+
+
+class WeightScheduler:
+    """Mixing weights as a function of the step.
+
+    Before the first point its weights hold, from the last one on those of the last; in between
+    they are held ("step"), drawn as a line ("linear") or as half a cosine wave ("cosine").
+
+    Args:
+        schedule: The points, in any order; each names the same sources.
+        interpolation: "step", "linear" or "cosine".
+
+    Raises:
+        ValueError: For an empty schedule, points that name different sources, two points of one
+            step, or weights that are negative or all zero.
+    """
+
+    def __init__(
+        self,
+        schedule: Sequence[_Point],
+        interpolation: Literal["step", "linear", "cosine"] = "step",
+    ) -> None:
+        from easydata import _native
+
+        points = sorted(schedule, key=lambda point: point.step)
+        if not points:
+            raise ValueError("a weight schedule needs at least one point")
+        names = list(points[0].weights)
+        for point in points:
+            if set(point.weights) != set(names):
+                raise ValueError(
+                    "every point of a weight schedule must name the same sources; step "
+                    f"{points[0].step} names {sorted(names)}, "
+                    f"step {point.step} names {sorted(point.weights)}"
+                )
+        self.schedule = points
+        self.interpolation = interpolation
+        self._points = [
+            (int(point.step), [float(point.weights[name]) for name in names]) for point in points
+        ]
+        self._names = names
+        self._native = _native.WeightSchedule(names, self._points, interpolation)
+
+    @property
+    def dataset_names(self) -> list[str]:
+        """Names of the sources that the schedule weighs."""
+        return list(self._names)
+
+    def get_weights(self, step: int) -> dict[str, float]:
+        """The weights at a step, by name; their sum is 1."""
+        return dict(zip(self._names, self._native.at(step), strict=True))
+
+    def __repr__(self) -> str:
+        steps = [step for step, _ in self._points]
+        return f"WeightScheduler({self._names}, steps={steps}, {self.interpolation!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WeightScheduler, (self.schedule, self.interpolation)
+
+    def _in_order(self, names: list[str]) -> _native.WeightSchedule:
+        """The schedule with its weights in the order of `names`."""
+        from easydata import _native
+
+        places = [self._names.index(name) for name in names]
+        points = [(step, [weights[place] for place in places]) for step, weights in self._points]
+        return _native.WeightSchedule(names, points, self.interpolation)
+
+
+@dataclass
+class MixedShardState:
+    """Where a mixture stands, in EasyDeL's terms; a loader's state_dict() is its own."""
+
+    source_index: int
+    shard_index: int
+    row_index: int
+    block_index: int = 0
+    examples_yielded: int = 0
+
+
+class MixedShardedSource(ShardedDataSource[Any]):
+    """Several sources mixed block by block.
+
+    In each block of `block_size` examples every source has its share, and NumPy's
+    `default_rng(seed + block)` orders them. A share that is no whole number is carried on: at every
+    block's end each source is within one example of what its weight gives it.
+
+    Args:
+        sources: The sources by name; a list gets the names dataset_0, dataset_1, ...
+        weights: By name, or a list in the sources' order; any positive sum. None: equal.
+        block_size: Examples of a block.
+        seed: Seed of the order; None means 0.
+        stop_strategy: "restart" goes on for ever, starting sources again that end;
+            "first_exhausted" stops when an example of a source that has ended is wanted;
+            "all_exhausted" when each source has been given out whole, others starting again.
+        weight_scheduler: Weights that change, instead of `weights`.
+        schedule_unit: What the scheduler's steps count: "examples" that were given out or, in
+            front of a loader, its "steps".
+        unit: What weights share out: "examples".
+
+    Raises:
+        ValueError: For weights that name other sources, are negative or all zero, and for unknown
+            options.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]],
+        weights: Mapping[str, float] | Sequence[float] | None = None,
+        block_size: int = 1000,
+        seed: int | None = None,
+        stop_strategy: StopStrategy = "restart",
+        weight_scheduler: WeightScheduler | None = None,
+        *,
+        schedule_unit: Literal["examples", "steps"] = "examples",
+        unit: Literal["examples", "tokens"] = "examples",
+    ) -> None:
+        if unit == "tokens":
+            raise NotImplementedError("mixing by tokens is not there yet; use unit='examples'")
+        if unit != "examples":
+            raise ValueError(f"unit must be 'examples' or 'tokens', not {unit!r}")
+        if schedule_unit not in ("examples", "steps"):
+            raise ValueError(f"schedule_unit must be 'examples' or 'steps', not {schedule_unit!r}")
+        if seed is not None and seed < 0:
+            raise ValueError(f"seed must not be negative: {seed}")
+        self._sources = _named(sources)
+        self._names = list(self._sources)
+        self._block_size = block_size
+        self._seed = seed or 0
+        self._stop_strategy = stop_strategy
+        self._schedule_unit = schedule_unit
+        self._scheduler = weight_scheduler
+        self._weights = _weights_in_order(self._names, weights)
+        if weight_scheduler is not None:
+            if weights is not None:
+                raise ValueError("give a mixture weights or a weight_scheduler, not both")
+            _check_names(self._names, weight_scheduler.dataset_names, "the weight schedule")
+        self._batch_sizes: list[tuple[int, int]] = []
+        self._row_tokens = 0
+        self._order()  # the engine judges weights and options before anything is read
+
+    @property
+    def sources(self) -> dict[str, ShardedDataSource[Any]]:
+        """The sources that are mixed, by name."""
+        return dict(self._sources)
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The mixture is one shard."""
+        return ["mixed_shard_0"]
+
+    def num_shards(self) -> int:
+        """Always 1."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The mixed rows from the first on, each a new dict with its source as `__source__`."""
+        if shard_name not in self.shard_names:
+            raise KeyError(f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}")
+        for name, row in self._picks():
+            yield {**row, SOURCE_FIELD: name}
+
+    def __len__(self) -> int:
+        return sum(len(source) for source in self._sources.values())
+
+    def __repr__(self) -> str:
+        return f"MixedShardedSource({self._names}, stop_strategy={self._stop_strategy!r})"
+
+    @property
+    def _schedule(self) -> _native.WeightSchedule | None:
+        return None if self._scheduler is None else self._scheduler._in_order(self._names)
+
+    def _order(self) -> _native.MixOrder:
+        from easydata import _native
+
+        return _native.MixOrder(
+            self._names,
+            self._weights,
+            self._schedule,
+            self._block_size,
+            self._seed,
+            self._stop_strategy,
+            self._batch_sizes,
+        )
+
+    def _picks(self) -> Iterator[tuple[str, Any]]:
+        """(source name, row) in the order of the mixture; the rows are the sources' own."""
+        order = self._order()
+        names = self._names
+        iterators = [iter(self._sources[name].iter_shards()) for name in names]
+        has_rows = [False] * len(names)
+        seen_whole = [not order.wanted(place) for place in range(len(names))]
+        while True:
+            for place in order.next_block():
+                row = next(iterators[place], _END)
+                while row is _END:
+                    if not has_rows[place]:
+                        raise ValueError(
+                            f'sources["{names[place]}"] is empty: a mix cannot take examples from '
+                            "it; remove it from the mix, or look at what filters its rows out"
+                        )
+                    seen_whole[place] = True
+                    if self._stop_strategy == "first_exhausted" or (
+                        self._stop_strategy == "all_exhausted" and all(seen_whole)
+                    ):
+                        return
+                    iterators[place] = iter(self._sources[names[place]].iter_shards())
+                    has_rows[place] = False
+                    row = next(iterators[place], _END)
+                has_rows[place] = True
+                yield names[place], row
+
+    def _paced(
+        self, batch_size: int, row_length: int = 0, batch_rampup: Mapping[int, int] | None = None
+    ) -> MixedShardedSource:
+        """This mixture in front of a loader: a schedule by steps then counts the loader's steps.
+
+        Args:
+            batch_size: Rows of a step, over all ranks.
+            row_length: Tokens of a row, where a packer lies between.
+            batch_rampup: By step, what `batch_size` is multiplied with from that step on.
+        """
+        if self._scheduler is None or self._schedule_unit != "steps":
+            return self
+        paced = copy.copy(self)
+        sizes = {0: batch_size}
+        sizes.update((step, batch_size * factor) for step, factor in (batch_rampup or {}).items())
+        paced._batch_sizes = sorted(sizes.items())
+        paced._row_tokens = row_length
+        return paced
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        from easydata import _native
+
+        if shards is not None and list(shards) != self.shard_names:
+            raise KeyError(
+                f"the shard of a mixture is {self.shard_names[0]!r}, not {list(shards)!r}"
+            )
+        add_source = columns is None or SOURCE_FIELD in columns
+        streams = []
+        for wanted, source in zip(self._wanted(columns), self._sources.values(), strict=True):
+            streams.append(source._stream(wanted))
+        return _native.mix(
+            streams,
+            self._names,
+            self._weights,
+            self._schedule,
+            self._block_size,
+            self._seed,
+            self._stop_strategy,
+            add_source,
+            self._batch_sizes,
+            self._row_tokens,
+        )
+
+    def _wanted(self, columns: Columns | None) -> list[Columns | None]:
+        """The columns to ask each source for: a column that it lacks and another has is null."""
+        if columns is None:
+            return [None] * len(self._sources)
+        from easydata import _native
+
+        asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
+        known = [_native.column_names(source._stream(None)) for source in self._sources.values()]
+        somewhere = set(asked)
+        if all(names is not None for names in known):
+            somewhere = {name for names in known if names is not None for name in names}
+        wanted: list[Columns | None] = []
+        for names in known:
+            lacks = () if names is None else {name for name in asked if name not in names}
+            # What no source has is asked of all: their error says which column it is.
+            wanted.append(
+                {n: kind for n, kind in asked.items() if n not in lacks or n not in somewhere}
+            )
+        return wanted
+
+
+_END = object()
+
+
+def block_mixture_interleave(
+    datasets: Mapping[str, Any] | Sequence[Any],
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    block_size: int = 1000,
+    seed: int | None = 42,
+    stop: StopStrategy = "restart",
+) -> datasets.IterableDataset:
+    """Mixes datasets block by block into one `datasets.IterableDataset`.
+
+    Args:
+        datasets: Hugging Face datasets, or sources of this package, by name; a list gets the names
+            dataset_0, dataset_1, ...
+        weights: By name, or a list in the datasets' order; any positive sum. None: equal.
+        block_size: Examples of a block.
+        seed: Seed of the order; None means 0.
+        stop: "restart", "first_exhausted" or "all_exhausted", as for MixedShardedSource.
+
+    Returns:
+        The rows as the datasets have them, without `__source__`.
+    """
+    from datasets import IterableDataset
+
+    from easydata.sources import wrap_hf_dataset
+
+    named = {
+        name: dataset if isinstance(dataset, ShardedDataSource) else wrap_hf_dataset(dataset)
+        for name, dataset in _named(datasets).items()
+    }
+    mixed = MixedShardedSource(named, weights, block_size, seed, stop)
+    return IterableDataset.from_generator(_mixed_rows, gen_kwargs={"mixed": mixed})
+
+
+def _mixed_rows(mixed: MixedShardedSource) -> Iterator[Any]:
+    for _, row in mixed._picks():
+        yield dict(row)
+
+
+def _named(sources: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Sources by name."""
+    if isinstance(sources, Mapping):
+        named = {str(name): source for name, source in sources.items()}
+    elif isinstance(sources, Sequence) and not isinstance(sources, str):
+        named = {f"dataset_{place}": source for place, source in enumerate(sources)}
+    else:
+        raise TypeError(
+            f"sources to mix come as a dict by name or as a list, not as {type(sources).__name__}"
+        )
+    if not named:
+        raise ValueError("a mix needs at least one source")
+    return named
+
+
+def _check_names(names: list[str], given: Sequence[str], what: str) -> None:
+    """Raises ValueError unless `given` names exactly the sources."""
+    from easydata import _native
+
+    for name in given:
+        if name not in names:
+            raise ValueError(
+                f"{what} names no source of the mix with {name!r}{_native.suggestion(name, names)}"
+            )
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(f"{what} must name every source of the mix; missing: {', '.join(missing)}")
+
+
+def _weights_in_order(
+    names: list[str], weights: Mapping[str, float] | Sequence[float] | None
+) -> list[float]:
+    """Weights in the order of the names; none at all for equal ones."""
+    if weights is None:
+        return []
+    if isinstance(weights, Mapping):
+        _check_names(names, list(weights), "weights")
+        return [float(weights[name]) for name in names]
+    if len(weights) != len(names):
+        raise ValueError(f"the mix has {len(names)} sources, but {len(weights)} weights")
+    return [float(weight) for weight in weights]

@@ -1,0 +1,462 @@
+"""Packing of token lists into rows of one length."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from easydata.core.source import Columns, ShardedDataSource
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from easydata import _native
+
+    Ints: TypeAlias = NDArray[np.int32]
+
+Strategy: TypeAlias = Literal["greedy", "pool", "first_fit", "best_fit"]
+Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
+
+# Rows of a shuffle window, by the unit of shuffle_buffer_factor.
+_ROWS_PER_FACTOR = 100
+
+
+@dataclass
+class PackedSequence:
+    """One packed row: int32 arrays of the packer's seq_length.
+
+    Attributes:
+        input_ids: The tokens, each document closed by the EOS token.
+        attention_mask: 1, and 0 on padding.
+        position_ids: Places in the segment, from 0.
+        segment_ids: Number of the document in the row, from 0; padding has the next number. None
+            where the packer leaves them out.
+        source_ids: The source_id of each segment's document; None where none was given.
+    """
+
+    input_ids: Ints
+    attention_mask: Ints
+    position_ids: Ints
+    segment_ids: Ints | None = None
+    source_ids: list[Any] | None = None
+
+    def to_dict(self) -> dict[str, Ints]:
+        """The arrays that there are, by name."""
+        arrays = {
+            "input_ids": self.input_ids,
+            "attention_mask": self.attention_mask,
+            "position_ids": self.position_ids,
+        }
+        if self.segment_ids is not None:
+            arrays["segment_ids"] = self.segment_ids
+        return arrays
+
+
+class _Packer:
+    """What the packers share: the engine's packer, and who the documents belong to."""
+
+    def __init__(self, native: _native.Packer, remembered: int) -> None:
+        self._native = native
+        self._remembered = remembered  # documents that may still be in an open row
+        self._source_ids: dict[int, Any] = {}
+        self._count = 0
+
+    def add(self, tokens: Sequence[int] | Ints, source_id: Any = None) -> list[PackedSequence]:
+        """Takes a document in and gives the rows that it completes: none, one or many.
+
+        A document that ends in the EOS token gets no second one; one without tokens is passed over.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        if source_id is not None:
+            self._source_ids[self._count] = source_id
+            if len(self._source_ids) > 2 * self._remembered:
+                oldest = self._count - self._remembered
+                self._source_ids = {n: s for n, s in self._source_ids.items() if n >= oldest}
+        self._count += 1
+        # A copy: the document's tokens are needed until its rows are complete.
+        rows = self._native.add(pa.array(np.array(tokens, dtype=np.int32)))
+        return [self._sequence(*row) for row in rows]
+
+    def flush(self) -> list[PackedSequence]:
+        """Closes the open rows with padding and gives them."""
+        return [self._sequence(*row) for row in self._native.flush()]
+
+    def _sequence(self, row: Any, documents: list[int]) -> PackedSequence:
+        arrays = {name: _matrix(row, name)[0] for name in row.schema.names}
+        ids = None
+        if self._source_ids:
+            ids = [self._source_ids.get(document) for document in documents]
+        return PackedSequence(**arrays, source_ids=ids)
+
+
+class GreedyPacker(_Packer):
+    """Puts documents end to end and cuts rows off.
+
+    Args:
+        seq_length: Tokens of a row.
+        eos_token_id: Closes every document.
+        pad_token_id: Fills the last row.
+        include_segment_ids: Whether rows have segment_ids.
+        overlong: What becomes of a document longer than a row; see PackedShardedSource.
+    """
+
+    def __init__(
+        self,
+        seq_length: int,
+        eos_token_id: int,
+        pad_token_id: int = 0,
+        include_segment_ids: bool = True,
+        *,
+        overlong: Overlong = "split",
+    ) -> None:
+        from easydata import _native
+
+        native = _native.Packer(
+            seq_length,
+            eos_token_id,
+            pad_token_id,
+            strategy="greedy",
+            include_segment_ids=include_segment_ids,
+            overlong=overlong,
+        )
+        super().__init__(native, seq_length + 1)
+
+
+class PoolPacker(_Packer):
+    """Keeps several rows open and puts a document where it fits best.
+
+    A document that fits into none is cut at the end of the first row.
+
+    Args:
+        seq_length: Tokens of a row.
+        eos_token_id: Closes every document.
+        pad_token_id: Fills rows that are closed before they are full.
+        num_packers: Open rows.
+        include_segment_ids: Whether rows have segment_ids.
+        overlong: What becomes of a document longer than a row; see PackedShardedSource.
+        pack_window: Documents after which the open rows are closed.
+    """
+
+    def __init__(
+        self,
+        seq_length: int,
+        eos_token_id: int,
+        pad_token_id: int = 0,
+        num_packers: int = 4,
+        include_segment_ids: bool = True,
+        *,
+        overlong: Overlong = "split",
+        pack_window: int = 1000,
+    ) -> None:
+        from easydata import _native
+
+        native = _native.Packer(
+            seq_length,
+            eos_token_id,
+            pad_token_id,
+            strategy="pool",
+            num_packers=num_packers,
+            include_segment_ids=include_segment_ids,
+            overlong=overlong,
+            pack_window=pack_window,
+        )
+        super().__init__(native, pack_window + 1)
+
+
+class FirstFitPacker(_Packer):
+    """Sorts a window of documents by length, longest first, and puts each where it first fits.
+
+    Args:
+        seq_length: Tokens of a row.
+        eos_token_id: Closes every document.
+        pad_token_id: Fills what is left of rows.
+        buffer_size: Documents of a window.
+        include_segment_ids: Whether rows have segment_ids.
+        overlong: What becomes of a document longer than a row; see PackedShardedSource.
+    """
+
+    def __init__(
+        self,
+        seq_length: int,
+        eos_token_id: int,
+        pad_token_id: int = 0,
+        buffer_size: int = 1000,
+        include_segment_ids: bool = True,
+        *,
+        overlong: Overlong = "split",
+    ) -> None:
+        from easydata import _native
+
+        native = _native.Packer(
+            seq_length,
+            eos_token_id,
+            pad_token_id,
+            strategy="first_fit",
+            include_segment_ids=include_segment_ids,
+            overlong=overlong,
+            pack_window=buffer_size,
+        )
+        super().__init__(native, buffer_size + 1)
+
+
+class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
+    """The token lists of a source in rows of exactly seq_length tokens.
+
+    Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
+    position_ids (from 0 in each segment), segment_ids (from 0; padding has the next number) and the
+    token fields. Each document is closed by one EOS token, and none of its tokens is lost.
+
+    Args:
+        source: Rows with lists of token ids.
+        seq_length: Tokens of a row.
+        eos_token_id: Closes every document; one that already ends in it gets no second.
+        pad_token_id: Fills what is left of rows.
+        strategy: "greedy" puts documents end to end and cuts; "pool" keeps `num_packers` rows open
+            and fills the best fitting; "first_fit" takes the longest first, within windows.
+        num_packers: Open rows of the pool.
+        include_segment_ids: Whether rows have segment_ids.
+        input_field: The field of the token ids.
+        shuffle: Whether rows are permuted within windows, in another order in every epoch.
+        shuffle_buffer_factor: Hundreds of rows in a window.
+        seed: Seed of the shuffle; None means 0.
+        overlong: What becomes of a document that, with its EOS, is longer than a row: "split" goes
+            on in the next row, "truncate" keeps its beginning and the EOS, "drop" leaves it out,
+            "error" ends the stream. What is left out is counted.
+        token_fields: Fields with a value for each token, which are cut like the tokens. None: those
+            of labels, loss_mask, completion_mask, assistant_masks and token_type_ids that there
+            are. The EOS has itself as label and 1 in masks, padding has -100 and 0.
+        pack_window: Documents after which pool and first_fit close their rows.
+    """
+
+    def __init__(
+        self,
+        source: ShardedDataSource[Any],
+        seq_length: int,
+        eos_token_id: int,
+        pad_token_id: int = 0,
+        strategy: Strategy = "greedy",
+        num_packers: int = 4,
+        include_segment_ids: bool = True,
+        input_field: str = "input_ids",
+        shuffle: bool = True,
+        shuffle_buffer_factor: int = 10,
+        seed: int | None = None,
+        *,
+        overlong: Overlong = "split",
+        token_fields: Sequence[str] | None = None,
+        pack_window: int = 1000,
+    ) -> None:
+        from easydata import _native
+
+        if shuffle and shuffle_buffer_factor < 1:
+            raise ValueError(
+                f"shuffle_buffer_factor must be at least 1, not {shuffle_buffer_factor}"
+            )
+        if seed is not None and seed < 0:
+            raise ValueError(f"seed must not be negative: {seed}")
+        self._source = source
+        self._seq_length = seq_length
+        self._input_field = input_field
+        self._token_fields = None if token_fields is None else list(token_fields)
+        self._shuffle_rows = shuffle_buffer_factor * _ROWS_PER_FACTOR if shuffle else 0
+        self._seed = seed or 0
+        self._rows_per_batch = 0
+        self._options: dict[str, Any] = {
+            "seq_length": seq_length,
+            "eos_token_id": eos_token_id,
+            "pad_token_id": pad_token_id,
+            "strategy": strategy,
+            "num_packers": num_packers,
+            "include_segment_ids": include_segment_ids,
+            "overlong": overlong,
+            "pack_window": pack_window,
+        }
+        _native.Packer(**self._options)  # the engine judges the options before anything is read
+
+    @property
+    def source(self) -> ShardedDataSource[Any]:
+        """Where the documents come from."""
+        return self._source
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Packed rows are one shard."""
+        return ["packed_shard_0"]
+
+    def num_shards(self) -> int:
+        """Always 1."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Ints]]:
+        """The packed rows; their arrays are read-only."""
+        from easydata import _native
+
+        for batch in _native.iterate_batches(self._stream(None, [shard_name])):
+            columns = {name: _matrix(batch, name) for name in batch.schema.names}
+            for row in range(batch.num_rows):
+                yield {name: values[row] for name, values in columns.items()}
+
+    def __len__(self) -> int:
+        raise TypeError("the number of packed rows is not known before they are packed")
+
+    def __repr__(self) -> str:
+        return f"PackedShardedSource({self._source!r}, {self._options})"
+
+    def _paced(
+        self, batch_size: int, row_length: int = 0, batch_rampup: Mapping[int, int] | None = None
+    ) -> PackedShardedSource:
+        """These rows in front of a loader: in batches of its size, so that they need no copy."""
+        paced = copy.copy(self)
+        paced._rows_per_batch = batch_size
+        pace = getattr(self._source, "_paced", None)
+        if pace is not None:
+            paced._source = pace(batch_size, self._seq_length, batch_rampup)
+        return paced
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        from easydata import _native
+
+        if shards is not None and list(shards) != self.shard_names:
+            raise KeyError(
+                f"the shard of packed rows is {self.shard_names[0]!r}, not {list(shards)!r}"
+            )
+        fields = self._token_fields
+        if fields is None:
+            known = _fields_of(self._source)
+            fields = [name for name in _native.default_token_fields() if name in known]
+        wanted: Columns = dict.fromkeys([self._input_field, *fields], "tokens")
+        stream = _native.pack(
+            self._source._stream(wanted),
+            **self._options,
+            input_field=self._input_field,
+            token_fields=fields,
+            rows_per_batch=self._rows_per_batch,
+        )
+        if self._shuffle_rows:
+            stream = _native.shuffle_window(
+                stream,
+                self._shuffle_rows,
+                self._seed,
+                "pack.shuffle",
+                rows_per_batch=self._rows_per_batch,
+            )
+        return stream
+
+
+def pack_pre_tokenized(
+    stream: Iterable[Mapping[str, Any]],
+    seq_length: int,
+    eos_token_id: int,
+    batch_size: int = 1,
+    shuffle: bool = True,
+    buffer_factor: int = 16,
+    *,
+    pad_token_id: int = 0,
+    tokens_field: str = "tokens",
+    seed: int | None = None,
+) -> Callable[[], Iterator[dict[str, Ints]]]:
+    """Packs samples that have tokens into rows of `seq_length`, end to end.
+
+    Args:
+        stream: Samples; each call of the result reads it from its start.
+        seq_length: Tokens of a row.
+        eos_token_id: Closes every sample.
+        batch_size: With `buffer_factor`, rows of a shuffle window.
+        shuffle: Whether rows are permuted within windows.
+        buffer_factor: See `batch_size`.
+        pad_token_id: Fills the last row, so that no token is lost.
+        tokens_field: The field of the tokens.
+        seed: Seed of the shuffle; None means 0.
+
+    Returns:
+        A function that gives an iterator over the rows, as PackedShardedSource has them.
+    """
+    return pack_constant_length(
+        stream,
+        lambda sample: sample[tokens_field],
+        seq_length,
+        eos_token_id,
+        batch_size,
+        shuffle,
+        buffer_factor,
+        pad_token_id=pad_token_id,
+        seed=seed,
+    )
+
+
+def pack_constant_length(
+    stream: Iterable[Any],
+    tokenize_fn: Callable[[Any], Sequence[int]],
+    seq_length: int,
+    eos_token_id: int,
+    batch_size: int = 1,
+    shuffle: bool = True,
+    buffer_factor: int = 16,
+    *,
+    pad_token_id: int = 0,
+    seed: int | None = None,
+) -> Callable[[], Iterator[dict[str, Ints]]]:
+    """As pack_pre_tokenized, with `tokenize_fn(sample)` for the tokens of a sample."""
+    packed = PackedShardedSource(
+        _Samples(stream, tokenize_fn),
+        seq_length,
+        eos_token_id,
+        pad_token_id,
+        shuffle=False,
+        seed=seed,
+        token_fields=[],
+    )
+    if shuffle:
+        packed._shuffle_rows = max(1, batch_size * buffer_factor)
+
+    def rows() -> Iterator[dict[str, Ints]]:
+        return packed.open_shard(packed.shard_names[0])
+
+    return rows
+
+
+class _Samples(ShardedDataSource["dict[str, Any]"]):
+    """The tokens of the samples of any iterable, as one shard."""
+
+    def __init__(self, stream: Iterable[Any], tokenize_fn: Callable[[Any], Sequence[int]]) -> None:
+        self._samples = stream
+        self._tokenize_fn = tokenize_fn
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        return ["samples"]
+
+    def num_shards(self) -> int:
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        for sample in self._samples:
+            yield {"input_ids": self._tokenize_fn(sample)}
+
+
+def _matrix(batch: Any, name: str) -> Ints:
+    """A column of packed rows as an array [rows, seq_length] over the engine's own memory."""
+    column = batch.column(name)
+    values: Ints = column.flatten().to_numpy(zero_copy_only=True)
+    return values.reshape(batch.num_rows, column.type.list_size)
+
+
+def _fields_of(source: ShardedDataSource[Any]) -> set[str]:
+    """Names of the fields that a source's rows have; without a schema, those of the first row."""
+    from easydata import _native
+    from easydata.transforms.mixture import MixedShardedSource
+    from easydata.transforms.source import first_row
+
+    if isinstance(source, MixedShardedSource):
+        return {name for part in source.sources.values() for name in _fields_of(part)}
+    if isinstance(source, _Samples):
+        return {"input_ids"}
+    names = _native.column_names(source._stream(None))
+    return set(names if names is not None else first_row(source) or ())

@@ -1,0 +1,289 @@
+"""Mixing: EasyDeL's recorded orders, exact shares, and the defects that EasyDeL has."""
+
+import itertools
+import json
+import math
+import pickle
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from easydata import MixedShardedSource, WeightScheduler, _native, block_mixture_interleave
+from easydata.core.source import ShardedDataSource
+
+
+class Rows(ShardedDataSource[dict[str, Any]]):
+    """Rows in memory, in shards of up to 7 rows."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
+        self.rows = list(rows)
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        return [f"rows-{start}" for start in range(0, len(self.rows), 7)]
+
+    def num_shards(self) -> int:
+        return len(self.shard_names)
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        start = int(shard_name.removeprefix("rows-"))
+        return iter(self.rows[start : start + 7])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def source(name: str, count: int) -> Rows:
+    return Rows([{"k": name, "i": i} for i in range(count)])
+
+
+def scheduler(schedule: Sequence[Any], interpolation: Any = "step") -> WeightScheduler:
+    points = [SimpleNamespace(step=step, weights=dict(weights)) for step, weights in schedule]
+    return WeightScheduler(points, interpolation)
+
+
+def row_mode(mixed: MixedShardedSource, limit: int) -> list[tuple[str, int]]:
+    rows = itertools.islice(mixed.open_shard(mixed.shard_names[0]), limit)
+    return [(row["__source__"], row["i"]) for row in rows]
+
+
+def stream_mode(mixed: MixedShardedSource, limit: int) -> list[tuple[str, int]]:
+    rows = _native.iterate_rows(mixed._stream({"i": "any", "__source__": "any"}))
+    return [(row["__source__"], row["i"]) for row in itertools.islice(rows, limit)]
+
+
+def golden_cases(shared: Path) -> list[dict[str, Any]]:
+    path = shared / "data/golden/easydel/mixture.json"
+    cases: list[dict[str, Any]] = json.loads(path.read_text())["cases"]
+    return cases
+
+
+def mixture_of(case: dict[str, Any]) -> Any:
+    sources = {name: source(name, count) for name, count in case["sources"]}
+    weights = None if case["weights"] is None else dict(case["weights"])
+    if case["api"] == "block_mixture_interleave":
+        return block_mixture_interleave(
+            {name: part for name, part in sources.items()},
+            weights,
+            case["block_size"],
+            case["seed"],
+            case["stop"],
+        )
+    schedule = None
+    if case["schedule"] is not None:
+        schedule = scheduler(case["schedule"], case["interpolation"])
+        weights = None
+    return MixedShardedSource(
+        sources, weights, case["block_size"], case["seed"], case["stop"], schedule
+    )
+
+
+def test_recorded_orders_of_easydel(shared: Path) -> None:
+    cases = [
+        case for case in golden_cases(shared) if case["exact_counts"] and not case["float_edge"]
+    ]
+    assert len(cases) >= 69
+    for case in cases:
+        names = [name for name, _ in case["sources"]]
+        expected = [
+            (names[place], row) for place, row in zip(case["order"], case["rows"], strict=True)
+        ]
+        limit = len(expected) + (5 if case["ended"] else 0)
+        mixed = mixture_of(case)
+        if isinstance(mixed, MixedShardedSource):
+            assert row_mode(mixed, limit) == expected, case
+            assert stream_mode(mixed, limit) == expected, case
+        else:
+            rows = list(itertools.islice(mixed, limit))
+            assert [(row["k"], row["i"]) for row in rows] == expected, case
+            assert all("__source__" not in row for row in rows)
+
+
+def test_block_zero_is_easydels_where_one_example_is_left_over(shared: Path) -> None:
+    checked = 0
+    for case in golden_cases(shared):
+        size = case["block_size"]
+        if case["exact_counts"] or case["float_edge"] or case["schedule"] or not case["weights"]:
+            continue
+        total = sum(weight for _, weight in case["weights"])
+        left = size - sum(math.floor(weight / total * size) for _, weight in case["weights"])
+        if left != 1 or case["api"] != "MixedShardedSource":
+            continue
+        names = [name for name, _ in case["sources"]]
+        block = [names[place] for place in case["order"][:size]]
+        assert [name for name, _ in row_mode(mixture_of(case), len(block))] == block
+        checked += 1
+    assert checked > 0
+
+
+@given(
+    weights=st.lists(st.floats(0.001, 100), min_size=1, max_size=12),
+    block_size=st.integers(1, 60),
+    seed=st.integers(0, 2**40),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_source_is_within_one_example_at_every_blocks_end(
+    weights: list[float], block_size: int, seed: int
+) -> None:
+    names = [str(place) for place in range(len(weights))]
+    order = _native.MixOrder(names, weights, None, block_size, seed, "restart", [])
+    counts: Counter[int] = Counter()
+    total = math.fsum(weights)
+    for block in range(1, 120):
+        counts.update(order.next_block())
+        for place, weight in enumerate(weights):
+            assert abs(counts[place] - weight / total * block_size * block) <= 1 + 1e-6
+
+
+def test_d11_small_weights_do_not_starve() -> None:
+    mixed = MixedShardedSource(
+        {"rare": source("rare", 5), "common": source("common", 50)},
+        {"rare": 0.001, "common": 0.999},
+        100,
+    )
+    counts = Counter(name for name, _ in row_mode(mixed, 10_000))
+    assert counts["rare"] == 10
+
+
+@pytest.mark.parametrize("sizes", [(50, 50), (2, 500), (1, 1), (500, 2)])
+def test_d4_all_exhausted_sees_each_source_whole_and_ends(sizes: tuple[int, int]) -> None:
+    sources = {"a": source("a", sizes[0]), "b": source("b", sizes[1])}
+    mixed = MixedShardedSource(sources, block_size=10, stop_strategy="all_exhausted")
+    rows = row_mode(mixed, 10_000)
+    assert len(set(rows)) == sum(sizes)
+    assert len(rows) <= 2 * max(sizes) + 10
+    assert stream_mode(mixed, 10_000) == rows
+
+
+def test_first_exhausted_ends_where_an_example_is_missing() -> None:
+    mixed = MixedShardedSource(
+        {"a": source("a", 5), "b": source("b", 500)}, block_size=4, stop_strategy="first_exhausted"
+    )
+    rows = row_mode(mixed, 1000)
+    assert Counter(name for name, _ in rows)["a"] == 5
+    assert stream_mode(mixed, 1000) == rows
+
+
+@pytest.mark.parametrize("stop", ["restart", "first_exhausted", "all_exhausted"])
+def test_empty_sources_are_an_error(stop: Any) -> None:
+    mixed = MixedShardedSource({"full": source("full", 5), "void": Rows([])}, stop_strategy=stop)
+    with pytest.raises(ValueError, match=r'sources\["void"\] is empty'):
+        row_mode(mixed, 1000)
+    with pytest.raises(ValueError, match=r'sources\["void"\] is empty'):
+        stream_mode(mixed, 1000)
+
+
+def test_d22_the_sources_own_rows_are_not_changed() -> None:
+    rows = [{"i": i} for i in range(10)]
+    mixed = MixedShardedSource({"a": Rows(rows), "b": Rows(rows)}, block_size=4)
+    assert {row["__source__"] for row in itertools.islice(mixed, 20)} == {"a", "b"}
+    assert all(row == {"i": i} for i, row in enumerate(rows))
+
+
+def test_d36_schedules_count_steps_where_a_loader_follows() -> None:
+    sources = {"a": source("a", 10), "b": source("b", 10)}
+    schedule = scheduler([(0, {"a": 1.0, "b": 0.0}), (100, {"a": 0.0, "b": 1.0})])
+    alone = MixedShardedSource(sources, weight_scheduler=schedule, block_size=10)
+    assert Counter(name for name, _ in row_mode(alone, 4000))["a"] == 100
+    mixed = MixedShardedSource(
+        sources, weight_scheduler=schedule, block_size=10, schedule_unit="steps"
+    )
+    paced = mixed._paced(8)
+    assert Counter(name for name, _ in row_mode(paced, 4000))["a"] == 800
+    assert Counter(name for name, _ in stream_mode(paced, 4000))["a"] == 800
+    ramped = mixed._paced(8, batch_rampup={50: 2})
+    assert Counter(name for name, _ in row_mode(ramped, 4000))["a"] == 50 * 8 + 50 * 16
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"a": 1.0, "bb": 1.0}, "names no source of the mix with 'bb'"),
+        ({"a": 1.0}, "missing: b"),
+        ({"a": 1.0, "b": -0.5}, 'the weight of "b" is negative'),
+        ({"a": 0.0, "b": 0.0}, "positive sum"),
+        ([1.0], "2 sources, but 1 weights"),
+        ({"a": float("inf"), "b": 1.0}, "not a finite number"),
+    ],
+)
+def test_bad_weights_are_refused(weights: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MixedShardedSource({"a": source("a", 3), "b": source("b", 3)}, weights)
+
+
+def test_bad_options_are_refused() -> None:
+    sources = {"a": source("a", 3)}
+    schedule = scheduler([(0, {"a": 1.0})])
+    with pytest.raises(ValueError, match="unknown stop strategy"):
+        MixedShardedSource(sources, stop_strategy="never")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="block_size"):
+        MixedShardedSource(sources, block_size=0)
+    with pytest.raises(ValueError, match="seed must not be negative"):
+        MixedShardedSource(sources, seed=-1)
+    with pytest.raises(ValueError, match="not both"):
+        MixedShardedSource(sources, {"a": 1.0}, weight_scheduler=schedule)
+    with pytest.raises(ValueError, match="names no source of the mix with 'a'"):
+        MixedShardedSource({"b": source("b", 3)}, weight_scheduler=schedule)
+    with pytest.raises(ValueError, match="at least one source"):
+        MixedShardedSource({})
+    with pytest.raises(NotImplementedError, match="tokens"):
+        MixedShardedSource(sources, unit="tokens")
+
+
+def test_lists_of_sources_and_weights_are_named() -> None:
+    mixed = MixedShardedSource([source("a", 30), source("b", 30)], [0.75, 0.25], block_size=8)
+    assert Counter(name for name, _ in row_mode(mixed, 8)) == {"dataset_0": 6, "dataset_1": 2}
+    assert list(mixed.sources) == ["dataset_0", "dataset_1"]
+
+
+def test_seed_none_is_zero_and_seeds_differ() -> None:
+    def order(seed: int | None) -> list[tuple[str, int]]:
+        sources = {"a": source("a", 50), "b": source("b", 50)}
+        return row_mode(MixedShardedSource(sources, block_size=20, seed=seed), 60)
+
+    assert order(None) == order(0)
+    assert order(1) != order(0)
+
+
+def test_columns_that_one_source_lacks_are_null() -> None:
+    left = Rows([{"i": i, "note": "left"} for i in range(20)])
+    right = Rows([{"i": i} for i in range(20)])
+    mixed = MixedShardedSource({"l": left, "r": right}, block_size=4)
+    stream = mixed._stream({"i": "any", "note": "text"})
+    for row in itertools.islice(_native.iterate_rows(stream), 20):
+        assert row["note"] in ("left", None)
+        assert "__source__" not in row
+
+
+def test_len_pickle_and_shard_names() -> None:
+    mixed = MixedShardedSource({"a": source("a", 3), "b": source("b", 4)})
+    assert len(mixed) == 7
+    assert mixed.shard_names == ["mixed_shard_0"]
+    assert row_mode(pickle.loads(pickle.dumps(mixed)), 20) == row_mode(mixed, 20)
+    with pytest.raises(KeyError, match="mixed_shard_0"):
+        next(mixed.open_shard("other"))
+
+
+def test_the_order_is_independent_of_threads_and_of_mode() -> None:
+    sources = {"a": source("a", 100), "b": source("b", 333), "c": source("c", 71)}
+    mixed = MixedShardedSource(sources, {"a": 0.2, "b": 0.55, "c": 0.25}, 37, seed=9)
+    assert row_mode(mixed, 2000) == stream_mode(mixed, 2000)
+
+
+def test_interleave_takes_datasets_by_name_or_as_a_list() -> None:
+    datasets = pytest.importorskip("datasets")
+    parts = [datasets.Dataset.from_list([{"i": i, "k": k} for i in range(9)]) for k in "ab"]
+    by_name = block_mixture_interleave({"a": parts[0], "b": parts[1]}, {"a": 0.5, "b": 0.5}, 4)
+    as_list = block_mixture_interleave(parts, [0.5, 0.5], 4)
+    assert isinstance(by_name, datasets.IterableDataset)
+    rows = list(itertools.islice(by_name, 30))
+    assert list(itertools.islice(as_list, 30)) == rows
+    assert set(rows[0]) == {"i", "k"}
+    with pytest.raises(TypeError, match="dict by name or as a list"):
+        block_mixture_interleave(5)  # type: ignore[arg-type]
