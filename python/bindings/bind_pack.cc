@@ -1,6 +1,7 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from easydata import MixedShardedSource, WeightScheduler, _native, block_mixture_interleave
-from easydata.core.source import ShardedDataSource
 
 
 class Rows(ShardedDataSource[dict[str, Any]]):
@@ -69,7 +69,7 @@ def mixture_of(case: dict[str, Any]) -> Any:
     weights = None if case["weights"] is None else dict(case["weights"])
     if case["api"] == "block_mixture_interleave":
         return block_mixture_interleave(
-            {name: part for name, part in sources.items()},
+            sources,
             weights,
             case["block_size"],
             case["seed"],

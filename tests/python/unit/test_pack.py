@@ -1,0 +1,357 @@
+"""Packing: EasyDeL's recorded rows, conservation of tokens, and the defects that EasyDeL has."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from easydata.core.source import ShardedDataSource
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from easydata import (
+    FirstFitPacker,
+    GreedyPacker,
+    MixedShardedSource,
+    PackedShardedSource,
+    PoolPacker,
+    _native,
+    pack_constant_length,
+    pack_pre_tokenized,
+)
+
+EOS = 999
+STRATEGIES: list[Any] = ["greedy", "pool", "first_fit"]
+
+
+class Rows(ShardedDataSource[dict[str, Any]]):
+    """Rows in memory."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
+        self.rows = list(rows)
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        return ["rows"]
+
+    def num_shards(self) -> int:
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+
+def document(number: int, length: int) -> list[int]:
+    return [1 + (131 * number + 7 * place) % 997 for place in range(length)]
+
+
+def documents(lengths: Sequence[int]) -> Rows:
+    return Rows([{"input_ids": document(d, length)} for d, length in enumerate(lengths)])
+
+
+def pack(source: ShardedDataSource[Any], seq_length: int, **options: Any) -> list[dict[str, Any]]:
+    options = {"shuffle": False, **options}
+    packed = PackedShardedSource(source, seq_length, options.pop("eos_token_id", EOS), **options)
+    return list(packed.open_shard(packed.shard_names[0]))
+
+
+def segments(row: dict[str, Any]) -> list[list[int]]:
+    """The tokens of a row by segment, padding left out."""
+    out: list[list[int]] = []
+    last = -1
+    for token, segment, mask in zip(
+        row["input_ids"], row["segment_ids"], row["attention_mask"], strict=True
+    ):
+        if not mask:
+            continue
+        if segment != last:
+            assert segment == last + 1
+            out.append([])
+            last = segment
+        out[-1].append(int(token))
+    return out
+
+
+def test_recorded_rows_of_easydel(shared: Path) -> None:
+    path = shared / "data/golden/easydel/packing.json"
+    cases = [case for case in json.loads(path.read_text())["cases"] if "eos_omitted" not in case]
+    assert len(cases) > 60
+    for case in cases:
+        rows = pack(
+            documents(case["doc_lengths"]),
+            case["seq_length"],
+            eos_token_id=case["eos"],
+            pad_token_id=case["pad"],
+            strategy=case["strategy"],
+            num_packers=case["num_packers"],
+            include_segment_ids=case["segment_ids"],
+        )
+        assert len(rows) == len(case["rows"]), case
+        for row, expected in zip(rows, case["rows"], strict=True):
+            assert row["input_ids"].tolist() == expected["input_ids"], case
+            mask = expected.get("attention_mask", [1] * case["seq_length"])
+            assert row["attention_mask"].tolist() == mask
+            assert ("segment_ids" in row) == case["segment_ids"]
+            if case["segment_ids"]:
+                assert row["segment_ids"].tolist() == expected["segment_ids"]
+
+
+@given(
+    lengths=st.lists(st.integers(0, 40), max_size=60),
+    seq_length=st.integers(2, 24),
+    strategy=st.sampled_from(STRATEGIES),
+    pack_window=st.integers(1, 20),
+    overlong=st.sampled_from(["split", "truncate", "drop"]),
+)
+@settings(max_examples=80, deadline=None)
+def test_tokens_are_conserved(
+    lengths: list[int], seq_length: int, strategy: Any, pack_window: int, overlong: Any
+) -> None:
+    rows = pack(
+        documents(lengths),
+        seq_length,
+        strategy=strategy,
+        pack_window=pack_window,
+        overlong=overlong,
+    )
+    expected = []
+    for number, length in enumerate(lengths):
+        closed = [*document(number, length), EOS]
+        if length == 0 or (len(closed) > seq_length and overlong == "drop"):
+            continue
+        if len(closed) > seq_length and overlong == "truncate":
+            closed = [*closed[: seq_length - 1], EOS]
+        expected += closed
+    given_out = [token for row in rows for segment in segments(row) for token in segment]
+    assert sorted(given_out) == sorted(expected)
+    if strategy == "greedy":
+        assert given_out == expected
+    for row in rows:
+        for name in ("input_ids", "attention_mask", "position_ids", "segment_ids"):
+            assert row[name].dtype == np.int32
+            assert row[name].shape == (seq_length,)
+        position = 0
+        for place in range(seq_length):
+            new = place == 0 or row["segment_ids"][place] != row["segment_ids"][place - 1]
+            position = 0 if new else position + 1
+            assert row["position_ids"][place] == position
+        used = int(row["attention_mask"].sum())
+        assert row["attention_mask"].tolist() == [1] * used + [0] * (seq_length - used)
+        assert set(row["segment_ids"][used:].tolist()) <= {len(segments(row))}
+
+
+def test_d1_no_row_of_a_long_document_is_lost() -> None:
+    rows = pack(documents([30]), 8)
+    assert [token for row in rows for token in row["input_ids"].tolist()] == [
+        *document(0, 30),
+        EOS,
+        0,
+    ]
+    packer = GreedyPacker(8, EOS)
+    given_out = [*packer.add(document(0, 30)), *packer.flush()]
+    assert [row.input_ids.tolist() for row in given_out] == [r["input_ids"].tolist() for r in rows]
+
+
+def test_d2_first_fit_rows_have_the_length_of_a_row() -> None:
+    for row in pack(documents([8, 7, 9, 20]), 8, strategy="first_fit"):
+        assert {len(values) for values in row.values()} == {8}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_d3_every_row_has_the_same_fields(strategy: Any) -> None:
+    rows = pack(documents([5, 8, 2, 19, 3]), 8, strategy=strategy)
+    names = {"input_ids", "attention_mask", "position_ids", "segment_ids"}
+    assert all(set(row) == names for row in rows)
+
+
+def test_d10_packed_and_mixed_sources_name_their_shard() -> None:
+    packed = PackedShardedSource(documents([3]), 8, EOS)
+    assert packed.shard_names == ["packed_shard_0"]
+    with pytest.raises(KeyError, match="packed_shard_0"):
+        next(packed.open_shard("rows"))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_d21_every_document_is_closed_and_the_tail_is_kept(strategy: Any) -> None:
+    rows = pack(documents([8, 16, 24, 1]), 8, strategy=strategy)
+    assert sum(row["input_ids"].tolist().count(EOS) for row in rows) == 4
+
+
+def test_a_document_that_ends_in_eos_gets_no_second() -> None:
+    rows = pack(Rows([{"input_ids": [5, EOS]}, {"input_ids": [6]}, {"input_ids": [EOS]}]), 6)
+    assert [row["input_ids"].tolist() for row in rows] == [[5, EOS, 6, EOS, EOS, 0]]
+    assert rows[0]["segment_ids"].tolist() == [0, 0, 1, 1, 2, 3]
+
+
+def test_d31_shuffles_leave_the_process_random_state_alone() -> None:
+    random.seed(1)
+    np.random.seed(1)
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    first = pack(documents([5] * 400), 8, shuffle=True, seed=3)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    random.seed(2)
+    second = pack(documents([5] * 400), 8, shuffle=True, seed=3)
+    assert all((a["input_ids"] == b["input_ids"]).all() for a, b in zip(first, second, strict=True))
+
+
+def test_d32_packed_rows_have_an_order_per_epoch() -> None:
+    packed = PackedShardedSource(documents([7] * 300), 8, EOS, seed=1, shuffle_buffer_factor=1)
+
+    def order(epoch: int) -> list[int]:
+        return [row["input_ids"][0] for row in _native.iterate_rows(packed._stream(), epoch)]
+
+    plain = [row["input_ids"][0] for row in pack(documents([7] * 300), 8)]
+    assert order(0) != order(1)
+    assert order(0) != plain
+    assert order(0) == order(0)
+    for window in range(3):
+        part = slice(100 * window, 100 * (window + 1))
+        assert sorted(order(0)[part]) == sorted(plain[part])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_token_fields_are_cut_like_the_tokens(strategy: Any) -> None:
+    rows = [
+        {
+            "input_ids": document(d, length),
+            "labels": [-token for token in document(d, length)],
+            "completion_mask": [place % 2 for place in range(length)],
+            "text": "left behind",
+        }
+        for d, length in enumerate([5, 11, 3, 20])
+    ]
+    for row in pack(Rows(rows), 8, strategy=strategy):
+        assert set(row) == {
+            "input_ids",
+            "attention_mask",
+            "position_ids",
+            "segment_ids",
+            "labels",
+            "completion_mask",
+        }
+        for place in range(8):
+            token, label = row["input_ids"][place], row["labels"][place]
+            if not row["attention_mask"][place]:
+                assert (label, row["completion_mask"][place]) == (-100, 0)
+            elif token == EOS:
+                assert (label, row["completion_mask"][place]) == (EOS, 1)
+            else:
+                assert label == -token
+
+
+def test_token_fields_can_be_named() -> None:
+    rows = Rows([{"input_ids": [1, 2], "labels": [3, 4], "weights": [0, 1]}])
+    assert "labels" not in pack(rows, 4, token_fields=["weights"])[0]
+    assert pack(rows, 4, token_fields=["weights"])[0]["weights"].tolist() == [0, 1, 1, 0]
+    assert set(pack(rows, 4, token_fields=[])[0]) == {
+        "input_ids",
+        "attention_mask",
+        "position_ids",
+        "segment_ids",
+    }
+
+
+def test_input_field_names_the_tokens() -> None:
+    row = pack(Rows([{"ids": [1, 2]}]), 4, input_field="ids")[0]
+    assert row["ids"].tolist() == [1, 2, EOS, 0]
+
+
+def test_mixed_sources_are_packed() -> None:
+    mixed = MixedShardedSource(
+        {"a": documents([3, 4]), "b": documents([5, 6])},
+        block_size=2,
+        stop_strategy="first_exhausted",
+    )
+    rows = pack(mixed, 64)
+    assert len(segments(rows[0])) == 4
+
+
+def test_overlong_documents_can_be_an_error() -> None:
+    with pytest.raises(ValueError, match=r"rows row 1: the document does not fit .* 8"):
+        pack(documents([3, 8]), 8, overlong="error")
+
+
+def test_bad_options_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="best_fit"):
+        PackedShardedSource(documents([1]), 8, EOS, strategy="best_fit")
+    with pytest.raises(ValueError, match="unknown packing strategy"):
+        PackedShardedSource(documents([1]), 8, EOS, strategy="wost")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown value of overlong"):
+        PackedShardedSource(documents([1]), 8, EOS, overlong="wrap")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="seq_length must be at least 2"):
+        PackedShardedSource(documents([1]), 1, EOS)
+    with pytest.raises(ValueError, match="shuffle_buffer_factor"):
+        PackedShardedSource(documents([1]), 8, EOS, shuffle_buffer_factor=0)
+    with pytest.raises(TypeError, match="not known before"):
+        len(PackedShardedSource(documents([1]), 8, EOS))
+
+
+def test_a_source_without_tokens_says_which_column_is_missing() -> None:
+    import pyarrow as pa
+
+    class Table(Rows):
+        def _stream(self, columns: Any = None, shards: Any = None) -> Any:
+            table = pa.table({"text": ["a"]})
+            return _native.python_stream(
+                lambda shard, row: table.to_batches(), ["t"], schema=table.schema
+            )
+
+    with pytest.raises(KeyError, match=r'no column \\?"input_ids\\?" to pack'):
+        pack(Table([]), 8)
+
+
+@pytest.mark.parametrize("packer", [GreedyPacker, PoolPacker, FirstFitPacker])
+def test_packers_give_the_sources_rows(packer: Any) -> None:
+    lengths = [5, 0, 9, 3, 17, 2, 2, 2, 8, 30]
+    strategy = {GreedyPacker: "greedy", PoolPacker: "pool", FirstFitPacker: "first_fit"}[packer]
+    made = packer(8, EOS)
+    rows = []
+    for number, length in enumerate(lengths):
+        rows += made.add(document(number, length), source_id=f"doc-{number}")
+    rows += made.flush()
+    expected = pack(documents(lengths), 8, strategy=strategy)
+    assert [row.input_ids.tolist() for row in rows] == [r["input_ids"].tolist() for r in expected]
+    for row, other in zip(rows, expected, strict=True):
+        assert set(row.to_dict()) == set(other)
+        for name, values in row.to_dict().items():
+            assert values.tolist() == other[name].tolist()
+        assert len(row.source_ids) == len(segments(other))
+        for source_id, tokens in zip(row.source_ids, segments(other), strict=True):
+            number = int(source_id.removeprefix("doc-"))
+            closed = [*document(number, lengths[number]), EOS]
+            assert any(
+                closed[i : i + len(tokens)] == tokens for i in range(len(closed) - len(tokens) + 1)
+            )
+    assert made.flush() == []
+
+
+def test_packers_take_arrays_and_can_leave_segments_out() -> None:
+    packer = GreedyPacker(4, EOS, include_segment_ids=False)
+    (row,) = [*packer.add(np.array([1, 2], dtype=np.int64)), *packer.flush()]
+    assert row.segment_ids is None
+    assert row.input_ids.tolist() == [1, 2, EOS, 0]
+    assert row.source_ids is None
+
+
+def test_d21_pre_tokenized_samples_are_packed_whole_and_again() -> None:
+    samples = [{"tokens": document(d, 5)} for d in range(7)]
+    rows = pack_pre_tokenized(samples, 8, EOS, shuffle=False)
+    first = [row["input_ids"].tolist() for row in rows()]
+    expected = [token for d in range(7) for token in [*document(d, 5), EOS]]
+    assert [token for row in first for token in row][: len(expected)] == expected
+    assert [row["input_ids"].tolist() for row in rows()] == first
+    shuffled = pack_pre_tokenized(samples, 8, EOS, seed=5)
+    assert sorted(row["input_ids"].tolist() for row in shuffled()) == sorted(first)
+    named = [{"ids": document(d, 5)} for d in range(7)]
+    other = pack_pre_tokenized(named, 8, EOS, shuffle=False, tokens_field="ids")
+    assert [row["input_ids"].tolist() for row in other()] == first
+
+
+def test_pack_constant_length_tokenizes_on_the_way() -> None:
+    rows = pack_constant_length(
+        ["ab", "c"], lambda text: [ord(c) for c in text], 8, 0, shuffle=False
+    )
+    assert [row["input_ids"].tolist() for row in rows()] == [[97, 98, 0, 99, 0, 0, 0, 0]]
