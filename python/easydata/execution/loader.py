@@ -272,7 +272,10 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             if not isinstance(spec, PadSpec):
                 raise TypeError(f"padding: {name!r} must have a PadSpec, not {type(spec).__name__}")
         self._source = as_source(source)
-        stream = self._source._stream()
+        # What packs comes in batches of this size, and schedules count this loader's steps.
+        pace = getattr(self._source, "_paced", None)
+        paced = self._source if pace is None else pace(batch_size, batch_rampup=batch_rampup)
+        stream = paced._stream()
         self._native = _native.Loader(
             stream,
             batch_size=batch_size,
