@@ -1,3 +1,5 @@
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -13,7 +15,9 @@
 
 #include "bindings.h"
 #include "callable_op.h"
+#include "easydata/source/quarantine.h"
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/keep_rows.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/tokenizer/tokenize_op.h"
 #include "easydata/transform/add_constant.h"
@@ -82,6 +86,42 @@ class CutNotice : public Stage {
   std::map<std::string, int64_t> cut_;
 };
 
+/// Puts rows without a text into quarantine, one batch after the other, before they are tokenized.
+class QuarantineMissing : public Stage {
+ public:
+  QuarantineMissing(std::unique_ptr<Stage> upstream, std::string column, std::string path)
+      : upstream_(std::move(upstream)), column_(std::move(column)), quarantine_(std::move(path)) {}
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
+    if (!batch.has_value()) return batch;
+    const auto column = batch->rows->GetColumnByName(column_);
+    if (column == nullptr || column->null_count() == 0) return batch;
+    std::vector<int64_t> keep;
+    for (int64_t row = 0; row < column->length(); ++row) {
+      if (column->IsValid(row)) {
+        keep.push_back(row);
+        continue;
+      }
+      const Address address = batch->addresses.At(row);
+      ARROW_RETURN_NOT_OK(quarantine_.Add(address.shard->source, address.shard->shard, address.row,
+                                          "the row has no text in field '" + column_ + "'", ""));
+    }
+    ARROW_ASSIGN_OR_RAISE(*batch, KeepRows(*batch, keep, "missing"));
+    return batch;
+  }
+  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+  void Cancel() override { upstream_->Cancel(); }
+  std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
+  StageStats stats() const override { return upstream_->stats(); }
+
+ private:
+  std::unique_ptr<Stage> upstream_;
+  const std::string column_;
+  Quarantine quarantine_;
+};
+
 /// A Python object that any thread may let go of.
 std::shared_ptr<nb::object> SharedObject(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
@@ -98,14 +138,16 @@ std::shared_ptr<nb::object> SharedObject(nb::object object) {
 Stream TokenizeStream(const Stream& stream, std::shared_ptr<TextEncoder> encoder,
                       const std::string& column, bool add_special_tokens, int64_t max_length,
                       bool attention_mask, int64_t pad_to, int32_t pad_id, bool pad_left,
-                      std::vector<std::string> keep, bool skip_missing, nb::object report) {
+                      std::vector<std::string> keep, const std::string& on_error,
+                      const std::string& quarantine_path, int64_t rows_per_call, int max_threads,
+                      nb::object report) {
   nlohmann::json description = {{"tokenizer", encoder->fingerprint()},
                                 {"tokenize.content_field", column},
                                 {"tokenize.add_special_tokens", add_special_tokens},
                                 {"tokenize.max_length", max_length},
                                 {"tokenize.pad_to", pad_to},
                                 {"tokenize.additional_fields", keep},
-                                {"tokenize.on_error", skip_missing ? "skip" : "raise"}};
+                                {"tokenize.on_error", on_error}};
   TokenizeOptions options;
   options.column = column;
   options.encode = {add_special_tokens, max_length};
@@ -114,9 +156,19 @@ Stream TokenizeStream(const Stream& stream, std::shared_ptr<TextEncoder> encoder
   options.pad_id = pad_id;
   options.pad_left = pad_left;
   options.keep = std::move(keep);
-  options.skip_missing = skip_missing;
+  options.skip_missing = on_error == "skip";
+  options.rows_per_call = rows_per_call;
+  options.max_threads = max_threads;
   auto op = Unwrap(TokenizeOp(std::move(encoder), std::move(options)));
-  StreamPlan plan = MapPlan(stream.plan, std::move(op), description);
+  StreamPlan source = stream.plan;
+  if (on_error == "quarantine") {
+    source.make = [make = std::move(source.make), column,
+                   quarantine_path](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+      return std::make_unique<QuarantineMissing>(std::move(stage), column, quarantine_path);
+    };
+  }
+  StreamPlan plan = MapPlan(std::move(source), std::move(op), description);
   if (!report.is_none()) {
     plan.make = [make = std::move(plan.make), told = std::make_shared<std::atomic<bool>>(false),
                  report = SharedObject(std::move(report))](
@@ -232,7 +284,8 @@ void BindTransform(nb::module_& m) {
   m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::kw_only(),
         nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
         nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"), nb::arg("pad_left"),
-        nb::arg("keep"), nb::arg("skip_missing"), nb::arg("report").none(),
+        nb::arg("keep"), nb::arg("on_error"), nb::arg("quarantine_path"), nb::arg("rows_per_call"),
+        nb::arg("max_threads"), nb::arg("report").none(),
         "The stream with its text column tokenized. `report(source, documents)` is told once how "
         "many were cut.");
 }

@@ -19,6 +19,9 @@ EASYDATA_OPTIONAL(BindSink);
 
 NB_MODULE(_native, m) {
   m.doc() = "The engine of EasyData. Private: what users need is in the package `easydata`.";
+  // A stream that runs a script's function, and that the script keeps in a global, lives until the
+  // process ends.
+  easydata::nb::set_leak_warnings(false);
   m.attr("__version__") = easydata::Version();
   easydata::BindStatus(m);
   easydata::BindStream(m);

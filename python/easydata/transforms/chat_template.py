@@ -138,13 +138,9 @@ def renderer_of(tokenizer: Any) -> Renderer:
     apply = getattr(tokenizer, "apply_chat_template", None)
     if apply is not None:
         return functools.partial(_apply, apply)
-    origin = getattr(tokenizer, "source", None)
-    if origin is not None and origin is not tokenizer:
-        return renderer_of(origin)
-    if isinstance(getattr(tokenizer, "chat_template", None), str):
-        tokens = {name: getattr(tokenizer, name, None) for name in _SPECIAL_TOKENS}
-        return ChatTemplate({"default": tokenizer.chat_template}, _token_texts(tokens))
-    return ChatTemplate({}, {})
+    return ChatTemplate(
+        getattr(tokenizer, "chat_templates", {}), getattr(tokenizer, "special_tokens", {})
+    )
 
 
 def _apply(apply: Callable[..., Any], messages: Messages, **options: Any) -> str:

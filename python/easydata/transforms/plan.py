@@ -1,4 +1,4 @@
-"""How a chain of transforms becomes part of a stream: what is read, what is native, what is called."""
+"""How a chain of transforms becomes part of a stream: what is read, native, called."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def transform_stream(
 ) -> _native.Stream:
     """The stream of what `steps` make of an upstream's rows.
 
-    Steps work on columns as long as that is exact; what lies between two such steps is one callable, so that rows
-    become Python objects once.
+    Steps work on columns as long as that is exact; what lies between two such steps is one
+    callable, so that rows become Python objects once.
 
     Args:
         upstream: gives the stream of these columns of the source.
@@ -86,7 +86,7 @@ def _names(columns: Columns | None) -> list[str] | None:
 
 
 def _after(step: _Step, names: Sequence[str] | None) -> list[str] | None:
-    """Names of the columns behind a column op, told by what it makes of a row that has all fields."""
+    """Names of the columns behind a column op: what it makes of a row with all fields."""
     if names is None:
         return None
     row = step(dict.fromkeys(names, 0))  # type: ignore[operator]
@@ -101,8 +101,9 @@ def _rename_is_exact(
 ) -> bool:
     """Whether renaming whole columns is what renaming rows is.
 
-    Where two fields come to share a name, the one that stands later in its row stays; columns without a schema do
-    not tell the order of a row. The first row tells whether rows have both at all.
+    Where two fields come to share a name, the one that stands later in its row stays; columns
+    without a schema do not tell the order of a row. The first row tells whether rows have both at
+    all.
     """
     if typed or not step._collides(names):
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import threading
@@ -14,6 +15,7 @@ from easydata.core.source import (
     ShardedDataSource,
     ShardInfo,
 )
+from easydata.sources.files import FileSource
 from easydata.transforms.base import (
     Example,
     MapTransform,
@@ -84,7 +86,8 @@ class TransformedShardedSource(ShardedDataSource[Example]):
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row number `row` of the transformed rows on.
 
-        Where every row gives one row the source below seeks; otherwise the rows before are made and passed over.
+        Where every row gives one row the source below seeks; otherwise the rows before are made and
+        passed over.
         """
         if self._keeps_rows():
             return self._rows(self._root.open_shard_at_row(shard_name, row))
@@ -131,16 +134,32 @@ class TransformedShardedSource(ShardedDataSource[Example]):
     def _first_row(self) -> Example | None:
         return first_row(self._root)
 
+    def _row_source(self) -> ShardedDataSource[Any] | None:
+        """A source of as many rows that is cheaper to count."""
+        return self._root if self._keeps_rows() else None
+
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
-        return transform_stream(
-            lambda read: self._root._stream(read, shards),
-            self._schema(),
-            self._steps,
-            columns,
-            self._first_row,
-        )
+        return self._stream_of(lambda read: self._root._stream(read, shards), columns)
+
+    def _stream_from(
+        self, columns: Columns | None, shards: Sequence[str] | None, row: int
+    ) -> _native.Stream | None:
+        if not self._keeps_rows() or not _can_seek(self._root):
+            return None
+
+        def upstream(read: Columns | None) -> _native.Stream:
+            stream = stream_from(self._root, read, shards, row)
+            assert stream is not None
+            return stream
+
+        return self._stream_of(upstream, columns)
+
+    def _stream_of(
+        self, upstream: Callable[[Columns | None], _native.Stream], columns: Columns | None
+    ) -> _native.Stream:
+        return transform_stream(upstream, self._schema(), self._steps, columns, self._first_row)
 
 
 class LimitedShardedSource(ShardedDataSource[Example]):
@@ -217,7 +236,8 @@ class LimitedShardedSource(ShardedDataSource[Example]):
             if info is not None and info.num_rows is not None:
                 count = info.num_rows
             else:
-                count = sum(1 for _ in itertools.islice(self._source.open_shard(name), at_most))
+                rows = _countable(self._source).open_shard(name)
+                count = sum(1 for _ in itertools.islice(rows, at_most))
             if index == len(self._counts):
                 self._counts.append(count)
             return count
@@ -234,14 +254,49 @@ class LimitedShardedSource(ShardedDataSource[Example]):
         return super()._stream(columns, shards)
 
 
-def first_row(source: ShardedDataSource[Any]) -> Example | None:
-    """The first row of a source, or None if it has no rows."""
+def first_row(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Example | None:
+    """The first row that `steps` make of a source's rows, or None if there is none.
+
+    The steps get copies: looking must not change what is looked at.
+    """
     for name in source.shard_names:
         rows = iter(source.open_shard(name))
-        for row in rows:
+        try:
+            for row in rows:
+                for made in run_steps(steps, copy.deepcopy(row) if steps else row):
+                    return dict(made)
+        finally:
             close = getattr(rows, "close", None)
             if close is not None:
                 close()
-            return dict(row)
     return None
 
+
+def stream_from(
+    source: ShardedDataSource[Any],
+    columns: Columns | None,
+    shards: Sequence[str] | None,
+    row: int,
+) -> _native.Stream | None:
+    """The stream of a source from row `row` of the first shard on; None where it cannot seek."""
+    if row == 0:
+        return source._stream(columns, shards)
+    if isinstance(source, TransformedShardedSource):
+        return source._stream_from(columns, shards, row)
+    if isinstance(source, FileSource):
+        return source._open_stream(columns, shards, row)
+    return None
+
+
+def _can_seek(source: ShardedDataSource[Any]) -> bool:
+    return isinstance(source, FileSource)
+
+
+def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+    """A source with as many rows in each shard, but without the work on them."""
+    while True:
+        find = getattr(source, "_row_source", None)
+        below = None if find is None else find()
+        if below is None:
+            return source
+        source = below

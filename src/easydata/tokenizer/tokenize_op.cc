@@ -9,6 +9,8 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <optional>
+#include <semaphore>
 #include <utility>
 
 #include "easydata/config/nearest_name.h"
@@ -47,7 +49,9 @@ std::shared_ptr<arrow::DataType> IdsType() {
 class TokenizeOpImpl : public BatchOp {
  public:
   TokenizeOpImpl(std::shared_ptr<const TextEncoder> encoder, TokenizeOptions options)
-      : encoder_(std::move(encoder)), options_(std::move(options)) {}
+      : encoder_(std::move(encoder)), options_(std::move(options)) {
+    if (options_.max_threads > 0) turns_.emplace(options_.max_threads);
+  }
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
@@ -107,8 +111,7 @@ class TokenizeOpImpl : public BatchOp {
         return RowError(batch->addresses.At(row),
                         "the row has no text in field '" + options_.column +
                             "'; name the text's field by content_field, or set "
-                            "on_error=\"skip\" to leave such rows out and count them",
-                        arrow::StatusCode::KeyError);
+                            "on_error=\"skip\" to leave such rows out and count them");
       }
     }
     ARROW_ASSIGN_OR_RAISE(*batch, KeepRows(*batch, keep, "missing"));
@@ -119,11 +122,22 @@ class TokenizeOpImpl : public BatchOp {
   Result<Ids> Encode(const arrow::Array& texts, Batch* batch) const {
     arrow::ArrayVector parts;
     const std::vector<Addresses::Run> runs = batch->addresses.runs();
+    std::optional<Turn> turn;
+    if (turns_.has_value()) turn.emplace(&*turns_);
     int64_t row = 0;
+    int64_t used = 0;  // rows of runs[i] that are done
     for (size_t i = 0; i < runs.size();) {
       const std::string& source = runs[i].shard->source;
+      const int64_t most = options_.rows_per_call > 0 ? options_.rows_per_call : INT64_MAX;
       int64_t rows = 0;
-      for (; i < runs.size() && runs[i].shard->source == source; ++i) rows += runs[i].count;
+      while (i < runs.size() && rows < most && runs[i].shard->source == source) {
+        const int64_t take = std::min(runs[i].count - used, most - rows);
+        rows += take;
+        used += take;
+        if (used < runs[i].count) break;
+        used = 0;
+        ++i;
+      }
       int64_t truncated = 0;
       auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &truncated);
       if (!part.ok()) return Place(part.status(), texts, *batch, row, rows);
@@ -216,8 +230,18 @@ class TokenizeOpImpl : public BatchOp {
     return std::pair(std::move(out_ids), std::move(out_mask));
   }
 
+  /// One of the threads that may encode at a time.
+  struct Turn {
+    explicit Turn(std::counting_semaphore<>* semaphore) : turns(semaphore) { turns->acquire(); }
+    ~Turn() { turns->release(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    std::counting_semaphore<>* turns;
+  };
+
   const std::shared_ptr<const TextEncoder> encoder_;
   const TokenizeOptions options_;
+  mutable std::optional<std::counting_semaphore<>> turns_;
 };
 
 }  // namespace

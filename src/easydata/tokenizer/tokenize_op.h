@@ -23,6 +23,10 @@ struct TokenizeOptions {
   std::vector<std::string> keep = {};
   /// Leaves rows without a text out and counts them, instead of failing.
   bool skip_missing = false;
+  /// At most this many texts are given to the encoder at once, and by this many threads at a time;
+  /// 0 means any number. Neither changes what comes out.
+  int64_t rows_per_call = 0;
+  int max_threads = 0;
 };
 
 /// Texts to ids: `input_ids` list<int32>, `attention_mask` list<int32>, and the columns to keep.

@@ -124,6 +124,21 @@ TEST(TokenizeOpTest, CutDocumentsAreCountedBySource) {
   EXPECT_EQ(out.dropped[1].source, "y");
 }
 
+TEST(TokenizeOpTest, FewRowsAtATimeGiveTheSame) {
+  Batch batch = Rows(Strings({"abcd", "ab", "abcde", "", "x"}));
+  batch.addresses = Addresses();
+  const auto x = std::make_shared<ShardRef>(ShardRef{"x", "1"});
+  batch.addresses.Append(x, 0, -1, 1);
+  batch.addresses.Append(x, 7, -1, 2);
+  batch.addresses.Append(std::make_shared<ShardRef>(ShardRef{"y", "1"}), 0, -1, 2);
+  for (int64_t rows = 1; rows <= 6; ++rows) {
+    const Batch out = Apply(batch, {.encode = {false, 3}, .rows_per_call = rows, .max_threads = 1});
+    EXPECT_EQ(Column(out, "input_ids"), "abc|ab|abc||x");
+    ASSERT_EQ(out.dropped.size(), 1u);
+    EXPECT_EQ(out.dropped[0].rows, 2);
+  }
+}
+
 TEST(TokenizeOpTest, PadsOnEitherSide) {
   const Batch in = Rows(Strings({"ab", "", "abcdef"}));
   TokenizeOptions options{.encode = {false, 0}, .pad_to = 4, .pad_id = '.'};
@@ -140,7 +155,7 @@ TEST(TokenizeOpTest, RowWithoutTextIsAnErrorOrLeftOut) {
   const Batch in = Rows(Strings({"a", {}, "b"}));
   const auto encoder = std::make_shared<ByteEncoder>();
   const Status error = TokenizeOp(encoder, {}).ValueOrDie()->Apply(in).status();
-  EXPECT_TRUE(error.IsKeyError());
+  EXPECT_TRUE(error.IsInvalid());
   EXPECT_NE(error.message().find("a.jsonl row 11: the row has no text in field 'text'"),
             std::string::npos)
       << error;

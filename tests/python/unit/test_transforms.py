@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata import _native
 from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource, ParquetShardedSource
 from easydata.transforms import (
@@ -31,11 +30,13 @@ from easydata.transforms import (
     TransformedShardedSource,
 )
 
+from easydata import _native
+
 ROWS: list[dict[str, Any]] = [
     {"text": "one", "id": 0, "meta": {"lang": "en", "tags": ["a", "b"]}},
     {"text": "", "id": 1, "meta": None},
     {"text": None, "id": 2, "meta": {"lang": "de", "tags": []}},
-    {"text": "zwei \"ä\"\n", "id": 3, "meta": {"lang": None, "tags": None}},
+    {"text": 'zwei "ä"\n', "id": 3, "meta": {"lang": None, "tags": None}},
     {"text": "  ", "id": 4, "meta": {"lang": "fr", "tags": ["c"]}},
 ]
 RAGGED: list[dict[str, Any]] = [*ROWS, {"id": 9}, {"text": "x", "extra": [1, 2.5, {"k": None}]}]
@@ -152,7 +153,11 @@ def test_stream_gives_the_rows_of_row_mode(source: ShardedDataSource[Any], name:
             {"s": "any", "c": "text"},
             lambda r: {"s": "web", "c": r["text"]} if r["text"] else None,
         ),
-        (Twice(), {"text": "text"}, lambda r: {"text": (r["text"] or "") * 2} if r["id"] != 3 else None),
+        (
+            Twice(),
+            {"text": "text"},
+            lambda r: {"text": (r["text"] or "") * 2} if r["id"] != 3 else None,
+        ),
         (
             FilterTransform(lambda r: r["id"] > 1) >> MapField("id", str),
             {"id": "text"},
@@ -225,8 +230,7 @@ def test_callables_exception_comes_as_itself_with_its_place(tmp_path: Path) -> N
             stream = TransformedShardedSource(source, transform)._stream()
             seen = []
             with pytest.raises(Broken, match="no 700") as error:
-                for row in _native.iterate_rows(stream):
-                    seen.append(row["id"])
+                seen.extend(row["id"] for row in _native.iterate_rows(stream))
             assert seen == list(range(700))
             assert any("row 700" in note and "a." in note for note in error.value.__notes__)
             assert error.traceback[-1].name == "fail"
@@ -245,7 +249,7 @@ def test_what_a_callable_may_return(tmp_path: Path) -> None:
 def test_wanted_column_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
     source = write(tmp_path, "parquet", ROWS)
     stream = source.drop_fields(["meta"])._stream({"txet": "text"})
-    with pytest.raises(KeyError, match="did you mean.*text"):
+    with pytest.raises(KeyError, match=r"did you mean.*text"):
         list(_native.iterate_rows(stream))
 
 
@@ -265,7 +269,14 @@ def test_row_numbers_and_lengths(tmp_path: Path) -> None:
     assert info is not None
     assert info.num_rows is None
     assert [row["id"] for row in even.open_shard_at_row(shard, 1)] == [2, 4]
-    assert [row["id"] for row in source.transform(Letters()).open_shard_at_row(shard, 2)] == [0, 3, 3, 3, 4, 4]
+    assert [row["id"] for row in source.transform(Letters()).open_shard_at_row(shard, 2)] == [
+        0,
+        3,
+        3,
+        3,
+        4,
+        4,
+    ]
 
 
 def test_sources_rows_are_not_changed() -> None:

@@ -1,0 +1,91 @@
+"""ExpandTransform: one row becomes several, with addresses of their own."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from easydata import _native
+from easydata.sources import JsonShardedSource
+from easydata.transforms import (
+    ExpandTransform,
+    FilterTransform,
+    MapField,
+    MapTransform,
+    TransformedShardedSource,
+)
+
+
+class Words(ExpandTransform):
+    def __call__(self, example: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for place, word in enumerate(example["text"].split()):
+            yield {"word": word, "place": place}
+
+
+class Broken(ExpandTransform):
+    def __call__(self, example: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield {"n": 0}
+        if example["text"] == "bad":
+            raise RuntimeError("in the middle")
+        yield {"n": 1}
+
+
+def source(path: Path, texts: list[str]) -> JsonShardedSource:
+    file = path / "a.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return JsonShardedSource(str(file))
+
+
+def test_last_in_the_middle_and_first(tmp_path: Path) -> None:
+    """D20: EasyDeL emits the generator as a row, or stops with AttributeError."""
+    rows = source(tmp_path, ["a bb", "", "ccc d e"])
+    upper = MapField("text", str.upper)
+    long = FilterTransform(lambda row: len(row["word"]) > 1)
+    for chain, expected in (
+        (Words(), ["a", "bb", "ccc", "d", "e"]),
+        (upper >> Words(), ["A", "BB", "CCC", "D", "E"]),
+        (upper >> Words() >> long, ["BB", "CCC"]),
+        (Words() >> long >> MapTransform(lambda row: {"word": row["word"] * 2}), ["bbbb", "cccccc"]),
+    ):
+        transformed = TransformedShardedSource(rows, chain)
+        assert [row["word"] for row in transformed] == expected
+        stream = transformed._stream({"word": "text"})
+        assert [row["word"] for row in _native.iterate_rows(stream)] == expected
+        one_by_one = rows
+        for step in chain if hasattr(chain, "__iter__") else [chain]:
+            one_by_one = TransformedShardedSource(one_by_one, step)
+        assert [row["word"] for row in one_by_one] == expected
+
+
+def test_exception_names_the_row_it_came_from(tmp_path: Path) -> None:
+    rows = TransformedShardedSource(source(tmp_path, ["ok", "ok", "bad", "ok"]), Broken())
+    seen: list[int] = []
+    with pytest.raises(RuntimeError, match="in the middle") as error:
+        seen.extend(row["n"] for row in _native.iterate_rows(rows._stream()))
+    assert seen == [0, 1, 0, 1]
+    assert any("row 2" in note for note in error.value.__notes__)
+
+
+def test_what_comes_behind_knows_the_part(tmp_path: Path) -> None:
+    def fail(row: dict[str, Any]) -> dict[str, Any]:
+        raise ValueError("no")
+
+    rows = TransformedShardedSource(source(tmp_path, ["", "a b c"]), Words())
+    late = TransformedShardedSource(rows, lambda row: row if row["place"] < 2 else fail(row))
+    # Two streams, so that the second sees addresses made by the first.
+    first = rows._stream()
+    stream = _native.apply_callable(first, late._steps[-1], "map", None, "late", "late")
+    with pytest.raises(ValueError, match="no") as error:
+        list(_native.iterate_rows(stream))
+    assert any("row 1 (part 2)" in note for note in error.value.__notes__)
+
+
+def test_rows_must_be_dicts(tmp_path: Path) -> None:
+    class Wrong(ExpandTransform):
+        def __call__(self, example: dict[str, Any]) -> Iterator[Any]:
+            yield example["text"]
+
+    rows = TransformedShardedSource(source(tmp_path, ["a"]), Wrong())
+    with pytest.raises(TypeError, match="returned str as a row"):
+        list(_native.iterate_rows(rows._stream()))
