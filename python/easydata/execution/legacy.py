@@ -73,7 +73,9 @@ def build_dataset(mixture: DatasetMixture) -> "datasets.Dataset | datasets.Itera
     mixed = _mixed(mixture, loaded, weights)
     if mixture.pack_tokens or mixture.pack_on_the_fly:
         mixed = _packed(mixed, mixture)
-    if mixture.batch_size > 1 and not hasattr(mixed, "__getitem__"):
+    import datasets
+
+    if mixture.batch_size > 1 and isinstance(mixed, datasets.IterableDataset):
         mixed = mixed.batch(mixture.batch_size)
     return mixed
 
@@ -329,18 +331,15 @@ def _packed(mixed: Any, mixture: DatasetMixture) -> Any:
     from easydata.sources import wrap_hf_dataset
     from easydata.transforms import MapTransform, PackedShardedSource
 
-    source: ShardedDataSource[Any] = wrap_hf_dataset(mixed)
     field = mixture.tokens_field_name
-    callback = mixture.tokenize_callback
-    if callback is not None:
-        field = "input_ids"
-        source = source.transform(MapTransform(lambda row: {"input_ids": list(callback(row))}))
+    callback = mixture.tokenize_callback or (lambda row: row[field])
+    source: ShardedDataSource[Any] = wrap_hf_dataset(mixed)
+    source = source.transform(MapTransform(lambda row: {"input_ids": list(callback(row))}))
     packed = PackedShardedSource(
         source,
         mixture.pack_seq_length or 1024,
         mixture.pack_eos_token_id,
         pad_token_id=mixture.pack_eos_token_id,
-        input_field=field,
         shuffle=False,
     ).to_hf()
     if mixture.pack_shuffle:
