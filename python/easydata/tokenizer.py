@@ -20,7 +20,15 @@ __all__ = ["Tokenizer"]
 
 _CONFIG_NAME = "tokenizer_config.json"
 _FILE_NAME = "tokenizer.json"
-_TOKEN_NAMES = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
+_TOKEN_NAMES = (
+    "bos_token",
+    "eos_token",
+    "pad_token",
+    "unk_token",
+    "sep_token",
+    "cls_token",
+    "mask_token",
+)
 
 
 class Tokenizer:
@@ -205,7 +213,9 @@ class Tokenizer:
         """
         if num_threads is not None and num_threads < 1:
             raise ValueError(f"num_threads must be at least 1; got {num_threads}")
-        encoded, _ = self._encoder.encode_batch(texts, add_special_tokens, _length(max_length), num_threads)
+        encoded, _ = self._encoder.encode_batch(
+            texts, add_special_tokens, _length(max_length), num_threads
+        )
         return encoded
 
     def decode(
@@ -221,9 +231,13 @@ class Tokenizer:
         if wide.size == 0:
             wide = wide.astype(np.int32)
         if wide.ndim != 1 or not np.issubdtype(wide.dtype, np.integer):
-            raise TypeError(f"ids must be integers in one dimension; got {wide.dtype} of shape {wide.shape}")
+            raise TypeError(
+                f"ids must be integers in one dimension; got {wide.dtype} of shape {wide.shape}"
+            )
         if wide.size and (wide.min() < 0 or wide.max() > np.iinfo(np.int32).max):
-            raise ValueError(f"ids must lie between 0 and 2^31 - 1; got {wide.min()} to {wide.max()}")
+            raise ValueError(
+                f"ids must lie between 0 and 2^31 - 1; got {wide.min()} to {wide.max()}"
+            )
         return self._encoder.decode(np.ascontiguousarray(wide, dtype=np.int32), skip_special_tokens)
 
     def describe(self) -> dict[str, Any]:
@@ -234,7 +248,8 @@ class Tokenizer:
         described.update(self._encoder.details())
         described["vocab_size"] = self.vocab_size
         described["special_tokens"] = {
-            role: {"token": token, "id": self.token_to_id(token)} for role, token in self._tokens.items()
+            role: {"token": token, "id": self.token_to_id(token)}
+            for role, token in self._tokens.items()
         }
         described["chat_templates"] = sorted(self._chat_templates)
         described["fingerprint"] = self.fingerprint
@@ -270,7 +285,9 @@ class Tokenizer:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a Rust panic is no Exception
-            raise ValueError(f"{self._name}: the tokenizers library refuses this file: {error}") from None
+            raise ValueError(
+                f"{self._name}: the tokenizers library refuses this file: {error}"
+            ) from None
         return _native.huggingface_tokenizer(live, text)
 
     def _read_folder(self, folder: Path) -> None:

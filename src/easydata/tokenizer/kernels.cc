@@ -45,7 +45,8 @@ const Kernels kScalar = {
     {ScalarSplitFunction(SplitPattern::kGpt2), ScalarSplitFunction(SplitPattern::kLlama3),
      ScalarSplitFunction(SplitPattern::kQwen2)},
     HashKey,
-    EncodeScalar};
+    EncodeScalar,
+    MergeScalar};
 
 }  // namespace
 

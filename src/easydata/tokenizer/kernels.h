@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "easydata/tokenizer/model/merge_tables.h"
 #include "easydata/tokenizer/pretokenize/split_scanner.h"
 
 namespace easydata {
@@ -30,6 +31,7 @@ struct Kernels {
   /// Writes the ids of the pretokens to `out`, which has room for one id per byte and four more.
   /// Returns the end.
   int32_t* (*encode)(const PretokenRun& run, WordEncoder* encoder, int32_t* out);
+  MergeFunction merge;
 };
 
 /// The best kernels for this processor. For tests and measurements, EASYDATA_TOKENIZER_KERNELS in

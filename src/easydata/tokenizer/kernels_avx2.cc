@@ -130,7 +130,8 @@ const Kernels kAvx2 = {"avx2",
                        {SplitWindows<SplitPattern::kGpt2>, SplitWindows<SplitPattern::kLlama3>,
                         SplitWindows<SplitPattern::kQwen2>},
                        HashKey,
-                       EncodeRun};
+                       EncodeRun,
+                       MergeScalar};
 
 }  // namespace
 }  // namespace easydata

@@ -136,18 +136,93 @@ struct Isa {
     const unsigned equal =
         _mm512_cmpeq_epi64_mask(_mm512_load_si512(bucket), _mm512_broadcast_i32x4(key));
     const bool first = (equal & 0x03) == 0x03;
-    if (!first && (equal & 0x30) != 0x30) return nullptr;
-    return bucket + (first ? 0 : 1);
+    const bool second = (equal & 0x30) == 0x30;
+    return first || second ? bucket + second : nullptr;
   }
 };
 
 #include "easydata/tokenizer/simd_kernels.inc"
 
+// Merging with the ranks of all pairs in registers: each is a number of rank and place, so that the
+// smallest names the pair to merge, and the symbols that are left are the bits of a mask.
+template <int kRegisters>
+size_t MergeInRegisters(const MergeTables& tables, const uint8_t* bytes, int32_t* symbols,
+                        size_t count) {
+  constexpr int kPlaceBits = 6;
+  constexpr int32_t kNoPair = 0x7FFFFFFF;
+  static_assert(MergeTables::kRankBits + kPlaceBits < 31 && kRegisters * 16 <= 1 << kPlaceBits);
+  __m512i keys[kRegisters];
+  uint8_t padded[kRegisters * 16 + 16] = {};
+  std::memcpy(padded, bytes, count);
+  for (int r = 0; r < kRegisters; ++r) {
+    const auto load = [&](int offset) EASYDATA_LAMBDA_INLINE {
+      return _mm512_cvtepu8_epi32(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(padded + r * 16 + offset)));
+    };
+    const __m512i pairs = _mm512_or_si512(_mm512_slli_epi32(load(0), 8), load(1));
+    const __m512i places = _mm512_add_epi32(
+        _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(kByteIndexes.bytes))),
+        _mm512_set1_epi32(r * 16));
+    const __mmask16 inside =
+        _mm512_cmplt_epi32_mask(places, _mm512_set1_epi32(static_cast<int>(count) - 1));
+    const __m512i none = _mm512_set1_epi32(-1);
+    const __m512i ranks =
+        _mm512_mask_i32gather_epi32(none, inside, pairs, tables.byte_pair_ranks, 4);
+    keys[r] =
+        _mm512_mask_or_epi32(_mm512_set1_epi32(kNoPair), _mm512_cmpneq_epi32_mask(ranks, none),
+                             _mm512_slli_epi32(ranks, kPlaceBits), places);
+  }
+  const auto set_key = [&](int i, int32_t key) EASYDATA_LAMBDA_INLINE {
+    const uint64_t bit = uint64_t{1} << i;
+    for (int r = 0; r < kRegisters; ++r) {
+      keys[r] = _mm512_mask_set1_epi32(keys[r], static_cast<__mmask16>(bit >> (r * 16)), key);
+    }
+  };
+  const auto key_of = [&](int i, int32_t left, int32_t right) EASYDATA_LAMBDA_INLINE {
+    const uint32_t rank = tables.FindRank(left, right);
+    return rank == MergeTables::kNoRank
+               ? kNoPair
+               : static_cast<int32_t>(rank << kPlaceBits | static_cast<uint32_t>(i));
+  };
+  uint64_t alive = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(count));
+  for (;;) {
+    __m512i least = keys[0];
+    for (int r = 1; r < kRegisters; ++r) least = _mm512_min_epi32(least, keys[r]);
+    const int32_t best = _mm512_reduce_min_epi32(least);
+    if (best == kNoPair) break;
+    const int i = best & ((1 << kPlaceBits) - 1);
+    const int32_t merged = tables.merged_ids[best >> kPlaceBits];
+    symbols[i] = merged;
+    const uint64_t above = alive & (~uint64_t{1} << i);
+    const int gone = static_cast<int>(_tzcnt_u64(above));
+    alive &= ~(uint64_t{1} << gone);
+    set_key(gone, kNoPair);
+    const uint64_t behind = above & (above - 1);
+    set_key(i, behind == 0 ? kNoPair : key_of(i, merged, symbols[_tzcnt_u64(behind)]));
+    const uint64_t before = _bzhi_u64(alive, static_cast<unsigned>(i));
+    if (before != 0) {
+      const int previous = 63 - static_cast<int>(_lzcnt_u64(before));
+      set_key(previous, key_of(previous, symbols[previous], merged));
+    }
+  }
+  size_t left = 0;
+  for (uint64_t rest = alive; rest != 0; rest = _blsr_u64(rest))
+    symbols[left++] = symbols[_tzcnt_u64(rest)];
+  return left;
+}
+
+size_t Merge(const MergeTables& tables, const uint8_t* bytes, int32_t* symbols, size_t count) {
+  if (count <= 16) return MergeInRegisters<1>(tables, bytes, symbols, count);
+  if (count <= 32) return MergeInRegisters<2>(tables, bytes, symbols, count);
+  return MergeInRegisters<4>(tables, bytes, symbols, count);
+}
+
 const Kernels kAvx512 = {"avx512",
                          {SplitWindows<SplitPattern::kGpt2>, SplitWindows<SplitPattern::kLlama3>,
                           SplitWindows<SplitPattern::kQwen2>},
                          HashKey,
-                         EncodeRun};
+                         EncodeRun,
+                         Merge};
 
 }  // namespace
 }  // namespace easydata

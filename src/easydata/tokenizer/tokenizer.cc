@@ -114,7 +114,7 @@ struct TextColumn {
 // Ids of consecutive rows.
 struct EncodedRows {
   std::vector<int64_t> ends;  // in ids
-  std::unique_ptr<int32_t[]> ids;
+  std::shared_ptr<arrow::Buffer> ids;
   int64_t num_ids = 0;
   int64_t num_truncated = 0;
 };
@@ -178,11 +178,18 @@ Result<std::shared_ptr<arrow::Array>> JoinTasks(const std::vector<EncodeTask>& t
   }
   int64_t null_count;
   ARROW_ASSIGN_OR_RAISE(auto validity, JoinValidity(tasks, length, &null_count));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> ids,
-                        arrow::AllocateBuffer(num_ids * static_cast<int64_t>(sizeof(int32_t))));
-  auto* out = reinterpret_cast<int32_t*>(ids->mutable_data());
-  for (const EncodeTask& task : tasks)
-    out = std::copy_n(task.rows.ids.get(), task.rows.num_ids, out);
+  std::shared_ptr<arrow::Buffer> ids;
+  if (tasks.size() == 1) {
+    ids = tasks[0].rows.ids;
+  } else {
+    ARROW_ASSIGN_OR_RAISE(ids,
+                          arrow::AllocateBuffer(num_ids * static_cast<int64_t>(sizeof(int32_t))));
+    uint8_t* out = ids->mutable_data();
+    for (const EncodeTask& task : tasks) {
+      std::memcpy(out, task.rows.ids->data(), static_cast<size_t>(task.rows.ids->size()));
+      out += task.rows.ids->size();
+    }
+  }
   auto values = std::make_shared<arrow::Int32Array>(num_ids, std::move(ids));
   if (num_ids > std::numeric_limits<int32_t>::max()) {
     return MakeLists<arrow::LargeListArray, int64_t>(tasks, std::move(values), std::move(validity),
@@ -284,8 +291,11 @@ class Tokenizer::Impl {
       rows.ends.push_back(static_cast<int64_t>(ids.size()));
     }
     rows.num_ids = static_cast<int64_t>(ids.size());
-    rows.ids.reset(new int32_t[ids.size()]);
-    std::copy_n(ids.data(), ids.size(), rows.ids.get());
+    // The worker's buffer is used again; what leaves is exactly as large as it must be.
+    ARROW_ASSIGN_OR_RAISE(
+        rows.ids, arrow::AllocateBuffer(rows.num_ids * static_cast<int64_t>(sizeof(int32_t))));
+    if (rows.num_ids > 0)
+      std::memcpy(rows.ids->mutable_data(), ids.data(), static_cast<size_t>(rows.ids->size()));
     GiveBack(std::move(worker));
     return Status::OK();
   }
@@ -376,7 +386,7 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::FromJson(std::string_view js
                            options.kernels);
   }
   ARROW_ASSIGN_OR_RAISE(TokenizerSpec spec, ParseTokenizerSpec(json));
-  ARROW_ASSIGN_OR_RAISE(auto model, BpeModel::Make(spec));
+  ARROW_ASSIGN_OR_RAISE(auto model, BpeModel::Make(spec, kernels->merge));
   ARROW_ASSIGN_OR_RAISE(auto added, AddedTokens::Make(spec, *model));
   // What the model and the matchers have taken over.
   spec.tokens = StringTable();

@@ -8,24 +8,10 @@
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
-namespace {
-
-// Pretokens of more symbols than this are merged by a heap: the simple way costs their square.
-constexpr size_t kMaxShort = 32;
-
-uint64_t PairKey(int32_t left, int32_t right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
-}
-
-uint64_t Mix(uint64_t key) {
-  key ^= key >> 32;
-  return key * 0x9E3779B97F4A7C15u;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<const BpeModel>> BpeModel::Make(const TokenizerSpec& spec) {
+Result<std::unique_ptr<const BpeModel>> BpeModel::Make(const TokenizerSpec& spec,
+                                                       MergeFunction merge) {
   std::unique_ptr<BpeModel> model(new BpeModel);
+  model->merge_ = merge;
   ARROW_RETURN_NOT_OK(model->Init(spec));
   return std::unique_ptr<const BpeModel>(std::move(model));
 }
@@ -51,22 +37,26 @@ Status BpeModel::Init(const TokenizerSpec& spec) {
     }
   }
 
-  const size_t slots = std::bit_ceil(std::max<size_t>(spec.merges.size() * 2, 16));
-  merges_.resize(slots);
-  merge_shift_ = 64 - std::countr_zero(slots);
+  if (max_id >= (1 << MergeTables::kIdBits) ||
+      spec.merges.size() >= (size_t{1} << MergeTables::kRankBits)) {
+    return Status::NotImplemented(
+        "the native tokenizer engine does not take this file: model BPE of more than 2^21 ids or "
+        "2^22 "
+        "merges");
+  }
+  merged_ids_.reserve(spec.merges.size());
   std::string joined;
-  for (size_t rank = 0; rank < spec.merges.size(); ++rank) {
-    const auto [left, right] = spec.merges[rank];
+  for (const auto& [left, right] : spec.merges) {
     joined.assign(tokens_[left]);
     joined.append(tokens_[right]);
-    const int32_t result = tokens_.Find(joined);
-    if (result < 0) {
+    merged_ids_.push_back(TokenToId(joined));
+    if (merged_ids_.back() < 0) {
       return Status::NotImplemented(
           "the native tokenizer engine does not take this file: vocab lacks the merge result \"",
           joined, "\"");
     }
-    InsertMerge(ids_[left], ids_[right], static_cast<uint32_t>(rank), ids_[result]);
   }
+  MakeMergeTables(spec);
 
   ignore_merges_ = spec.ignore_merges;
   if (ignore_merges_) {
@@ -82,20 +72,27 @@ Status BpeModel::Init(const TokenizerSpec& spec) {
   return Status::OK();
 }
 
-void BpeModel::InsertMerge(int32_t left, int32_t right, uint32_t rank, int32_t id) {
-  const uint64_t key = PairKey(left, right);
-  const size_t mask = merges_.size() - 1;
-  size_t slot = Mix(key) >> merge_shift_;
-  while (merges_[slot].pair != kNoPair && merges_[slot].pair != key) slot = (slot + 1) & mask;
-  merges_[slot] = {key, rank, id};  // of a pair listed twice the last rank counts
-}
-
-const BpeModel::Merge& BpeModel::FindMerge(int32_t left, int32_t right) const {
-  const uint64_t key = PairKey(left, right);
-  const size_t mask = merges_.size() - 1;
-  size_t slot = Mix(key) >> merge_shift_;
-  while (merges_[slot].pair != key && merges_[slot].pair != kNoPair) slot = (slot + 1) & mask;
-  return merges_[slot];
+void BpeModel::MakeMergeTables(const TokenizerSpec& spec) {
+  const size_t slots = std::bit_ceil(std::max<size_t>(spec.merges.size() * 2, 16));
+  merges_.assign(slots, MergeTables::kNoEntry);
+  byte_pair_ranks_.assign(256 * 256, MergeTables::kNoRank);
+  tables_ = {merges_.data(), slots - 1, 64 - std::countr_zero(slots), merged_ids_.data(),
+             byte_pair_ranks_.data()};
+  for (size_t rank = 0; rank < spec.merges.size(); ++rank) {
+    const auto [left, right] = spec.merges[rank];
+    const uint64_t pair = MergeTables::PairOf(ids_[left], ids_[right]);
+    size_t slot = tables_.FirstSlot(pair);
+    while (merges_[slot] != MergeTables::kNoEntry &&
+           merges_[slot] >> MergeTables::kRankBits != pair) {
+      slot = (slot + 1) & tables_.mask;
+    }
+    merges_[slot] =
+        pair << MergeTables::kRankBits | rank;  // of a pair listed twice the last rank counts
+  }
+  for (size_t pair = 0; pair < byte_pair_ranks_.size(); ++pair) {
+    const int32_t left = byte_ids_[pair / 256], right = byte_ids_[pair % 256];
+    if (left >= 0 && right >= 0) byte_pair_ranks_[pair] = tables_.FindRank(left, right);
+  }
 }
 
 int32_t BpeModel::TokenToId(std::string_view token) const {
@@ -111,38 +108,20 @@ size_t BpeModel::Encode(std::string_view word, MergeScratch* scratch, int32_t* o
     }
   }
   size_t count = 0;
+  if (word.size() > kMaxMergeSymbols) {
+    for (const char byte : word) {
+      out[count] = byte_ids_[static_cast<uint8_t>(byte)];
+      count += out[count] >= 0 ? 1 : 0;
+    }
+    return MergeLong(out, count, scratch);
+  }
+  uint8_t bytes[kMaxMergeSymbols];
   for (const char byte : word) {
-    out[count] = byte_ids_[static_cast<uint8_t>(byte)];
+    bytes[count] = static_cast<uint8_t>(byte);
+    out[count] = byte_ids_[bytes[count]];
     count += out[count] >= 0 ? 1 : 0;
   }
-  return count <= kMaxShort ? MergeShort(out, count) : MergeLong(out, count, scratch);
-}
-
-size_t BpeModel::MergeShort(int32_t* symbols, size_t count) const {
-  if (count < 2) return count;
-  uint32_t ranks[kMaxShort];
-  int32_t joined[kMaxShort];
-  const auto look_up = [&](size_t i) {
-    const Merge& merge = FindMerge(symbols[i], symbols[i + 1]);
-    ranks[i] = merge.rank;
-    joined[i] = merge.id;
-  };
-  for (size_t i = 0; i + 1 < count; ++i) look_up(i);
-  while (count > 1) {
-    size_t best = 0;
-    for (size_t i = 1; i + 1 < count; ++i) best = ranks[i] < ranks[best] ? i : best;
-    if (ranks[best] == kNoRank) break;
-    symbols[best] = joined[best];
-    --count;
-    for (size_t i = best + 1; i < count; ++i) {
-      symbols[i] = symbols[i + 1];
-      ranks[i] = ranks[i + 1];
-      joined[i] = joined[i + 1];
-    }
-    if (best + 1 < count) look_up(best);
-    if (best > 0) look_up(best - 1);
-  }
-  return count;
+  return count < 2 ? count : merge_(tables_, bytes, out, count);
 }
 
 size_t BpeModel::MergeLong(int32_t* symbols, size_t count, MergeScratch* scratch) const {
@@ -153,14 +132,16 @@ size_t BpeModel::MergeLong(int32_t* symbols, size_t count, MergeScratch* scratch
   heap.clear();
   for (uint32_t i = 0; i < none; ++i) list[i] = {symbols[i], i == 0 ? none : i - 1, i + 1};
   const auto rank_at = [&](uint32_t i) {
-    return list[i].next == none ? kNoRank : FindMerge(list[i].id, list[list[i].next].id).rank;
+    return list[i].next == none ? MergeTables::kNoRank
+                                : tables_.FindRank(list[i].id, list[list[i].next].id);
   };
   for (uint32_t i = 0; i + 1 < none; ++i) {
-    if (const uint32_t rank = rank_at(i); rank != kNoRank) heap.push_back(uint64_t{rank} << 32 | i);
+    if (const uint32_t rank = rank_at(i); rank != MergeTables::kNoRank)
+      heap.push_back(uint64_t{rank} << 32 | i);
   }
   std::make_heap(heap.begin(), heap.end(), std::greater<>());
   const auto push = [&](uint32_t i) {
-    if (const uint32_t rank = rank_at(i); rank != kNoRank) {
+    if (const uint32_t rank = rank_at(i); rank != MergeTables::kNoRank) {
       heap.push_back(uint64_t{rank} << 32 | i);
       std::push_heap(heap.begin(), heap.end(), std::greater<>());
     }
@@ -172,9 +153,8 @@ size_t BpeModel::MergeLong(int32_t* symbols, size_t count, MergeScratch* scratch
     heap.pop_back();
     if (list[i].id < 0 || list[i].next == none) continue;
     const uint32_t gone = list[i].next;
-    const Merge& merge = FindMerge(list[i].id, list[gone].id);
-    if (merge.rank != rank) continue;
-    list[i].id = merge.id;
+    if (tables_.FindRank(list[i].id, list[gone].id) != rank) continue;
+    list[i].id = merged_ids_[rank];
     list[i].next = list[gone].next;
     list[gone].id = -1;
     if (list[i].next != none) list[list[i].next].previous = i;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/tokenizer/model/merge_tables.h"
 #include "easydata/tokenizer/model/string_table.h"
 #include "easydata/tokenizer/tokenizer_spec.h"
 
@@ -31,7 +32,8 @@ struct MergeScratch {
 /// list is joined, the leftmost first, until no pair is in the list.
 class BpeModel {
  public:
-  static Result<std::unique_ptr<const BpeModel>> Make(const TokenizerSpec& spec);
+  static Result<std::unique_ptr<const BpeModel>> Make(const TokenizerSpec& spec,
+                                                      MergeFunction merge = MergeScalar);
 
   /// Writes the ids of a pretoken to `out`, which has room for word.size() of them. Returns their
   /// number.
@@ -49,29 +51,21 @@ class BpeModel {
   std::string_view IdToToken(int32_t id) const { return tokens_[index_of_id_[id]]; }
 
  private:
-  // What a pair of symbols becomes, in an open-addressing table.
-  struct Merge {
-    uint64_t pair = kNoPair;
-    uint32_t rank = kNoRank;
-    int32_t id = -1;
-  };
-  static constexpr uint64_t kNoPair = ~uint64_t{0};
-  static constexpr uint32_t kNoRank = ~uint32_t{0};
-
   BpeModel() = default;
 
   Status Init(const TokenizerSpec& spec);
-  void InsertMerge(int32_t left, int32_t right, uint32_t rank, int32_t id);
-  const Merge& FindMerge(int32_t left, int32_t right) const;
-  size_t MergeShort(int32_t* symbols, size_t count) const;
+  void MakeMergeTables(const TokenizerSpec& spec);
   size_t MergeLong(int32_t* symbols, size_t count, MergeScratch* scratch) const;
 
   StringTable tokens_;
   std::vector<int32_t> ids_;          // by number in tokens_
   std::vector<int32_t> index_of_id_;  // -1: a hole
   int32_t byte_ids_[256];             // -1: the vocabulary lacks the byte
-  std::vector<Merge> merges_;
-  int merge_shift_ = 0;
+  MergeFunction merge_;
+  MergeTables tables_;
+  std::vector<uint64_t> merges_;
+  std::vector<int32_t> merged_ids_;
+  std::vector<uint32_t> byte_pair_ranks_;
   // With ignore_merges, a pretoken that is a token is that token: tokens by the bytes they stand
   // for.
   bool ignore_merges_ = false;

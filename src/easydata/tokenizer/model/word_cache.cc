@@ -27,9 +27,9 @@ WordCache::WordCache(int64_t bytes) {
   std::memset(memory, 0, slots_bytes_);
   slots_ = static_cast<WordSlot*>(memory);
   bucket_mask_ = slots_bytes_ / (2 * sizeof(WordSlot)) - 1;
-  // Of the quarter for long pretokens, half is arena, half table.
-  long_entries_.resize(std::bit_floor(slots_bytes_ / 8 / sizeof(LongEntry)));
-  arena_size_ = std::min<size_t>(slots_bytes_ / 8 / sizeof(int32_t), UINT32_MAX);
+  // Of the half for long pretokens, half is arena, half table.
+  long_entries_.resize(std::bit_floor(slots_bytes_ / 4 / sizeof(LongEntry)));
+  arena_size_ = std::min<size_t>(slots_bytes_ / 4 / sizeof(int32_t), UINT32_MAX);
   arena_.reset(new int32_t[arena_size_]);
 }
 

@@ -71,6 +71,11 @@ class WordCache {
 
   static constexpr size_t kNotFound = SIZE_MAX;
 
+  /// Asks for the line that FindLong will look at first.
+  void PrefetchLong(uint64_t hash) const {
+    __builtin_prefetch(long_entries_.data() + (hash & (long_entries_.size() - 1)));
+  }
+
   /// Looks a pretoken up that has no slot. Copies its ids to `out` and returns their number, or
   /// kNotFound.
   size_t FindLong(std::string_view word, uint64_t hash, int32_t* out) const;
