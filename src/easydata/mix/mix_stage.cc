@@ -211,7 +211,7 @@ class MixStage : public Stage {
         source->before = nullptr;
         continue;
       }
-      ARROW_ASSIGN_OR_RAISE(next->rows, WidenColumns(next->rows, *rows_schema_));
+      ARROW_ASSIGN_OR_RAISE(next->rows, ToUnion(next->rows, *rows_schema_));
       source->bytes = ContentBytesByRow(*next->rows);
       ARROW_RETURN_NOT_OK(CountTokens(*next->rows, source));
       source->batch = std::move(*next);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "easydata/mix/union_schema.h"
+#include "easydata/stream/json_column.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
@@ -263,12 +264,31 @@ TEST(MixStageTest, ColumnsAreMatchedByName) {
       << clash;
 }
 
+TEST(MixStageTest, TypedColumnsBecomeJsonWhereOthersAreJson) {
+  const auto typed = arrow::schema({arrow::field("n", arrow::int32())});
+  arrow::Int32Builder builder;
+  ASSERT_TRUE(builder.AppendValues({1, 2}, std::vector<bool>{true, false}).ok());
+  auto rows = arrow::RecordBatch::Make(typed, 2, {builder.Finish().ValueOrDie()});
+  const auto json = arrow::schema({JsonField("n")});
+  const auto values = UnionSchema({"a", "b"}, {typed, json}).ValueOrDie();
+  ASSERT_TRUE(IsJsonField(*values->field(0)));
+  auto out = ToUnion(rows, *values).ValueOrDie();
+  const auto& texts = static_cast<const arrow::StringArray&>(*out->column(0));
+  EXPECT_EQ(texts.GetString(0), "1");
+  EXPECT_EQ(texts.GetString(1), "null");
+
+  const auto whole = UnionSchema({"a", "b"}, {typed, arrow::schema({JsonField(kRowColumn)})});
+  ASSERT_EQ((*whole)->num_fields(), 1);
+  out = ToUnion(rows, **whole).ValueOrDie();
+  EXPECT_EQ(static_cast<const arrow::StringArray&>(*out->column(0)).GetString(0), "{\"n\":1}");
+}
+
 TEST(MixStageTest, WiderTypesAreMadeOfNarrowOnes) {
   auto narrow = arrow::schema({arrow::field("n", arrow::int32())});
   arrow::Int32Builder builder;
   ASSERT_TRUE(builder.AppendValues({1, 2, 3}).ok());
   auto rows = arrow::RecordBatch::Make(narrow, 3, {builder.Finish().ValueOrDie()});
-  auto wide = WidenColumns(rows, *arrow::schema({arrow::field("n", arrow::int64())})).ValueOrDie();
+  auto wide = ToUnion(rows, *arrow::schema({arrow::field("n", arrow::int64())})).ValueOrDie();
   EXPECT_EQ(static_cast<const arrow::Int64Array&>(*wide->column(0)).Value(2), 3);
 }
 

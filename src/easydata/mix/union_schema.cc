@@ -1,13 +1,19 @@
 #include "easydata/mix/union_schema.h"
 
 #include <arrow/array.h>
+#include <arrow/builder.h>
 #include <arrow/compute/cast.h>
 #include <arrow/datum.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
+
+#include "easydata/stream/json_column.h"
+#include "easydata/stream/json_text.h"
 
 namespace easydata {
 namespace {
@@ -45,6 +51,35 @@ TypePtr CommonType(const TypePtr& a, const TypePtr& b) {
   return nullptr;
 }
 
+bool HasRows(const arrow::Schema& schema) { return schema.GetFieldIndex(kRowColumn) >= 0; }
+
+/// Every row of the batch as one JSON object.
+Result<std::shared_ptr<arrow::Array>> RowsAsJson(const arrow::RecordBatch& rows) {
+  for (const auto& field : rows.schema()->fields()) ARROW_RETURN_NOT_OK(CheckJsonType(*field));
+  std::string lines;
+  ARROW_RETURN_NOT_OK(AppendJsonLines(rows, &lines));
+  arrow::StringBuilder builder;
+  for (size_t start = 0; start < lines.size();) {
+    const size_t end = lines.find('\n', start);
+    ARROW_RETURN_NOT_OK(builder.Append(std::string_view(lines).substr(start, end - start)));
+    start = end + 1;
+  }
+  return builder.Finish();
+}
+
+Result<std::shared_ptr<arrow::Array>> ValuesAsJson(const arrow::Field& field,
+                                                   const arrow::Array& values) {
+  ARROW_RETURN_NOT_OK(CheckJsonType(field));
+  arrow::StringBuilder builder;
+  std::string text;
+  for (int64_t i = 0; i < values.length(); ++i) {
+    text.clear();
+    ARROW_RETURN_NOT_OK(AppendJsonValue(values, i, &text));
+    ARROW_RETURN_NOT_OK(builder.Append(text));
+  }
+  return builder.Finish();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<arrow::Schema>> UnionSchema(
@@ -53,7 +88,10 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
   arrow::FieldVector fields;
   std::vector<std::string> named_by;
   std::map<std::string, size_t> places;
+  const bool whole_rows =
+      std::any_of(schemas.begin(), schemas.end(), [](const auto& s) { return HasRows(*s); });
   for (size_t i = 0; i < schemas.size(); ++i) {
+    if (whole_rows && !HasRows(*schemas[i])) continue;  // its columns go into the row
     for (const auto& field : schemas[i]->fields()) {
       const auto [place, is_new] = places.emplace(field->name(), fields.size());
       if (is_new) {
@@ -62,6 +100,10 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
         continue;
       }
       auto& known = fields[place->second];
+      if (IsJsonField(*known) || IsJsonField(*field)) {
+        known = JsonField(field->name());
+        continue;
+      }
       TypePtr type = CommonType(known->type(), field->type());
       if (type == nullptr) {
         return Status::TypeError("column \"", field->name(),
@@ -76,18 +118,27 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
   return arrow::schema(std::move(fields));
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> WidenColumns(
-    const std::shared_ptr<arrow::RecordBatch>& rows, const arrow::Schema& schema) {
+Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow::RecordBatch>& rows,
+                                                    const arrow::Schema& schema) {
+  if (HasRows(schema) && !HasRows(*rows->schema())) {
+    ARROW_ASSIGN_OR_RAISE(auto column, RowsAsJson(*rows));
+    return arrow::RecordBatch::Make(arrow::schema({schema.GetFieldByName(kRowColumn)}),
+                                    rows->num_rows(), {std::move(column)});
+  }
   std::shared_ptr<arrow::RecordBatch> out = rows;
   for (int i = 0; i < rows->num_columns(); ++i) {
-    const auto target = schema.GetFieldByName(rows->column_name(i));
-    const auto& column = rows->column(i);
-    if (target == nullptr || column->type_id() == arrow::Type::NA ||
-        column->type()->Equals(*target->type())) {
+    const auto& field = rows->schema()->field(i);
+    const auto target = schema.GetFieldByName(field->name());
+    if (target == nullptr) continue;
+    std::shared_ptr<arrow::Array> column = rows->column(i);
+    if (IsJsonField(*target) && !IsJsonField(*field)) {
+      ARROW_ASSIGN_OR_RAISE(column, ValuesAsJson(*field, *column));
+    } else if (column->type_id() == arrow::Type::NA || column->type()->Equals(*target->type())) {
       continue;
+    } else {
+      ARROW_ASSIGN_OR_RAISE(column, arrow::compute::Cast(*column, target->type()));
     }
-    ARROW_ASSIGN_OR_RAISE(auto wide, arrow::compute::Cast(*column, target->type()));
-    ARROW_ASSIGN_OR_RAISE(out, out->SetColumn(i, target, std::move(wide)));
+    ARROW_ASSIGN_OR_RAISE(out, out->SetColumn(i, target, std::move(column)));
   }
   return out;
 }

@@ -14,12 +14,15 @@ namespace easydata {
 /// that some lack is null there. Types must agree, except that strings and lists with offsets of 32
 /// and 64 bits, and integers of different widths, meet in the wider one; else TypeError, which
 /// names the column, both sources and both types.
+///
+/// Where one source has JSON text (json_column.h) all have: a whole row or a value that has a type
+/// elsewhere is written as JSON.
 Result<std::shared_ptr<arrow::Schema>> UnionSchema(
     const std::vector<std::string>& names,
     const std::vector<std::shared_ptr<arrow::Schema>>& schemas);
 
-/// The batch with those of its columns cast that `schema` has in a wider type.
-Result<std::shared_ptr<arrow::RecordBatch>> WidenColumns(
-    const std::shared_ptr<arrow::RecordBatch>& rows, const arrow::Schema& schema);
+/// The batch with its columns in the types of a union that it is part of.
+Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow::RecordBatch>& rows,
+                                                    const arrow::Schema& schema);
 
 }  // namespace easydata

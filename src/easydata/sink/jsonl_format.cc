@@ -7,7 +7,7 @@
 #include <arrow/type_traits.h>
 #include <arrow/util/compression.h>
 
-#include "easydata/sink/json_text.h"
+#include "easydata/stream/json_text.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/json_column.h"
 

@@ -15,7 +15,14 @@ from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from easydata import MixedShardedSource, WeightScheduler, _native, block_mixture_interleave
+from easydata import (
+    JsonShardedSource,
+    MixedShardedSource,
+    ParquetShardedSource,
+    WeightScheduler,
+    _native,
+    block_mixture_interleave,
+)
 
 
 class Rows(ShardedDataSource[dict[str, Any]]):
@@ -259,6 +266,30 @@ def test_columns_that_one_source_lacks_are_null() -> None:
     for row in itertools.islice(_native.iterate_rows(stream), 20):
         assert row["note"] in ("left", None)
         assert "__source__" not in row
+
+
+def test_rows_with_and_without_a_schema_mix(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    lines = [{"text": f"line {i}", "n": i, "meta": {"x": [i, None]}} for i in range(9)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = pa.table({"text": [f"row {i}" for i in range(9)], "n": pa.array(range(9), pa.int32())})
+    pq.write_table(table, tmp_path / "b.parquet")
+    mixed = MixedShardedSource(
+        {
+            "lines": JsonShardedSource(str(tmp_path / "a.jsonl")),
+            "table": ParquetShardedSource(str(tmp_path / "b.parquet")),
+        },
+        block_size=4,
+        stop_strategy="first_exhausted",
+    )
+    rows = list(mixed)
+    assert {row["__source__"] for row in rows} == {"lines", "table"}
+    assert list(_native.iterate_rows(mixed._stream())) == rows
+    asked = {"n": "any", "meta": "any", "text": "text"}
+    expected = [{name: row[name] for name in asked if name in row} for row in rows]
+    assert list(_native.iterate_rows(mixed._stream(asked))) == expected
 
 
 def test_len_pickle_and_shard_names() -> None:

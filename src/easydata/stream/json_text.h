@@ -2,6 +2,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ Status CheckJsonType(const arrow::Field& field);
 /// are, a missing key stays missing. Numbers read back as the same values; NaN and the infinities
 /// are written as Python's json module does.
 Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out);
+
+/// Appends one value as JSON, a null as `null`; in the forms of AppendJsonLines.
+Status AppendJsonValue(const arrow::Array& array, int64_t i, std::string* out);
 
 /// Appends `text` (UTF-8) as a JSON string with its quotes.
 void AppendJsonString(std::string_view text, std::string* out);

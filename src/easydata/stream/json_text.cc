@@ -1,4 +1,4 @@
-#include "easydata/sink/json_text.h"
+#include "easydata/stream/json_text.h"
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
@@ -213,6 +213,10 @@ void AppendJsonString(std::string_view text, std::string* out) {
   }
   out->append(text, start, text.size() - start);
   *out += '"';
+}
+
+Status AppendJsonValue(const arrow::Array& array, int64_t i, std::string* out) {
+  return AppendValue(array, i, out);
 }
 
 Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
