@@ -118,6 +118,8 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         status = app(arguments, prog_name="easydata", standalone_mode=False)
+        if status == INTERRUPTED:  # typer catches it in some versions
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else DONE
     except KeyboardInterrupt:
         return _end(INTERRUPTED, "interrupted", as_json=as_json)

@@ -162,7 +162,7 @@ class TokenizeStageConfig:
 
 @dataclass
 class TokenizerConfig:
-    name_or_path: str
+    name_or_path: str | Any
     max_length: int = 2048
     truncation: bool = True
     padding: bool | Literal["max_length", "longest", "do_not_pad"] = False

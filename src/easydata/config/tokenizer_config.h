@@ -13,7 +13,7 @@ struct TokenizerConfig {
   static constexpr const char* kName = "TokenizerConfig";
   static constexpr const char* kDoc = "Which tokenizer, and how it is applied to a document.";
 
-  std::string name_or_path;
+  std::variant<std::string, LiveObject> name_or_path;
   int64_t max_length = 2048;
   bool truncation = true;
   std::variant<bool, std::string> padding = false;
@@ -25,7 +25,8 @@ struct TokenizerConfig {
     using C = TokenizerConfig;
     return std::tuple{
         Field{"name_or_path", &C::name_or_path,
-              "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the Hub."}
+              "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the Hub; or a tokenizer "
+              "object."}
             .Required(),
         Field{"max_length", &C::max_length, "Tokens kept of a document; see truncation."}.AtLeast(1),
         Field{"truncation", &C::truncation, "Cut documents at max_length; without it they keep their length."},
