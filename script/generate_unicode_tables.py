@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Probes the pinned `tokenizers` library and writes the Unicode tables of the native engine.
 
-One binary of the reference carries several versions of Unicode (Oniguruma's classes, the regex crate's
-word characters, the normalization crate's decompositions), so no published table matches it: every
-property is asked of the reference itself, for every code point.
+One binary of the reference carries several versions of Unicode (Oniguruma's classes, the regex
+crate's word characters, the normalization crate's decompositions), so no published table matches
+it: every property is asked of the reference itself, for every code point.
 
 Usage: script/generate_unicode_tables.py [--check]
   --check   compare with the checked-in file instead of writing it; exit status 1 when they differ.
@@ -31,6 +31,7 @@ LETTER, NUMBER, SPACE, WORD, NFC_ACTIVE = 1, 2, 3, 4, 8
 
 
 def chunks(items: list[int], size: int) -> Iterator[list[int]]:
+    """Cuts a list into lists of `size`; the last may be shorter."""
     for first in range(0, len(items), size):
         yield items[first : first + size]
 
@@ -98,6 +99,7 @@ def combining_classes(nfd: normalizers.NFD) -> dict[int, int]:
 
 
 def ranges(values: dict[int, int]) -> list[tuple[int, int, int]]:
+    """Joins neighbours of one value: (first, last, value)."""
     out: list[tuple[int, int, int]] = []
     for cp in sorted(values):
         if out and out[-1][1] == cp - 1 and out[-1][2] == values[cp]:
@@ -108,6 +110,7 @@ def ranges(values: dict[int, int]) -> list[tuple[int, int, int]]:
 
 
 def rows(entries: Iterable[str]) -> str:
+    """Lays entries of a C++ initializer out in lines."""
     lines, line = [], "   "
     for entry in entries:
         if len(line) + len(entry) + 2 > 100:
@@ -119,6 +122,7 @@ def rows(entries: Iterable[str]) -> str:
 
 
 def make_tables() -> str:
+    """The text of unicode_tables.cc."""
     if tokenizers.__version__ != PINNED:
         raise SystemExit(f"tokenizers {tokenizers.__version__} is installed, {PINNED} is pinned")
     nfc, nfd = normalizers.NFC(), normalizers.NFD()
@@ -206,6 +210,7 @@ def make_tables() -> str:
 
 
 def main() -> int:
+    """Writes or checks the tables; returns the exit status."""
     parser = argparse.ArgumentParser(description="Write the tokenizer's Unicode tables.")
     parser.add_argument("--check", action="store_true", help="compare, do not write")
     arguments = parser.parse_args()

@@ -34,16 +34,17 @@ _TOKEN_NAMES = (
 class Tokenizer:
     """A tokenizer.json file at work.
 
-    Ids equal those of the `tokenizers` library on the same file for every text. Byte-level BPE files with
-    the split patterns of GPT-2, Llama 3 and Qwen 2 run on the native engine, all others on that library,
-    behind the same methods; `engine` tells which, `describe()` why. Thread-safe.
+    Ids equal those of the `tokenizers` library on the same file for every text. Byte-level BPE
+    files with the split patterns of GPT-2, Llama 3 and Qwen 2 run on the native engine, all others
+    on that library, behind the same methods; `engine` tells which, `describe()` why. Thread-safe.
 
     Args:
-        source: A folder that holds a tokenizer.json (its tokenizer_config.json gives special tokens and chat
-            template), the path of a tokenizer.json file, a live `tokenizers.Tokenizer` or fast `transformers`
-            tokenizer (what its backend serializes to is what runs), or another `Tokenizer`.
-        view: "json" runs the file as it is. "transformers", what `AutoTokenizer` would make of the folder,
-            comes with a later issue.
+        source: A folder that holds a tokenizer.json (its tokenizer_config.json gives special
+            tokens and chat template), the path of a tokenizer.json file, a live
+            `tokenizers.Tokenizer` or fast `transformers` tokenizer (what its backend serializes to
+            is what runs), or another `Tokenizer`.
+        view: "json" runs the file as it is. "transformers", what `AutoTokenizer` would make of the
+            folder, comes with a later issue.
 
     Raises:
         FileNotFoundError: `source` is a path that does not exist.
@@ -69,7 +70,8 @@ class Tokenizer:
         if isinstance(source, (str, os.PathLike)):
             if view == "transformers":
                 raise NotImplementedError(
-                    'view="transformers" of a path comes with a later issue: pass the live AutoTokenizer'
+                    'view="transformers" of a path comes with a later issue: pass the live '
+                    "AutoTokenizer"
                 )
             path = _find_file(Path(source))
             self._name = str(source)
@@ -108,7 +110,7 @@ class Tokenizer:
 
     @property
     def chat_template(self) -> str | None:
-        """The Jinja2 text of the chat template (of several the one named default), if there is one."""
+        """The Jinja2 text of the chat template (of several the one named default), if any."""
         return self._chat_templates.get("default")
 
     @property
@@ -118,7 +120,7 @@ class Tokenizer:
 
     @property
     def special_tokens(self) -> Mapping[str, str]:
-        """Special tokens by role, such as {"eos_token": "</s>"}, as far as the configuration names them."""
+        """Special tokens by role, {"eos_token": "</s>"}, as far as the configuration names them."""
         return dict(self._tokens)
 
     @property
@@ -177,7 +179,8 @@ class Tokenizer:
         Args:
             text: The text.
             add_special_tokens: Let the file's post-processor add its special tokens.
-            max_length: Largest number of ids, special tokens included; the text's end is cut off. None: no limit.
+            max_length: Largest number of ids, special tokens included; the text's end is cut off.
+                None: no limit.
 
         Returns:
             int32 array of shape [ids].
@@ -198,14 +201,15 @@ class Tokenizer:
         """Ids of many texts.
 
         Args:
-            texts: Sequence of str, or Arrow array or chunked array of string or large_string. A null (None) gives a
-                null.
+            texts: Sequence of str, or Arrow array or chunked array of string or large_string. A
+                null (None) gives a null.
             add_special_tokens: Let the file's post-processor add its special tokens.
             num_threads: Threads to work on; None: one per core. It never changes the result.
             max_length: Largest number of ids per text, special tokens included. None: no limit.
 
         Returns:
-            Arrow array list<int32>, one list per text; large_list<int32> when there are more than 2^31 - 1 ids.
+            Arrow array list<int32>, one list per text; large_list<int32> when there are more than
+            2^31 - 1 ids.
 
         Raises:
             ValueError: A text is not valid UTF-8; the message names its row.
@@ -223,7 +227,8 @@ class Tokenizer:
     ) -> str:
         """The text that ids stand for.
 
-        Ids without a token are passed over. Bytes that make no UTF-8 (a character cut in half) become U+FFFD.
+        Ids without a token are passed over. Bytes that make no UTF-8 (a character cut in half)
+        become U+FFFD.
         """
         import numpy as np
 
@@ -343,16 +348,16 @@ def _find_file(path: Path) -> Path:
             return file
         present = ", ".join(sorted(entry.name for entry in path.iterdir())[:10]) or "nothing"
         raise FileNotFoundError(
-            f"tokenizer folder {path} holds no {_FILE_NAME}; save the tokenizer there with save_pretrained(); "
-            f"it holds: {present}"
+            f"tokenizer folder {path} holds no {_FILE_NAME}; save the tokenizer there with "
+            f"save_pretrained(); it holds: {present}"
         )
     parent = path.parent
     names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
     hint = f"; did you mean {', '.join(str(parent / name) for name in near)}?" if near else ""
     raise FileNotFoundError(
-        f"tokenizer {path} does not exist (names on the Hub come with a later issue: download it and give "
-        f"the folder){hint}"
+        f"tokenizer {path} does not exist (names on the Hub come with a later issue: download it "
+        f"and give the folder){hint}"
     )
 
 
@@ -361,12 +366,13 @@ def _serialize(source: Any) -> tuple[str, bytes]:
     backend = getattr(source, "backend_tokenizer", source)
     if not callable(getattr(backend, "to_str", None)):
         raise TypeError(
-            "tokenizer must be a folder, the path of a tokenizer.json, a tokenizers.Tokenizer or a fast transformers "
-            f"tokenizer; got {type(source).__name__}"
+            "tokenizer must be a folder, the path of a tokenizer.json, a tokenizers.Tokenizer or a "
+            f"fast transformers tokenizer; got {type(source).__name__}"
         )
     if getattr(backend, "encode_special_tokens", False):
         raise NotImplementedError(
-            "a live tokenizer with encode_special_tokens (split_special_tokens) set comes with a later issue"
+            "a live tokenizer with encode_special_tokens (split_special_tokens) set comes with a "
+            "later issue"
         )
     name = getattr(source, "name_or_path", None) or type(source).__name__
     return str(name), backend.to_str().encode()

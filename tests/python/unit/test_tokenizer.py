@@ -66,7 +66,11 @@ def fallback(tmp_path: Path) -> Tokenizer:
 def test_folder_gives_special_tokens_and_chat_template(folder: Path) -> None:
     tokenizer = Tokenizer(folder)
     assert tokenizer.engine == "native"
-    assert (tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token) == ("<s>", "</s>", "<pad>")
+    assert (tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token) == (
+        "<s>",
+        "</s>",
+        "<pad>",
+    )
     assert (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (0, 1, 2)
     assert tokenizer.unk_token is None
     assert tokenizer.unk_token_id is None
@@ -202,7 +206,11 @@ def test_live_objects(folder: Path) -> None:
 
 def test_copies(folder: Path) -> None:
     tokenizer = Tokenizer(folder)
-    for other in (Tokenizer(tokenizer), pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+    for other in (
+        Tokenizer(tokenizer),
+        pickle.loads(pickle.dumps(tokenizer)),
+        copy.deepcopy(tokenizer),
+    ):
         assert other.fingerprint == tokenizer.fingerprint
         assert other.eos_token_id == 1
         assert other.encode("cat").tolist() == tokenizer.encode("cat").tolist()
