@@ -7,7 +7,7 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from easydata import _native
 from easydata.core.config import DatasetConfig
@@ -297,7 +297,7 @@ def _mixed(
             weights=weights,
             block_size=mixture.mixture_block_size,
             seed=mixture.seed or 0,
-            stop=mixture.stop_strategy,
+            stop=cast(Any, mixture.stop_strategy),
         )
     elif mixture.streaming:
         mixed = datasets.interleave_datasets(

@@ -197,9 +197,10 @@ class Pipeline:
         if given is None:
             return cast(_C, getattr(config, field))
         wanted = type(getattr(config, field))
-        if not isinstance(given, wanted):
+        if not issubclass(type(given), wanted):
             raise TypeError(f"{field}() takes a {wanted.__name__}, not {type(given).__name__}")
-        changed = dataclasses.replace(config, **{field: given})
+        change: dict[str, Any] = {field: given}
+        changed = dataclasses.replace(config, **change)
         check(changed)
         self._context.config = changed
         return given

@@ -150,7 +150,7 @@ class Mixture:
         self._options = dict(options)
         self._pace: tuple[int, int, Mapping[int, int] | None] | None = None
         self.inputs: Sources = {}
-        self.mixed = self.rebuild(inputs)
+        self.mixed: ShardedDataSource[Any] = self.rebuild(inputs)
 
     @property
     def keeps_time(self) -> bool:
@@ -168,7 +168,7 @@ class Mixture:
 
         self.inputs = dict(inputs)
         mixed = MixedShardedSource(dict(inputs), **self._options)
-        self.mixed: ShardedDataSource[Any] = mixed._paced(*self._pace) if self._pace else mixed
+        self.mixed = mixed._paced(*self._pace) if self._pace else mixed
         return self.mixed
 
 
@@ -199,9 +199,8 @@ class MixStage(BaseStage):
             "unit": config.unit,
         }
         if config.weight_schedule:
-            options["weight_scheduler"] = WeightScheduler(
-                config.weight_schedule, config.weight_schedule_type
-            )
+            points: list[Any] = list(config.weight_schedule)
+            options["weight_scheduler"] = WeightScheduler(points, config.weight_schedule_type)
         else:
             options["weights"] = config.weights
         mixture = Mixture(data, options)
