@@ -296,6 +296,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         """The packed rows; their arrays are read-only."""
         from easydata import _native
 
+        batch: Any
         for batch in _native.iterate_batches(self._stream(None, [shard_name])):
             columns = {name: _matrix(batch, name) for name in batch.schema.names}
             for row in range(batch.num_rows):

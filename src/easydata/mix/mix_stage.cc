@@ -13,6 +13,7 @@
 #include "easydata/mix/union_schema.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/plan.h"
+#include "easydata/stream/row_error.h"
 
 namespace easydata {
 namespace {
@@ -36,6 +37,40 @@ struct MixSource {
   std::vector<int64_t> tokens;  // by row, where the clock counts them
   int64_t used = 0;             // rows of the batch that were given out; after a restore, to skip
   int32_t part = -1;            // of the batch among those that are being gathered
+  /// The last shard without a source name, and the same with the name that it has in the mix.
+  std::shared_ptr<const ShardRef> unnamed;
+  std::shared_ptr<const ShardRef> named;
+
+  const std::shared_ptr<const ShardRef>& Named(const std::shared_ptr<const ShardRef>& shard) {
+    if (shard == nullptr || !shard->source.empty()) return shard;
+    if (shard != unnamed) {
+      unnamed = shard;
+      named = std::make_shared<const ShardRef>(ShardRef{name, shard->shard});
+    }
+    return named;
+  }
+
+  /// Puts the source's name in the mix where the source has none of its own.
+  void NameRows(Batch* rows) {
+    Addresses addresses;
+    for (const Addresses::Run& run : rows->addresses.runs()) {
+      addresses.Append(Named(run.shard), run.row, run.sub_row, run.count);
+    }
+    rows->addresses = std::move(addresses);
+    for (DropCount& count : rows->dropped) {
+      if (count.source.empty()) count.source = name;
+    }
+  }
+
+  Status NameError(const Status& error) {
+    const Address* found = RowErrorAddress(error);
+    if (found == nullptr || RowErrorCause(error) != nullptr) return error;
+    const std::string place = found->ToString() + ": ";
+    if (Named(found->shard) == found->shard || error.message().rfind(place, 0) != 0) return error;
+    Address address = *found;
+    address.shard = Named(found->shard);
+    return RowError(std::move(address), error.message().substr(place.size()), error.code());
+  }
 };
 
 class MixStage : public Stage {
@@ -191,7 +226,10 @@ class MixStage : public Stage {
         ARROW_RETURN_NOT_OK(source->stage->Save(saved.get()));
         before = std::move(saved);
       }
-      ARROW_ASSIGN_OR_RAISE(auto next, source->stage->Next());
+      auto pulled = source->stage->Next();
+      if (!pulled.ok()) return source->NameError(pulled.status());
+      auto next = std::move(pulled).ValueUnsafe();
+      if (next.has_value()) source->NameRows(&*next);
       if (!next.has_value()) {
         if (source->used > 0) {
           return Status::Invalid("sources[\"", source->name,

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "easydata/exec/thread_pool.h"
 #include "easydata/mix/union_schema.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/map_stage.h"
@@ -234,6 +235,24 @@ TEST(MixStageTest, AnErrorComesAfterTheExamplesBeforeIt) {
   const Status error = CheckErrorContract(
       Contract({bad, Source("b", 100, 10)}, Options({"a", "b"}, {1, 1})), before);
   EXPECT_NE(error.message().find("sources[\"a\"] memory row 17: a bad row"), std::string::npos);
+}
+
+TEST(MixStageTest, SourcesWithoutANameHaveTheirNameInTheMix) {
+  const auto inner = Source("", 30, 10);
+  StageFactory bad = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, inner(context));
+    return MakeMapStage(std::move(stage), std::make_shared<FailsAt17>(), context);
+  };
+  auto contract = Contract({bad}, Options({"mixed in"}, {}));
+  StageContext context;
+  context.pool = std::make_shared<ThreadPool>(1);
+  auto stage = contract.make(context).ValueOrDie();
+  auto batch = stage->Next().ValueOrDie();
+  EXPECT_EQ(batch->addresses.At(3).ToString(), "sources[\"mixed in\"] memory row 3");
+  const Status error = stage->Next().status();
+  EXPECT_NE(error.message().find("sources[\"mixed in\"] memory row 17: a bad row"),
+            std::string::npos)
+      << error;
 }
 
 StageFactory Table(const std::shared_ptr<arrow::Schema>& schema) {
