@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from easydata import _native
 from easydata.sources import JsonShardedSource
 from easydata.transforms import (
     ExpandTransform,
     FilterTransform,
     MapField,
-    MapTransform,
     TransformedShardedSource,
 )
+
+from easydata import _native
 
 
 class Words(ExpandTransform):
@@ -46,7 +46,7 @@ def test_last_in_the_middle_and_first(tmp_path: Path) -> None:
         (Words(), ["a", "bb", "ccc", "d", "e"]),
         (upper >> Words(), ["A", "BB", "CCC", "D", "E"]),
         (upper >> Words() >> long, ["BB", "CCC"]),
-        (Words() >> long >> MapTransform(lambda row: {"word": row["word"] * 2}), ["bbbb", "cccccc"]),
+        (Words() >> long >> MapField("word", lambda word: word * 2), ["bbbb", "cccccc"]),
     ):
         transformed = TransformedShardedSource(rows, chain)
         assert [row["word"] for row in transformed] == expected
