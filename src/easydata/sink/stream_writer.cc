@@ -118,6 +118,8 @@ Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteO
     options.row_groups.exact_rows = true;
     options.resumable = false;
   }
+  // A group larger than a shard would make the size of shards a matter of luck.
+  options.row_groups.bytes = std::min(options.row_groups.bytes, options.max_shard_size);
   ARROW_RETURN_NOT_OK(CheckEnds(*plan.description));
   return std::unique_ptr<StreamWriter>(
       new StreamWriter(std::move(plan), std::move(options), std::move(extension)));
