@@ -40,7 +40,9 @@ std::shared_ptr<ThreadPool> SharedPool() {
   return pool;
 }
 
-ReadContext CountingContext() { return {SharedPool(), [](int64_t) {}}; }
+ReadContext CountingContext() {
+  return {SharedPool(), [](int64_t) {}};
+}
 
 /// A pass over a stream, for Python's iterators.
 class PassIterator {
@@ -308,7 +310,9 @@ void BindSource(nb::module_& m) {
       nb::arg("files"));
   m.def(
       "arrow_source",
-      [=](std::vector<std::string> files) { return file_source(MakeArrowSource(std::move(files))); },
+      [=](std::vector<std::string> files) {
+        return file_source(MakeArrowSource(std::move(files)));
+      },
       nb::arg("files"));
   m.def(
       "csv_source",
@@ -354,15 +358,11 @@ void BindSource(nb::module_& m) {
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",
-      [](const Stream& stream, int64_t epoch) {
-        return new RowIterator(stream.plan, epoch);
-      },
+      [](const Stream& stream, int64_t epoch) { return new RowIterator(stream.plan, epoch); },
       nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, row by row.");
   m.def(
       "iterate_batches",
-      [](const Stream& stream, int64_t epoch) {
-        return new BatchIterator(stream.plan, epoch);
-      },
+      [](const Stream& stream, int64_t epoch) { return new BatchIterator(stream.plan, epoch); },
       nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, batch by batch.");
 }
 

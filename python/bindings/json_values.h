@@ -7,7 +7,8 @@
 
 namespace easydata {
 
-/// Makes Python objects of JSON text, equal to those of json.loads. Keys that come again are one object.
+/// Makes Python objects of JSON text, equal to those of json.loads. Keys that come again are one
+/// object.
 class JsonValues {
  public:
   JsonValues();

@@ -54,9 +54,10 @@ class PythonStage : public Stage {
       if (cursor.contains("ended")) shard_ = refs_.size();
       return Status::OK();
     }
-    return Status::Invalid("the saved position is in ", name,
-                           ", which is not among the shards of this source; resume with the data it "
-                           "was saved with");
+    return Status::Invalid(
+        "the saved position is in ", name,
+        ", which is not among the shards of this source; resume with the data it "
+        "was saved with");
   }
 
   void Cancel() override { cancelled_ = true; }
@@ -99,7 +100,8 @@ class PythonStage : public Stage {
     Batch batch;
     if (source_->schema != nullptr) {
       ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
-      ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
+      ARROW_ASSIGN_OR_RAISE(auto fields,
+                            ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
       ARROW_ASSIGN_OR_RAISE(batch.rows, ChooseColumns(rows, schema_));
     } else {
       int64_t bad = 0;

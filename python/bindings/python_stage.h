@@ -12,7 +12,8 @@ namespace easydata {
 /// What a stream of rows made by Python code needs.
 struct PythonSource {
   std::vector<std::string> shard_names;
-  /// open(shard name, row) -> iterator over batches: lists of dicts, or Arrow record batches of `schema`.
+  /// open(shard name, row) -> iterator over batches: lists of dicts, or Arrow record batches of
+  /// `schema`.
   nb::object open;
   Columns columns;
   /// Of Arrow batches; null where batches are lists of dicts.
@@ -23,7 +24,8 @@ struct PythonSource {
   ~PythonSource();
 };
 
-/// A stage that asks Python for batches, holding the GIL once per batch. Its cursor is {"shard", "row"}.
+/// A stage that asks Python for batches, holding the GIL once per batch. Its cursor is {"shard",
+/// "row"}.
 Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source);
 
 }  // namespace easydata

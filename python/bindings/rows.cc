@@ -69,15 +69,12 @@ PyObject* MakeBytes(const ArrayType& array, int64_t i) {
   return PyBytes_FromStringAndSize(view.data(), static_cast<Py_ssize_t>(view.size()));
 }
 
-
 /// Exotic types: what pyarrow makes of them, a column at a time.
 class ForeignValues : public ColumnValues {
  public:
   explicit ForeignValues(const std::shared_ptr<arrow::Array>& array)
       : values_(ExportArray(array).attr("to_pylist")()) {}
-  PyObject* Get(int64_t i) override {
-    return Py_NewRef(PyList_GET_ITEM(values_.ptr(), i));
-  }
+  PyObject* Get(int64_t i) override { return Py_NewRef(PyList_GET_ITEM(values_.ptr(), i)); }
 
  private:
   nb::object values_;

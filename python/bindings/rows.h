@@ -16,8 +16,9 @@ namespace easydata {
 
 /// Makes dicts of a stream's batches; keeps what batches of one schema share.
 ///
-/// Columns of JSON text come as json.loads makes them, the key left out where the slot is null; kRowColumn is the row
-/// itself, to which the other columns are added. Everything else equals pyarrow's to_pylist().
+/// Columns of JSON text come as json.loads makes them, the key left out where the slot is null;
+/// kRowColumn is the row itself, to which the other columns are added. Everything else equals
+/// pyarrow's to_pylist().
 class RowConverter {
  public:
   RowConverter();
@@ -33,16 +34,18 @@ class RowConverter {
 
 nb::list RowsToPython(const Batch& batch);
 
-/// Dicts as columns: utf8 for kText, list<int32> for kTokens, JSON text for kAny, the one column kRowColumn for all
-/// columns. numpy's scalars and arrays are taken as numbers and lists. A value that cannot be held is a TypeError that
-/// names the column, its type and the row; `bad_row`, if given, receives its index.
+/// Dicts as columns: utf8 for kText, list<int32> for kTokens, JSON text for kAny, the one column
+/// kRowColumn for all columns. numpy's scalars and arrays are taken as numbers and lists. A value
+/// that cannot be held is a TypeError that names the column, its type and the row; `bad_row`, if
+/// given, receives its index.
 Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, const Columns& columns,
                                                            int64_t* bad_row = nullptr);
 
 /// {"name": "any" | "text" | "tokens"}, or None for all columns.
 Columns ColumnsFromPython(nb::handle columns);
 
-/// A value as JSON text, as json.dumps writes it (without ASCII escapes). TypeError where JSON cannot hold it.
+/// A value as JSON text, as json.dumps writes it (without ASCII escapes). TypeError where JSON
+/// cannot hold it.
 Status JsonTextOf(nb::handle value, std::string* out);
 
 /// What json.loads makes of `text`.

@@ -99,7 +99,8 @@ Status AppendObject(PyObject* dict, int depth, std::string* out) {
   bool first = true;
   while (PyDict_Next(dict, &position, &key, &item)) {
     if (!PyUnicode_Check(key)) {
-      return Status::TypeError("a dict has a key of type ", TypeName(key), ", JSON has strings only");
+      return Status::TypeError("a dict has a key of type ", TypeName(key),
+                               ", JSON has strings only");
     }
     if (!first) out->push_back(',');
     first = false;
@@ -112,7 +113,8 @@ Status AppendObject(PyObject* dict, int depth, std::string* out) {
 }
 
 Status AppendJson(PyObject* value, int depth, std::string* out) {
-  if (depth > kMaxDepth) return Status::TypeError("a value is nested more than 1000 deep, or in itself");
+  if (depth > kMaxDepth)
+    return Status::TypeError("a value is nested more than 1000 deep, or in itself");
   if (value == Py_None) return out->append("null"), Status::OK();
   if (value == Py_True) return out->append("true"), Status::OK();
   if (value == Py_False) return out->append("false"), Status::OK();
@@ -170,7 +172,8 @@ Status AppendToken(const std::string& column, PyObject* item, arrow::Int32Builde
   }
   const Py_ssize_t number = PyNumber_AsSsize_t(item, nullptr);
   if (number == -1 && PyErr_Occurred()) return FetchError();
-  if (number < std::numeric_limits<int32_t>::min() || number > std::numeric_limits<int32_t>::max()) {
+  if (number < std::numeric_limits<int32_t>::min() ||
+      number > std::numeric_limits<int32_t>::max()) {
     return Status::TypeError("field \"", column, "\" holds ", number,
                              ", which is no 32-bit whole number (a token id)");
   }
@@ -238,9 +241,10 @@ Result<std::shared_ptr<arrow::Array>> ColumnOf(nb::handle rows, const ColumnRequ
       const char* data = PyUnicode_AsUTF8AndSize(value, &size);
       if (data == nullptr) {
         PyErr_Clear();
-        return Status::Invalid("field \"", column.name,
-                               "\" holds half of a surrogate pair, which is no character and has no "
-                               "UTF-8");
+        return Status::Invalid(
+            "field \"", column.name,
+            "\" holds half of a surrogate pair, which is no character and has no "
+            "UTF-8");
       }
       ARROW_RETURN_NOT_OK(texts.Append(data, static_cast<int32_t>(size)));
     } else {
@@ -255,7 +259,8 @@ Result<std::shared_ptr<arrow::Array>> ColumnOf(nb::handle rows, const ColumnRequ
     }
   }
   std::shared_ptr<arrow::Array> out;
-  ARROW_RETURN_NOT_OK(column.kind == ColumnKind::kTokens ? tokens.Finish(&out) : texts.Finish(&out));
+  ARROW_RETURN_NOT_OK(column.kind == ColumnKind::kTokens ? tokens.Finish(&out)
+                                                         : texts.Finish(&out));
   return out;
 }
 
@@ -281,8 +286,8 @@ Result<std::shared_ptr<arrow::Array>> WholeRows(nb::handle rows, Py_ssize_t* i) 
       const Status status = AppendJson(item, 0, &json);
       if (!status.ok()) {
         if (!status.IsTypeError()) return status;
-        return Status::TypeError("field \"", nb::cast<std::string>(nb::str(key)), "\": ",
-                                 status.message());
+        return Status::TypeError("field \"", nb::cast<std::string>(nb::str(key)),
+                                 "\": ", status.message());
       }
     }
     json.push_back('}');
@@ -314,9 +319,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, cons
   for (const ColumnRequest& column : *columns) {
     auto array = ColumnOf(rows, column, &at);
     if (!array.ok()) return fail(array.status());
-    fields.push_back(column.kind == ColumnKind::kAny
-                         ? JsonField(column.name)
-                         : arrow::field(column.name, (*array)->type()));
+    fields.push_back(column.kind == ColumnKind::kAny ? JsonField(column.name)
+                                                     : arrow::field(column.name, (*array)->type()));
     arrays.push_back(std::move(*array));
   }
   return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), count, std::move(arrays));

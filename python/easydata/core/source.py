@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -186,9 +186,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
         def batches(shard: str, row: int) -> Iterator[list[Any]]:
             rows = self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
-            rows = iter(rows)
-            while batch := list(itertools.islice(rows, _ROWS_AT_ONCE)):
-                yield batch
+            yield from row_lists(rows)
 
         return _native.python_stream(
             batches,
@@ -196,6 +194,22 @@ class ShardedDataSource(ABC, Generic[T_co]):
             None if columns is None else dict(columns),
             description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
         )
+
+
+def row_lists(rows: Iterable[T]) -> Iterator[list[T]]:
+    """The rows in lists for the engine; those before an error come before it."""
+    iterator = iter(rows)
+    while True:
+        batch: list[T] = []
+        try:
+            batch.extend(itertools.islice(iterator, _ROWS_AT_ONCE))
+        except BaseException:
+            if batch:
+                yield batch
+            raise
+        if not batch:
+            return
+        yield batch
 
 
 def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:

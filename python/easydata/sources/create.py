@@ -24,7 +24,7 @@ def create_source(config: DatasetConfig) -> ShardedDataSource[Any]:
     error that names them. `config.num_rows` limits the rows.
 
     Raises:
-        FileNotFoundError: `data_files` match nothing; such a name is never taken for one of the Hub.
+        FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
         ValueError: The format cannot be told.
     """
     source = _unlimited(config)

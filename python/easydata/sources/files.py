@@ -27,8 +27,8 @@ class FileSource(ShardedDataSource[Row]):
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: For remote files, which come with a later release.
         name: What errors, statistics and positions call this source.
-        on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip" leaves
-            them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
+        on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
+            leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
         quarantine_path: The JSONL file for rows in quarantine.
     """
 

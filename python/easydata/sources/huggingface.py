@@ -32,11 +32,11 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
     def __init__(self, dataset: Any, name: str | None = None) -> None:
         if not (hasattr(dataset, "__iter__") or _is_indexable(dataset)):
             raise TypeError(
-                f"expected a data set (a Hugging Face Dataset, a list of dicts, or an iterable), got "
-                f"{type(dataset).__name__}"
+                "expected a data set (a Hugging Face Dataset, a list of dicts, or an iterable), "
+                f"got {type(dataset).__name__}"
             )
         if hasattr(dataset, "keys") and not isinstance(dataset, (list, tuple)):
-            splits = ", ".join(str(key) for key in dataset.keys())
+            splits = ", ".join(str(key) for key in dataset)
             raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
         self._dataset = dataset
         self._name = name or "hf_dataset"
@@ -160,8 +160,8 @@ class HuggingFaceShardedSource(ShardedDataSource[dict[str, Any]]):
 
     def _refuse(self, name: str) -> NoReturn:
         raise NotImplementedError(
-            f"reading {name} from the Hugging Face Hub comes with a later release of EasyData; load "
-            "it with datasets.load_dataset() and wrap it with HFDatasetShardedSource"
+            f"reading {name} from the Hugging Face Hub comes with a later release of EasyData; "
+            "load it with datasets.load_dataset() and wrap it with HFDatasetShardedSource"
         )
 
     @property
@@ -208,16 +208,27 @@ def _is_decoded(feature: Any) -> bool:
 
 
 def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    yield from table.to_batches()
+    # Rows chosen by index come as one chunk each.
+    yield from table.combine_chunks().to_batches()
+
+
+def _is_shuffled(dataset: Any) -> bool:
+    """Whether a streaming data set goes through a shuffle buffer or shuffles its shards."""
+    examples = getattr(dataset, "_ex_iterable", None)
+    while examples is not None:
+        if "Shuffle" in type(examples).__name__:
+            return True
+        examples = getattr(examples, "ex_iterable", None)
+    return False
 
 
 def _skipped(dataset: Any, rows: int) -> Any:
     if rows == 0:
         return dataset
-    if getattr(dataset, "_shuffling", None) is not None:
+    if _is_shuffled(dataset):
         raise ValueError(
-            "a streaming data set that was shuffled cannot be gone on with exactly; shuffle it where "
-            "it is stored, or read it unshuffled"
+            "a streaming data set that was shuffled cannot be gone on with exactly; shuffle it "
+            "where it is stored, or read it unshuffled"
         )
     if hasattr(dataset, "skip"):
         return dataset.skip(rows)

@@ -1,13 +1,14 @@
 #include "easydata/io/compression.h"
 
-#include <arrow/io/compressed.h>
-#include <arrow/io/file.h>
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/util/compression.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
+#include <vector>
 
 #include "easydata/io/local_file.h"
 
@@ -28,7 +29,8 @@ constexpr std::array<Suffix, 5> kSuffixes{{{".gz", Compression::GZIP},
 
 std::string Lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return out;
 }
 
@@ -48,6 +50,97 @@ Compression::type CodecOfBytes(std::string_view bytes) {
   }
   return Compression::UNCOMPRESSED;
 }
+
+/// Unlike arrow::io::CompressedInputStream it hands out all that can be decoded before an error.
+class DecompressedStream : public arrow::io::InputStream {
+ public:
+  DecompressedStream(std::shared_ptr<arrow::io::InputStream> file,
+                     std::shared_ptr<arrow::util::Codec> codec,
+                     std::shared_ptr<arrow::util::Decompressor> decompressor)
+      : file_(std::move(file)),
+        codec_(std::move(codec)),
+        decompressor_(std::move(decompressor)),
+        input_(256 << 10) {}
+
+  Status Close() override { return file_->Close(); }
+  bool closed() const override { return file_->closed(); }
+  Result<int64_t> Tell() const override { return place_; }
+
+  /// Gives fewer bytes than asked for at the end and before an error only.
+  Result<int64_t> Read(int64_t size, void* out) override {
+    auto* bytes = static_cast<uint8_t*>(out);
+    int64_t got = 0;
+    while (got < size && status_.ok() && !ended_) {
+      auto step = Step(size - got, bytes + got);
+      if (!step.ok()) {
+        status_ = step.status();
+      } else {
+        got += *step;
+      }
+    }
+    if (got == 0 && size > 0) ARROW_RETURN_NOT_OK(status_);
+    place_ += got;
+    return got;
+  }
+
+  Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
+    ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(size));
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, Read(size, buffer->mutable_data()));
+    ARROW_RETURN_NOT_OK(buffer->Resize(got));
+    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+
+ private:
+  Result<int64_t> Step(int64_t size, uint8_t* out) {
+    if (begin_ == end_ && !drained_) {
+      ARROW_ASSIGN_OR_RAISE(end_, file_->Read(static_cast<int64_t>(input_.size()), input_.data()));
+      begin_ = 0;
+      drained_ = end_ == 0;
+    }
+    if (decompressor_->IsFinished()) {
+      // Another member or frame may follow.
+      if (begin_ == end_) {
+        ended_ = true;
+        return 0;
+      }
+      ARROW_RETURN_NOT_OK(decompressor_->Reset());
+      inside_ = false;
+    }
+    if (begin_ == end_ && !inside_) {
+      ended_ = true;
+      return 0;
+    }
+    auto done = decompressor_->Decompress(end_ - begin_, input_.data() + begin_, size, out);
+    if (!done.ok()) {
+      return Status::IOError("the compressed file is damaged (", done.status().message(),
+                             "); get it again, or take it out");
+    }
+    if (done->bytes_read > 0) inside_ = true;
+    begin_ += done->bytes_read;
+    if (done->bytes_read == 0 && done->bytes_written == 0 && !decompressor_->IsFinished()) {
+      if (drained_) {
+        return Status::IOError(
+            "the compressed file ends in the middle: it was cut short; get it again, or take it "
+            "out");
+      }
+      if (begin_ < end_ && !done->need_more_output) {
+        return Status::IOError("the compressed file is damaged; get it again, or take it out");
+      }
+    }
+    return done->bytes_written;
+  }
+
+  const std::shared_ptr<arrow::io::InputStream> file_;
+  const std::shared_ptr<arrow::util::Codec> codec_;  // the decompressor may refer to it
+  const std::shared_ptr<arrow::util::Decompressor> decompressor_;
+  std::vector<uint8_t> input_;
+  int64_t begin_ = 0, end_ = 0;
+  int64_t place_ = 0;
+  bool drained_ = false;  // the file has no more
+  bool inside_ = false;   // a member or frame was begun and not ended
+  bool ended_ = false;
+  Status status_;
+};
 
 }  // namespace
 
@@ -71,8 +164,9 @@ Result<Compression::type> DetectCompression(const std::string& path) {
   const std::string name = Lower(path);
   for (const auto& [suffix, expected] : kSuffixes) {
     if (name.ends_with(suffix)) {
-      return Status::Invalid(path, ": the name ends in ", suffix,
-                             " but the file does not start as such a file does; rename or repack it");
+      return Status::Invalid(
+          path, ": the name ends in ", suffix,
+          " but the file does not start as such a file does; rename or repack it");
     }
   }
   return codec;
@@ -84,14 +178,9 @@ Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const std::stri
   if (codec == Compression::UNCOMPRESSED) return file;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> decoder,
                         arrow::util::Codec::Create(codec));
-  // CompressedInputStream keeps no reference to the codec.
-  ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::CompressedInputStream::Make(decoder.get(), file));
-  struct Both {
-    std::shared_ptr<arrow::util::Codec> codec;
-    std::shared_ptr<arrow::io::InputStream> stream;
-  };
-  auto both = std::make_shared<Both>(Both{std::move(decoder), std::move(stream)});
-  return std::shared_ptr<arrow::io::InputStream>(both, both->stream.get());
+  ARROW_ASSIGN_OR_RAISE(auto decompressor, decoder->MakeDecompressor());
+  return std::make_shared<DecompressedStream>(std::move(file), std::move(decoder),
+                                              std::move(decompressor));
 }
 
 }  // namespace easydata

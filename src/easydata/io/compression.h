@@ -15,12 +15,13 @@ namespace easydata {
 /// A path without the suffix of a codec (.gz .zst .bz2 .lz4), in lower case: what tells the format.
 std::string UncompressedName(std::string_view path);
 
-/// The codec of a file, by its first bytes; UNCOMPRESSED where they are none's. A suffix that the bytes
-/// contradict is an error, an empty file is not compressed.
+/// The codec of a file, by its first bytes; UNCOMPRESSED where they are none's. A suffix that the
+/// bytes contradict is an error, an empty file is not compressed.
 Result<arrow::Compression::type> DetectCompression(const std::string& path);
 
-/// Opens a file for reading from the start, decompressed. Several members or frames after each other are
-/// read as one (gzip, zstd, lz4 and bz2 allow it). A file that ends early is an IOError at the read that finds out.
+/// Opens a file for reading from the start, decompressed. Several members or frames after each
+/// other are read as one (gzip, zstd, lz4 and bz2 allow it). A file that ends early is an IOError
+/// at the read that finds out.
 Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const std::string& path,
                                                                  arrow::Compression::type codec);
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <numeric>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -33,23 +32,29 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats
     {".text", "txt"},
 }};
 
-/// Levenshtein's distance.
+/// The number of letters to add, drop, replace or swap with their neighbour (optimal string
+/// alignment).
 size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row[b.size()];
+  return d[a.size()][b.size()];
 }
 
-bool IsPattern(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+bool IsPattern(std::string_view text) {
+  return text.find_first_of("*?[") != std::string_view::npos;
+}
 
 bool IsData(const std::string& name) {
   return !name.empty() && name[0] != '_' && name[0] != '.' && name != "metadata.json";
@@ -70,7 +75,8 @@ bool Matches(std::string_view pattern, std::string_view name) {
       if (pattern[p] == '?') {
         matched = true;
         next = p + 1;
-      } else if (const size_t close = pattern[p] == '[' ? pattern.find(']', p + 2) : std::string_view::npos;
+      } else if (const size_t close =
+                     pattern[p] == '[' ? pattern.find(']', p + 2) : std::string_view::npos;
                  close != std::string_view::npos) {
         std::string_view set = pattern.substr(p + 1, close - p - 1);
         const bool inverted = set[0] == '!';
@@ -112,12 +118,14 @@ Status List(const fs::path& folder, std::vector<fs::directory_entry>* out) {
     out->push_back(*entry);
   }
   if (error && error.value() != ENOENT && error.value() != ENOTDIR) {
-    return arrow::internal::IOErrorFromErrno(error.value(), "cannot list the folder ", folder.string());
+    return arrow::internal::IOErrorFromErrno(error.value(), "cannot list the folder ",
+                                             folder.string());
   }
   return Status::OK();
 }
 
-/// Whether a name may stand for a part of a pattern: hidden folders only where they are spelled out.
+/// Whether a name may stand for a part of a pattern: hidden folders only where they are spelled
+/// out.
 bool MayEnter(const std::string& name, std::string_view part) {
   return name[0] != '.' || (!part.empty() && part[0] == '.');
 }

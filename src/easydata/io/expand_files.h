@@ -8,16 +8,17 @@
 
 namespace easydata {
 
-/// The format that a file's name tells ("parquet", "jsonl", "json", "arrow", "csv", "tsv", "txt"), a codec's suffix
-/// left out; empty where it tells none.
+/// The format that a file's name tells ("parquet", "jsonl", "json", "arrow", "csv", "tsv", "txt"),
+/// a codec's suffix left out; empty where it tells none.
 std::string FormatOfName(std::string_view path);
 
 /// The files that paths, patterns and folders stand for: sorted, distinct.
 ///
-/// A path of a file is that file, whatever its name. A folder is all files below it whose names tell a known format.
-/// In a pattern `*`, `?` and `[...]` match within a name and `**` any number of folders. Patterns and folders leave out
-/// names that start with "_" or "." and "metadata.json". What matches nothing is an IOError (ENOENT) with the folder
-/// that was looked in and near misses; a URI is NotImplemented.
+/// A path of a file is that file, whatever its name. A folder is all files below it whose names
+/// tell a known format. In a pattern `*`, `?` and `[...]` match within a name and `**` any number
+/// of folders. Patterns and folders leave out names that start with "_" or "." and "metadata.json".
+/// What matches nothing is an IOError (ENOENT) with the folder that was looked in and near misses;
+/// a URI is NotImplemented.
 Result<std::vector<std::string>> ExpandDataFiles(const std::vector<std::string>& data_files);
 
 /// Near misses of `wanted` among `names`, as "; did you mean a or b?", or nothing.

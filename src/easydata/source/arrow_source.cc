@@ -45,11 +45,14 @@ class BatchFile {
     options.use_threads = false;
     if (codec != arrow::Compression::UNCOMPRESSED) {
       ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(path, codec));
-      // The file format needs its end first; only streams can be read as they come out of a decompressor.
+      // The file format needs its end first; only streams can be read as they come out of a
+      // decompressor.
       ARROW_ASSIGN_OR_RAISE(auto head, stream->Read(6));
       if (head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0) {
-        return Status::NotImplemented(path, " is an Arrow file (not stream) inside a compressed file; unpack it "
-                                            "first, or write it with Arrow's own compression");
+        return Status::NotImplemented(
+            path,
+            " is an Arrow file (not stream) inside a compressed file; unpack it "
+            "first, or write it with Arrow's own compression");
       }
       ARROW_ASSIGN_OR_RAISE(stream, OpenDecompressed(path, codec));
       return OpenStream(path, std::move(stream), std::move(options), std::move(out));
@@ -102,8 +105,9 @@ class BatchFile {
 
  private:
   static Status Unreadable(const std::string& path, const Status& status) {
-    return Status::IOError(path, " is not a whole Arrow IPC file or stream (", status.message(),
-                           "); it may be cut short or of another kind: get it again, or take it out");
+    return Status::IOError(
+        path, " is not a whole Arrow IPC file or stream (", status.message(),
+        "); it may be cut short or of another kind: get it again, or take it out");
   }
 
   static Result<std::unique_ptr<BatchFile>> OpenStream(
@@ -162,8 +166,7 @@ class ArrowReader : public ShardReader {
     position_.exact = true;
     auto file = std::shared_ptr<BatchFile>(std::move(file_));
     slices_ = std::make_unique<ReadAhead<Slice>>(
-        context_.pool, 3,
-        [file, batch = first, into]() mutable -> Result<std::optional<Slice>> {
+        context_.pool, 3, [file, batch = first, into]() mutable -> Result<std::optional<Slice>> {
           for (;;) {
             if (batch == nullptr) {
               ARROW_ASSIGN_OR_RAISE(batch, file->Next());
@@ -225,10 +228,11 @@ class ArrowSource : public Source {
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
-  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                size_t shard) const override {
     if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto file, BatchFile::Open(files_.paths()[0]));
-    return ChosenSchema(*file->schema(), columns, files_.paths()[0]);
+    ARROW_ASSIGN_OR_RAISE(auto file, BatchFile::Open(files_.paths()[shard]));
+    return ChosenSchema(*file->schema(), columns, files_.paths()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,

@@ -101,9 +101,9 @@ class ConcatStage : public Stage {
     if (part < parts_->size() && (part != part_ || fused_)) {
       ARROW_ASSIGN_OR_RAISE(stage, (*parts_)[part].plan.make(context_));
       if (!stage->schema()->Equals(*input_schema_)) {
-        return Status::TypeError("sources that are read one after the other need the same columns: source ",
-                                 part, " has ", stage->schema()->ToString(), ", the first has ",
-                                 input_schema_->ToString());
+        return Status::TypeError(
+            "sources that are read one after the other need the same columns: source ", part,
+            " has ", stage->schema()->ToString(), ", the first has ", input_schema_->ToString());
       }
     } else if (part < parts_->size()) {
       return Status::OK();  // made by Init() and not read yet

@@ -15,8 +15,8 @@ struct ConcatPart {
   std::map<std::string, std::string> shard_names;
 };
 
-/// The rows of the first part, then those of the second, and so on. The parts must have one schema: TypeError at the
-/// part that differs. Its cursor is {"part", "at"}, `at` being that of the part.
+/// The rows of the first part, then those of the second, and so on. The parts must have one schema:
+/// TypeError at the part that differs. Its cursor is {"part", "at"}, `at` being that of the part.
 StreamPlan ConcatPlan(std::vector<ConcatPart> parts);
 
 }  // namespace easydata

@@ -21,8 +21,9 @@
 namespace easydata {
 namespace {
 
-/// The dialect of Python's csv module, "excel": fields may be quoted by '"', a quote inside is doubled, a quote that
-/// does not stand at a field's begin is a character as any other, and "\r", "\n" and "\r\n" end a record.
+/// The dialect of Python's csv module, "excel": fields may be quoted by '"', a quote inside is
+/// doubled, a quote that does not stand at a field's begin is a character as any other, and "\r",
+/// "\n" and "\r\n" end a record.
 
 bool IsLineEnd(char c) { return c == '\n' || c == '\r'; }
 
@@ -104,16 +105,18 @@ class CsvCutter : public RecordCutter {
     return true;
   }
 
-  /// The begin of the record after the one at `i`, and its `end` without the line's end; -1 at the file's end.
+  /// The begin of the record after the one at `i`, and its `end` without the line's end; -1 at the
+  /// file's end.
   int64_t EndOfRecord(int64_t i, int64_t* end) {
     if (!Has(i)) return -1;
     // Most records hold no quote and end at the next "\n".
     for (;;) {
-      const std::string_view text = window_->text();
+      std::string_view text = window_->text();
       const void* found = std::memchr(text.data() + i, '\n', text.size() - i);
       if (found == nullptr) {
         if (window_->Grow()) continue;
         if (!window_->broken().ok()) return -1;
+        text = window_->text();  // growing moves it, also where there is no more
       }
       const int64_t stop = found == nullptr ? static_cast<int64_t>(text.size())
                                             : static_cast<const char*>(found) - text.data();
@@ -210,7 +213,8 @@ class CsvDecoder : public RecordDecoder {
       BadRow bad;
       if (!all_valid && !simdjson::validate_utf8(text.data(), text.size())) {
         bad.reason = "not UTF-8";
-        bad.message = "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(text) + 1) + " of the record";
+        bad.message =
+            "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(text) + 1) + " of the record";
       } else if (fields.size() > header_.names.size()) {
         bad.reason = "too many fields";
         bad.message = "the record has " + std::to_string(fields.size()) + " fields, the header " +
@@ -259,10 +263,11 @@ class CsvSource : public Source {
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
-  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                size_t shard) const override {
     if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(0));
-    return ChosenSchema(*arrow::schema(header.Fields()), columns, files_.paths()[0]);
+    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
+    return ChosenSchema(*arrow::schema(header.Fields()), columns, files_.paths()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -276,8 +281,8 @@ class CsvSource : public Source {
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
     return MakeRecordReader(
-        [this, path = files_.paths()[shard], header, delimiter = delimiter_](
-            int64_t at) -> Result<std::unique_ptr<RecordCutter>> {
+        [this, path = files_.paths()[shard], header,
+         delimiter = delimiter_](int64_t at) -> Result<std::unique_ptr<RecordCutter>> {
           return Cutter(path, header, delimiter, at);
         },
         std::move(decoder), from, header.lines, context);
@@ -307,8 +312,8 @@ class CsvSource : public Source {
  private:
   static Result<std::unique_ptr<RecordCutter>> Cutter(const std::string& path, const Header& header,
                                                       char delimiter, int64_t at) {
-    ARROW_ASSIGN_OR_RAISE(
-        auto window, TextWindow::Open(path, header.codec, at == 0 ? header.data_begin : at));
+    ARROW_ASSIGN_OR_RAISE(auto window,
+                          TextWindow::Open(path, header.codec, at == 0 ? header.data_begin : at));
     return std::make_unique<CsvCutter>(std::move(window), delimiter);
   }
 
@@ -353,8 +358,9 @@ class CsvSource : public Source {
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
                                                     const std::string& delimiter) {
   if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
-    return Status::Invalid("the delimiter must be one character that is no quote and no line end, got \"",
-                           delimiter, "\"");
+    return Status::Invalid(
+        "the delimiter must be one character that is no quote and no line end, got \"", delimiter,
+        "\"");
   }
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const CsvSource>(std::move(list), delimiter[0]);

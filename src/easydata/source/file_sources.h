@@ -28,8 +28,9 @@ Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<std::string>
 /// Arrow IPC, file or stream format, whichever a file is.
 Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<std::string> files);
 
-/// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the columns, all values are
-/// text, a field that a short record lacks is null. A record with more fields than the header is an error of the row.
+/// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the
+/// columns, all values are text, a field that a short record lacks is null. A record with more
+/// fields than the header is an error of the row.
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
                                                     const std::string& delimiter);
 

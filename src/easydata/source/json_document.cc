@@ -43,7 +43,8 @@ class JsonCutter : public RecordCutter {
         }
         if (after_value_) {
           if (c != ',') {
-            piece->broken = Status::Invalid("',' or ']' was expected after a value of the JSON array");
+            piece->broken =
+                Status::Invalid("',' or ']' was expected after a value of the JSON array");
             break;
           }
           after_value_ = false;
@@ -77,6 +78,7 @@ class JsonCutter : public RecordCutter {
     }
     if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
     TakePiece(window_.get(), i, piece);
+    if (ended_) piece->end = kNoMorePieces;
     return true;
   }
 
@@ -111,8 +113,9 @@ class JsonCutter : public RecordCutter {
       while (i >= static_cast<int64_t>(window_->text().size())) {
         if (!window_->Grow()) {
           // A number or word may end with the file.
-          return depth == 0 && !in_string && form_ != JsonForm::kArray && window_->broken().ok() ? i
-                                                                                              : -1;
+          return depth == 0 && !in_string && form_ != JsonForm::kArray && window_->broken().ok()
+                     ? i
+                     : -1;
         }
       }
       const std::string_view text = window_->text();
@@ -172,18 +175,22 @@ Result<JsonForm> DetectJsonForm(const std::string& path, arrow::Compression::typ
   } while (begin == std::string_view::npos && window->Grow());
   if (begin == std::string_view::npos) return JsonForm::kLines;
   if (window->text()[begin] == '[') return JsonForm::kArray;
-  // Looks at a line of up to a chunk; no document of one value has so long a first line and more behind it.
+  // Looks at a line of up to a chunk; no document of one value has so long a first line and more
+  // behind it.
   size_t end;
   do {
     end = window->text().find('\n', begin);
   } while (end == std::string_view::npos &&
            static_cast<int64_t>(window->text().size()) < kChunkBytes && window->Grow());
-  const std::string_view line = window->text().substr(begin, end == std::string_view::npos ? end : end - begin);
+  const std::string_view line =
+      window->text().substr(begin, end == std::string_view::npos ? end : end - begin);
   std::string kind;
   JsonFault fault;
   if (ReadPythonJson(line, &kind, nullptr, &fault)) return JsonForm::kLines;
-  // A line that goes on after the text seen, or breaks off in the middle of a value, is part of a larger one.
-  const bool unfinished = fault.position >= line.find_last_not_of(" \t\r") + 1 || end == std::string_view::npos;
+  // A line that goes on after the text seen, or breaks off in the middle of a value, is part of a
+  // larger one.
+  const bool unfinished =
+      fault.position >= line.find_last_not_of(" \t\r") + 1 || end == std::string_view::npos;
   return unfinished ? JsonForm::kSequence : JsonForm::kLines;
 }
 

@@ -14,11 +14,12 @@ enum class JsonForm {
   kObject,    // one value
 };
 
-/// The form of a file of JSON, by its first bytes: an array starts with '['; a file whose first line is a whole object
-/// is one of lines.
+/// The form of a file of JSON, by its first bytes: an array starts with '['; a file whose first
+/// line is a whole object is one of lines.
 Result<JsonForm> DetectJsonForm(const std::string& path, arrow::Compression::type codec);
 
-/// Finds the values of a document (not of lines) from byte `at` on, which is 0 or the end of a piece.
+/// Finds the values of a document (not of lines) from byte `at` on, which is 0 or the end of a
+/// piece.
 Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const std::string& path,
                                                      arrow::Compression::type codec, JsonForm form,
                                                      int64_t at);

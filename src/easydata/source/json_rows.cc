@@ -39,7 +39,8 @@ const char* KindOf(dom::element_type type) {
   }
 }
 
-/// Parsers hold tables as large as the largest row they saw; one for each worker, unless a giant row went through it.
+/// Parsers hold tables as large as the largest row they saw; one for each worker, unless a giant
+/// row went through it.
 dom::parser& WorkerParser() {
   thread_local std::optional<dom::parser> parser;
   if (!parser.has_value() || parser->capacity() > kGiant) parser.emplace();
@@ -49,8 +50,8 @@ dom::parser& WorkerParser() {
 BadRow WrongType(const std::string& column, std::string_view found, const char* expected) {
   BadRow bad;
   bad.reason = "wrong type of field";
-  bad.message = "field \"" + column + "\" holds a value of type " + std::string(found) + ", expected " +
-                expected;
+  bad.message = "field \"" + column + "\" holds a value of type " + std::string(found) +
+                ", expected " + expected;
   return bad;
 }
 
@@ -58,7 +59,8 @@ bool ParseTokens(std::string_view raw, std::vector<int32_t>* out) {
   const char* at = raw.data() + 1;
   const char* end = raw.data() + raw.size() - 1;
   auto space = [&] {
-    while (at < end && (*at == ' ' || *at == ',' || *at == '\t' || *at == '\n' || *at == '\r')) ++at;
+    while (at < end && (*at == ' ' || *at == ',' || *at == '\t' || *at == '\n' || *at == '\r'))
+      ++at;
   };
   for (space(); at < end; space()) {
     int32_t value;
@@ -162,9 +164,10 @@ struct JsonRows::Impl {
         }
         if (!UnescapeJsonString(column.raw, &column.row_text)) {
           bad->reason = "not Unicode";
-          bad->message = "field \"" + column.name +
-                         "\" holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no "
-                         "character and has no UTF-8";
+          bad->message =
+              "field \"" + column.name +
+              "\" holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no "
+              "character and has no UTF-8";
           return false;
         }
         continue;

@@ -129,7 +129,8 @@ class JsonSource : public Source {
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
-  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                size_t shard) const override {
     return JsonRowSchema(columns);
   }
 
@@ -143,11 +144,10 @@ class JsonSource : public Source {
       return OpenLineReader(file, from, true,
                             std::make_shared<JsonLines>(options, std::move(schema)), context);
     }
-    return MakeRecordReader(
-        [path = file->path, codec = file->codec, form](int64_t at) {
-          return OpenJsonCutter(path, codec, form, at);
-        },
-        std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from, 0, context);
+    return MakeRecordReader([path = file->path, codec = file->codec,
+                             form](int64_t at) { return OpenJsonCutter(path, codec, form, at); },
+                            std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from,
+                            0, context);
   }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }

@@ -47,7 +47,8 @@ TEST(JsonSourceTest, EveryRowComesOnceWhereverChunksEnd) {
   for (int64_t shift = -3; shift <= 3; ++shift) {
     TestFolder folder;
     const std::string head = "{\"text\": \"\"}";
-    std::string first = "{\"text\": \"" + std::string(kChunkBytes - 1 - head.size() + shift, 'a') + "\"}\n";
+    std::string first =
+        "{\"text\": \"" + std::string(kChunkBytes - 1 - head.size() + shift, 'a') + "\"}\n";
     const std::string path =
         folder.Write("a.jsonl", first + "{\"text\": \"b\"}\n{\"text\": \"c\"}");
     const auto rows = AllRows(Jsonl({path}));
@@ -114,9 +115,9 @@ TEST(JsonSourceTest, LastOfEqualKeysCountsAndMissingIsNull) {
 
 TEST(JsonSourceTest, TokensAndAnyColumns) {
   TestFolder folder;
-  const std::string path = folder.Write(
-      "a.jsonl",
-      "{\"ids\": [1, 2,3], \"m\": {\"a\": [1.5, null]}}\n{\"ids\": [], \"m\": NaN}\n{\"ids\": null}\n");
+  const std::string path = folder.Write("a.jsonl",
+                                        "{\"ids\": [1, 2,3], \"m\": {\"a\": [1.5, "
+                                        "null]}}\n{\"ids\": [], \"m\": NaN}\n{\"ids\": null}\n");
   SourceStageOptions options = Text();
   options.columns = {{{"ids", ColumnKind::kTokens}, {"m", ColumnKind::kAny}}};
   const auto rows = AllRows(Jsonl({path}, options));

@@ -12,8 +12,9 @@
 
 namespace easydata {
 
-/// Text is read on a fixed grid: chunk k holds the lines whose first byte is one of the k-th kChunkBytes bytes of the
-/// (decompressed) file. A chunk may be empty, where a line is longer than a chunk.
+/// Text is read on a fixed grid: chunk k holds the lines whose first byte is one of the k-th
+/// kChunkBytes bytes of the (decompressed) file. A chunk may be empty, where a line is longer than
+/// a chunk.
 inline constexpr int64_t kChunkBytes = 1 << 20;
 
 /// Bytes that may be read behind a chunk's end, so that vectorised parsers need no copy.
@@ -37,18 +38,19 @@ class ChunkBuffer {
   void DropGiant();
 };
 
-/// Reads chunk `k` of a file that is not compressed; safe to call from many threads with a buffer each. The view is
-/// into `buffer`. `bytes_read` grows by what was read from the file.
+/// Reads chunk `k` of a file that is not compressed; safe to call from many threads with a buffer
+/// each. The view is into `buffer`. `bytes_read` grows by what was read from the file.
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
                                        int64_t k, ChunkBuffer* buffer, int64_t* bytes_read);
 
 /// Cuts a stream of text into the same chunks, one after the other.
 class LineCutter {
  public:
-  explicit LineCutter(std::shared_ptr<arrow::io::InputStream> stream) : stream_(std::move(stream)) {}
+  explicit LineCutter(std::shared_ptr<arrow::io::InputStream> stream)
+      : stream_(std::move(stream)) {}
 
-  /// The next chunk, copied into `out` with its padding behind it; false at the end. Where the stream breaks, the
-  /// whole lines read until then come first and the error with the next call.
+  /// The next chunk, copied into `out` with its padding behind it; false at the end. Where the
+  /// stream breaks, the whole lines read until then come first and the error with the next call.
   Result<bool> Next(std::vector<char>* out, int64_t* size);
 
  private:
@@ -56,9 +58,9 @@ class LineCutter {
 
   std::shared_ptr<arrow::io::InputStream> stream_;
   std::vector<char> buffer_;
-  int64_t used_ = 0;   // bytes of buffer_ that hold text
-  int64_t base_ = 0;   // place of buffer_[0] in the text: a line's start
-  int64_t next_ = 0;   // number of the next chunk
+  int64_t used_ = 0;  // bytes of buffer_ that hold text
+  int64_t base_ = 0;  // place of buffer_[0] in the text: a line's start
+  int64_t next_ = 0;  // number of the next chunk
   bool ended_ = false;
   Status broken_;
 };

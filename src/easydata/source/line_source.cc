@@ -34,8 +34,8 @@ Result<File> OpenFile(const std::string& path) {
   return out;
 }
 
-/// Extends the index from its last known chunk until row `row` lies before a chunk's begin, or to the end; returns the
-/// rows of the file in the latter case, else -1.
+/// Extends the index from its last known chunk until row `row` lies before a chunk's begin, or to
+/// the end; returns the rows of the file in the latter case, else -1.
 Result<int64_t> ExtendIndex(const std::shared_ptr<LineShard>& shard, const File& file, int64_t row,
                             bool skip_blank, const ReadContext& context) {
   int64_t next = shard->index.size() - 1;
@@ -145,8 +145,9 @@ class CompressedReader : public ShardReader {
     auto cutter = std::make_shared<LineCutter>(std::move(stream));
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(
-        context_.pool, 2, [cutter, k = int64_t{0}, first, count = context_.count_bytes]() mutable
-        -> Result<std::optional<CutChunk>> {
+        context_.pool, 2,
+        [cutter, k = int64_t{0}, first,
+         count = context_.count_bytes]() mutable -> Result<std::optional<CutChunk>> {
           for (;;) {
             CutChunk chunk;
             chunk.number = k++;
@@ -242,8 +243,8 @@ Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip
   int64_t rows = 0;
   if (shard->codec == arrow::Compression::UNCOMPRESSED) {
     ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->path));
-    ARROW_ASSIGN_OR_RAISE(rows, ExtendIndex(shard, file, std::numeric_limits<int64_t>::max(),
-                                            skip_blank, context));
+    ARROW_ASSIGN_OR_RAISE(
+        rows, ExtendIndex(shard, file, std::numeric_limits<int64_t>::max(), skip_blank, context));
   } else {
     ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard->path, shard->codec));
     LineCutter cutter(std::move(stream));

@@ -16,7 +16,8 @@ namespace easydata {
 class LineDecoder {
  public:
   virtual ~LineDecoder() = default;
-  /// `text` holds whole lines and has kChunkPadding readable bytes behind it. The first `skip` rows are passed over.
+  /// `text` holds whole lines and has kChunkPadding readable bytes behind it. The first `skip` rows
+  /// are passed over.
   virtual Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const = 0;
 };
 

@@ -22,8 +22,8 @@
 namespace easydata {
 namespace {
 
-/// Row groups up to this size (uncompressed, of the columns read) are decoded whole by one task each; larger ones by
-/// one task after the other, in slices of about kSliceBytes.
+/// Row groups up to this size (uncompressed, of the columns read) are decoded whole by one task
+/// each; larger ones by one task after the other, in slices of about kSliceBytes.
 constexpr int64_t kSmallGroupBytes = 8 << 20;
 constexpr int64_t kSliceBytes = 2 << 20;
 constexpr int64_t kMaxSliceRows = 8192;
@@ -85,9 +85,9 @@ Result<std::shared_ptr<const ParquetFile>> OpenParquet(const std::string& path) 
     auto raw = parquet::ParquetFileReader::Open(out->file);
     out->metadata = raw->metadata();
     std::unique_ptr<parquet::arrow::FileReader> reader;
-    ARROW_ASSIGN_OR_RAISE(reader, parquet::arrow::FileReader::Make(arrow::default_memory_pool(),
-                                                                   std::move(raw),
-                                                                   ArrowProperties()));
+    ARROW_ASSIGN_OR_RAISE(
+        reader, parquet::arrow::FileReader::Make(arrow::default_memory_pool(), std::move(raw),
+                                                 ArrowProperties()));
     return reader->GetSchema(&out->schema);
   });
   if (!status.ok()) return Unreadable(path, status);
@@ -170,8 +170,9 @@ class ParquetReader : public ShardReader {
         continue;
       }
       const int g = group_++;
-      return Task([file = file_, leaves = leaves_, g, rows = group->num_rows(),
-                   count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
+      return Task(
+          [file = file_, leaves = leaves_, g, rows = group->num_rows(),
+           count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
     }
   }
 
@@ -220,7 +221,8 @@ class ParquetReader : public ShardReader {
         parts.push_back(std::move(batch));
       }
       if (got != rows) {
-        return Status::IOError("row group ", group, " has ", got, " rows where the footer says ", rows);
+        return Status::IOError("row group ", group, " has ", got, " rows where the footer says ",
+                               rows);
       }
       if (parts.size() == 1) return parts[0];
       if (parts.empty()) return arrow::RecordBatch::MakeEmpty(batches->schema());
@@ -288,9 +290,10 @@ class ParquetSource : public Source {
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
-  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                size_t shard) const override {
     if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[0]));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
     return ChosenSchema(*file->schema, columns, file->path);
   }
 

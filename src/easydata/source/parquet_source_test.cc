@@ -87,7 +87,7 @@ TEST(ParquetSourceTest, StartsAtAnyRow) {
 TEST(ParquetSourceTest, MissingColumnIsNamedWithWhatIsNear) {
   TestFolder folder;
   auto source = MakeParquetSource({WriteParquet(folder, "a.parquet", 3, 3)}).ValueOrDie();
-  const Status error = source->Schema({{{"texr", ColumnKind::kText}}}).status();
+  const Status error = source->Schema({{{"texr", ColumnKind::kText}}}, 0).status();
   EXPECT_TRUE(error.IsKeyError());
   EXPECT_NE(error.message().find("no column \"texr\"; did you mean text?"), std::string::npos)
       << error;

@@ -40,7 +40,8 @@ class Reader {
   Reader(std::string_view text, JsonFault* fault) : text_(text), fault_(fault) {}
 
   bool Document(std::string* kind, std::vector<JsonMember>* members) {
-    if (!simdjson::validate_utf8(text_.data(), text_.size())) return Fail(FirstBadUtf8Byte(text_), "not UTF-8");
+    if (!simdjson::validate_utf8(text_.data(), text_.size()))
+      return Fail(FirstBadUtf8Byte(text_), "not UTF-8");
     Space();
     if (at_ == text_.size()) return Fail(at_, "a value was expected");
     *kind = KindOf(text_[at_]);
@@ -77,8 +78,8 @@ class Reader {
   bool At(char c) const { return at_ < text_.size() && text_[at_] == c; }
 
   void Space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' ||
-                                  text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
       ++at_;
     }
   }
@@ -278,7 +279,8 @@ bool UnescapeJsonString(std::string_view raw, std::string* out) {
       case 'u': {
         uint32_t c = unit(i);
         i += 4;
-        if (c >= 0xd800 && c < 0xdc00 && i + 6 < raw.size() && raw[i] == '\\' && raw[i + 1] == 'u') {
+        if (c >= 0xd800 && c < 0xdc00 && i + 6 < raw.size() && raw[i] == '\\' &&
+            raw[i + 1] == 'u') {
           const uint32_t low = unit(i + 2);
           if (low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);

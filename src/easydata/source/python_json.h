@@ -6,8 +6,9 @@
 
 namespace easydata {
 
-/// A literal, slow reader of JSON exactly as Python's json.loads takes it: NaN, Infinity, numbers of any size and lone
-/// surrogates included. It reads what the fast parser refuses, and says what is wrong with the rest.
+/// A literal, slow reader of JSON exactly as Python's json.loads takes it: NaN, Infinity, numbers
+/// of any size and lone surrogates included. It reads what the fast parser refuses, and says what
+/// is wrong with the rest.
 
 struct JsonMember {
   std::string key;       // unescaped; a lone surrogate as its three bytes
@@ -19,15 +20,17 @@ struct JsonFault {
   std::string message;
 };
 
-/// Reads one value with nothing but white space around it. True when it is valid; `kind` is then "object", "list",
-/// "string", "number", "boolean" or "null", and `members` those of an object, in order, repeated keys included.
+/// Reads one value with nothing but white space around it. True when it is valid; `kind` is then
+/// "object", "list", "string", "number", "boolean" or "null", and `members` those of an object, in
+/// order, repeated keys included.
 bool ReadPythonJson(std::string_view text, std::string* kind, std::vector<JsonMember>* members,
                     JsonFault* fault);
 
 /// The place of the first byte that is not part of well-formed UTF-8, or the text's size.
 size_t FirstBadUtf8Byte(std::string_view text);
 
-/// Unescapes a valid JSON string (with its quotes). False when it holds a lone surrogate, which UTF-8 cannot.
+/// Unescapes a valid JSON string (with its quotes). False when it holds a lone surrogate, which
+/// UTF-8 cannot.
 bool UnescapeJsonString(std::string_view raw, std::string* out);
 
 }  // namespace easydata

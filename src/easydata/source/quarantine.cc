@@ -17,7 +17,8 @@ Status Quarantine::Add(const std::string& source, const std::string& shard, int6
       line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   // Opened for each row: such rows are rare, and other streams may write to the same file.
   const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return arrow::internal::IOErrorFromErrno(errno, "cannot open the quarantine file ", path_);
+  if (file < 0)
+    return arrow::internal::IOErrorFromErrno(errno, "cannot open the quarantine file ", path_);
   const ssize_t written = write(file, text.data(), text.size());
   const int error_number = written < 0 ? errno : 0;
   close(file);

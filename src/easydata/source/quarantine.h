@@ -7,8 +7,10 @@
 
 namespace easydata {
 
-/// A JSONL file to which rows that could not be read are added, each with its place and what is wrong with it:
-/// {"source", "shard", "row", "error", "content"}. Bytes that are not UTF-8 are replaced in `content`.
+/// A JSONL file to which rows that could not be read are added, each with its place and what is
+/// wrong with it:
+/// {"source", "shard", "row", "error", "content"}. Bytes that are not UTF-8 are replaced in
+/// `content`.
 class Quarantine {
  public:
   explicit Quarantine(std::string path) : path_(std::move(path)) {}

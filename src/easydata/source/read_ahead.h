@@ -13,8 +13,9 @@
 
 namespace easydata {
 
-/// Runs a producer that must go step by step (a decompressor, say) on the pool, up to `depth` items ahead of the
-/// consumer. The producer runs on one thread at a time. Next() is for one thread, Cancel() for any.
+/// Runs a producer that must go step by step (a decompressor, say) on the pool, up to `depth` items
+/// ahead of the consumer. The producer runs on one thread at a time. Next() is for one thread,
+/// Cancel() for any.
 template <typename T>
 class ReadAhead {
  public:

@@ -33,6 +33,7 @@ class RecordReader : public ShardReader {
       position_.at = 0;
       position_.line = first_line_;
     }
+    if (position_.at == kNoMorePieces) return position_;
     ARROW_ASSIGN_OR_RAISE(auto made, open_(position_.at));
     auto cutter = std::shared_ptr<RecordCutter>(std::move(made));
     ahead_ = std::make_unique<ReadAhead<RecordPiece>>(
@@ -51,6 +52,7 @@ class RecordReader : public ShardReader {
     std::optional<RecordPiece> piece = std::exchange(found_, std::nullopt);
     const int64_t skip = piece.has_value() ? position_.skip : 0;
     if (!piece.has_value()) {
+      if (ahead_ == nullptr) return std::nullopt;
       ARROW_ASSIGN_OR_RAISE(piece, ahead_->Next());
       if (!piece.has_value()) return std::nullopt;
     }

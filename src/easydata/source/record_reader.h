@@ -13,8 +13,12 @@
 
 namespace easydata {
 
-/// Whole records of a text format whose records do not end at every line end (CSV, JSON documents), about a chunk of
-/// them; whoever looks for their ends goes through the text byte by byte, the rest is done in parallel.
+/// The end of the last piece of a file that is known to hold no more.
+inline constexpr int64_t kNoMorePieces = -1;
+
+/// Whole records of a text format whose records do not end at every line end (CSV, JSON documents),
+/// about a chunk of them; whoever looks for their ends goes through the text byte by byte, the rest
+/// is done in parallel.
 struct RecordPiece {
   struct Record {
     int64_t begin;
@@ -42,7 +46,8 @@ class TextWindow {
 
   /// What is read and not consumed.
   std::string_view text() const { return {buffer_.data(), static_cast<size_t>(used_)}; }
-  /// Reads more behind it; false at the file's end. Where the file breaks, the error stays in broken().
+  /// Reads more behind it; false at the file's end. Where the file breaks, the error stays in
+  /// broken().
   bool Grow();
   void Consume(int64_t bytes);
   /// Place of text()'s begin.
@@ -78,8 +83,8 @@ class RecordDecoder {
 /// Moves text from the window's begin into the piece, up to `size` bytes.
 void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece);
 
-/// A reader over a cutter that `open` makes for a place in the file (0: its begin). `first` is the line and place at
-/// which rows begin.
+/// A reader over a cutter that `open` makes for a place in the file (0: its begin). `first` is the
+/// line and place at which rows begin.
 std::unique_ptr<ShardReader> MakeRecordReader(
     std::function<Result<std::unique_ptr<RecordCutter>>(int64_t at)> open,
     std::shared_ptr<const RecordDecoder> decoder, const ShardPosition& from, int64_t first_line,

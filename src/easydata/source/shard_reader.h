@@ -14,7 +14,8 @@
 
 namespace easydata {
 
-/// Where reading a shard goes on. `row` says it all; the rest are shortcuts that spare reading what lies before.
+/// Where reading a shard goes on. `row` says it all; the rest are shortcuts that spare reading what
+/// lies before.
 struct ShardPosition {
   int64_t row = 0;   // the next row to hand out
   int64_t at = 0;    // the block to read, as its format numbers them: chunk, byte, record batch
@@ -26,7 +27,7 @@ struct ShardPosition {
 
 /// What is wrong with one row.
 struct BadRow {
-  int64_t row = 0;   // counted from the block's first row, skipped ones included
+  int64_t row = 0;    // counted from the block's first row, skipped ones included
   int64_t line = -1;  // counted from the block's first line; -1 where the format has no lines
   /// Groups of counts: "not valid JSON", "not UTF-8", "wrong type of field".
   std::string reason;
@@ -60,8 +61,8 @@ struct BlockTask {
   int64_t next_skip = 0;
 };
 
-/// Reads one shard from a position on, block by block on a grid that depends on the file and the columns alone.
-/// Next() is for one thread; the tasks may run on any, at once and in any order.
+/// Reads one shard from a position on, block by block on a grid that depends on the file and the
+/// columns alone. Next() is for one thread; the tasks may run on any, at once and in any order.
 class ShardReader {
  public:
   virtual ~ShardReader() = default;

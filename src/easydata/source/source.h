@@ -32,8 +32,8 @@ struct ReadContext {
   std::function<void(int64_t)> count_bytes;
 };
 
-/// Data in shards (files, mostly) that can be read from any row on. Immutable but for what it remembers about its
-/// files; thread-safe.
+/// Data in shards (files, mostly) that can be read from any row on. Immutable but for what it
+/// remembers about its files; thread-safe.
 class Source {
  public:
   virtual ~Source() = default;
@@ -41,11 +41,14 @@ class Source {
   /// Names of the shards, distinct, in reading order.
   virtual const std::vector<std::string>& shard_names() const = 0;
 
-  /// The schema of what a reader of these columns gives. May read a file's head; KeyError where a typed source lacks
-  /// a column, with its near misses.
-  virtual Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const = 0;
+  /// The schema of what a reader of these columns of shard `shard` gives. May read a file's head;
+  /// KeyError where a typed source lacks a column, with its near misses. No shards: any number
+  /// does.
+  virtual Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                        size_t shard) const = 0;
 
-  /// A reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what Schema() said.
+  /// A reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what
+  /// Schema() said.
   virtual Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                                     const ReadOptions& options,
                                                     std::shared_ptr<arrow::Schema> schema,

@@ -38,8 +38,8 @@ class SourceStage : public Stage {
     start_.row = options_.start_row;
     SetCursor(start_);
     for (size_t shard : shards_) {
-      refs_.push_back(std::make_shared<const ShardRef>(
-          ShardRef{options_.name, source_->shard_names()[shard]}));
+      refs_.push_back(
+          std::make_shared<const ShardRef>(ShardRef{options_.name, source_->shard_names()[shard]}));
     }
   }
 
@@ -106,7 +106,7 @@ class SourceStage : public Stage {
  private:
   /// Where the reader of a shard begins, known to it before the first of its tasks ran.
   struct Item {
-    size_t shard;  // index into shards_
+    size_t shard;                        // index into shards_
     std::optional<ShardPosition> start;  // of the shard's first task
     BlockTask task;
   };
@@ -134,7 +134,8 @@ class SourceStage : public Stage {
     const auto& ref = refs_[done.shard];
     done.batch.addresses.ShiftRows(row_);
     if (!done.op_error.ok()) {
-      // The rows before the bad one come first. The position stays: what follows that row is not passed over.
+      // The rows before the bad one come first. The position stays: what follows that row is not
+      // passed over.
       pending_ = ShiftRowError(done.op_error, row_);
       if (done.batch.num_rows() == 0) return pending_;
       rows_ += done.batch.num_rows();
@@ -204,8 +205,7 @@ class SourceStage : public Stage {
     if (pulled_ == first_shard_) from = start_;
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
     const ReadOptions read_options{options_.columns, options_.on_error};
-    auto reader =
-        source_->Open(shards_[pulled_], from, read_options, source_schema_, context);
+    auto reader = source_->Open(shards_[pulled_], from, read_options, source_schema_, context);
     if (!reader.ok()) return PlaceOf(reader.status(), refs_[pulled_], std::nullopt);
     auto first = (*reader)->Start();
     if (!first.ok()) return PlaceOf(first.status(), refs_[pulled_], std::nullopt);
@@ -250,8 +250,8 @@ class SourceStage : public Stage {
       }
       ++same->rows;
       if (options_.on_error == OnError::kQuarantine) {
-        ARROW_RETURN_NOT_OK(quarantine_.Add(ref->source, ref->shard, row_ + bad.row, bad.message,
-                                            bad.content));
+        ARROW_RETURN_NOT_OK(
+            quarantine_.Add(ref->source, ref->shard, row_ + bad.row, bad.message, bad.content));
       }
       Report(bad, ref);
     }
@@ -266,8 +266,8 @@ class SourceStage : public Stage {
     if (reported_ >= 10) next_report_ = reported_ * 10;
     std::string text = Address{ref, row_ + bad.row, -1}.ToString() + ": left out: " + Text(bad);
     if (reported_ >= 10) {
-      text += " (row number " + std::to_string(reported_) + " to be left out; the next report is at " +
-              std::to_string(next_report_) + ")";
+      text += " (row number " + std::to_string(reported_) +
+              " to be left out; the next report is at " + std::to_string(next_report_) + ")";
     }
     options_.report(text);
   }
@@ -391,10 +391,11 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   }
   StreamPlan plan;
   plan.description = std::move(description);
-  plan.make = [source = std::move(source), options = std::move(options),
-               shards = std::move(shards)](const StageContext& context)
-      -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto schema, source->Schema(options.columns));
+  plan.make =
+      [source = std::move(source), options = std::move(options),
+       shards = std::move(shards)](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto schema,
+                          source->Schema(options.columns, shards.empty() ? 0 : shards[0]));
     return std::make_unique<SourceStage>(source, options, shards, std::move(schema), context);
   };
   return plan;

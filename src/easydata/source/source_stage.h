@@ -26,8 +26,9 @@ struct SourceStageOptions {
   std::function<void(const std::string& message)> report;
 };
 
-/// The stream of a source's rows: blocks are read and decoded by tasks in parallel, with the ops fused into it, and
-/// numbered in order. Its cursor is {"shard", "row"} and shortcuts of the format.
+/// The stream of a source's rows: blocks are read and decoded by tasks in parallel, with the ops
+/// fused into it, and numbered in order. Its cursor is {"shard", "row"} and shortcuts of the
+/// format.
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options);
 
 }  // namespace easydata

@@ -39,7 +39,8 @@ class TextLines : public LineDecoder {
         BadRow bad;
         bad.row = bad.line = row;
         bad.reason = "not UTF-8";
-        bad.message = "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(line) + 1) + " of the line";
+        bad.message =
+            "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(line) + 1) + " of the line";
         if (on_error_ == OnError::kRaise) {
           block.stopped = std::move(bad);
           return false;
@@ -72,9 +73,10 @@ class TextSource : public Source {
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
-  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns) const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                size_t shard) const override {
     return ChosenSchema(*arrow::schema({arrow::field(field_, arrow::utf8())}), columns,
-                        files_.paths().empty() ? "the text" : files_.paths()[0]);
+                        files_.paths().empty() ? "the text" : files_.paths()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,

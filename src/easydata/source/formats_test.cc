@@ -1,0 +1,182 @@
+#include <arrow/builder.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/compression.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "easydata/io/compression.h"
+#include "easydata/io/expand_files.h"
+#include "easydata/source/concat_stage.h"
+#include "easydata/source/file_sources.h"
+#include "easydata/source/line_chunk.h"
+#include "easydata/source/python_json.h"
+#include "easydata/source/test_files.h"
+
+namespace easydata {
+namespace {
+
+std::string CsvText(int rows) {
+  std::string out = "id,text\r\n";
+  std::mt19937 random(3);
+  for (int i = 0; i < rows; ++i) {
+    out += std::to_string(i) + ",";
+    if (i % 3 == 0) {
+      out += "\"a \"\"" + std::string(random() % 3000, 'q') + "\n, b\"";
+    } else {
+      out += std::string(random() % 3000, 'p');
+    }
+    out += i % 5 == 0 ? "\r\n\n" : "\n";
+  }
+  return out;
+}
+
+TEST(CsvSourceTest, KeepsTheContract) {
+  TestFolder folder;
+  auto source =
+      MakeCsvSource({folder.Write("a.csv", CsvText(2500)), folder.Write("b.csv", "id,text\n"),
+                     folder.Write("c.csv", CsvText(3))},
+                    ",")
+          .ValueOrDie();
+  CheckStageContract(ContractOf(source, {}));
+}
+
+TEST(TextSourceTest, KeepsTheContract) {
+  TestFolder folder;
+  std::string text;
+  std::mt19937 random(5);
+  for (int i = 0; i < 3000; ++i) text += std::string(random() % 2000, 'x') + "\n";
+  auto source = MakeTextSource({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n")}, "t")
+                    .ValueOrDie();
+  CheckStageContract(ContractOf(source, {}));
+}
+
+TEST(TextSourceTest, LineThatIsNotUtf8IsNamedAfterTheLinesBeforeIt) {
+  TestFolder folder;
+  auto source =
+      MakeTextSource({folder.Write("a.txt", "one\ntwo\nthr\xe9\xe9\nfour\n")}, "t").ValueOrDie();
+  const Status error = CheckErrorContract(ContractOf(source, {}), 2);
+  EXPECT_NE(error.message().find("row 2: line 3: not UTF-8 at byte 4"), std::string::npos) << error;
+}
+
+TEST(JsonDocumentTest, KeepsTheContract) {
+  TestFolder folder;
+  std::string array = "[", sequence;
+  for (int i = 0; i < 4000; ++i) {
+    const std::string object =
+        "{\n \"i\": " + std::to_string(i) + ", \"text\": \"" + std::string(i % 1500, '}') + "\"\n}";
+    array += (i == 0 ? "" : " ,\n") + object;
+    sequence += object + "\n";
+  }
+  auto source =
+      MakeJsonSource({folder.Write("a.json", array + "\n]"), folder.Write("b.json", sequence)},
+                     JsonLayout::kAuto)
+          .ValueOrDie();
+  CheckStageContract(ContractOf(source, {}));
+}
+
+std::string WriteArrow(const TestFolder& folder, const std::string& name, int rows, int batch_rows,
+                       bool stream) {
+  auto schema = arrow::schema({arrow::field("text", arrow::utf8())});
+  auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
+  auto writer =
+      (stream ? arrow::ipc::MakeStreamWriter(out, schema) : arrow::ipc::MakeFileWriter(out, schema))
+          .ValueOrDie();
+  for (int i = 0; i < rows; i += batch_rows) {
+    arrow::StringBuilder builder;
+    const int count = std::min(batch_rows, rows - i);
+    for (int k = 0; k < count; ++k) {
+      EXPECT_TRUE(builder.Append(std::to_string(i + k) + std::string(700, 'x')).ok());
+    }
+    EXPECT_TRUE(writer
+                    ->WriteRecordBatch(
+                        *arrow::RecordBatch::Make(schema, count, {builder.Finish().ValueOrDie()}))
+                    .ok());
+  }
+  EXPECT_TRUE(writer->Close().ok());
+  EXPECT_TRUE(out->Close().ok());
+  return folder.Path(name);
+}
+
+TEST(ArrowSourceTest, KeepsTheContract) {
+  TestFolder folder;
+  // Batches larger than a slice, of one row, and none.
+  auto source = MakeArrowSource({WriteArrow(folder, "a.arrow", 20000, 9000, false),
+                                 WriteArrow(folder, "b.arrow", 9, 1, true),
+                                 WriteArrow(folder, "c.arrow", 0, 1, false),
+                                 WriteArrow(folder, "d.arrow", 9000, 8000, true)})
+                    .ValueOrDie();
+  CheckStageContract(ContractOf(source, {}));
+}
+
+TEST(ConcatStageTest, KeepsTheContractAndRenamesShards) {
+  TestFolder folder;
+  auto plan = [&](const std::string& name, int lines) {
+    std::string text;
+    for (int i = 0; i < lines; ++i) text += name + std::to_string(i) + "\n";
+    auto source = MakeTextSource({folder.Write(name, text)}, "t").ValueOrDie();
+    return SourcePlan(source, {}).ValueOrDie();
+  };
+  std::vector<ConcatPart> parts;
+  parts.push_back({plan("a.txt", 5), {{folder.Path("a.txt"), "other"}}});
+  parts.push_back({plan("b.txt", 0), {}});
+  parts.push_back({plan("c.txt", 7), {}});
+  StageContract contract;
+  contract.make = ConcatPlan(parts).make;
+  CheckStageContract(contract);
+  const auto rows = AllRows(contract);
+  ASSERT_EQ(rows.size(), 12u);
+  EXPECT_EQ(rows[1], "t=a.txt1 @other row 1");
+}
+
+TEST(CompressionTest, EveryCutOfAGzipFileGivesItsWholeLinesAndThenAnError) {
+  TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += std::to_string(i * 7919 % 10007) + "\n";
+  auto codec = arrow::util::Codec::Create(arrow::Compression::GZIP).ValueOrDie();
+  auto packed = std::string(codec->MaxCompressedLen(text.size(), nullptr), '\0');
+  packed.resize(codec
+                    ->Compress(text.size(), reinterpret_cast<const uint8_t*>(text.data()),
+                               packed.size(), reinterpret_cast<uint8_t*>(packed.data()))
+                    .ValueOrDie());
+  for (size_t size : {packed.size() / 3, packed.size() / 2, packed.size() - 1}) {
+    auto source = MakeTextSource({folder.Write("a.gz", packed.substr(0, size))}, "t").ValueOrDie();
+    auto stage =
+        SourcePlan(source, {}).ValueOrDie().make({0, std::make_shared<ThreadPool>(2)}).ValueOrDie();
+    int64_t rows = 0;
+    Status error;
+    for (;;) {
+      auto batch = stage->Next();
+      error = batch.status();
+      if (!batch.ok() || !batch->has_value()) break;
+      rows += (*batch)->num_rows();
+    }
+    EXPECT_TRUE(error.IsIOError()) << error;
+    EXPECT_NE(error.message().find("cut short"), std::string::npos) << error;
+    EXPECT_GT(rows, static_cast<int64_t>(3000 * size / packed.size() / 2));
+  }
+}
+
+TEST(PythonJsonTest, NamesThePlaceOfAFault) {
+  const std::pair<const char*, size_t> cases[] = {
+      {"{\"a\": nope}", 6}, {"{\"a\": 1", 7}, {"{\"a\" 1}", 5}, {"{a: 1}", 1},
+      {"{} x", 3},          {"[1,]", 3},      {"\"\x01\"", 1},  {"{\"a\":\"\xff\"}", 6}};
+  for (const auto& [text, position] : cases) {
+    std::string kind;
+    JsonFault fault;
+    EXPECT_FALSE(ReadPythonJson(text, &kind, nullptr, &fault)) << text;
+    EXPECT_EQ(fault.position, position) << text << ": " << fault.message;
+  }
+}
+
+TEST(ExpandFilesTest, NearMissesAreNamed) {
+  EXPECT_EQ(DidYouMean("trian", {"train", "test"}), "; did you mean train?");
+  EXPECT_EQ(DidYouMean("zzz", {"train"}), "");
+  EXPECT_EQ(FormatOfName("a/B.JSONL.GZ"), "jsonl");
+  EXPECT_EQ(FormatOfName("a.gz"), "");
+}
+
+}  // namespace
+}  // namespace easydata
