@@ -1,7 +1,8 @@
 """The texts that benchmarks and the demo work on, made from what is on every machine.
 
-`distinct` is text that hardly repeats: Python's own sources and documentation. `prose` is English prose put together
-from paragraphs that come again and again, as web text does; it needs the texts in ../shared.
+`distinct` is text that hardly repeats: Python's own sources and documentation. `prose` is English
+prose put together from paragraphs that come again and again, as web text does; it needs the texts
+in ../shared.
 """
 
 import json
@@ -19,7 +20,7 @@ _SUFFIXES = {".py", ".rst", ".txt", ".md", ".pyi", ".h", ".html"}
 
 
 def installed_texts() -> Iterator[str]:
-    """Texts of this Python installation: its sources, its packages' sources, and Debian's documentation.
+    """Texts of this machine: Python's sources, those of its packages, Debian's documentation.
 
     Each file comes once, in a fixed order.
     """
@@ -57,7 +58,11 @@ def documents(text: str, size: int) -> Iterator[str]:
 
 
 def write_distinct(path: Path, num_bytes: int, document_size: int = 3000) -> int:
-    """Writes JSON lines of installed texts until they hold `num_bytes` of text; returns the bytes written."""
+    """Writes JSON lines of installed texts until they hold `num_bytes` of text.
+
+    Returns:
+        The bytes of text written.
+    """
     written = 0
     with path.open("w", encoding="utf-8") as file:
         for text in installed_texts():

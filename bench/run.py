@@ -1,7 +1,8 @@
 """Runs EasyData and its peers on the same work, in alternation, and prints the ratios.
 
-Each run is a process of its own, so that nobody's imports, caches or threads help or hinder another. Times start
-after imports. What counts is the ratio within one call: machines differ, and one machine differs from hour to hour.
+Each run is a process of its own, so that nobody's imports, caches or threads help or hinder
+another. Times start after imports. What counts is the ratio within one call: machines differ, and
+one machine differs from hour to hour.
 """
 
 import argparse
@@ -67,7 +68,8 @@ def run(runner: str, corpus: Path) -> dict[str, float]:
     """One run of one runner; what it prints last is its result."""
     output = tempfile.mkdtemp(prefix="easydata-bench-")
     shutil.rmtree(output)
-    command = [interpreter(runner), HERE / "peers" / f"{runner}.py", corpus, corpora.gpt2(), output]
+    script = HERE / "peers" / f"{runner}.py"
+    command = [str(part) for part in (interpreter(runner), script, corpus, corpora.gpt2(), output)]
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "true", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     shutil.rmtree(output, ignore_errors=True)

@@ -16,6 +16,7 @@ tokenizer = Tokenizer.from_file(f"{tokenizer_path}/tokenizer.json")
 
 
 def encode(batch: dict[str, list[str]]) -> dict[str, list[list[int]]]:
+    """The ids of a batch of texts."""
     return {"input_ids": [e.ids for e in tokenizer.encode_batch_fast(batch["text"])]}
 
 

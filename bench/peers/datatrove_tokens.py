@@ -1,4 +1,4 @@
-"""Peer of W1: datatrove's DocumentTokenizer in two processes over two halves of the file (runs in .venv-bench)."""
+"""Peer of W1: datatrove's DocumentTokenizer, two processes over two halves (in .venv-bench)."""
 
 import json
 import logging
@@ -17,6 +17,7 @@ corpus, tokenizer_path, output = sys.argv[1:4]
 
 
 def main() -> None:
+    """Tokenizes, and prints how long it took."""
     logger.remove()
     logging.disable(logging.WARNING)
     folder = Path(tempfile.mkdtemp())

@@ -1,4 +1,4 @@
-"""Peer of W2: a torch DataLoader with two workers, each tokenizing its share of the lines and packing greedily in Python."""
+"""Peer of W2: a torch DataLoader; each of its two workers tokenizes and packs its share."""
 
 import json
 import sys
@@ -13,7 +13,9 @@ corpus, tokenizer_path = sys.argv[1:3]
 SEQ_LENGTH, BATCH_SIZE, EOS = 2048, 8, 50256
 
 
-class Packed(torch.utils.data.IterableDataset):
+class Packed(torch.utils.data.IterableDataset):  # type: ignore[misc]
+    """Rows packed greedily by a loop in Python."""
+
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
         worker = torch.utils.data.get_worker_info()
         share, shares = (worker.id, worker.num_workers) if worker else (0, 1)

@@ -1,8 +1,9 @@
 """From the text that this machine has to packed training batches, and back to where it stopped.
 
-Run it with script/demo. It builds a corpus out of Python's own sources and documentation, trains a small tokenizer
-on a part of it, tokenizes and packs everything to Parquet, loads batches, stops in the middle, goes on from the saved
-position, shows a packed row, and says how fast that was beside other tools on a sample of the same text.
+Run it with script/demo. It builds a corpus out of Python's own sources and documentation, trains a
+small tokenizer on a part of it, tokenizes and packs everything to Parquet, loads batches, stops in
+the middle, goes on from the saved position, shows a packed row, and says how fast that was beside
+other tools on a sample of the same text.
 """
 
 import argparse
@@ -104,7 +105,7 @@ def show_row(batch: dict[str, np.ndarray], tokenizer: "ed.Tokenizer") -> None:
 
 
 def resume(config: "ed.PipelineConfig") -> tuple[int, float]:
-    """Stops in the middle, goes on in a new loader, and compares every batch with an undisturbed run.
+    """Stops in the middle, goes on in a new loader, and compares with an undisturbed run.
 
     Returns the number of tokens and the seconds of the undisturbed run.
     """
@@ -131,8 +132,8 @@ def resume(config: "ed.PipelineConfig") -> tuple[int, float]:
         second_half = int(loader.digest(), 16)
     same = (first_half + second_half) % (1 << 64) == int(whole, 16)
     console.print(
-        f"stopped after batch {stop}; the state is {len(state)} bytes of JSON; the next batch came "
-        f"{1000 * waited:.0f} ms after the restart"
+        f"stopped after batch {stop}; the state is {len(state)} bytes of JSON; "
+        f"the next batch came {1000 * waited:.0f} ms after the restart"
     )
     verdict = "[green]identical[/green]" if same else "[red]DIFFERENT[/red]"
     console.print(f"both halves against the undisturbed run, bit for bit: {verdict}")
@@ -216,8 +217,8 @@ def main() -> None:
     stats = next(iter(done.values()))
     packed_tokens = stats.num_examples * SEQ_LENGTH
     console.print(
-        f"{stats.num_examples:,} rows, {stats.total_bytes / 1e6:.0f} MB in {stats.num_shards} file(s), "
-        f"{packed_tokens / seconds / 1e6:.1f} M tokens/s"
+        f"{stats.num_examples:,} rows, {stats.total_bytes / 1e6:.0f} MB in "
+        f"{stats.num_shards} file(s), {packed_tokens / seconds / 1e6:.1f} M tokens/s"
     )
 
     step("4. Text to training batches, stopped in the middle and resumed")

@@ -107,7 +107,7 @@ void Check(const Status& status) {
 void BindStatus(nb::module_& m) {
   // Lives as long as the process, as every built-in exception does.
   cancelled_type = PyErr_NewExceptionWithDoc(
-      "easydata.Cancelled", "Raised by a stream that was closed while it was being read.",
+      "easydata._native.Cancelled", "Raised by a stream that was closed while it was being read.",
       PyExc_RuntimeError, nullptr);
   m.attr("Cancelled") = nb::borrow(cancelled_type);
 }

@@ -1,20 +1,25 @@
 """EasyData: the data engine for training language models.
 
-Reads text, chats and tables, transforms, tokenizes, mixes and packs them, saves them or feeds them to training, and can
-stop anywhere and go on with exactly the batches that would have come. Importing it is cheap: what a name needs is
-imported when the name is first used.
+Reads text, chats and tables, transforms, tokenizes, mixes and packs them, saves them or feeds them
+to training, and can stop anywhere and go on with exactly the batches that would have come.
+Importing it is cheap: what a name needs is imported when the name is first used.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from easydata import core, distributed, execution, sources, transforms, utils
-    from easydata._native import Cancelled
+    from easydata import core as core
+    from easydata import distributed as distributed
+    from easydata import execution as execution
+    from easydata import sources as sources
+    from easydata import transforms as transforms
+    from easydata import utils as utils
+    from easydata._native import Cancelled as Cancelled
     from easydata.core import *  # noqa: F403
     from easydata.execution import *  # noqa: F403
     from easydata.sources import *  # noqa: F403
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizer import Tokenizer as Tokenizer
     from easydata.trainers import *  # noqa: F403
     from easydata.transforms import *  # noqa: F403
 
@@ -147,7 +152,7 @@ _NAMES = {
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted([*_SUBMODULES, *_HOME])  # noqa: PLE0605
+__all__ = sorted([*_SUBMODULES, *_HOME])
 
 
 def __getattr__(name: str) -> Any:

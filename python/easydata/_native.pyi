@@ -1,0 +1,292 @@
+"""
+The engine of EasyData. Private: what users need is in the package `easydata`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
+
+import numpy
+from numpy.typing import NDArray
+
+from easydata import Cancelled as Cancelled
+
+
+class Stream:
+    """
+    An immutable recipe for a stream of rows. Sources, transforms, mixes and packers make and extend it; loaders, writers and iterators run it.
+    """
+
+    @property
+    def description(self) -> dict[str, object]:
+        """
+        What determines the rows that come, as a flat dict. Equal descriptions give equal streams.
+        """
+
+    def __repr__(self) -> str: ...
+
+def config_descriptors() -> str:
+    """Every config and its options, as JSON."""
+
+def validate_config(name: str, json: str) -> list[tuple[str, tuple[str, str]]]:
+    """
+    Everything that is wrong with a config given as JSON: [(kind, (path, sentence))].
+    """
+
+def config_hash(name: str, json: str) -> str:
+    """16 hexadecimal digits that are equal for configs that say the same."""
+
+def config_reference() -> str:
+    """The reference page of all configs, in Markdown."""
+
+def suggestion(name: str, candidates: Sequence[str]) -> str:
+    """
+    '; did you mean "x"?' for the nearest of the candidates, else a list of them.
+    """
+
+class TextEncoder:
+    """Text to ids; what stages hold. Thread-safe."""
+
+    def encode_batch(self, texts: object, add_special_tokens: bool, max_length: int, num_threads: int | None) -> tuple:
+        """
+        Returns (pyarrow list array of the ids, number of texts that max_length cut).
+        """
+
+    def encode(self, text: str, add_special_tokens: bool, max_length: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def decode(self, ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], skip_special_tokens: bool) -> str: ...
+
+    def token_to_id(self, token: str) -> int | None: ...
+
+    def id_to_token(self, id: int) -> str | None: ...
+
+    def details(self) -> dict: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def engine(self) -> str: ...
+
+    @property
+    def vocab_size(self) -> int: ...
+
+def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '') -> TextEncoder:
+    """
+    The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
+    """
+
+def huggingface_tokenizer(tokenizer: object, json: bytes) -> TextEncoder:
+    """
+    A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
+    """
+
+class Source:
+    """Files that can be read from any row on."""
+
+    @property
+    def shard_names(self) -> list[str]: ...
+
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None) -> Stream:
+        """The rows of the shards, from row `start_row` of the first one on."""
+
+    def known_rows(self, shard: int) -> int | None:
+        """Rows of a shard where the file says so, else None."""
+
+    def count_rows(self, shard: int) -> int:
+        """Rows of a shard, counted where the file does not say."""
+
+def expand_data_files(data_files: Sequence[str]) -> list[str]:
+    """The files that paths, patterns and folders stand for."""
+
+def format_of_name(path: str) -> str:
+    """The format that a file's name tells, or an empty string."""
+
+def json_source(files: Sequence[str], layout: str = 'lines') -> Source: ...
+
+def parquet_source(files: Sequence[str]) -> Source: ...
+
+def arrow_source(files: Sequence[str]) -> Source: ...
+
+def csv_source(files: Sequence[str], delimiter: str = ',') -> Source: ...
+
+def text_source(files: Sequence[str], field: str = 'text') -> Source: ...
+
+def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> Stream:
+    """
+    Streams one after the other; shard_names has new names for shards of each.
+    """
+
+def schema_of(stream: Stream) -> Any:
+    """The schema of a stream's batches, as a pyarrow.Schema."""
+
+def python_stream(open: Callable[[str, int], Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream:
+    """
+    A stream of what open(shard name, row) yields: lists of dicts, or Arrow record batches.
+    """
+
+class RowIterator:
+    """Rows of a stream as dicts."""
+
+    def __iter__(self) -> RowIterator: ...
+
+    def __next__(self) -> dict[str, Any]: ...
+
+    def close(self) -> None:
+        """Ends the reading behind it; later calls give no rows."""
+
+class BatchIterator:
+    """Batches of a stream as pyarrow record batches."""
+
+    def __iter__(self) -> BatchIterator: ...
+
+    def __next__(self) -> object: ...
+
+    def close(self) -> None: ...
+
+def iterate_rows(stream: Stream, epoch: int = 0) -> RowIterator:
+    """One pass over a stream, row by row."""
+
+def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
+    """One pass over a stream, batch by batch."""
+
+class ColumnOp:
+    """Work on whole columns of a stream."""
+
+    @staticmethod
+    def select(names: Sequence[str]) -> ColumnOp: ...
+
+    @staticmethod
+    def drop(names: Sequence[str]) -> ColumnOp: ...
+
+    @staticmethod
+    def rename(names: Sequence[tuple[str, str]], renamed_wins: bool = False) -> ColumnOp: ...
+
+    @staticmethod
+    def filter_non_empty(names: Sequence[str]) -> ColumnOp: ...
+
+    @staticmethod
+    def add_constant(name: str, json: str) -> ColumnOp: ...
+
+def apply_column_op(stream: Stream, op: ColumnOp, what: str) -> Stream:
+    """
+    The stream with a column operation behind it; `what` describes it in the plan.
+    """
+
+def apply_callable(stream: Stream, callable: object, kind: str, columns: object | None, name: str, what: str) -> Stream:
+    """
+    The stream with a Python callable behind it, called for each row (kind filter, map or expand).
+    """
+
+def conform(stream: Stream, columns: object | None, known: Sequence[str] = []) -> Stream:
+    """The stream with exactly these columns, in their kinds."""
+
+def limit(stream: Stream, max_rows: int) -> Stream: ...
+
+def column_names(stream: Stream) -> list[str] | None:
+    """Names of the stream's columns; None where rows have no schema."""
+
+def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, quarantine_path: str, rows_per_call: int, max_threads: int, report: object | None) -> Stream:
+    """
+    The stream with its text column tokenized. `report(source, documents)` is told once how many were cut.
+    """
+
+def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle', bytes: int = 0, rows_per_batch: int = 0) -> Stream:
+    """
+    Permutes rows within windows of `rows` rows or `bytes` bytes, by (seed, epoch, window).
+    """
+
+def repeat(stream: Stream, passes: int | None = None) -> Stream:
+    """
+    Passes over a stream, one after the other; for ever where `passes` is None.
+    """
+
+def window_order(seed: int, epoch: int, window: int, size: int) -> list[int]:
+    """
+    list(range(size)) as numpy.random.default_rng([seed, epoch, window]) shuffles it.
+    """
+
+def shuffled(seed: int, size: int) -> list[int]:
+    """list(range(size)) as numpy.random.default_rng(seed) shuffles it."""
+
+class WeightSchedule:
+    """Mixing weights as a function of the step."""
+
+    def __init__(self, names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], interpolation: str = 'step') -> None: ...
+
+    def at(self, step: int) -> list[float]:
+        """The weights at a step; their sum is 1."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+class MixOrder:
+    """Which source each example of a mix comes from."""
+
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int, stop_strategy: str, batch_sizes: Sequence[tuple[int, int]]) -> None: ...
+
+    def next_block(self) -> list[int]:
+        """
+        The sources of the next block's examples, by their places among the names.
+        """
+
+    def wanted(self, source: int) -> bool:
+        """Whether the source's weight is ever more than 0."""
+
+def mix(streams: Sequence[Stream], names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None = None, block_size: int = 1000, seed: int = 0, stop_strategy: str = 'restart', add_source: bool = True, batch_sizes: Sequence[tuple[int, int]] = [], row_tokens: int = 0, token_column: str = 'input_ids') -> Stream:
+    """
+    Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the clock that a schedule is read by; without them it counts examples.
+    """
+
+def pack(stream: Stream, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, input_field: str = 'input_ids', token_fields: Sequence[str] | None = None, rows_per_batch: int = 0) -> Stream:
+    """Packs lists of tokens into rows of `seq_length`."""
+
+def default_token_fields() -> list[str]:
+    """Columns that are packed beside the tokens where they exist."""
+
+class Packer:
+    """Packs documents that are handed in one by one."""
+
+    def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000) -> None: ...
+
+    def add(self, tokens: object) -> list:
+        """Takes a pyarrow array of tokens; gives the rows that it completes."""
+
+    def flush(self) -> list:
+        """Closes and gives the open rows."""
+
+class Loader:
+    """Hands out a stream in steps; see easydata.AsyncDataLoader."""
+
+    def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, Any] = {}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = 0) -> None: ...
+
+    def next(self) -> dict[str, Any] | None:
+        """The next batch, or None at the end of a pass. Ctrl-C gets through."""
+
+    def wait(self, seconds: float) -> bool:
+        """
+        Whether take() has something to give, after at most about so many seconds.
+        """
+
+    def take(self) -> dict[str, Any] | None:
+        """The next batch, or None at the end of a pass."""
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load_state(self, state: dict[str, Any]) -> None: ...
+
+    def stats(self) -> dict[str, Any]: ...
+
+    def digest(self) -> str: ...
+
+    def close(self) -> None: ...
+
+    @property
+    def closed(self) -> bool: ...
+
+def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int = 0, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
+    """
+    Writes a stream into a folder of shards and says what was written. progress({rows, tokens, bytes, shards}) is called up to ten times a second.
+    """
+
+def shard_formats() -> list[str]:
+    """The formats that write() knows."""
