@@ -8,9 +8,10 @@ import time
 import easydata
 
 corpus, tokenizer_path, output = sys.argv[1:4]
+tokenizer = easydata.Tokenizer(tokenizer_path)
 start = time.perf_counter()
 stats = easydata.tokenize_and_save(
-    corpus, tokenizer_path, output, output_format="parquet", max_length=1 << 30
+    corpus, tokenizer, output, output_format="parquet", max_length=1 << 30
 )
 seconds = time.perf_counter() - start
 with open(f"{output}/metadata.json", encoding="utf-8") as file:

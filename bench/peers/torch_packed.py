@@ -10,6 +10,7 @@ import torch
 from tokenizers import Tokenizer
 
 corpus, tokenizer_path = sys.argv[1:3]
+tokenizer = Tokenizer.from_file(f"{tokenizer_path}/tokenizer.json")
 SEQ_LENGTH, BATCH_SIZE, EOS = 2048, 8, 50256
 
 
@@ -19,7 +20,6 @@ class Packed(torch.utils.data.IterableDataset):  # type: ignore[misc]
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
         worker = torch.utils.data.get_worker_info()
         share, shares = (worker.id, worker.num_workers) if worker else (0, 1)
-        tokenizer = Tokenizer.from_file(f"{tokenizer_path}/tokenizer.json")
         ids: list[int] = []
         segments: list[int] = []
         texts: list[str] = []
