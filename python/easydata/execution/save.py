@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.source import ShardedDataSource
+from easydata.core.source import ShardedDataSource, row_lists
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -31,8 +31,6 @@ _Progress = Callable[[dict[str, int]], object]
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
-
-_ROWS_AT_ONCE = 256
 
 
 @dataclass
@@ -242,10 +240,7 @@ def save_iterator(
     rows = iter(iterator)
 
     def batches(shard: str, row: int) -> Iterator[list[Mapping[str, Any]]]:
-        import itertools
-
-        while batch := list(itertools.islice(rows, _ROWS_AT_ONCE)):
-            yield batch
+        yield from row_lists(rows)
 
     stream = _native.python_stream(
         batches, ["iterator"], None, description={"source.kind": "iterator"}
