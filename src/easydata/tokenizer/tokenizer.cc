@@ -20,6 +20,7 @@
 #include "easydata/tokenizer/added_tokens.h"
 #include "easydata/tokenizer/byte_alphabet.h"
 #include "easydata/tokenizer/decode/lossy_utf8.h"
+#include "easydata/tokenizer/id_buffer.h"
 #include "easydata/tokenizer/kernels.h"
 #include "easydata/tokenizer/model/bpe_model.h"
 #include "easydata/tokenizer/model/word_encoder.h"
@@ -291,11 +292,7 @@ class Tokenizer::Impl {
       rows.ends.push_back(static_cast<int64_t>(ids.size()));
     }
     rows.num_ids = static_cast<int64_t>(ids.size());
-    // The worker's buffer is used again; what leaves is exactly as large as it must be.
-    ARROW_ASSIGN_OR_RAISE(
-        rows.ids, arrow::AllocateBuffer(rows.num_ids * static_cast<int64_t>(sizeof(int32_t))));
-    if (rows.num_ids > 0)
-      std::memcpy(rows.ids->mutable_data(), ids.data(), static_cast<size_t>(rows.ids->size()));
+    ARROW_ASSIGN_OR_RAISE(rows.ids, id_buffers_->Release(&ids));
     GiveBack(std::move(worker));
     return Status::OK();
   }
@@ -368,6 +365,7 @@ class Tokenizer::Impl {
   const int64_t word_cache_bytes_;
   const std::string fingerprint_;
 
+  const std::shared_ptr<IdBufferPool> id_buffers_ = std::make_shared<IdBufferPool>();
   mutable std::once_flag seeds_once_;
   mutable std::vector<WordSlot> seeds_;
   mutable std::mutex mutex_;

@@ -274,6 +274,22 @@ TEST(TokenizerTest, ThreadsAndChunksDoNotChangeTheResult) {
   }
 }
 
+TEST(TokenizerTest, ResultsOutliveTheTokenizerAndAreNotWrittenAgain) {
+  std::mt19937 random(13);
+  auto tokenizer = Make(RandomFile(&random));
+  std::vector<std::shared_ptr<arrow::Array>> kept;
+  std::vector<Ids> expected;
+  for (int i = 0; i < 200; ++i) {
+    const std::string text = RandomText(1 + static_cast<int>(random() % 3000), &random);
+    auto encoded = tokenizer->EncodeBatch(*Strings({text}), {}).ValueOrDie();
+    if (random() % 2 == 0) continue;  // its memory is used again
+    expected.push_back(Encode(*tokenizer, text));
+    kept.push_back(std::move(encoded));
+  }
+  tokenizer.reset();
+  for (size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(Row(*kept[i], 0), expected[i]);
+}
+
 TEST(TokenizerTest, DecodesWhatHasATokenOnly) {
   const auto tokenizer = Make({});
   EXPECT_EQ(tokenizer->Decode(Ids{97, -1, 1 << 30, 98}, false).ValueOrDie(), "ab");

@@ -9,13 +9,6 @@
 
 namespace easydata {
 
-void IdBuffer::Grow(size_t capacity) {
-  capacity_ = std::max(capacity, capacity_ * 2);
-  std::unique_ptr<int32_t[]> data(new int32_t[capacity_]);
-  if (size_ > 0) std::memcpy(data.get(), data_.get(), size_ * sizeof(int32_t));
-  data_ = std::move(data);
-}
-
 WordEncoder::WordEncoder(const BpeModel* model, SplitPattern pattern, const Kernels* kernels,
                          int64_t cache_bytes, const std::vector<WordSlot>& seeds)
     : model_(model),

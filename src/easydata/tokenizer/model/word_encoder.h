@@ -5,37 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/tokenizer/id_buffer.h"
 #include "easydata/tokenizer/kernels.h"
 #include "easydata/tokenizer/model/bpe_model.h"
 #include "easydata/tokenizer/model/word_cache.h"
 
 namespace easydata {
-
-/// Ids that grow at the end; room beyond the end is asked for before it is written.
-class IdBuffer {
- public:
-  size_t size() const { return size_; }
-  int32_t* data() { return data_.get(); }
-  const int32_t* data() const { return data_.get(); }
-
-  /// Room for `count` more ids behind the last; valid until the next call.
-  int32_t* Reserve(size_t count) {
-    if (size_ + count > capacity_) Grow(size_ + count);
-    return data_.get() + size_;
-  }
-  void Resize(size_t size) { size_ = size; }
-  void Append(const std::vector<int32_t>& ids) {
-    std::copy(ids.begin(), ids.end(), Reserve(ids.size()));
-    size_ += ids.size();
-  }
-
- private:
-  void Grow(size_t capacity);
-
-  std::unique_ptr<int32_t[]> data_;
-  size_t size_ = 0;
-  size_t capacity_ = 0;
-};
 
 /// Turns pieces of text into ids: cuts them into pretokens, looks those up and merges what is new.
 ///

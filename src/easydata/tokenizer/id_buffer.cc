@@ -1,0 +1,65 @@
+#include "easydata/tokenizer/id_buffer.h"
+
+#include <arrow/buffer.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace easydata {
+
+void IdBuffer::Grow(size_t capacity) {
+  constexpr size_t kAlignment = 64;
+  constexpr size_t kIdsPerLine = kAlignment / sizeof(int32_t);
+  capacity = std::max(capacity, capacity_ * 2);
+  capacity = (capacity + kIdsPerLine - 1) / kIdsPerLine * kIdsPerLine;
+  void* memory = std::aligned_alloc(kAlignment, capacity * sizeof(int32_t));
+  if (memory == nullptr) throw std::bad_alloc();
+  if (size_ > 0) std::memcpy(memory, data_.get(), size_ * sizeof(int32_t));
+  data_.reset(static_cast<int32_t*>(memory));
+  capacity_ = capacity;
+}
+
+class IdBufferPool::Lent final : public arrow::Buffer {
+ public:
+  Lent(IdBuffer ids, std::shared_ptr<IdBufferPool> pool)
+      : arrow::Buffer(reinterpret_cast<const uint8_t*>(ids.data()),
+                      static_cast<int64_t>(ids.size() * sizeof(int32_t))),
+        ids_(std::move(ids)),
+        pool_(std::move(pool)) {}
+  ~Lent() override { pool_->Return(std::move(ids_)); }
+
+ private:
+  IdBuffer ids_;
+  std::shared_ptr<IdBufferPool> pool_;
+};
+
+Result<std::shared_ptr<arrow::Buffer>> IdBufferPool::Release(IdBuffer* ids) {
+  if (ids->size() < ids->capacity() / 4) {
+    const auto bytes = static_cast<int64_t>(ids->size() * sizeof(int32_t));
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> copy, arrow::AllocateBuffer(bytes));
+    if (bytes > 0) std::memcpy(copy->mutable_data(), ids->data(), static_cast<size_t>(bytes));
+    ids->Resize(0);
+    return copy;
+  }
+  const size_t capacity = ids->capacity();
+  auto lent = std::make_shared<Lent>(std::exchange(*ids, IdBuffer()), shared_from_this());
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      *ids = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  // What comes next is likely as large.
+  ids->Reserve(capacity);
+  return lent;
+}
+
+void IdBufferPool::Return(IdBuffer ids) {
+  ids.Resize(0);
+  std::lock_guard lock(mutex_);
+  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(ids));
+}
+
+}  // namespace easydata
