@@ -17,7 +17,8 @@ Json Parse(const std::string& text) {
   return json;
 }
 
-/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "required", "choices", "config"}]}]
+/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "required", "choices",
+/// "config"}]}]
 std::string Descriptors() {
   Json out = Json::array();
   for (const config::ConfigDescriptor& descriptor : config::AllConfigs()) {
@@ -30,7 +31,8 @@ std::string Descriptors() {
                         {"required", field.rules.required},
                         {"config", field.config}});
     }
-    out.push_back({{"name", descriptor.name}, {"doc", descriptor.doc}, {"fields", std::move(fields)}});
+    out.push_back(
+        {{"name", descriptor.name}, {"doc", descriptor.doc}, {"fields", std::move(fields)}});
   }
   return out.dump();
 }
@@ -61,7 +63,8 @@ void BindConfig(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("json"),
       "16 hexadecimal digits that are equal for configs that say the same.");
-  m.def("config_reference", &config::ReferencePage, "The reference page of all configs, in Markdown.");
+  m.def("config_reference", &config::ReferencePage,
+        "The reference page of all configs, in Markdown.");
   m.def(
       "suggestion",
       [](const std::string& name, const std::vector<std::string>& candidates) {

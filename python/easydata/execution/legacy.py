@@ -114,6 +114,11 @@ def _check(mixture: DatasetMixture) -> None:
     if mixture.tokenize_callback is not None and not mixture.pack_on_the_fly:
         raise ValueError("DatasetMixture: tokenize_callback needs pack_on_the_fly=True")
     for position, inform in enumerate(mixture.informs):
+        if inform.split != "train":
+            raise ValueError(
+                f"informs[{position}].split = {inform.split!r}: files have no splits; name the "
+                "files of the split"
+            )
         if isinstance(inform, VisualDatasetInform) and inform.image_size is not None:
             raise NotImplementedError(
                 f"informs[{position}].image_size is not supported; resize in preprocessing_fn"

@@ -1,6 +1,5 @@
 """The stages that a pipeline has methods for."""
 
-import dataclasses
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,17 +43,15 @@ class SourceStage(BaseStage):
     def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
         """Gives a source for each dataset; `data` is not looked at."""
         from easydata.sources import create_source
-        from easydata.transforms import LimitedShardedSource
+        from easydata.transforms import MapTransform
 
         made: Sources = {}
         for dataset in context.config.datasets:
-            # Here the seed is known, so shuffling is done here.
-            plain = dataclasses.replace(dataset, shuffle=None, num_rows=None)
-            source: ShardedDataSource[Any] = create_source(plain)
-            if dataset.shuffle is not None:
-                source = source.shuffle(dataset.shuffle, seed=context.seed or 0)
-            if dataset.num_rows is not None:
-                source = LimitedShardedSource(source, dataset.num_rows)
+            source: ShardedDataSource[Any] = create_source(dataset)
+            if dataset.format_callback is not None:
+                source = source.transform(MapTransform(dataset.format_callback))
+            if dataset.format_fields:
+                source = source.rename_fields(dataset.format_fields)
             made[str(dataset.name)] = source
         return made
 
@@ -94,12 +91,14 @@ class TokenizeStage(BaseStage):
 
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
-        if config is None:
-            _log.info("dataset %r names no tokenizer: its rows go through as they are", name)
-            return source
         removed = set(self._config.remove_columns or ())
         if "input_ids" in removed:
             raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
+        if config is None:
+            if dataset.tokenizer_kwargs:
+                raise ValueError(f"dataset {name!r} has tokenizer_kwargs, but names no tokenizer")
+            _log.info("dataset %r names no tokenizer: its rows go through as they are", name)
+            return source.drop_fields(sorted(removed)) if removed else source
         if "attention_mask" in removed:
             config.return_attention_mask = False
         kept = [field for field in dataset.additional_fields or () if field not in removed]
@@ -109,8 +108,6 @@ class TokenizeStage(BaseStage):
             config,
             content_field=dataset.content_field,
             additional_fields=kept or None,
-            format_callback=dataset.format_callback,
-            format_fields=dataset.format_fields,
             batch_size=self._config.batch_size,
             num_workers=self._config.num_workers,
             on_error=dataset.on_error,
@@ -125,15 +122,9 @@ def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
         RuntimeError: When the datasets are tokenized in different ways.
     """
     first, *others = context.config.datasets
-    ways = (
-        "tokenizer",
-        "tokenizer_kwargs",
-        "content_field",
-        "additional_fields",
-        "format_callback",
-    )
+    ways = ("tokenizer", "tokenizer_kwargs", "content_field", "additional_fields", "on_error")
     for other in others:
-        for option in (*ways, "format_fields"):
+        for option in ways:
             if getattr(first, option) != getattr(other, option):
                 raise RuntimeError(
                     f"tokenize() cannot tell how to tokenize {name!r}, which is made of "

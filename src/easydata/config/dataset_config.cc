@@ -9,11 +9,13 @@ void CheckLocal(const std::string& value, const std::string& path, Problems* pro
   if (at == std::string::npos || value.substr(0, at) == "file") return;
   problems->push_back({Problem::Kind::kLater, path,
                        "= " + Shown(Json(value)) +
-                           " is not supported yet: object stores and HTTP come with a later version; use local files"});
+                           " is not supported yet: object stores and HTTP come with a later "
+                           "version; use local files"});
 }
 
 void DatasetConfig::Check(const std::string& path, Problems* problems) const {
-  for (const std::string& file : data_files.values) CheckLocal(file, JoinPath(path, "data_files"), problems);
+  for (const std::string& file : data_files.values)
+    CheckLocal(file, JoinPath(path, "data_files"), problems);
   if (save_path) CheckLocal(*save_path, JoinPath(path, "save_path"), problems);
   if (on_error == "quarantine" && !quarantine_path) {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "quarantine_path"),

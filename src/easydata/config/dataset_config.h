@@ -17,7 +17,8 @@ using AnyTokenizer = std::variant<std::string, TokenizerConfig, LiveObject>;
 struct DatasetConfig {
   static constexpr const char* kName = "DatasetConfig";
   static constexpr const char* kDoc =
-      "One dataset: where its rows are, what is done to them, and what differs from the stages' settings.";
+      "One dataset: where its rows are, what is done to them, and what differs from the stages' "
+      "settings.";
 
   Paths data_files;
   std::optional<std::string> name;
@@ -46,52 +47,77 @@ struct DatasetConfig {
     using C = DatasetConfig;
     return std::tuple{
         Field{"data_files", &C::data_files,
-              "Path, glob pattern (** too), folder, or a list of them; one file is one shard, sorted and distinct. Or rows in "
+              "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
+              "sorted and distinct. Or rows in "
               "memory: a list of dicts, a `datasets` object, a source."}
             .Required(),
         Field{"name", &C::name,
-              "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by position."},
+              "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
+              "position."},
         Field{"type", &C::type, "Format of the files; unset: by the first file's suffix."}
             .OneOf({"json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "huggingface", "hf"})
-            .Refuse("huggingface", "datasets from the Hub come with a later version; wrap a loaded one with "
-                                   "HFDatasetShardedSource")
-            .Refuse("hf", "datasets from the Hub come with a later version; wrap a loaded one with "
-                          "HFDatasetShardedSource"),
-        Field{"split", &C::split, "Split of a Hub dataset; local files have none."},
-        Field{"num_rows", &C::num_rows, "Use the first rows only; of a shuffled dataset, the first in its order."}.AtLeast(1),
-        Field{"dataset_split_name", &C::dataset_split_name, "Subset (configuration) of a Hub dataset."}
-            .OnlyDefault("it names a subset of a Hub dataset, and the Hub comes with a later version"),
+            .Refuse("huggingface",
+                    "datasets from the Hub come with a later version; wrap a loaded one with "
+                    "HFDatasetShardedSource")
+            .Refuse("hf",
+                    "datasets from the Hub come with a later version; wrap a loaded one with "
+                    "HFDatasetShardedSource"),
+        Field{"split", &C::split, "Split of a Hub dataset."}.OnlyDefault(
+            "local files have no splits; name the files of the split"),
+        Field{"num_rows", &C::num_rows,
+              "Use the first rows only; of a shuffled dataset, the first in its order."}
+            .AtLeast(1),
+        Field{"dataset_split_name", &C::dataset_split_name,
+              "Subset (configuration) of a Hub dataset."}
+            .OnlyDefault(
+                "it names a subset of a Hub dataset, and the Hub comes with a later version"),
         Field{"tokenizer", &C::tokenizer,
-              "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer object. It goes before the "
+              "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
+              "object. It goes before the "
               "tokenize stage's and the pipeline's."},
         Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
-              "Options of TokenizerConfig that differ for this dataset; use_fast=True is understood as well."},
+              "Options of TokenizerConfig that differ for this dataset; use_fast=True is "
+              "understood as well."},
         Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
             "caching comes with a later version"),
-        Field{"cache_enabled", &C::cache_enabled, "Let this dataset use the cache where a pipeline has one."},
-        Field{"save_path", &C::save_path, "Folder that this dataset is saved in, in place of output_dir/name."},
-        Field{"save_format", &C::save_format, "Format that this dataset is saved in, in place of the save stage's."}
+        Field{"cache_enabled", &C::cache_enabled,
+              "Let this dataset use the cache where a pipeline has one."},
+        Field{"save_path", &C::save_path,
+              "Folder that this dataset is saved in, in place of output_dir/name."},
+        Field{"save_format", &C::save_format,
+              "Format that this dataset is saved in, in place of the save stage's."}
             .OneOf({"parquet", "arrow", "jsonl"}),
         Field{"content_field", &C::content_field,
-              "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat template first."},
+              "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat "
+              "template first."},
         Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."},
         Field{"format_callback", &C::format_callback,
-              "Called with each row before anything else; returns the row to use, or None to leave it out."},
-        Field{"format_fields", &C::format_fields, "Columns to rename, {old: new}, after format_callback."},
-        Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}.OnlyDefault(
-            "rows are dealt to output shards in their order"),
-        Field{"num_shards", &C::num_shards, "Exact number of output shards, in place of the save stage's."}.AtLeast(1),
-        Field{"columns", &C::columns, "Read these columns only; unset: those that later stages need."},
+              "Called with each row before anything else; returns the row to use, or None to leave "
+              "it out."},
+        Field{"format_fields", &C::format_fields,
+              "Columns to rename, {old: new}, after format_callback."},
+        Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
+            .OnlyDefault("rows are dealt to output shards in their order"),
+        Field{"num_shards", &C::num_shards,
+              "Exact number of output shards, in place of the save stage's."}
+            .AtLeast(1),
+        Field{"columns", &C::columns,
+              "Read these columns only; unset: those that later stages need."},
         Field{"shuffle", &C::shuffle,
-              "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; \"rows\": rows across "
-              "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from the seed."}
+              "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "
+              "\"rows\": rows across "
+              "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from "
+              "the seed."}
             .OneOf({"blocks", "rows", "grain"})
-            .Refuse("grain", "Grain's permutation comes with a later version; use \"blocks\" or \"rows\""),
+            .OnlyDefault("shuffled sources come with a later version; load.shuffle_buffer_size "
+                         "shuffles within windows"),
         Field{"on_error", &C::on_error,
-              "What happens to rows that do not parse, are not UTF-8, lack the field or have the wrong type: stop, "
+              "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
+              "wrong type: stop, "
               "leave out and count, or leave out and write to quarantine_path."}
             .OneOf({"raise", "skip", "quarantine"}),
-        Field{"quarantine_path", &C::quarantine_path, "JSONL file that on_error=\"quarantine\" appends bad rows to."},
+        Field{"quarantine_path", &C::quarantine_path,
+              "JSONL file that on_error=\"quarantine\" appends bad rows to."},
     };
   }
 

@@ -27,37 +27,41 @@ std::vector<std::string> ConfigDescriptor::field_names() const {
   return names;
 }
 
-void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value, const std::string& path,
-                Problems* problems) {
+void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value,
+                const std::string& path, Problems* problems) {
   if (value.is_null()) return;
   if (value.is_number()) {
     const double number = value.get<double>();
-    const bool low = rules.least && (number < *rules.least || (rules.least_excluded && number == *rules.least));
+    const bool low =
+        rules.least && (number < *rules.least || (rules.least_excluded && number == *rules.least));
     if (low) {
       problems->push_back({Problem::Kind::kValue, path,
-                           std::string("must be ") + (rules.least_excluded ? "more than " : "at least ") +
+                           std::string("must be ") +
+                               (rules.least_excluded ? "more than " : "at least ") +
                                Number(*rules.least) + ", not " + Shown(value)});
     }
     if (rules.most && number > *rules.most) {
-      problems->push_back(
-          {Problem::Kind::kValue, path, "must be at most " + Number(*rules.most) + ", not " + Shown(value)});
+      problems->push_back({Problem::Kind::kValue, path,
+                           "must be at most " + Number(*rules.most) + ", not " + Shown(value)});
     }
   }
   if (value.is_string() && !rules.choices.empty()) {
     const std::string text = value.get<std::string>();
     if (std::find(rules.choices.begin(), rules.choices.end(), text) == rules.choices.end()) {
       std::string nearest;
-      if (auto name = NearestName(text, rules.choices)) nearest = "; did you mean \"" + *name + "\"?";
-      problems->push_back({Problem::Kind::kValue, path,
-                           "must be one of " + Quoted(rules.choices) + ", not " + Shown(value) + nearest});
+      if (auto name = NearestName(text, rules.choices))
+        nearest = "; did you mean \"" + *name + "\"?";
+      problems->push_back(
+          {Problem::Kind::kValue, path,
+           "must be one of " + Quoted(rules.choices) + ", not " + Shown(value) + nearest});
       return;
     }
   }
   for (const Later& later : rules.later) {
     const bool refused = later.value ? value == *later.value : value != default_value;
     if (refused) {
-      problems->push_back({Problem::Kind::kLater, path, "= " + Shown(value) + " is not supported yet: " +
-                                                            later.sentence});
+      problems->push_back({Problem::Kind::kLater, path,
+                           "= " + Shown(value) + " is not supported yet: " + later.sentence});
       return;
     }
   }
@@ -67,8 +71,8 @@ void CheckKeys(const Json& json, const std::vector<std::string>& names, const st
                Problems* problems) {
   for (const auto& [key, value] : json.items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    problems->push_back(
-        {Problem::Kind::kStructure, JoinPath(path, key), "is not an option" + Suggestion(key, names)});
+    problems->push_back({Problem::Kind::kStructure, JoinPath(path, key),
+                         "is not an option" + Suggestion(key, names)});
   }
 }
 

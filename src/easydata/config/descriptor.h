@@ -39,9 +39,10 @@ struct ConfigDescriptor {
   std::vector<std::string> field_names() const;
 };
 
-/// Adds a problem when `value` breaks a bound or is none of the choices, and when its feature has not come yet.
-void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value, const std::string& path,
-                Problems* problems);
+/// Adds a problem when `value` breaks a bound or is none of the choices, and when its feature has
+/// not come yet.
+void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value,
+                const std::string& path, Problems* problems);
 /// Adds a problem for each key of `json` that is not a name of `names`, with the nearest one.
 void CheckKeys(const Json& json, const std::vector<std::string>& names, const std::string& path,
                Problems* problems);
@@ -50,7 +51,8 @@ std::string AnnotationOf(const std::string& type, const std::vector<std::string>
 
 template <DeclaredConfig C>
 std::vector<std::string> NamesOf() {
-  return std::apply([](const auto&... field) { return std::vector<std::string>{field.name...}; }, C::Fields());
+  return std::apply([](const auto&... field) { return std::vector<std::string>{field.name...}; },
+                    C::Fields());
 }
 
 template <DeclaredConfig C>
@@ -58,7 +60,8 @@ Json WriteConfig(const C& config) {
   Json out = Json::object();
   std::apply(
       [&](const auto&... field) {
-        ((out[field.name] = ValueTraits<typename std::decay_t<decltype(field)>::Value>::Write(config.*field.member)),
+        ((out[field.name] = ValueTraits<typename std::decay_t<decltype(field)>::Value>::Write(
+              config.*field.member)),
          ...);
       },
       C::Fields());
@@ -66,7 +69,8 @@ Json WriteConfig(const C& config) {
 }
 
 template <DeclaredConfig C, typename F>
-void ReadField(const F& field, const Json& json, C* out, const std::string& path, Problems* problems) {
+void ReadField(const F& field, const Json& json, C* out, const std::string& path,
+               Problems* problems) {
   const std::string at = JoinPath(path, field.name);
   auto found = json.find(field.name);
   if (found == json.end()) {
@@ -85,10 +89,12 @@ template <DeclaredConfig C>
 void ReadConfig(const Json& json, C* out, const std::string& path, Problems* problems) {
   CheckKeys(json, NamesOf<C>(), path, problems);
   const size_t before = problems->size();
-  std::apply([&](const auto&... field) { (ReadField<C>(field, json, out, path, problems), ...); }, C::Fields());
+  std::apply([&](const auto&... field) { (ReadField<C>(field, json, out, path, problems), ...); },
+             C::Fields());
   // Rules that span options speak of well-formed options only.
-  const bool sound = std::none_of(problems->begin() + static_cast<std::ptrdiff_t>(before), problems->end(),
-                                  [](const Problem& p) { return p.kind == Problem::Kind::kStructure; });
+  const bool sound =
+      std::none_of(problems->begin() + static_cast<std::ptrdiff_t>(before), problems->end(),
+                   [](const Problem& p) { return p.kind == Problem::Kind::kStructure; });
   if constexpr (requires { out->Check(path, problems); }) {
     if (sound) out->Check(path, problems);
   }

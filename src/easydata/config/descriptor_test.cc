@@ -13,7 +13,9 @@ struct Inner {
   static constexpr const char* kName = "Inner";
   static constexpr const char* kDoc = "A part.";
   int64_t size = 3;
-  static auto Fields() { return std::tuple{Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)}; }
+  static auto Fields() {
+    return std::tuple{Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)};
+  }
 };
 
 struct Outer {
@@ -31,7 +33,9 @@ struct Outer {
   static auto Fields() {
     return std::tuple{
         Field{"path", &Outer::path, "Where."}.Required(),
-        Field{"mode", &Outer::mode, "How."}.OneOf({"fast", "slow", "magic"}).Refuse("magic", "magic comes later"),
+        Field{"mode", &Outer::mode, "How."}
+            .OneOf({"fast", "slow", "magic"})
+            .Refuse("magic", "magic comes later"),
         Field{"rate", &Outer::rate, "How much."}.MoreThan(0),
         Field{"limit", &Outer::limit, "At most."}.AtLeast(1),
         Field{"weights", &Outer::weights, "Shares."},
@@ -43,7 +47,8 @@ struct Outer {
 
   void Check(const std::string& path, Problems* problems) const {
     if (limit && *limit > inner.size) {
-      problems->push_back({Problem::Kind::kValue, JoinPath(path, "limit"), "must not be more than inner.size"});
+      problems->push_back(
+          {Problem::Kind::kValue, JoinPath(path, "limit"), "must not be more than inner.size"});
     }
   }
 };
@@ -71,21 +76,26 @@ TEST(Descriptor, TypesAndDefaultsComeFromTheStruct) {
 }
 
 TEST(Descriptor, ASoundConfigHasNoProblems) {
-  EXPECT_THAT(ProblemsOf(R"({"path": "a", "rate": 1, "limit": null, "inner": {"size": 9}, "either": {"size": 1}})"),
-              ElementsAre());
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"path": "a", "rate": 1, "limit": null, "inner": {"size": 9}, "either": {"size": 1}})"),
+      ElementsAre());
 }
 
 TEST(Descriptor, EveryProblemIsListedAtOnce) {
-  EXPECT_THAT(ProblemsOf(R"({"mod": 1, "mode": "fats", "rate": 0, "limit": 2.5, "inner": {"size": 10, "sizes": 1},
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"mod": 1, "mode": "fats", "rate": 0, "limit": 2.5, "inner": {"size": 10, "sizes": 1},
                              "either": 3, "flag": "yes", "weights": {"a": "b"}})"),
-              ElementsAre("mod is not an option; did you mean \"mode\"?", "path is required",
-                          "mode must be one of \"fast\", \"slow\", \"magic\", not \"fats\"; did you mean \"fast\"?",
-                          "rate must be more than 0, not 0", "limit must be a whole number, or nothing, not 2.5",
-                          "weights[\"a\"] must be a number, not \"b\"",
-                          "inner.sizes is not an option; did you mean \"size\"?",
-                          "inner.size must be at most 9, not 10",
-                          "either must be text or the options of a Inner, not 3",
-                          "flag must be true or false, not \"yes\""));
+      ElementsAre(
+          "mod is not an option; did you mean \"mode\"?", "path is required",
+          "mode must be one of \"fast\", \"slow\", \"magic\", not \"fats\"; did you mean \"fast\"?",
+          "rate must be more than 0, not 0", "limit must be a whole number, or nothing, not 2.5",
+          "weights[\"a\"] must be a number, not \"b\"",
+          "inner.sizes is not an option; did you mean \"size\"?",
+          "inner.size must be at most 9, not 10",
+          "either must be text or the options of a Inner, not 3",
+          "flag must be true or false, not \"yes\""));
 }
 
 TEST(Descriptor, WhatComesLaterIsRefusedWithASentence) {
@@ -100,7 +110,8 @@ TEST(Descriptor, WhatComesLaterIsRefusedWithASentence) {
 }
 
 TEST(Descriptor, RulesThatSpanOptionsAreChecked) {
-  EXPECT_THAT(ProblemsOf(R"({"path": "a", "limit": 4})"), ElementsAre("limit must not be more than inner.size"));
+  EXPECT_THAT(ProblemsOf(R"({"path": "a", "limit": 4})"),
+              ElementsAre("limit must not be more than inner.size"));
 }
 
 TEST(Descriptor, JsonGoesInAndOutUnchanged) {

@@ -25,8 +25,9 @@ struct FieldRules {
   std::vector<Later> later;
 };
 
-/// One option of the config struct `Owner`: its name, where it is, what it says. Its default is the member's own
-/// initializer; validation, JSON, the Python class, its stub and the docs follow from here.
+/// One option of the config struct `Owner`: its name, where it is, what it says. Its default is the
+/// member's own initializer; validation, JSON, the Python class, its stub and the docs follow from
+/// here.
 template <typename Owner, typename T>
 struct Field {
   using Value = T;
@@ -36,7 +37,8 @@ struct Field {
   const char* doc;
   FieldRules rules = {};
 
-  Field(const char* name, T Owner::*member, const char* doc) : name(name), member(member), doc(doc) {}
+  Field(const char* name, T Owner::*member, const char* doc)
+      : name(name), member(member), doc(doc) {}
 
   Field Required() const {
     return With([](FieldRules* r) { r->required = true; });

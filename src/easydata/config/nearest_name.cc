@@ -32,10 +32,12 @@ size_t Distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::optional<std::string> NearestName(std::string_view name, const std::vector<std::string>& candidates) {
+std::optional<std::string> NearestName(std::string_view name,
+                                       const std::vector<std::string>& candidates) {
   const std::string wanted = Lower(name);
   const std::string* best = nullptr;
-  // A third of the letters may be wrong; a whole word that is contained ("length" in "seq_length") is near as well.
+  // A third of the letters may be wrong; a whole word that is contained ("length" in "seq_length")
+  // is near as well.
   size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     size_t distance = Distance(wanted, Lower(candidate));

@@ -7,11 +7,14 @@
 
 namespace easydata {
 
-/// The candidate that a person who wrote `name` most likely meant, or nothing when none is near. Distance: insertions,
-/// deletions, substitutions and swaps of neighbours (optimal string alignment), case ignored; ties go to the first.
-std::optional<std::string> NearestName(std::string_view name, const std::vector<std::string>& candidates);
+/// The candidate that a person who wrote `name` most likely meant, or nothing when none is near.
+/// Distance: insertions, deletions, substitutions and swaps of neighbours (optimal string
+/// alignment), case ignored; ties go to the first.
+std::optional<std::string> NearestName(std::string_view name,
+                                       const std::vector<std::string>& candidates);
 
-/// `; did you mean "x"?` for the nearest candidate; else `; there are: a, b, c` (at most 20 of them).
+/// `; did you mean "x"?` for the nearest candidate; else `; there are: a, b, c` (at most 20 of
+/// them).
 std::string Suggestion(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace easydata

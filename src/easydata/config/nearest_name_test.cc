@@ -5,7 +5,8 @@
 namespace easydata {
 namespace {
 
-const std::vector<std::string> kNames = {"seq_length", "strategy", "num_packers", "pad_token_id", "eos_token_id"};
+const std::vector<std::string> kNames = {"seq_length", "strategy", "num_packers", "pad_token_id",
+                                         "eos_token_id"};
 
 TEST(NearestName, FindsSlipsOfTheFinger) {
   EXPECT_EQ(NearestName("seq_lenght", kNames), "seq_length");

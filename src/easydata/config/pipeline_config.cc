@@ -19,18 +19,19 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// Weights must name each dataset of the pipeline, and nothing else.
-void CheckNames(const Named<double>& weights, const std::vector<std::string>& datasets, const std::string& path,
-                Problems* problems) {
+void CheckNames(const Named<double>& weights, const std::vector<std::string>& datasets,
+                const std::string& path, Problems* problems) {
   const std::vector<std::string> keys = KeysOf(weights);
   for (const std::string& key : keys) {
     if (Contains(datasets, key)) continue;
-    problems->push_back(
-        {Problem::Kind::kValue, path, "names no dataset with \"" + key + "\"" + Suggestion(key, datasets)});
+    problems->push_back({Problem::Kind::kValue, path,
+                         "names no dataset with \"" + key + "\"" + Suggestion(key, datasets)});
   }
   for (const std::string& dataset : datasets) {
     if (Contains(keys, dataset)) continue;
-    problems->push_back({Problem::Kind::kValue, path,
-                         "has no weight for the dataset \"" + dataset + "\"; give it one (0 leaves it out)"});
+    problems->push_back(
+        {Problem::Kind::kValue, path,
+         "has no weight for the dataset \"" + dataset + "\"; give it one (0 leaves it out)"});
   }
 }
 
@@ -46,7 +47,8 @@ std::vector<std::string> PipelineConfig::dataset_names() const {
 
 void PipelineConfig::Check(const std::string& path, Problems* problems) const {
   if (datasets.empty()) {
-    problems->push_back({Problem::Kind::kValue, JoinPath(path, "datasets"), "must name at least one dataset"});
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "datasets"), "must name at least one dataset"});
     return;
   }
   const std::vector<std::string> names = dataset_names();
@@ -56,11 +58,12 @@ void PipelineConfig::Check(const std::string& path, Problems* problems) const {
     auto [found, is_new] = first.emplace(names[i], i);
     if (!is_new) {
       problems->push_back({Problem::Kind::kValue, at + ".name",
-                           "= \"" + names[i] + "\" is a duplicate of datasets[" + std::to_string(found->second) +
-                               "]; names are unique"});
+                           "= \"" + names[i] + "\" is a duplicate of datasets[" +
+                               std::to_string(found->second) + "]; names are unique"});
     }
     if (datasets[i].save_format) {
-      CheckCodec(*datasets[i].save_format, save.compression, at + ".save_format with save.compression", problems);
+      CheckCodec(*datasets[i].save_format, save.compression,
+                 at + ".save_format with save.compression", problems);
     }
   }
   for (size_t i = 0; i < datasets.size(); ++i) {
@@ -77,7 +80,8 @@ void PipelineConfig::Check(const std::string& path, Problems* problems) const {
   if (mix.weight_schedule) {
     for (size_t i = 0; i < mix.weight_schedule->size(); ++i) {
       CheckNames((*mix.weight_schedule)[i].weights, names,
-                 JoinPath(path, "mix.weight_schedule[" + std::to_string(i) + "].weights"), problems);
+                 JoinPath(path, "mix.weight_schedule[" + std::to_string(i) + "].weights"),
+                 problems);
     }
   }
 }

@@ -12,7 +12,8 @@ namespace easydata::config {
 
 struct PipelineConfig {
   static constexpr const char* kName = "PipelineConfig";
-  static constexpr const char* kDoc = "A whole pipeline: its datasets and the options of every stage.";
+  static constexpr const char* kDoc =
+      "A whole pipeline: its datasets and the options of every stage.";
 
   std::vector<DatasetConfig> datasets;
   std::optional<AnyTokenizer> default_tokenizer;
@@ -35,8 +36,10 @@ struct PipelineConfig {
         Field{"default_tokenizer", &C::default_tokenizer,
               "Tokenizer of datasets that name none, where the tokenize stage names none either."},
         Field{"streaming", &C::streaming,
-              "Stream Hub datasets instead of downloading them first; local files are always read as they are needed."},
-        Field{"seed", &C::seed, "Seed of everything that is shuffled or mixed; unset: 0."}.AtLeast(0),
+              "Stream Hub datasets instead of downloading them first; local files are always read "
+              "as they are needed."},
+        Field{"seed", &C::seed, "Seed of everything that is shuffled or mixed; unset: 0."}.AtLeast(
+            0),
         Field{"source", &C::source, "Options of reading."},
         Field{"tokenize", &C::tokenize, "Options of tokenizing."},
         Field{"cache", &C::cache, "Options of caching."},

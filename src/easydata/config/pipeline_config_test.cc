@@ -19,31 +19,40 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
 
 TEST(PipelineConfig, DatasetsAreRequired) {
   EXPECT_THAT(ProblemsOf("{}"), ElementsAre("datasets is required"));
-  EXPECT_THAT(ProblemsOf(R"({"datasets": []})"), ElementsAre("datasets must name at least one dataset"));
+  EXPECT_THAT(ProblemsOf(R"({"datasets": []})"),
+              ElementsAre("datasets must name at least one dataset"));
 }
 
 TEST(PipelineConfig, WeightsMustNameTheDatasets) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"name": "code", "data_files": "a"}, {"data_files": "b"}],
+  EXPECT_THAT(
+      ProblemsOf(R"({"datasets": [{"name": "code", "data_files": "a"}, {"data_files": "b"}],
                              "mix": {"weights": {"cod": 0.5, "dataset_1": 0.5}}})"),
-              ElementsAre("mix.weights names no dataset with \"cod\"; did you mean \"code\"?",
-                          "mix.weights has no weight for the dataset \"code\"; give it one (0 leaves it out)"));
+      ElementsAre(
+          "mix.weights names no dataset with \"cod\"; did you mean \"code\"?",
+          "mix.weights has no weight for the dataset \"code\"; give it one (0 leaves it out)"));
 }
 
 TEST(PipelineConfig, EveryPointOfAScheduleNamesTheDatasets) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"name": "a", "data_files": "x"}],
+  EXPECT_THAT(
+      ProblemsOf(R"({"datasets": [{"name": "a", "data_files": "x"}],
                              "mix": {"weight_schedule": [{"step": 0, "weights": {"a": 1}},
                                                          {"step": 5, "weights": {"b": 1}}]}})"),
-              ElementsAre("mix.weight_schedule[1].weights must name the same datasets as the first point; \"a\" is missing",
-                          "mix.weight_schedule[1].weights must name the same datasets as the first point, which has no "
-                          "\"b\"",
-                          "mix.weight_schedule[1].weights names no dataset with \"b\"; there are: a",
-                          "mix.weight_schedule[1].weights has no weight for the dataset \"a\"; give it one (0 leaves it "
-                          "out)"));
+      ElementsAre("mix.weight_schedule[1].weights must name the same datasets as the first point; "
+                  "\"a\" is missing",
+                  "mix.weight_schedule[1].weights must name the same datasets as the first point, "
+                  "which has no "
+                  "\"b\"",
+                  "mix.weight_schedule[1].weights names no dataset with \"b\"; there are: a",
+                  "mix.weight_schedule[1].weights has no weight for the dataset \"a\"; give it one "
+                  "(0 leaves it "
+                  "out)"));
 }
 
 TEST(PipelineConfig, NamesAreUnique) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "a", "data_files": "y"}]})"),
-              ElementsAre("datasets[1].name = \"a\" is a duplicate of datasets[0]; names are unique"));
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "a", "data_files": "y"}]})"),
+      ElementsAre("datasets[1].name = \"a\" is a duplicate of datasets[0]; names are unique"));
 }
 
 TEST(PipelineConfig, EachDatasetIsSavedInAFolderOfItsOwn) {
@@ -54,42 +63,56 @@ TEST(PipelineConfig, EachDatasetIsSavedInAFolderOfItsOwn) {
 }
 
 TEST(PipelineConfig, WeightsSumToOne) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "b", "data_files": "y"}],
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "b", "data_files": "y"}],
                              "mix": {"weights": {"a": 1.5, "b": -0.25}}})"),
-              ElementsAre("mix.weights[\"b\"] must be at least 0, not -0.25",
-                          "mix.weights must sum to 1; they sum to 1.25"));
+      ElementsAre("mix.weights[\"b\"] must be at least 0, not -0.25",
+                  "mix.weights must sum to 1; they sum to 1.25"));
 }
 
 TEST(PipelineConfig, ACodecMustBeOneOfItsFormat) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x", "save_format": "arrow"}],
+  EXPECT_THAT(
+      ProblemsOf(R"({"datasets": [{"data_files": "x", "save_format": "arrow"}],
                              "save": {"compression": "gzip"}})"),
-              ElementsAre("datasets[0].save_format with save.compression must be one of none, lz4, zstd for arrow "
-                          "files, not \"gzip\""));
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x"}], "save": {"compression": "snappy", "format": "jsonl"}})"),
-              ElementsAre("save.compression must be one of none, gzip, lz4, zstd for jsonl files, not \"snappy\""));
+      ElementsAre(
+          "datasets[0].save_format with save.compression must be one of none, lz4, zstd for arrow "
+          "files, not \"gzip\""));
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"datasets": [{"data_files": "x"}], "save": {"compression": "snappy", "format": "jsonl"}})"),
+      ElementsAre(
+          "save.compression must be one of none, gzip, lz4, zstd for jsonl files, not \"snappy\""));
 }
 
 TEST(PipelineConfig, RemoteFilesAreForLater) {
   EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": ["gs://bucket/a", "file:///b"]}]})"),
-              ElementsAre("datasets[0].data_files = \"gs://bucket/a\" is not supported yet: object stores and HTTP come "
+              ElementsAre("datasets[0].data_files = \"gs://bucket/a\" is not supported yet: object "
+                          "stores and HTTP come "
                           "with a later version; use local files"));
 }
 
 TEST(PipelineConfig, TokenizerOptionsAreChecked) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x", "tokenizer": {"name_or_path": "t", "max_len": 1},
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"datasets": [{"data_files": "x", "tokenizer": {"name_or_path": "t", "max_len": 1},
                                            "tokenizer_kwargs": {"use_fast": true, "max_lenght": 4, "padding": 3}}]})"),
-              ElementsAre("datasets[0].tokenizer.max_len is not an option; did you mean \"max_length\"?"));
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x",
+      ElementsAre("datasets[0].tokenizer.max_len is not an option; did you mean \"max_length\"?"));
+  EXPECT_THAT(
+      ProblemsOf(R"({"datasets": [{"data_files": "x",
                                            "tokenizer_kwargs": {"use_fast": false, "max_lenght": 4, "padding": 3}}]})"),
-              ElementsAre("datasets[0].tokenizer_kwargs.use_fast must be true: there are only fast tokenizers",
-                          "datasets[0].tokenizer_kwargs.max_lenght is not an option; did you mean \"max_length\"?",
-                          "datasets[0].tokenizer_kwargs.padding must be true or false or text, not 3"));
+      ElementsAre(
+          "datasets[0].tokenizer_kwargs.use_fast must be true: there are only fast tokenizers",
+          "datasets[0].tokenizer_kwargs.max_lenght is not an option; did you mean \"max_length\"?",
+          "datasets[0].tokenizer_kwargs.padding must be true or false or text, not 3"));
 }
 
 TEST(PipelineConfig, RanksShareABatchEvenly) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x"}], "load": {"rank": 3, "world_size": 3, "batch_size": 8}})"),
-              ElementsAre("load.rank must be less than world_size (3), not 3",
-                          "load.batch_size must be a multiple of world_size (3), not 8"));
+  EXPECT_THAT(
+      ProblemsOf(
+          R"({"datasets": [{"data_files": "x"}], "load": {"rank": 3, "world_size": 3, "batch_size": 8}})"),
+      ElementsAre("load.rank must be less than world_size (3), not 3",
+                  "load.batch_size must be a multiple of world_size (3), not 8"));
 }
 
 }  // namespace

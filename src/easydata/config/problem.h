@@ -8,7 +8,8 @@
 
 namespace easydata::config {
 
-/// Objects keep the order in which their keys were written: the order of mixing weights is part of a mixture.
+/// Objects keep the order in which their keys were written: the order of mixing weights is part of
+/// a mixture.
 using Json = nlohmann::ordered_json;
 
 /// One thing that is wrong with a config.
@@ -29,7 +30,8 @@ struct Problem {
 
 using Problems = std::vector<Problem>;
 
-/// OK without problems; else Invalid, or NotImplemented when every problem is a kLater, with all of them.
+/// OK without problems; else Invalid, or NotImplemented when every problem is a kLater, with all of
+/// them.
 Status ToStatus(const std::string& config_name, const Problems& problems);
 
 /// "pack" + "seq_length" → "pack.seq_length"

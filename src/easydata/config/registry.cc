@@ -8,10 +8,12 @@ namespace easydata::config {
 
 const std::vector<ConfigDescriptor>& AllConfigs() {
   static const std::vector<ConfigDescriptor> configs = {
-      Describe<TokenizerConfig>(),  Describe<DatasetConfig>(),       Describe<SourceStageConfig>(),
-      Describe<TokenizeStageConfig>(), Describe<CacheStageConfig>(), Describe<WeightSchedulePoint>(),
-      Describe<MixStageConfig>(),   Describe<PackStageConfig>(),     Describe<LoadStageConfig>(),
-      Describe<SaveStageConfig>(),  Describe<RayConfig>(),           Describe<ObservabilityConfig>(),
+      Describe<TokenizerConfig>(),   Describe<DatasetConfig>(),
+      Describe<SourceStageConfig>(), Describe<TokenizeStageConfig>(),
+      Describe<CacheStageConfig>(),  Describe<WeightSchedulePoint>(),
+      Describe<MixStageConfig>(),    Describe<PackStageConfig>(),
+      Describe<LoadStageConfig>(),   Describe<SaveStageConfig>(),
+      Describe<RayConfig>(),         Describe<ObservabilityConfig>(),
       Describe<PipelineConfig>(),
   };
   return configs;

@@ -20,7 +20,8 @@ TEST(Registry, EveryOptionHasATypeAndAText) {
       EXPECT_TRUE(fields.insert(field.name).second) << config.name << "." << field.name;
       EXPECT_FALSE(field.type.empty());
       EXPECT_EQ(field.doc.back(), '.') << config.name << "." << field.name;
-      EXPECT_TRUE(field.config.empty() || names.count(field.config) == 1) << "nested configs come first";
+      EXPECT_TRUE(field.config.empty() || names.count(field.config) == 1)
+          << "nested configs come first";
     }
   }
 }
@@ -32,7 +33,8 @@ TEST(Registry, DefaultsAreSoundWhereNothingIsRequired) {
     if (required) continue;
     auto problems = Validate(config.name, Json::object());
     ASSERT_TRUE(problems.ok());
-    for (const Problem& problem : *problems) ADD_FAILURE() << config.name << ": " << problem.ToString();
+    for (const Problem& problem : *problems)
+      ADD_FAILURE() << config.name << ": " << problem.ToString();
     // The defaults, written out, are the config too.
     Json written = config.normalize(Json::object());
     problems = Validate(config.name, written);
@@ -65,7 +67,8 @@ TEST(ReferencePage, HasEveryOption) {
   const std::string page = ReferencePage();
   for (const ConfigDescriptor& config : AllConfigs()) {
     EXPECT_THAT(page, HasSubstr("\n## " + config.name + "\n"));
-    for (const FieldDescriptor& field : config.fields) EXPECT_THAT(page, HasSubstr("| `" + field.name + "` |"));
+    for (const FieldDescriptor& field : config.fields)
+      EXPECT_THAT(page, HasSubstr("| `" + field.name + "` |"));
   }
 }
 

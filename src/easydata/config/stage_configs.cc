@@ -17,7 +17,8 @@ void CheckWeights(const Named<double>& weights, const std::string& path, Problem
   if (weights.values.empty()) {
     problems->push_back({Problem::Kind::kValue, path, "must name at least one dataset"});
   } else if (std::abs(sum - 1) > 1e-6) {
-    problems->push_back({Problem::Kind::kValue, path, "must sum to 1; they sum to " + Shown(Json(sum))});
+    problems->push_back(
+        {Problem::Kind::kValue, path, "must sum to 1; they sum to " + Shown(Json(sum))});
   }
 }
 
@@ -31,7 +32,8 @@ void MixStageConfig::Check(const std::string& path, Problems* problems) const {
   if (weights) CheckWeights(*weights, JoinPath(path, "weights"), problems);
   if (!weight_schedule) return;
   const std::string at = JoinPath(path, "weight_schedule");
-  if (weight_schedule->empty()) problems->push_back({Problem::Kind::kValue, at, "must have at least one point"});
+  if (weight_schedule->empty())
+    problems->push_back({Problem::Kind::kValue, at, "must have at least one point"});
   for (size_t i = 1; i < weight_schedule->size(); ++i) {
     const auto& first = (*weight_schedule)[0].weights.values;
     const auto& other = (*weight_schedule)[i].weights.values;
@@ -43,14 +45,16 @@ void MixStageConfig::Check(const std::string& path, Problems* problems) const {
     };
     for (const auto& [name, weight] : first) {
       if (!has(other, name)) {
-        problems->push_back({Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
-                             "must name the same datasets as the first point; \"" + name + "\" is missing"});
+        problems->push_back(
+            {Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
+             "must name the same datasets as the first point; \"" + name + "\" is missing"});
       }
     }
     for (const auto& [name, weight] : other) {
       if (!has(first, name)) {
-        problems->push_back({Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
-                             "must name the same datasets as the first point, which has no \"" + name + "\""});
+        problems->push_back(
+            {Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
+             "must name the same datasets as the first point, which has no \"" + name + "\""});
       }
     }
   }
@@ -64,8 +68,8 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
   }
   if (world_size >= 1 && batch_size % world_size != 0) {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
-                         "must be a multiple of world_size (" + std::to_string(world_size) + "), not " +
-                             std::to_string(batch_size)});
+                         "must be a multiple of world_size (" + std::to_string(world_size) +
+                             "), not " + std::to_string(batch_size)});
   }
   if (batch_rampup) {
     for (const auto& [step, factor] : batch_rampup->values) {
@@ -77,17 +81,18 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
   }
 }
 
-void CheckCodec(const std::string& format, const std::optional<std::string>& compression, const std::string& path,
-                Problems* problems) {
+void CheckCodec(const std::string& format, const std::optional<std::string>& compression,
+                const std::string& path, Problems* problems) {
   if (!compression || *compression == "none") return;
-  const bool fits = format == "arrow"   ? *compression == "lz4" || *compression == "zstd"
-                    : format == "jsonl" ? *compression == "gzip" || *compression == "zstd" || *compression == "lz4"
-                                        : true;
+  const bool fits = format == "arrow" ? *compression == "lz4" || *compression == "zstd"
+                    : format == "jsonl"
+                        ? *compression == "gzip" || *compression == "zstd" || *compression == "lz4"
+                        : true;
   if (fits) return;
   problems->push_back({Problem::Kind::kValue, path,
                        std::string("must be one of ") +
-                           (format == "arrow" ? "none, lz4, zstd" : "none, gzip, lz4, zstd") + " for " + format +
-                           " files, not \"" + *compression + "\""});
+                           (format == "arrow" ? "none, lz4, zstd" : "none, gzip, lz4, zstd") +
+                           " for " + format + " files, not \"" + *compression + "\""});
 }
 
 void SaveStageConfig::Check(const std::string& path, Problems* problems) const {

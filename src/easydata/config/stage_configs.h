@@ -25,13 +25,18 @@ struct SourceStageConfig {
     using C = SourceStageConfig;
     return std::tuple{
         Field{"streaming", &C::streaming,
-              "Stream Hub datasets instead of downloading them first; local files are always read as they are needed."},
-        Field{"cloud_max_retries", &C::cloud_max_retries, "Attempts at a remote read after the first."}.AtLeast(0).OnlyDefault(
-            "remote files come with a later version"),
-        Field{"cloud_retry_delay", &C::cloud_retry_delay, "Seconds before the first retry of a remote read."}
+              "Stream Hub datasets instead of downloading them first; local files are always read "
+              "as they are needed."},
+        Field{"cloud_max_retries", &C::cloud_max_retries,
+              "Attempts at a remote read after the first."}
             .AtLeast(0)
             .OnlyDefault("remote files come with a later version"),
-        Field{"dask_storage_options", &C::dask_storage_options, "Credentials and settings of remote file systems."}
+        Field{"cloud_retry_delay", &C::cloud_retry_delay,
+              "Seconds before the first retry of a remote read."}
+            .AtLeast(0)
+            .OnlyDefault("remote files come with a later version"),
+        Field{"dask_storage_options", &C::dask_storage_options,
+              "Credentials and settings of remote file systems."}
             .OnlyDefault("remote files come with a later version"),
     };
   }
@@ -39,7 +44,8 @@ struct SourceStageConfig {
 
 struct TokenizeStageConfig {
   static constexpr const char* kName = "TokenizeStageConfig";
-  static constexpr const char* kDoc = "How text becomes tokens, where a dataset does not say otherwise.";
+  static constexpr const char* kDoc =
+      "How text becomes tokens, where a dataset does not say otherwise.";
 
   std::optional<AnyTokenizer> default_tokenizer;
   int64_t max_length = 2048;
@@ -53,19 +59,23 @@ struct TokenizeStageConfig {
     return std::tuple{
         Field{"default_tokenizer", &C::default_tokenizer, "Tokenizer of datasets that name none."},
         Field{"max_length", &C::max_length,
-              "Tokens kept of a document, where a dataset's tokenizer is not a TokenizerConfig of its own."}
+              "Tokens kept of a document, where a dataset's tokenizer is not a TokenizerConfig of "
+              "its own."}
             .AtLeast(1),
         Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
         Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
-        Field{"cache_tokenized", &C::cache_tokenized, "Cache tokens where the pipeline has a cache."},
-        Field{"remove_columns", &C::remove_columns, "Columns left out of the output, though a dataset keeps them."},
+        Field{"cache_tokenized", &C::cache_tokenized,
+              "Cache tokens where the pipeline has a cache."},
+        Field{"remove_columns", &C::remove_columns,
+              "Columns left out of the output, though a dataset keeps them."},
     };
   }
 };
 
 struct CacheStageConfig {
   static constexpr const char* kName = "CacheStageConfig";
-  static constexpr const char* kDoc = "Where results are kept; acts where .cache() is in the chain.";
+  static constexpr const char* kDoc =
+      "Where results are kept; acts where .cache() is in the chain.";
 
   bool enabled = true;
   std::string cache_type = "hierarchical";
@@ -79,12 +89,17 @@ struct CacheStageConfig {
     using C = CacheStageConfig;
     return std::tuple{
         Field{"enabled", &C::enabled, "Use the cache."},
-        Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf({"memory", "disk", "hierarchical"}),
+        Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
+            {"memory", "disk", "hierarchical"}),
         Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
         Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}.AtLeast(0),
-        Field{"disk_cache_expiry", &C::disk_cache_expiry, "Seconds after which an entry is made anew."}.AtLeast(0),
-        Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf({"none", "gzip", "lz4", "zstd"}),
-        Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf({"content", "path", "combined"}),
+        Field{"disk_cache_expiry", &C::disk_cache_expiry,
+              "Seconds after which an entry is made anew."}
+            .AtLeast(0),
+        Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf(
+            {"none", "gzip", "lz4", "zstd"}),
+        Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
+            {"content", "path", "combined"}),
     };
   }
 };
@@ -99,7 +114,10 @@ struct WeightSchedulePoint {
   static auto Fields() {
     using C = WeightSchedulePoint;
     return std::tuple{
-        Field{"step", &C::step, "Step from which the weights hold; see MixStageConfig.schedule_unit."}.Required().AtLeast(0),
+        Field{"step", &C::step,
+              "Step from which the weights hold; see MixStageConfig.schedule_unit."}
+            .Required()
+            .AtLeast(0),
         Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1."}.Required(),
     };
   }
@@ -123,23 +141,30 @@ struct MixStageConfig {
   static auto Fields() {
     using C = MixStageConfig;
     return std::tuple{
-        Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1. Unset: equal shares."},
-        Field{"weight_schedule", &C::weight_schedule, "Weights that change over time; it goes before weights."},
+        Field{"weights", &C::weights,
+              "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+        Field{"weight_schedule", &C::weight_schedule,
+              "Weights that change over time; it goes before weights."},
         Field{"weight_schedule_type", &C::weight_schedule_type,
-              "Between two points: stay at the left one (step), or go from one to the other (linear, cosine)."}
+              "Between two points: stay at the left one (step), or go from one to the other "
+              "(linear, cosine)."}
             .OneOf({"step", "linear", "cosine"}),
         Field{"block_size", &C::block_size,
-              "Examples of a block; at a block's end each dataset is within one example of its share."}
+              "Examples of a block; at a block's end each dataset is within one example of its "
+              "share."}
             .AtLeast(1),
         Field{"stop_strategy", &C::stop_strategy,
-              "When a dataset ends: start it again for ever (restart), end the mixture (first_exhausted), or start it "
+              "When a dataset ends: start it again for ever (restart), end the mixture "
+              "(first_exhausted), or start it "
               "again until each has been seen once (all_exhausted)."}
             .OneOf({"restart", "first_exhausted", "all_exhausted"}),
-        Field{"seed", &C::seed, "Seed of the order within blocks; unset: the pipeline's."}.AtLeast(0),
+        Field{"seed", &C::seed, "Seed of the order within blocks; unset: the pipeline's."}.AtLeast(
+            0),
         Field{"unit", &C::unit, "What weights are shares of."}
             .OneOf({"examples", "tokens"})
             .Refuse("tokens", "mixing by tokens comes with a later version; use \"examples\""),
-        Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf({"steps", "examples"}),
+        Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf(
+            {"steps", "examples"}),
     };
   }
 
@@ -166,29 +191,40 @@ struct PackStageConfig {
   static auto Fields() {
     using C = PackStageConfig;
     return std::tuple{
-        Field{"enabled", &C::enabled, "Pack where a pipeline is run from its config; calling .pack() means it."},
+        Field{"enabled", &C::enabled,
+              "Pack where a pipeline is run from its config; calling .pack() means it."},
         Field{"seq_length", &C::seq_length, "Tokens of every row."}.AtLeast(2).AtMost(2147483647),
         Field{"eos_token_id", &C::eos_token_id,
-              "Token that closes every document. Unset: the tokenizer's; 2 where the data comes tokenized and no "
+              "Token that closes every document. Unset: the tokenizer's; 2 where the data comes "
+              "tokenized and no "
               "tokenizer is named."}
             .AtLeast(0)
             .AtMost(2147483647),
-        Field{"pad_token_id", &C::pad_token_id, "Token that fills what is left of a row."}.AtLeast(0).AtMost(2147483647),
+        Field{"pad_token_id", &C::pad_token_id, "Token that fills what is left of a row."}
+            .AtLeast(0)
+            .AtMost(2147483647),
         Field{"strategy", &C::strategy,
-              "greedy: put documents end to end and cut; pool: the open row that fits best; first_fit: longest first, "
+              "greedy: put documents end to end and cut; pool: the open row that fits best; "
+              "first_fit: longest first, "
               "within a window; best_fit: the fullest row that fits."}
             .OneOf({"greedy", "pool", "first_fit", "best_fit"})
             .Refuse("best_fit", "best-fit packing comes with a later version; use \"first_fit\""),
         Field{"num_packers", &C::num_packers, "Open rows of the pool strategy."}.AtLeast(1),
-        Field{"include_segment_ids", &C::include_segment_ids, "Write a column segment_ids: which document of its row a token is in."},
+        Field{"include_segment_ids", &C::include_segment_ids,
+              "Write a column segment_ids: which document of its row a token is in."},
         Field{"shuffle_packed", &C::shuffle_packed, "Shuffle rows within windows."},
-        Field{"shuffle_buffer_factor", &C::shuffle_buffer_factor, "Hundreds of rows in a shuffle window."}.AtLeast(1),
+        Field{"shuffle_buffer_factor", &C::shuffle_buffer_factor,
+              "Hundreds of rows in a shuffle window."}
+            .AtLeast(1),
         Field{"overlong", &C::overlong, "What happens to a document that is longer than a row."}
             .OneOf({"split", "truncate", "drop", "error"}),
         Field{"token_fields", &C::token_fields,
-              "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, completion_mask, "
+              "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, "
+              "completion_mask, "
               "assistant_masks, token_type_ids."},
-        Field{"pack_window", &C::pack_window, "Documents after which open rows are closed (not greedy)."}.AtLeast(1),
+        Field{"pack_window", &C::pack_window,
+              "Documents after which open rows are closed (not greedy)."}
+            .AtLeast(1),
     };
   }
 };
@@ -218,24 +254,37 @@ struct LoadStageConfig {
     return std::tuple{
         Field{"batch_size", &C::batch_size, "Rows of a step, over all ranks."}.AtLeast(1),
         Field{"prefetch_enabled", &C::prefetch_enabled, "Make batches ahead of their use."},
-        Field{"prefetch_workers", &C::prefetch_workers, "Threads that make batches ahead at most."}.AtLeast(1),
-        Field{"prefetch_buffer_size", &C::prefetch_buffer_size, "Batches made ahead at most."}.AtLeast(1),
-        Field{"shuffle_buffer_size", &C::shuffle_buffer_size, "Rows of a shuffle window; unset: no shuffling."}.AtLeast(1),
+        Field{"prefetch_workers", &C::prefetch_workers, "Threads that make batches ahead at most."}
+            .AtLeast(1),
+        Field{"prefetch_buffer_size", &C::prefetch_buffer_size, "Batches made ahead at most."}
+            .AtLeast(1),
+        Field{"shuffle_buffer_size", &C::shuffle_buffer_size,
+              "Rows of a shuffle window; unset: no shuffling."}
+            .AtLeast(1),
         Field{"drop_last", &C::drop_last, "Leave out a last batch that is not full."},
-        Field{"prefetch_to_device", &C::prefetch_to_device, "Put batches on the device ahead of their use."}.OnlyDefault(
-            "JAX comes with a later version"),
+        Field{"prefetch_to_device", &C::prefetch_to_device,
+              "Put batches on the device ahead of their use."}
+            .OnlyDefault("JAX comes with a later version"),
         Field{"rank", &C::rank, "Which part of every batch this process gets, from 0."}.AtLeast(0),
-        Field{"world_size", &C::world_size, "Processes that share every batch; batch_size is a multiple of it."}.AtLeast(1),
-        Field{"lanes", &C::lanes, "Independent parts of the stream, each read by the ranks that need it."}
+        Field{"world_size", &C::world_size,
+              "Processes that share every batch; batch_size is a multiple of it."}
+            .AtLeast(1),
+        Field{"lanes", &C::lanes,
+              "Independent parts of the stream, each read by the ranks that need it."}
             .AtLeast(1)
             .OnlyDefault("lanes come with a later version"),
-        Field{"epochs", &C::epochs, "Passes over the data; unset: one for each iter() of the loader."}.AtLeast(1),
+        Field{"epochs", &C::epochs,
+              "Passes over the data; unset: one for each iter() of the loader."}
+            .AtLeast(1),
         Field{"seed", &C::seed, "Seed of shuffle_buffer_size; unset: the pipeline's."}.AtLeast(0),
-        Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(1),
-        Field{"batch_rampup", &C::batch_rampup, "{step: factor}: batch_size is multiplied by the factor from the step on."}.OnlyDefault(
-            "a batch size that changes comes with a later version"),
+        Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(
+            1),
+        Field{"batch_rampup", &C::batch_rampup,
+              "{step: factor}: batch_size is multiplied by the factor from the step on."}
+            .OnlyDefault("a batch size that changes comes with a later version"),
         Field{"padding", &C::padding,
-              "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from the tokenizer."},
+              "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from "
+              "the tokenizer."},
     };
   }
 
@@ -243,8 +292,8 @@ struct LoadStageConfig {
 };
 
 /// Adds a problem when files of `format` cannot be written with `compression`.
-void CheckCodec(const std::string& format, const std::optional<std::string>& compression, const std::string& path,
-                Problems* problems);
+void CheckCodec(const std::string& format, const std::optional<std::string>& compression,
+                const std::string& path, Problems* problems);
 
 struct SaveStageConfig {
   static constexpr const char* kName = "SaveStageConfig";
@@ -266,19 +315,28 @@ struct SaveStageConfig {
   static auto Fields() {
     using C = SaveStageConfig;
     return std::tuple{
-        Field{"enabled", &C::enabled, "Save where a pipeline is run from its config; calling .save() means it."},
-        Field{"output_dir", &C::output_dir, "Folder of the output; with several datasets, of a folder for each."},
+        Field{"enabled", &C::enabled,
+              "Save where a pipeline is run from its config; calling .save() means it."},
+        Field{"output_dir", &C::output_dir,
+              "Folder of the output; with several datasets, of a folder for each."},
         Field{"format", &C::format, "Format of the shards."}.OneOf({"parquet", "arrow", "jsonl"}),
-        Field{"num_shards", &C::num_shards, "Exact number of shards, in place of max_shard_size."}.AtLeast(1),
-        Field{"compression", &C::compression, "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
+        Field{"num_shards", &C::num_shards, "Exact number of shards, in place of max_shard_size."}
+            .AtLeast(1),
+        Field{"compression", &C::compression,
+              "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
             .OneOf({"none", "gzip", "lz4", "zstd", "snappy"}),
-        Field{"max_shard_size", &C::max_shard_size, "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}.AtLeast(1),
+        Field{"max_shard_size", &C::max_shard_size,
+              "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
+            .AtLeast(1),
         Field{"overwrite", &C::overwrite, "Replace an output that is there already, wholly."},
-        Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault("the Hub comes with a later version"),
+        Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault(
+            "the Hub comes with a later version"),
         Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
         Field{"hub_private", &C::hub_private, "Make the repository of push_to_hub a private one."},
         Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
-        Field{"columns", &C::columns, "Columns to write; unset: all of them, for rows without a schema those of the first 1,000."},
+        Field{"columns", &C::columns,
+              "Columns to write; unset: all of them, for rows without a schema those of the first "
+              "1,000."},
     };
   }
 
@@ -298,11 +356,13 @@ struct RayConfig {
   static auto Fields() {
     using C = RayConfig;
     return std::tuple{
-        Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault("Ray comes with a later version; one machine needs none"),
+        Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
+            "Ray comes with a later version; one machine needs none"),
         Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
         Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."},
         Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
-        Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}.AtLeast(1),
+        Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
+            .AtLeast(1),
     };
   }
 };
@@ -320,12 +380,15 @@ struct ObservabilityConfig {
   static auto Fields() {
     using C = ObservabilityConfig;
     return std::tuple{
-        Field{"progress_enabled", &C::progress_enabled, "Show progress while saving, when standard error is a terminal."},
+        Field{"progress_enabled", &C::progress_enabled,
+              "Show progress while saving, when standard error is a terminal."},
         Field{"progress_type", &C::progress_type, "What shows it."}.OneOf({"tqdm", "rich", "none"}),
         Field{"metrics_enabled", &C::metrics_enabled, "Keep metrics of the stages in the context."},
-        Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}.OneOf(
-            {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
-        Field{"log_interval", &C::log_interval, "Log progress each time this many batches of rows are saved (level DEBUG)."}.AtLeast(1),
+        Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}
+            .OneOf({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
+        Field{"log_interval", &C::log_interval,
+              "Log progress each time this many batches of rows are saved (level DEBUG)."}
+            .AtLeast(1),
     };
   }
 };

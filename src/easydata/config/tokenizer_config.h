@@ -25,20 +25,25 @@ struct TokenizerConfig {
     using C = TokenizerConfig;
     return std::tuple{
         Field{"name_or_path", &C::name_or_path,
-              "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the Hub; or a tokenizer "
+              "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the "
+              "Hub; or a tokenizer "
               "object."}
             .Required(),
-        Field{"max_length", &C::max_length, "Tokens kept of a document; see truncation."}.AtLeast(1),
-        Field{"truncation", &C::truncation, "Cut documents at max_length; without it they keep their length."},
+        Field{"max_length", &C::max_length, "Tokens kept of a document; see truncation."}.AtLeast(
+            1),
+        Field{"truncation", &C::truncation,
+              "Cut documents at max_length; without it they keep their length."},
         Field{"padding", &C::padding,
-              "\"max_length\" fills every document up to max_length; anything else leaves it as it is, since documents "
+              "\"max_length\" fills every document up to max_length; anything else leaves it as it "
+              "is, since documents "
               "are tokenized one by one."}
             .OneOf({"max_length", "longest", "do_not_pad"}),
         Field{"add_special_tokens", &C::add_special_tokens,
               "Add what the tokenizer's own post-processor adds, such as a BOS token."},
         Field{"return_attention_mask", &C::return_attention_mask, "Write a column attention_mask."},
         Field{"trust_remote_code", &C::trust_remote_code,
-              "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that comes with it is "
+              "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
+              "comes with it is "
               "never run."},
     };
   }

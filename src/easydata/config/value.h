@@ -10,15 +10,16 @@
 
 #include "easydata/config/problem.h"
 
-/// How option values of each C++ type are written in JSON and named in Python: the one place that knows.
+/// How option values of each C++ type are written in JSON and named in Python: the one place that
+/// knows.
 namespace easydata::config {
 
 /// A struct whose options are declared by `static auto Fields()`.
 template <typename T>
 concept DeclaredConfig = requires { T::Fields(); };
 
-/// One path or several; a single one may be written as a string. In Python also rows in memory, of which JSON
-/// says no more than what they are.
+/// One path or several; a single one may be written as a string. In Python also rows in memory, of
+/// which JSON says no more than what they are.
 struct Paths {
   std::vector<std::string> values;
   std::string object;
@@ -50,8 +51,8 @@ struct LiveObject {
   std::string import_path;
 };
 
-/// kType: the Python annotation. kExpected: what a message asks for. Fits(): the kind of JSON value is right.
-/// Read(): takes the value, and adds to `problems` what is wrong inside it.
+/// kType: the Python annotation. kExpected: what a message asks for. Fits(): the kind of JSON value
+/// is right. Read(): takes the value, and adds to `problems` what is wrong inside it.
 template <typename T>
 struct ValueTraits;
 
@@ -61,7 +62,9 @@ struct ValueTraits<bool> {
   static std::string Expected() { return "true or false"; }
   static bool Fits(const Json& json) { return json.is_boolean(); }
   static Json Write(bool value) { return value; }
-  static void Read(const Json& json, bool* out, const std::string&, Problems*) { *out = json.get<bool>(); }
+  static void Read(const Json& json, bool* out, const std::string&, Problems*) {
+    *out = json.get<bool>();
+  }
 };
 
 template <>
@@ -70,7 +73,9 @@ struct ValueTraits<int64_t> {
   static std::string Expected() { return "a whole number"; }
   static bool Fits(const Json& json) { return json.is_number_integer(); }
   static Json Write(int64_t value) { return value; }
-  static void Read(const Json& json, int64_t* out, const std::string&, Problems*) { *out = json.get<int64_t>(); }
+  static void Read(const Json& json, int64_t* out, const std::string&, Problems*) {
+    *out = json.get<int64_t>();
+  }
 };
 
 template <>
@@ -79,7 +84,9 @@ struct ValueTraits<double> {
   static std::string Expected() { return "a number"; }
   static bool Fits(const Json& json) { return json.is_number(); }
   static Json Write(double value) { return value; }
-  static void Read(const Json& json, double* out, const std::string&, Problems*) { *out = json.get<double>(); }
+  static void Read(const Json& json, double* out, const std::string&, Problems*) {
+    *out = json.get<double>();
+  }
 };
 
 template <>
@@ -124,12 +131,16 @@ struct ValueTraits<AnyValue> {
   static std::string Expected() { return "any value"; }
   static bool Fits(const Json&) { return true; }
   static Json Write(const AnyValue& value) { return value.value; }
-  static void Read(const Json& json, AnyValue* out, const std::string&, Problems*) { out->value = json; }
+  static void Read(const Json& json, AnyValue* out, const std::string&, Problems*) {
+    out->value = json;
+  }
 };
 
 template <>
 struct ValueTraits<Paths> {
-  static std::string Type() { return "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any"; }
+  static std::string Type() {
+    return "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any";
+  }
   static std::string Expected() { return "a path, or a list of paths"; }
   static bool Fits(const Json& json) {
     return json.is_string() || json.is_array() || (json.is_object() && json.contains("$object"));
@@ -156,9 +167,11 @@ struct ValueTraits<Paths> {
       }
     }
     for (const std::string& value : out->values) {
-      if (value.empty()) problems->push_back({Problem::Kind::kValue, path, "must not hold an empty path"});
+      if (value.empty())
+        problems->push_back({Problem::Kind::kValue, path, "must not hold an empty path"});
     }
-    if (out->values.empty()) problems->push_back({Problem::Kind::kValue, path, "is required: name at least one file"});
+    if (out->values.empty())
+      problems->push_back({Problem::Kind::kValue, path, "is required: name at least one file"});
   }
 };
 
@@ -174,7 +187,8 @@ struct ValueTraits<Numbered> {
   }
   static void Read(const Json& json, Numbered* out, const std::string& path, Problems* problems) {
     for (const auto& [key, number] : json.items()) {
-      const bool whole = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos && key.size() < 19;
+      const bool whole = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos &&
+                         key.size() < 19;
       if (!whole || !number.is_number_integer()) {
         problems->push_back({Problem::Kind::kStructure, path + "[" + key + "]",
                              "must be a whole number by a step, not " + Shown(number)});
@@ -203,8 +217,11 @@ struct ValueTraits<std::optional<T>> {
   static std::string Type() { return ValueTraits<T>::Type() + " | None"; }
   static std::string Expected() { return ValueTraits<T>::Expected() + ", or nothing"; }
   static bool Fits(const Json& json) { return json.is_null() || ValueTraits<T>::Fits(json); }
-  static Json Write(const std::optional<T>& value) { return value ? ValueTraits<T>::Write(*value) : Json(nullptr); }
-  static void Read(const Json& json, std::optional<T>* out, const std::string& path, Problems* problems) {
+  static Json Write(const std::optional<T>& value) {
+    return value ? ValueTraits<T>::Write(*value) : Json(nullptr);
+  }
+  static void Read(const Json& json, std::optional<T>* out, const std::string& path,
+                   Problems* problems) {
     out->reset();
     if (!json.is_null()) ValueTraits<T>::Read(json, &out->emplace(), path, problems);
   }
@@ -220,7 +237,8 @@ struct ValueTraits<std::vector<T>> {
     for (const T& item : value) out.push_back(ValueTraits<T>::Write(item));
     return out;
   }
-  static void Read(const Json& json, std::vector<T>* out, const std::string& path, Problems* problems) {
+  static void Read(const Json& json, std::vector<T>* out, const std::string& path,
+                   Problems* problems) {
     out->clear();
     for (size_t i = 0; i < json.size(); ++i) {
       ReadValue(json[i], &out->emplace_back(), path + "[" + std::to_string(i) + "]", problems);
@@ -242,7 +260,8 @@ struct ValueTraits<Named<V>> {
     out->values.clear();
     for (const auto& [key, item] : json.items()) {
       V value{};
-      if (ReadValue(item, &value, path + "[\"" + key + "\"]", problems)) out->values.emplace_back(key, value);
+      if (ReadValue(item, &value, path + "[\"" + key + "\"]", problems))
+        out->values.emplace_back(key, value);
     }
   }
 };
@@ -261,17 +280,19 @@ struct ValueTraits<std::variant<Ts...>> {
   }
   static bool Fits(const Json& json) { return (ValueTraits<Ts>::Fits(json) || ...); }
   static Json Write(const std::variant<Ts...>& value) {
-    return std::visit([](const auto& v) { return ValueTraits<std::decay_t<decltype(v)>>::Write(v); }, value);
+    return std::visit(
+        [](const auto& v) { return ValueTraits<std::decay_t<decltype(v)>>::Write(v); }, value);
   }
-  static void Read(const Json& json, std::variant<Ts...>* out, const std::string& path, Problems* problems) {
+  static void Read(const Json& json, std::variant<Ts...>* out, const std::string& path,
+                   Problems* problems) {
     bool read = false;
     (ReadOne<Ts>(json, out, path, problems, &read), ...);
   }
 
  private:
   template <typename T>
-  static void ReadOne(const Json& json, std::variant<Ts...>* out, const std::string& path, Problems* problems,
-                      bool* read) {
+  static void ReadOne(const Json& json, std::variant<Ts...>* out, const std::string& path,
+                      Problems* problems, bool* read) {
     if (*read || !ValueTraits<T>::Fits(json)) return;
     ValueTraits<T>::Read(json, &out->template emplace<T>(), path, problems);
     *read = true;

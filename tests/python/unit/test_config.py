@@ -292,6 +292,7 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"datasets": [DatasetConfig("x", type="hf")]}, "datasets[0].type"),
         ({"datasets": [DatasetConfig("x", cache_path="c")]}, "datasets[0].cache_path"),
         ({"datasets": [DatasetConfig("x", shuffle="grain")]}, "datasets[0].shuffle"),
+        ({"datasets": [DatasetConfig("x", split="test")]}, "datasets[0].split"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

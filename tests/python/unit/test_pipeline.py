@@ -293,6 +293,40 @@ def test_num_rows_limits(folder: Path) -> None:
     assert [row["input_ids"][0] for row in rows] == list(range(100, 107))
 
 
+def test_rows_are_formatted_where_no_tokenizer_is_named_too(folder: Path) -> None:
+    jsonl("a.jsonl", [{"ids": [1, 2], "note": "n"}, {"ids": []}])
+    dataset = {
+        "data_files": "a.jsonl",
+        "format_callback": lambda row: row if row["ids"] else None,
+        "format_fields": {"ids": "input_ids"},
+    }
+    assert list(create_pipeline([dataset]).source().build()) == [{"input_ids": [1, 2], "note": "n"}]
+    stage = TokenizeStageConfig(remove_columns=["note"])
+    rows = list(create_pipeline([dataset]).source().tokenize(stage).build())
+    assert rows == [{"input_ids": [1, 2]}]
+    with pytest.raises(ValueError, match="has tokenizer_kwargs, but names no tokenizer"):
+        create_pipeline([{**dataset, "tokenizer_kwargs": {"padding": False}}]).source().tokenize()
+
+
+def test_rows_in_memory_are_data(folder: Path) -> None:
+    rows = [{"input_ids": [1, 2]}, {"input_ids": [3]}]
+    pack = PackStageConfig(seq_length=5, eos_token_id=9)
+    (row,) = create_pipeline([{"data_files": rows}]).source().pack(pack).build()
+    assert row["input_ids"].tolist() == [1, 2, 9, 3, 9]
+
+
+def test_bad_rows_are_left_out_where_that_is_asked_for(folder: Path, gpt2: str) -> None:
+    Path("a.jsonl").write_text('{"text": "one"}\n{"text": \n{"no": 1}\n{"text": "two"}\n')
+    dataset = {"data_files": "a.jsonl", "on_error": "quarantine", "quarantine_path": "bad.jsonl"}
+    rows = list(create_pipeline([dataset], gpt2).source().tokenize().build())
+    assert [row["input_ids"] for row in rows] == encode(gpt2, "one", "two")
+    bad = [json.loads(line) for line in Path("bad.jsonl").read_text().splitlines()]
+    assert {(row["source"], row["shard"], row["row"]) for row in bad} == {
+        ("dataset_0", "a.jsonl", 1),
+        ("dataset_0", "a.jsonl", 2),
+    }
+
+
 def test_format_callback_and_fields(folder: Path, gpt2: str) -> None:
     jsonl("a.jsonl", [{"body": "x", "keep": True}, {"body": "y", "keep": False}])
 
