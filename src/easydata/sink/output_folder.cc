@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char kMetadata[] = "metadata.json";
+constexpr const char kProgress[] = "/progress.jsonl";
 
 Status Exists(const std::string& path, const std::string& what) {
   return Status::IOError(path, " ", what)
@@ -61,14 +62,38 @@ bool IsDataName(std::string_view name) {
                      [&](const char* suffix) { return name.ends_with(suffix); });
 }
 
-/// The progress of an unfinished output, or null where there is none that can be read.
+/// The progress of an unfinished output, or null where there is none that can be read: the first
+/// line says whose it is, each line after it tells of a complete shard, the last one perhaps of the
+/// metadata. A line that was cut off is left out.
 nlohmann::json ReadProgress(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return nullptr;
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  auto progress = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!progress.is_object() || progress.value("version", 0) != 1) return nullptr;
+  nlohmann::json progress;
+  std::string line;
+  while (std::getline(file, line) && !file.eof()) {
+    auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!value.is_object()) break;
+    if (progress.is_null()) {
+      if (value.value("version", 0) != 1) return nullptr;
+      progress = std::move(value);
+      progress["shards"] = nlohmann::json::array();
+    } else if (value.contains("metadata")) {
+      progress["metadata"] = std::move(value.at("metadata"));
+    } else {
+      progress["shards"].push_back(std::move(value));
+    }
+  }
   return progress;
+}
+
+Status AppendLine(const std::string& path, const nlohmann::json& value) {
+  const std::string line = value.dump() + "\n";
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return PathError("write", path, errno);
+  const ssize_t written = ::write(fd, line.data(), line.size());
+  const int error = written < 0 ? errno : ENOSPC;
+  ::close(fd);
+  if (written == static_cast<ssize_t>(line.size())) return Status::OK();
+  return PathError("write", path, error);
 }
 
 nlohmann::json ToJson(const ShardRecord& shard) {
@@ -136,7 +161,7 @@ Status OutputFolder::Prepare() {
     if (error) return PathError("make the folder", job_.path, error.value());
   }
   // Checked before anything of ours is put into the folder.
-  const nlohmann::json progress = ReadProgress(work() + "/progress.json");
+  const nlohmann::json progress = ReadProgress(work() + kProgress);
   const bool same_job = !progress.is_null() && progress.at("identity") == job_.identity &&
                         progress.at("extension") == job_.extension;
   const bool held = !entries.empty() || !progress.is_null();
@@ -191,7 +216,7 @@ Status OutputFolder::Resume(const nlohmann::json& progress) {
   finished_.resize(intact);
   positions_.resize(intact);
   if (intact > 0) position_ = positions_.back();
-  return Status::OK();
+  return StartProgress();
 }
 
 Status OutputFolder::StartOver(const std::vector<std::string>& entries) {
@@ -202,7 +227,7 @@ Status OutputFolder::StartOver(const std::vector<std::string>& entries) {
   }
   if (error) return PathError("read", work(), error.value());
   staged_ = !entries.empty() || !job_.resumable;
-  return SaveProgress(nullptr);
+  return StartProgress();
 }
 
 OutputFolder::~OutputFolder() {
@@ -236,27 +261,29 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
   finished_.push_back(std::move(shard));
   positions_.push_back(std::move(position));
   position_ = positions_.back();
-  return job_.resumable ? SaveProgress(nullptr) : Status::OK();
+  if (!job_.resumable) return Status::OK();
+  return AppendLine(work() + kProgress, ProgressLine(finished_.size() - 1));
 }
 
-Status OutputFolder::SaveProgress(const nlohmann::json& metadata) const {
-  nlohmann::json shards = nlohmann::json::array();
-  for (size_t i = 0; i < finished_.size(); ++i) {
-    shards.push_back({{"shard", ToJson(finished_[i])}, {"next", positions_[i]}});
-  }
-  nlohmann::json progress = {{"version", 1},
-                             {"identity", job_.identity},
-                             {"extension", job_.extension},
-                             {"staged", staged_},
-                             {"shards", std::move(shards)}};
-  if (!metadata.is_null()) progress["metadata"] = metadata;
-  return WriteFileAtomically(work() + "/progress.json", progress.dump());
+nlohmann::json OutputFolder::ProgressLine(size_t shard) const {
+  return {{"shard", ToJson(finished_[shard])}, {"next", positions_[shard]}};
+}
+
+Status OutputFolder::StartProgress() const {
+  const nlohmann::json header = {{"version", 1},
+                                 {"identity", job_.identity},
+                                 {"extension", job_.extension},
+                                 {"staged", staged_}};
+  std::string text = header.dump() + "\n";
+  for (size_t i = 0; i < finished_.size(); ++i) text += ProgressLine(i).dump() + "\n";
+  return WriteFileAtomically(work() + kProgress, text);
 }
 
 Status OutputFolder::Finish(const nlohmann::json& metadata) {
   // From here on the output is complete: a run that is stopped in TakePlace() is finished by the
   // next.
-  ARROW_RETURN_NOT_OK(SaveProgress(metadata));
+  ARROW_RETURN_NOT_OK(StartProgress());
+  ARROW_RETURN_NOT_OK(AppendLine(work() + kProgress, {{"metadata", metadata}}));
   return TakePlace(metadata);
 }
 

@@ -75,7 +75,8 @@ class OutputFolder {
   Status Lock();
   Status Resume(const nlohmann::json& progress);
   Status StartOver(const std::vector<std::string>& entries);
-  Status SaveProgress(const nlohmann::json& metadata) const;
+  nlohmann::json ProgressLine(size_t shard) const;
+  Status StartProgress() const;
   Status TakePlace(const nlohmann::json& metadata);
   std::string StagedPath(const std::string& name) const;
   std::string work() const { return job_.path + "/.easydata"; }
