@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine_gil.h"
+
 namespace easydata {
 namespace {
 
@@ -133,7 +135,8 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
   int64_t truncated = 0;
   for (int64_t begin = 0; begin < texts.length();) {
     int64_t end = std::min(begin + kRowsPerCall, texts.length());
-    nb::gil_scoped_acquire gil;
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
     try {
       ARROW_ASSIGN_OR_RAISE(nb::list strings, MakeStrings(texts, begin, &end));
       const nb::object encodings =

@@ -11,6 +11,7 @@
 #include "easydata/source/json_rows.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/stream/row_error.h"
+#include "engine_gil.h"
 #include "rows.h"
 
 namespace easydata {
@@ -70,7 +71,8 @@ class PythonStage : public Stage {
 
  private:
   Result<std::optional<Batch>> DoNext() {
-    nb::gil_scoped_acquire gil;
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
     for (;;) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
       if (shard_ >= refs_.size()) return std::nullopt;
