@@ -326,13 +326,7 @@ def block_mixture_interleave(
     """
     from datasets import IterableDataset
 
-    from easydata.sources import wrap_hf_dataset
-
-    named = {
-        name: dataset if isinstance(dataset, ShardedDataSource) else wrap_hf_dataset(dataset)
-        for name, dataset in _named(datasets).items()
-    }
-    mixed = MixedShardedSource(named, weights, block_size, seed, stop)
+    mixed = MixedShardedSource(datasets, weights, block_size, seed, stop)
     return IterableDataset.from_generator(_mixed_rows, gen_kwargs={"mixed": mixed})
 
 
@@ -341,8 +335,10 @@ def _mixed_rows(mixed: MixedShardedSource) -> Iterator[Any]:
         yield dict(row)
 
 
-def _named(sources: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
-    """Sources by name."""
+def _named(sources: Mapping[str, Any] | Sequence[Any]) -> dict[str, ShardedDataSource[Any]]:
+    """Sources by name; what holds rows otherwise becomes a source."""
+    from easydata.sources import wrap_hf_dataset
+
     if isinstance(sources, Mapping):
         named = {str(name): source for name, source in sources.items()}
     elif isinstance(sources, Sequence) and not isinstance(sources, str):
@@ -353,7 +349,7 @@ def _named(sources: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         )
     if not named:
         raise ValueError("a mix needs at least one source")
-    return named
+    return {name: wrap_hf_dataset(source) for name, source in named.items()}
 
 
 def _check_names(names: list[str], given: Sequence[str], what: str) -> None:

@@ -252,6 +252,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         pack_window: int = 1000,
     ) -> None:
         from easydata import _native
+        from easydata.sources import wrap_hf_dataset
 
         if shuffle and shuffle_buffer_factor < 1:
             raise ValueError(
@@ -259,7 +260,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             )
         if seed is not None and seed < 0:
             raise ValueError(f"seed must not be negative: {seed}")
-        self._source = source
+        self._source = wrap_hf_dataset(source)
         self._seq_length = seq_length
         self._input_field = input_field
         self._token_fields = None if token_fields is None else list(token_fields)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from easydata import (
+    AsyncDataLoader,
     FirstFitPacker,
     GreedyPacker,
     MixedShardedSource,
@@ -257,6 +258,23 @@ def test_token_fields_can_be_named() -> None:
 def test_input_field_names_the_tokens() -> None:
     row = pack(Rows([{"ids": [1, 2]}]), 4, input_field="ids")[0]
     assert row["ids"].tolist() == [1, 2, EOS, 0]
+
+
+def test_loaders_batches_are_the_packers_memory() -> None:
+    packed = PackedShardedSource(documents([7] * 64), 8, EOS, shuffle=False)
+    stream = packed._paced(4)._stream()
+    batches = [batch.num_rows for batch in _native.iterate_batches(stream)]
+    assert batches == [4] * 16
+    rows = [batch["input_ids"] for batch in AsyncDataLoader(packed, batch_size=4)]
+    assert [row.tolist() for batch in rows for row in batch] == [
+        row["input_ids"].tolist() for row in pack(documents([7] * 64), 8)
+    ]
+    assert not any(batch.flags.owndata for batch in rows)
+
+
+def test_rows_in_memory_are_packed() -> None:
+    rows: Any = [{"input_ids": [1, 2]}, {"input_ids": [3]}]
+    assert [row["input_ids"].tolist() for row in pack(rows, 5)] == [[1, 2, EOS, 3, EOS]]
 
 
 def test_mixed_sources_are_packed() -> None:
