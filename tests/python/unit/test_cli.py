@@ -14,24 +14,9 @@ from typing import Any
 
 import pytest
 from easydata.cli import main
+from small_data import jsonl
 
 import easydata
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def gpt2(shared: Path) -> str:
-    return str(shared / "data/tokenizers/gpt2")
-
-
-def jsonl(path: str, rows: list[dict[str, Any]]) -> str:
-    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def ids(folder: str, *texts: str) -> list[list[int]]:

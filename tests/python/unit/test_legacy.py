@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from easydata.sources import load_for_inform
+from small_data import jsonl
 
 import easydata
 from easydata import (
@@ -19,17 +20,6 @@ from easydata import (
 )
 
 datasets = pytest.importorskip("datasets")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def jsonl(path: str, rows: list[dict[str, Any]]) -> str:
-    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def two(folder: Path) -> list[TextDatasetInform]:

@@ -9,11 +9,6 @@ import pytest
 import easydata
 
 
-@pytest.fixture
-def gpt2(shared: Path) -> str:
-    return str(shared / "data/tokenizers/gpt2")
-
-
 def test_max_length_is_honoured(tmp_path: Path, gpt2: str) -> None:
     """D7: EasyDeL cuts at 2048 whatever is asked for."""
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "one two three four five six"}) + "\n")
