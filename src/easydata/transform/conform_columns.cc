@@ -37,29 +37,94 @@ std::string WrongKind(const std::string& name, const char* expected, std::string
   return "field '" + name + "' holds " + JsonTypeName(json) + ", expected " + expected;
 }
 
+/// The value of four hexadecimal digits, or -1.
+int32_t HexQuad(std::string_view digits) {
+  if (digits.size() < 4) return -1;
+  int32_t value = 0;
+  for (char c : digits.substr(0, 4)) {
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+void AppendUtf8(int32_t code, std::string* out) {
+  if (code < 0x80) {
+    *out += static_cast<char>(code);
+    return;
+  }
+  if (code < 0x800) {
+    *out += static_cast<char>(0xC0 | (code >> 6));
+  } else {
+    if (code < 0x10000) {
+      *out += static_cast<char>(0xE0 | (code >> 12));
+    } else {
+      *out += static_cast<char>(0xF0 | (code >> 18));
+      *out += static_cast<char>(0x80 | ((code >> 12) & 0x3F));
+    }
+    *out += static_cast<char>(0x80 | ((code >> 6) & 0x3F));
+  }
+  *out += static_cast<char>(0x80 | (code & 0x3F));
+}
+
+/// The text inside a JSON string's quotes, escapes resolved. False for what is no such text: bad
+/// escapes and lone surrogates, which UTF-8 cannot hold.
+bool Unescape(std::string_view body, std::string* out) {
+  out->clear();
+  for (;;) {
+    const size_t escape = body.find('\\');
+    out->append(body.substr(0, escape));
+    if (escape == std::string_view::npos) return true;
+    if (escape + 1 >= body.size()) return false;
+    const char kind = body[escape + 1];
+    body.remove_prefix(escape + 2);
+    static constexpr std::string_view kKinds = "\"\\/bfnrt";
+    static constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
+    if (kind != 'u') {
+      const size_t i = kKinds.find(kind);
+      if (i == std::string_view::npos) return false;
+      *out += kMeant[i];
+      continue;
+    }
+    int32_t code = HexQuad(body);
+    if (code < 0) return false;
+    body.remove_prefix(4);
+    if (code >= 0xD800 && code < 0xE000) {
+      const bool high = code < 0xDC00;
+      const int32_t low = high && body.substr(0, 2) == "\\u" ? HexQuad(body.substr(2)) : -1;
+      if (low < 0xDC00 || low >= 0xE000) return false;
+      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      body.remove_prefix(6);
+    }
+    AppendUtf8(code, out);
+  }
+}
+
 Result<std::shared_ptr<arrow::Array>> JsonToText(const Batch& batch, const std::string& name,
                                                  const arrow::StringArray& column) {
   arrow::StringBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(column.length()));
   ARROW_RETURN_NOT_OK(builder.ReserveData(column.total_values_length()));
-  simdjson::dom::parser parser;
+  std::string text;
   for (int64_t row = 0; row < column.length(); ++row) {
     const std::string_view json = column.IsNull(row) ? "null" : column.GetView(row);
     if (json == "null") {
       ARROW_RETURN_NOT_OK(builder.AppendNull());
-    } else if (json.size() >= 2 && json.front() == '"' && json.back() == '"' &&
-               json.find('\\') == std::string_view::npos) {
-      ARROW_RETURN_NOT_OK(builder.Append(json.substr(1, json.size() - 2)));
-    } else {
-      simdjson::dom::element value;
-      std::string_view text;
-      if (parser.parse(json.data(), json.size()).get(value) != simdjson::SUCCESS ||
-          value.get(text) != simdjson::SUCCESS) {
-        return RowError(batch.addresses.At(row), WrongKind(name, "text", json),
-                        arrow::StatusCode::TypeError);
-      }
-      ARROW_RETURN_NOT_OK(builder.Append(text));
+      continue;
     }
+    if (json.size() < 2 || json.front() != '"' || json.back() != '"') {
+      return RowError(batch.addresses.At(row), WrongKind(name, "text", json),
+                      arrow::StatusCode::TypeError);
+    }
+    if (!Unescape(json.substr(1, json.size() - 2), &text)) {
+      return RowError(batch.addresses.At(row),
+                      "field '" + name + "' holds a lone surrogate, which no UTF-8 text can");
+    }
+    ARROW_RETURN_NOT_OK(builder.Append(text));
   }
   return builder.Finish();
 }

@@ -19,6 +19,23 @@ TEST(ConformColumnsTest, JsonBecomesText) {
   EXPECT_EQ(TextsOf(out, "t"), (Texts{"plain", "a\n\u00e9\U0001F600", {}, {}, ""}));
 }
 
+TEST(ConformColumnsTest, EveryEscapeIsResolved) {
+  const Batch in = TestRows()
+                       .Json("t", {R"("\"\\\/\b\f\n\r\t|")",
+                                   R"("\u0041\u00E9\u20ac\uD83D\uDE00\u0000")", R"("\\")"})
+                       .Make();
+  const Batch out = ConformColumns({{"t", ColumnKind::kText}})->Apply(in).ValueOrDie();
+  const std::string nul(1, '\0');
+  EXPECT_EQ(TextsOf(out, "t"), (Texts{"\"\\/\b\f\n\r\t|", "A\u00e9\u20ac\U0001F600" + nul, "\\"}));
+  for (const char* bad :
+       {R"("\ud83d")", R"("\ud83dx")", R"("\ude00\ud83d")", R"("\ud83d\u0041")"}) {
+    const Status error = ConformColumns({{"t", ColumnKind::kText}})
+                             ->Apply(TestRows().Json("t", {bad}).Make())
+                             .status();
+    EXPECT_NE(error.message().find("lone surrogate"), std::string::npos) << bad << error;
+  }
+}
+
 TEST(ConformColumnsTest, JsonBecomesTokens) {
   const Batch in = TestRows().Json("t", {"[1, -2,2147483647]", "[]", "null"}).Make();
   const Batch out = ConformColumns({{"t", ColumnKind::kTokens}})->Apply(in).ValueOrDie();
