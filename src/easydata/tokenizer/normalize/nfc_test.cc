@@ -29,6 +29,7 @@ TEST(NfcTest, OrdersMarksByTheirClass) {
 TEST(NfcTest, BlockedMarksStay) {
   EXPECT_EQ(Nfc("a\u0315\u0301"), "\u00e1\u0315");
   EXPECT_EQ(Nfc("a\u0301\u0301"), "\u00e1\u0301");
+  EXPECT_EQ(Nfc("a\u0313\u0301"), "a\u0313\u0301");
   EXPECT_EQ(Nfc("a\u200d\u0301"), "a\u200d\u0301");
 }
 
