@@ -93,11 +93,12 @@ class RowIterator {
  public:
   RowIterator(const StreamPlan& plan, int64_t epoch) : pass_(plan, epoch) { pass_.CheckMade(); }
 
-  nb::object Next() {
+  /// A new reference to the next row, or null at the end.
+  PyObject* Next() {
     while (at_ >= size_) {
       if (offset_ >= batch_.num_rows()) {
         auto batch = pass_.NextBatch();
-        if (!batch.has_value()) throw nb::stop_iteration();
+        if (!batch.has_value()) return nullptr;
         batch_ = std::move(*batch);
         offset_ = 0;
         continue;
@@ -112,7 +113,7 @@ class RowIterator {
     PyObject* row = PyList_GET_ITEM(rows_.ptr(), at_);
     PyList_SET_ITEM(rows_.ptr(), at_, Py_NewRef(Py_None));
     ++at_;
-    return nb::steal(row);
+    return row;
   }
 
   void Close() {
@@ -225,6 +226,19 @@ Stream Concat(nb::list streams, nb::list shard_names) {
     parts.push_back(std::move(part));
   }
   return Stream{ConcatPlan(std::move(parts))};
+}
+
+/// What a for loop calls, without the way through the binding of a method: it is called for each
+/// row.
+PyObject* NextRow(PyObject* self) {
+  try {
+    return nb::inst_ptr<RowIterator>(self)->Next();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
 }
 
 nb::object Self(nb::handle self) { return nb::borrow(self); }
@@ -348,10 +362,19 @@ void BindSource(nb::module_& m) {
                 "dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream"),
         "A stream of what open(shard name, row) yields: lists of dicts, or Arrow record batches.");
 
-  nb::class_<RowIterator>(m, "RowIterator", "Rows of a stream as dicts.")
-      .def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))
-      .def("__next__", &RowIterator::Next, nb::sig("def __next__(self) -> dict[str, typing.Any]"))
+  nb::class_<RowIterator> rows(m, "RowIterator", "Rows of a stream as dicts.");
+  rows.def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))
+      .def(
+          "__next__",
+          [](nb::handle self) {
+            nb::object row = nb::steal(NextRow(self.ptr()));
+            if (row.is_valid()) return row;
+            if (PyErr_Occurred()) throw nb::python_error();
+            throw nb::stop_iteration();
+          },
+          nb::sig("def __next__(self) -> dict[str, typing.Any]"))
       .def("close", &RowIterator::Close, "Ends the reading behind it; later calls give no rows.");
+  reinterpret_cast<PyTypeObject*>(rows.ptr())->tp_iternext = &NextRow;
   nb::class_<BatchIterator>(m, "BatchIterator", "Batches of a stream as pyarrow record batches.")
       .def("__iter__", &Self, nb::sig("def __iter__(self) -> BatchIterator"))
       .def("__next__", &BatchIterator::Next)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,7 +101,7 @@ class FileSource(ShardedDataSource[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         if not self._one_schema:
-            return self.iter_shards()
+            return itertools.chain.from_iterable(map(self.open_shard, self._files))
         from easydata import _native
 
         return _native.iterate_rows(self._stream())

@@ -372,6 +372,7 @@ def test_num_rows_of_a_config_limits_its_rows(tmp_path: Path) -> None:
 THREADS = """
 import sys
 from pathlib import Path
+from easydata import _native  # loads libarrow, which may have a thread of its own
 from easydata.sources import JsonShardedSource
 
 def threads():
