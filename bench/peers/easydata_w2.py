@@ -12,9 +12,11 @@ tokenizer = easydata.Tokenizer(tokenizer_path)
 start = time.perf_counter()
 config = easydata.PipelineConfig(
     datasets=[
-        easydata.DatasetConfig(data_files=corpus, tokenizer=easydata.TokenizerConfig(tokenizer))
+        easydata.DatasetConfig(
+            data_files=corpus,
+            tokenizer=easydata.TokenizerConfig(tokenizer, max_length=1 << 30),
+        )
     ],
-    tokenize=easydata.TokenizeStageConfig(max_length=1 << 30),
     pack=easydata.PackStageConfig(enabled=True, seq_length=2048, shuffle_packed=False),
     load=easydata.LoadStageConfig(batch_size=8),
 )
