@@ -191,6 +191,26 @@ def test_messages_are_rendered_and_get_no_second_begin_token(
         assert next(iter(tokenized))["input_ids"].count(bos) == 1
 
 
+def test_messages_of_a_parquet_file(qwen: Tokenizer, tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([{"messages": MESSAGES, "n": 1}]), tmp_path / "a.parquet")
+    source = ParquetShardedSource(str(tmp_path / "a.parquet"))
+    rendered = ChatTemplate(qwen.chat_templates, qwen.special_tokens)(MESSAGES)
+    expected = qwen.encode(rendered, add_special_tokens=False).tolist()
+    for field in ("messages", "text"):
+        (row,) = TokenizedShardedSource(source, qwen, config(), field, additional_fields=["n"])
+        assert (row["input_ids"], row["n"]) == (expected, 1)
+    as_text = source.apply_chat_template(qwen)
+    assert list(as_text) == [{"n": 1, "text": rendered}]
+    assert len(as_text) == 1
+
+
+def test_text_where_messages_were_is_an_error(qwen: Tokenizer, tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "a.jsonl", [{"messages": MESSAGES}, {"messages": "text"}])
+    with pytest.raises(TypeError, match="first row") as error:
+        list(TokenizedShardedSource(source, qwen, config(), "messages"))
+    assert any("row 1" in note for note in error.value.__notes__)
+
+
 def test_content_field_of_messages_without_template_says_so(
     gpt2: Tokenizer, tmp_path: Path
 ) -> None:
