@@ -6,8 +6,9 @@ namespace easydata {
 
 /// Takes the GIL on a thread of the engine, unless the interpreter is about to end.
 ///
-/// A thread that asks for the GIL while the interpreter ends is killed by it, and the process with it. At exit those
-/// that hold or await the GIL through this class are waited for, and no others are let in.
+/// A thread that asks for the GIL while the interpreter ends is killed by it, and the process with
+/// it. At exit those that hold or await the GIL through this class are waited for, and no others
+/// are let in.
 class EngineGil {
  public:
   EngineGil();

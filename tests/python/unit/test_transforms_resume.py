@@ -1,4 +1,4 @@
-"""Streams with transforms in them go on exactly where they were, callables and expansions included."""
+"""Streams with transforms in them go on exactly where they were."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from easydata import AsyncDataLoader, Tokenizer, TokenizerConfig
 from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource
 from easydata.transforms import (
@@ -18,6 +17,8 @@ from easydata.transforms import (
     MapTransform,
     TokenizedShardedSource,
 )
+
+from easydata import AsyncDataLoader, Tokenizer, TokenizerConfig
 
 
 class Letters(ExpandTransform):
