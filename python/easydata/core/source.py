@@ -227,7 +227,7 @@ class MappedShardedDataSource(ShardedDataSource[T]):
 
     def __init__(self, source: ShardedDataSource[Any], fn: Callable[[Any], T]) -> None:
         self._source = source
-        self._fn = fn
+        self._fn: Callable[[Any], Any] = fn
 
     @property
     def shard_names(self) -> Sequence[str]:

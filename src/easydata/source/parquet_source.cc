@@ -159,7 +159,7 @@ class ParquetReader : public ShardReader {
             return batch;
           });
         }
-        slices_.reset();
+        SetSlices(nullptr);
         ++group_;
       }
       if (group_ >= file_->metadata->num_row_groups()) return std::nullopt;
@@ -177,11 +177,19 @@ class ParquetReader : public ShardReader {
   }
 
   void Cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
     if (slices_ != nullptr) slices_->Cancel();
   }
 
  private:
   using Batch = std::shared_ptr<arrow::RecordBatch>;
+
+  void SetSlices(std::unique_ptr<ReadAhead<Batch>> slices) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    slices_ = std::move(slices);
+    if (cancelled_ && slices_ != nullptr) slices_->Cancel();
+  }
 
   int64_t SliceRows(const parquet::RowGroupMetaData& group) const {
     const int64_t bytes = GroupBytes(group, leaves_);
@@ -247,7 +255,7 @@ class ParquetReader : public ShardReader {
     };
     auto state = std::make_shared<Slices>();
     state->to_skip = std::exchange(first_slice_, 0);
-    slices_ = std::make_unique<ReadAhead<Batch>>(
+    SetSlices(std::make_unique<ReadAhead<Batch>>(
         context_.pool, 2,
         [state, file = file_, leaves = leaves_, group = group_, slice_rows,
          count = context_.count_bytes]() -> Result<std::optional<Batch>> {
@@ -267,7 +275,7 @@ class ParquetReader : public ShardReader {
               --state->to_skip;
             }
           });
-        });
+        }));
   }
 
   const std::shared_ptr<const ParquetFile> file_;
@@ -279,6 +287,8 @@ class ParquetReader : public ShardReader {
   int group_ = 0;
   int64_t first_slice_ = 0;
   int64_t skip_ = 0;
+  std::mutex mutex_;  // guards slices_ against Cancel()
+  bool cancelled_ = false;
   std::unique_ptr<ReadAhead<Batch>> slices_;
 };
 
