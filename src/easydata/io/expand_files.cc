@@ -210,8 +210,8 @@ Status NothingFound(const std::string& pattern) {
   for (size_t i = 0; i < names.size() && i < 8; ++i) held += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > 8) held += ", ...";
   return arrow::internal::IOErrorFromErrno(
-      ENOENT, "no data files match ", pattern, hint, " Looked in ", fs::absolute(folder).string(),
-      names.empty() ? ", which is empty" : ", which holds: " + held);
+      ENOENT, "no data files match ", pattern, hint.empty() ? "; looked in " : hint + " Looked in ",
+      fs::absolute(folder).string(), names.empty() ? ", which is empty" : ", which holds: " + held);
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ std::string Quoted(const std::vector<std::string>& names) {
 
 Status Missing(const arrow::Schema& file, const std::string& name, const std::string& where) {
   const auto names = file.field_names();
-  return Status::KeyError(where, " has no column \"", name, "\"", DidYouMean(name, names),
-                          " It has: ", Quoted(names));
+  const std::string hint = DidYouMean(name, names);
+  return Status::KeyError(where, " has no column \"", name, "\"",
+                          hint.empty() ? "; it has: " : hint + " It has: ", Quoted(names));
 }
 
 }  // namespace
