@@ -103,7 +103,9 @@ class CallableOpImpl : public BatchOp {
     if (!columns.ok()) {
       if (bad_row < 0) return columns.status();
       return RowError(out.addresses.At(bad_row),
-                      name_ + " returned what cannot be kept: " + columns.status().message(),
+                      name_ + " returned what cannot be kept: " + columns.status().message() +
+                          "; return text, numbers, lists and dicts, or select the fields that are "
+                          "needed before",
                       columns.status().code());
     }
     out.rows = std::move(*columns);

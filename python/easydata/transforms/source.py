@@ -295,6 +295,9 @@ def _can_seek(source: ShardedDataSource[Any]) -> bool:
 def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
     """A source with as many rows in each shard, but without the work on them."""
     while True:
+        if type(source) is MappedShardedDataSource:
+            source = source._source
+            continue
         find = getattr(source, "_row_source", None)
         below = None if find is None else find()
         if below is None:

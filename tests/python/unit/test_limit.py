@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from easydata import _native
 from easydata.sources import JsonShardedSource
 from easydata.transforms import LimitedShardedSource, TransformedShardedSource
+
+from easydata import _native
 
 
 @pytest.fixture
@@ -54,6 +55,16 @@ def test_limit_counts_what_a_filter_lets_through(three: JsonShardedSource) -> No
     assert len(LimitedShardedSource(odd, 100)) == 5
     again = TransformedShardedSource(limited, lambda row: {**row, "again": True})
     assert len(list(again)) == 5
+
+
+def test_counting_does_not_work_on_the_rows(three: JsonShardedSource) -> None:
+    calls = []
+    mapped = three.map(lambda row: calls.append(row) or row)
+    limited = LimitedShardedSource(mapped, 7)
+    assert len(limited) == 7
+    assert calls == []
+    assert len(list(limited)) == 7
+    assert len(calls) == 7
 
 
 def test_negative_limit() -> None:
