@@ -287,7 +287,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             prefetch_batches=prefetch_buffer_size,
             num_threads=num_threads or 0,
             padding=dict(padding or {}),
-            pad_token_id=_pad_token_id(self._source, stream.description),
+            pad_token_id=_pad_token_id(self._source),
             shuffle_rows=shuffle_buffer_size,
             seed=seed or 0,
         )
@@ -400,11 +400,14 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         self.close()
 
 
-def _pad_token_id(source: object, description: Mapping[str, Any]) -> int | None:
+def _pad_token_id(source: object) -> int | None:
     """The pad id of the tokenizer that the tokens come from, where it is known."""
-    for key in ("pack.pad_token_id", "tokenize.pad_id"):
-        if isinstance(description.get(key), int):
-            return int(description[key])
-    tokenizer = getattr(source, "_tokenizer", None)
-    pad = getattr(tokenizer, "pad_token_id", None)
-    return int(pad) if isinstance(pad, int) else None
+    pad = getattr(getattr(source, "tokenizer", None), "pad_token_id", None)
+    if isinstance(pad, int):
+        return pad
+    # What wraps sources keeps one in `_source`, several in `_sources`.
+    below = getattr(source, "_source", None)
+    sources = getattr(source, "_sources", ())
+    inner = [below] if below is not None else list(getattr(sources, "values", lambda: sources)())
+    known = (_pad_token_id(each) for each in inner)
+    return next((each for each in known if each is not None), None)

@@ -1,73 +1,13 @@
 #include "easydata/sink/row_groups.h"
 
-#include <arrow/array.h>
 #include <arrow/record_batch.h>
-#include <arrow/type.h>
-#include <arrow/type_traits.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "easydata/stream/gather_rows.h"
+
 namespace easydata {
-namespace {
-
-template <typename Offset>
-std::pair<int64_t, int64_t> OffsetRange(const arrow::ArrayData& data, int64_t offset,
-                                        int64_t length) {
-  if (length == 0) return {0, 0};
-  const Offset* offsets = data.GetValues<Offset>(1, 0) + data.offset + offset;
-  return {offsets[0], offsets[length]};
-}
-
-int64_t ContentBytesOf(const arrow::ArrayData& data, int64_t offset, int64_t length) {
-  using arrow::Type;
-  switch (data.type->id()) {
-    case Type::STRING:
-    case Type::BINARY: {
-      const auto [begin, end] = OffsetRange<int32_t>(data, offset, length);
-      return end - begin + 4 * length;
-    }
-    case Type::LARGE_STRING:
-    case Type::LARGE_BINARY: {
-      const auto [begin, end] = OffsetRange<int64_t>(data, offset, length);
-      return end - begin + 8 * length;
-    }
-    case Type::LIST:
-    case Type::MAP: {
-      const auto [begin, end] = OffsetRange<int32_t>(data, offset, length);
-      return ContentBytesOf(*data.child_data[0], begin, end - begin) + 4 * length;
-    }
-    case Type::LARGE_LIST: {
-      const auto [begin, end] = OffsetRange<int64_t>(data, offset, length);
-      return ContentBytesOf(*data.child_data[0], begin, end - begin) + 8 * length;
-    }
-    case Type::FIXED_SIZE_LIST: {
-      const int64_t width = static_cast<const arrow::FixedSizeListType&>(*data.type).list_size();
-      return ContentBytesOf(*data.child_data[0], (data.offset + offset) * width, length * width);
-    }
-    case Type::STRUCT: {
-      int64_t bytes = 0;
-      for (const auto& child : data.child_data) {
-        bytes += ContentBytesOf(*child, data.offset + offset, length);
-      }
-      return bytes;
-    }
-    default: {
-      const int width = arrow::is_fixed_width(data.type->id()) ? data.type->bit_width() : 64;
-      return width * length / 8;
-    }
-  }
-}
-
-}  // namespace
-
-int64_t ContentBytes(const arrow::RecordBatch& batch) {
-  int64_t bytes = 0;
-  for (const auto& column : batch.column_data()) {
-    bytes += ContentBytesOf(*column, 0, batch.num_rows());
-  }
-  return bytes;
-}
 
 Status RowGroupReader::Restore(const StreamPosition& position) {
   if (position.cursor != nullptr) {
@@ -92,41 +32,34 @@ Result<bool> RowGroupReader::Pull() {
   }
   auto after = std::make_shared<nlohmann::json>();
   ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
-  const int64_t rows = batch->num_rows();
-  const int64_t bytes = limits_.exact_rows ? 0 : ContentBytes(*batch->rows);
-  const int64_t parts = std::clamp<int64_t>(std::max((rows + limits_.rows - 1) / limits_.rows,
-                                                     (bytes + limits_.bytes - 1) / limits_.bytes),
-                                            1, std::max<int64_t>(rows, 1));
-  for (int64_t part = 0; part < parts; ++part) {
-    int64_t begin = rows * part / parts;
-    const int64_t end = rows * (part + 1) / parts;
-    if (end <= skip_) continue;
-    begin = std::max(begin, skip_);
-    Piece piece;
-    piece.batch = begin == 0 && end == rows ? *batch : batch->Slice(begin, end - begin);
-    piece.next = end == rows ? StreamPosition{after, 0} : StreamPosition{cursor_, end};
-    pieces_.push_back(std::move(piece));
-  }
-  skip_ = std::max<int64_t>(0, skip_ - rows);
+  Piece piece;
+  piece.before = std::move(cursor_);
+  piece.after = after;
+  piece.used = std::min(skip_, batch->num_rows());
+  if (!limits_.exact_rows) piece.bytes = ContentBytesByRow(*batch->rows);
+  piece.batch = std::move(*batch);
+  skip_ -= piece.used;
   cursor_ = std::move(after);
+  if (piece.used < piece.batch.num_rows()) pieces_.push_back(std::move(piece));
   return true;
 }
 
 Result<std::vector<Batch>> RowGroupReader::Peek(int64_t rows) {
   int64_t have = 0;
-  for (const Piece& piece : pieces_) have += piece.batch.num_rows();
+  for (const Piece& piece : pieces_) have += piece.batch.num_rows() - piece.used;
   while (rows < 0 || have < rows) {
     const size_t before = pieces_.size();
     ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
     if (!more) break;
-    for (size_t i = before; i < pieces_.size(); ++i) have += pieces_[i].batch.num_rows();
+    if (pieces_.size() > before) have += pieces_.back().batch.num_rows() - pieces_.back().used;
   }
   std::vector<Batch> out;
   for (const Piece& piece : pieces_) {
-    const int64_t left = rows < 0 ? piece.batch.num_rows() : rows;
-    if (left <= 0) break;
-    out.push_back(piece.batch.num_rows() <= left ? piece.batch : piece.batch.Slice(0, left));
-    if (rows >= 0) rows -= out.back().num_rows();
+    const int64_t there = piece.batch.num_rows() - piece.used;
+    const int64_t take = rows < 0 ? there : std::min(there, rows);
+    if (take == 0) break;
+    out.push_back(piece.batch.Slice(piece.used, take));
+    if (rows >= 0) rows -= take;
   }
   return out;
 }
@@ -134,27 +67,30 @@ Result<std::vector<Batch>> RowGroupReader::Peek(int64_t rows) {
 Result<std::optional<RowGroup>> RowGroupReader::Next() {
   RowGroup group;
   int64_t bytes = 0;
-  for (;;) {
+  for (bool full = false; !full;) {
     if (pieces_.empty()) {
       ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
       if (!more) break;
       continue;
     }
-    Piece piece = std::move(pieces_.front());
-    pieces_.pop_front();
-    if (limits_.exact_rows && group.rows + piece.batch.num_rows() > limits_.rows) {
-      const int64_t take = limits_.rows - group.rows;
-      Piece rest = piece;
-      rest.batch = piece.batch.Slice(take, piece.batch.num_rows() - take);
-      pieces_.push_front(std::move(rest));
-      piece.batch = piece.batch.Slice(0, take);
+    Piece& piece = pieces_.front();
+    const int64_t end = piece.batch.num_rows();
+    int64_t row = piece.used;
+    while (row < end && !full) {
+      if (!limits_.exact_rows) bytes += piece.bytes[row];
+      ++row;
+      ++group.rows;
+      full = group.rows >= limits_.rows || (!limits_.exact_rows && bytes >= limits_.bytes);
     }
-    group.rows += piece.batch.num_rows();
-    group.next = std::move(piece.next);
-    if (piece.batch.num_rows() == 0) continue;
-    if (!limits_.exact_rows) bytes += ContentBytes(*piece.batch.rows);
-    group.parts.push_back(std::move(piece.batch));
-    if (group.rows >= limits_.rows || bytes >= limits_.bytes) return group;
+    const bool whole = piece.used == 0 && row == end;
+    group.parts.push_back(whole ? piece.batch : piece.batch.Slice(piece.used, row - piece.used));
+    piece.used = row;
+    if (row == end) {
+      group.next = {piece.after, 0};
+      pieces_.pop_front();
+    } else {
+      group.next = {piece.before, row};
+    }
   }
   if (group.rows == 0) return std::nullopt;
   return group;

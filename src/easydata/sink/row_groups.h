@@ -25,20 +25,14 @@ struct RowGroup {
   StreamPosition next;
 };
 
-/// How a stream is cut into row groups. A function of the rows and the stream's own batches, so the
-/// same on every run and after every restore.
+/// How a stream is cut into row groups: a function of its rows alone, however they arrive.
 struct RowGroupLimits {
-  /// A group closes at this many rows or content bytes, whichever comes first; larger batches are
-  /// cut into equal parts.
+  /// A group closes at this many rows or content bytes, whichever comes first.
   int64_t rows = 65'536;
   int64_t bytes = 4 << 20;
-  /// Groups of exactly `rows` rows instead.
+  /// Rows count alone.
   bool exact_rows = false;
 };
-
-/// Bytes of the values of a batch, without what is shared or unused: the same wherever its buffers
-/// come from.
-int64_t ContentBytes(const arrow::RecordBatch& batch);
 
 /// Cuts a stage's batches into row groups. For one thread.
 class RowGroupReader {
@@ -57,10 +51,13 @@ class RowGroupReader {
  private:
   struct Piece {
     Batch batch;
-    StreamPosition next;
+    std::shared_ptr<const nlohmann::json> before;
+    std::shared_ptr<const nlohmann::json> after;
+    std::vector<int64_t> bytes;  // by row
+    int64_t used = 0;            // rows that are in a group
   };
 
-  /// Pulls one batch and appends its pieces; false at the end.
+  /// Pulls one batch; false at the end.
   Result<bool> Pull();
 
   Stage* const stage_;

@@ -19,10 +19,13 @@ from easydata.execution import PadSpec
 
 from easydata import (
     AsyncDataLoader,
+    LimitedShardedSource,
     ParquetShardedSource,
     PrefetchIterator,
     ShardedDataSource,
     ShardingSpec,
+    TokenizedShardedSource,
+    TokenizerConfig,
     batch_iterator,
     collate_batch,
     create_data_iterator,
@@ -220,6 +223,20 @@ def test_ragged_rows_are_padded(tmp_path: Path) -> None:
         list(AsyncDataLoader(source, batch_size=3, padding={"other": PadSpec(length=2)}))
 
 
+def test_tokens_are_padded_with_the_tokenizer_s_pad_id(shared: Path) -> None:
+    folder = str(shared / "data" / "tokenizers" / "qwen2.5")
+    tokens = TokenizedShardedSource(
+        Rows([{"text": "a"}, {"text": "a b c d"}]), folder, TokenizerConfig(name_or_path=folder)
+    )
+    pad = tokens.tokenizer.pad_token_id
+    assert pad
+    limited = LimitedShardedSource(tokens, 2)
+    for source in (tokens, limited):
+        (batch,) = AsyncDataLoader(source, batch_size=2)
+        assert batch["input_ids"][0].tolist()[1:] == [pad] * 3
+        assert batch["attention_mask"].tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
+
+
 def test_columns_of_every_type(tmp_path: Path) -> None:
     table = pa.table(
         {
@@ -327,8 +344,8 @@ def test_errors_come_as_themselves_after_the_batches_before() -> None:
 
 @pytest.mark.parametrize("prefetch", [True, False])
 def test_ctrl_c_gets_through(prefetch: bool) -> None:
-    source = Rows([{"n": n} for n in range(100)], lambda number: time.sleep(0.2))
-    loader = AsyncDataLoader(source, batch_size=100, prefetch_enabled=prefetch)
+    source = Rows([{"n": n} for n in range(10)], lambda number: time.sleep(0.2))
+    loader = AsyncDataLoader(source, batch_size=10, prefetch_enabled=prefetch)
     threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -259,18 +259,19 @@ def test_a_failing_source_leaves_nothing_half_written(tmp_path: Path) -> None:
         if number == 3000:
             raise ZeroDivisionError("my own error")
 
-    rows = [{"input_ids": list(range(50))} for _ in range(4000)]
+    ids = np.random.default_rng(0).integers(0, 50000, (4000, 50))
+    rows = [{"input_ids": row.tolist()} for row in ids]
     with pytest.raises(ZeroDivisionError, match="my own error"):
         save_dataset(Rows(rows, fail), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     # With finished shards these stay, and the next run goes on behind them.
     with pytest.raises(ZeroDivisionError):
-        save_dataset(Rows(rows, fail), tmp_path / "out", max_shard_size=1)
+        save_dataset(Rows(rows, fail), tmp_path / "out", max_shard_size="50KB")
     shards = sorted(path.name for path in (tmp_path / "out").glob("shard-*"))
     assert shards
-    stats = save_dataset(Rows(rows), tmp_path / "out", max_shard_size=1)
+    stats = save_dataset(Rows(rows), tmp_path / "out", max_shard_size="50KB")
     assert read_shards(stats).num_rows == 4000
-    fresh = save_dataset(Rows(rows), tmp_path / "fresh", max_shard_size=1)
+    fresh = save_dataset(Rows(rows), tmp_path / "fresh", max_shard_size="50KB")
     for ours, theirs in zip(stats.output_paths, fresh.output_paths, strict=True):
         assert Path(ours).read_bytes() == Path(theirs).read_bytes()
 
@@ -282,7 +283,7 @@ def test_a_failing_iterator_leaves_nothing(tmp_path: Path) -> None:
         raise ZeroDivisionError("my own error")
 
     with pytest.raises(ZeroDivisionError):
-        save_iterator(rows(), tmp_path / "out", max_shard_size=1)
+        save_iterator(rows(), tmp_path / "out", max_shard_size="20KB")
     assert not (tmp_path / "out").exists()
 
 
