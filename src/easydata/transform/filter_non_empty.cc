@@ -45,6 +45,10 @@ bool SlotIsEmpty(const arrow::Array& column, bool json, int64_t row) {
       return static_cast<const arrow::LargeListArray&>(column).value_length(row) == 0;
     case arrow::Type::FIXED_SIZE_LIST:
       return static_cast<const arrow::FixedSizeListArray&>(column).value_length(row) == 0;
+    case arrow::Type::DICTIONARY: {
+      const auto& encoded = static_cast<const arrow::DictionaryArray&>(column);
+      return SlotIsEmpty(*encoded.dictionary(), json, encoded.GetValueIndex(row));
+    }
     default:
       return false;
   }

@@ -1,5 +1,8 @@
 #include "easydata/transform/filter_non_empty.h"
 
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+
 #include "easydata/transform/transform_test_rows.h"
 
 namespace easydata {
@@ -39,6 +42,16 @@ TEST(FilterNonEmptyTest, EmptyListsGo) {
   EXPECT_EQ(out.addresses.At(0).row, 11);
   // A slice has offsets of its own.
   EXPECT_EQ(FilterNonEmpty({"ids"})->Apply(in.Slice(1, 2)).ValueOrDie().num_rows(), 1);
+}
+
+TEST(FilterNonEmptyTest, EncodedTextIsLookedUp) {
+  const Batch plain = TestRows().Text("a", {"x", "", {}, "x"}).Make();
+  const auto encoded = arrow::compute::DictionaryEncode(plain.rows->column(0)).ValueOrDie();
+  const auto array = encoded.make_array();
+  const Batch in = TestRows().Column(arrow::field("a", array->type()), array).Make();
+  const Batch out = FilterNonEmpty({"a"})->Apply(in).ValueOrDie();
+  ASSERT_EQ(out.num_rows(), 2);
+  EXPECT_EQ(out.addresses.At(1).row, 13);
 }
 
 TEST(FilterNonEmptyTest, MissingColumnIsEmptyEverywhere) {
