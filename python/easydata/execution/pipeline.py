@@ -206,7 +206,10 @@ class Pipeline:
         return given
 
     def _keep_time(self, load: LoadStageConfig) -> None:
-        """Tells a mixture whose weights change by step what a step is, now that it is known."""
+        """Tells a mixture whose weights change by step what a step is, now that it is known.
+
+        A loader tells the source that it is given; here stages of one's own may lie between.
+        """
         mixture = self._context.mixtures.get(MIXED)
         if mixture is None or not mixture.keeps_time:
             return

@@ -1,5 +1,6 @@
 """Small files that tests of whole pipelines read."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,17 @@ def tokens(path: str, count: int, first: int = 100) -> str:
     return jsonl(path, rows)
 
 
-def encode(folder: str, *texts: str, max_length: int = 2048) -> list[list[int]]:
+@functools.cache
+def tokenizer_of(folder: str) -> Any:
+    """The `tokenizers` library's own, made once."""
     import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_file(f"{folder}/tokenizer.json")
-    tokenizer.enable_truncation(max_length)
-    return [tokenizer.encode(text).ids for text in texts]
+    return tokenizers.Tokenizer.from_file(f"{folder}/tokenizer.json")
+
+
+def encode(folder: str, *texts: str, max_length: int = 2048) -> list[list[int]]:
+    """What the `tokenizers` library makes of the texts."""
+    return [tokenizer_of(folder).encode(text).ids[:max_length] for text in texts]
 
 
 def three(folder: Path) -> list[dict[str, Any]]:

@@ -332,6 +332,24 @@ def test_build_without_loading_gives_rows(folder: Path) -> None:
     ]
 
 
+def test_a_schedule_counts_steps_through_stages_of_ones_own(folder: Path) -> None:
+    class Mark(BaseStage):
+        name = "mark"
+
+        def process(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+            return {name: source.map(lambda row: {**row, "n": 1}) for name, source in data.items()}
+
+    schedule = [
+        WeightSchedulePoint(0, {"a": 1.0, "b": 0.0, "c": 0.0}),
+        WeightSchedulePoint(3, {"a": 0.0, "b": 1.0, "c": 0.0}),
+    ]
+    mix = MixStageConfig(weight_schedule=schedule, block_size=10)
+    pipeline = create_pipeline(three(folder), mix=mix).source().mix().apply(Mark())
+    with pipeline.load(LoadStageConfig(batch_size=10)).build() as loader:
+        batches = list(itertools.islice(loader, 5))
+    assert [set(batch["__source__"]) for batch in batches] == [{"a"}] * 3 + [{"b"}] * 2
+
+
 def test_a_schedule_counts_the_packed_steps(folder: Path) -> None:
     """Behind a packer a step is batch_size rows of seq_length tokens: here 10 documents."""
     for name, first in (("a", 1000), ("b", 5000)):
