@@ -182,9 +182,9 @@ class PipelineConfig:
         return cls.from_dict(values)
 
 
-def get_dataset_name(config: DatasetConfig, index: int) -> str:
+def get_dataset_name(ds_cfg: DatasetConfig, index: int) -> str:
     """The dataset's name, or `dataset_<index>`."""
-    return config.name or f"dataset_{index}"
+    return ds_cfg.name or f"dataset_{index}"
 
 
 def _with_options(
@@ -203,9 +203,9 @@ def _with_options(
 
 
 def merge_tokenizer_config(
-    dataset: DatasetConfig,
+    ds_cfg: DatasetConfig,
     global_tokenizer: Any = None,
-    stage_config: TokenizeStageConfig | None = None,
+    stage_cfg: TokenizeStageConfig | None = None,
 ) -> TokenizerConfig | None:
     """The tokenizer that a dataset is tokenized with: its own, the stage's, or the pipeline's.
 
@@ -215,9 +215,9 @@ def merge_tokenizer_config(
     Returns:
         None when nobody names a tokenizer.
     """
-    stage_tokenizer = stage_config.default_tokenizer if stage_config else None
-    defaults = {"max_length": stage_config.max_length} if stage_config else {}
-    for tokenizer in (dataset.tokenizer, stage_tokenizer, global_tokenizer):
+    stage_tokenizer = stage_cfg.default_tokenizer if stage_cfg else None
+    defaults = {"max_length": stage_cfg.max_length} if stage_cfg else {}
+    for tokenizer in (ds_cfg.tokenizer, stage_tokenizer, global_tokenizer):
         if tokenizer is not None:
-            return _with_options(tokenizer, dataset.tokenizer_kwargs, defaults)
+            return _with_options(tokenizer, ds_cfg.tokenizer_kwargs, defaults)
     return None
