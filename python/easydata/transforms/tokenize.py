@@ -336,15 +336,9 @@ def tokenize_dataset_config(
     Raises:
         ValueError: neither names a tokenizer.
     """
-    from easydata.core.config import TokenizerConfig
+    from easydata.core.config import merge_tokenizer_config
 
-    tokenizer_config = config.get_tokenizer_config()
-    if tokenizer_config is None and global_tokenizer is not None:
-        tokenizer_config = (
-            global_tokenizer
-            if isinstance(global_tokenizer, TokenizerConfig)
-            else TokenizerConfig(name_or_path=global_tokenizer)
-        )
+    tokenizer_config = merge_tokenizer_config(config, global_tokenizer)
     if tokenizer_config is None:
         raise ValueError(
             f"dataset {config.name or config.data_files!r} names no tokenizer; set tokenizer= in "
@@ -352,7 +346,7 @@ def tokenize_dataset_config(
         )
     return TokenizedShardedSource(
         source,
-        TokenizerManager().get_tokenizer(tokenizer_config, **(config.tokenizer_kwargs or {})),
+        TokenizerManager().get_tokenizer(tokenizer_config),
         tokenizer_config,
         content_field=config.content_field,
         additional_fields=config.additional_fields,

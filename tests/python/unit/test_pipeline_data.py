@@ -54,6 +54,15 @@ def test_tokenizer_precedence(folder: Path, gpt2: str, shared: Path) -> None:
     )
 
 
+def test_tokenize_dataset_config_takes_tokenizer_kwargs(folder: Path, gpt2: str) -> None:
+    kwargs = {"max_length": 2, "use_fast": True}
+    for named in ({"tokenizer": gpt2}, {}):
+        config = DatasetConfig([{"text": "one two three"}], tokenizer_kwargs=kwargs, **named)
+        source = easydata.create_source(config)
+        (row,) = easydata.tokenize_dataset_config(source, config, global_tokenizer=gpt2)
+        assert row["input_ids"] == encode(gpt2, "one two three", max_length=2)[0]
+
+
 def test_a_dataset_without_a_tokenizer_goes_through(folder: Path) -> None:
     tokens("a.jsonl", 3)
     rows = list(create_pipeline([{"data_files": "a.jsonl"}]).source().tokenize().build())
