@@ -83,9 +83,12 @@ void BindPack(nb::module_& m) {
           [](DocumentPacker& self, nb::handle tokens) {
             return RowsOut(Unwrap(self.Add(Unwrap(ImportArray(tokens)))));
           },
-          nb::arg("tokens"), "Takes a pyarrow array of tokens; gives the rows that it completes.")
+          nb::arg("tokens"),
+          nb::sig("def add(self, tokens: object) -> list[tuple[Any, list[int]]]"),
+          "Takes a pyarrow array of tokens; gives the rows that it completes.")
       .def(
           "flush", [](DocumentPacker& self) { return RowsOut(Unwrap(self.Flush())); },
+          nb::sig("def flush(self) -> list[tuple[Any, list[int]]]"),
           "Closes and gives the open rows.");
 }
 

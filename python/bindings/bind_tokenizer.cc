@@ -170,12 +170,15 @@ void BindTokenizer(nb::module_& m) {
   nb::class_<TextEncoder>(m, "TextEncoder", "Text to ids; what stages hold. Thread-safe.")
       .def("encode_batch", EncodeBatch, nb::arg("texts"), nb::arg("add_special_tokens"),
            nb::arg("max_length"), nb::arg("num_threads").none(),
+           nb::sig(
+               "def encode_batch(self, texts: object, add_special_tokens: bool, max_length: int, "
+               "num_threads: int | None) -> tuple[object, int]"),
            "Returns (pyarrow list array of the ids, number of texts that max_length cut).")
       .def("encode", Encode, nb::arg("text"), nb::arg("add_special_tokens"), nb::arg("max_length"))
       .def("decode", Decode, nb::arg("ids"), nb::arg("skip_special_tokens"))
       .def("token_to_id", TokenToId, nb::arg("token"))
       .def("id_to_token", IdToToken, nb::arg("id"))
-      .def("details", Details)
+      .def("details", Details, nb::sig("def details(self) -> dict[str, str]"))
       .def_prop_ro("fingerprint", &TextEncoder::fingerprint)
       .def_prop_ro("engine", &TextEncoder::engine)
       .def_prop_ro("vocab_size", &TextEncoder::vocab_size);

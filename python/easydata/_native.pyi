@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import numpy
 from numpy.typing import NDArray
 
-from easydata import Cancelled as Cancelled
 
+class Cancelled(RuntimeError):
+    """Raised by a stream that was closed while it was being read."""
 
 class Stream:
     """
@@ -46,7 +47,7 @@ def suggestion(name: str, candidates: Sequence[str]) -> str:
 class TextEncoder:
     """Text to ids; what stages hold. Thread-safe."""
 
-    def encode_batch(self, texts: object, add_special_tokens: bool, max_length: int, num_threads: int | None) -> tuple:
+    def encode_batch(self, texts: object, add_special_tokens: bool, max_length: int, num_threads: int | None) -> tuple[object, int]:
         """
         Returns (pyarrow list array of the ids, number of texts that max_length cut).
         """
@@ -59,7 +60,7 @@ class TextEncoder:
 
     def id_to_token(self, id: int) -> str | None: ...
 
-    def details(self) -> dict: ...
+    def details(self) -> dict[str, str]: ...
 
     @property
     def fingerprint(self) -> str: ...
@@ -248,10 +249,10 @@ class Packer:
 
     def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000) -> None: ...
 
-    def add(self, tokens: object) -> list:
+    def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
 
-    def flush(self) -> list:
+    def flush(self) -> list[tuple[Any, list[int]]]:
         """Closes and gives the open rows."""
 
 class Loader:

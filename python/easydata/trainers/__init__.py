@@ -1,4 +1,4 @@
-"""Transforms that turn chats and preferences into trainer-ready examples; they come with a later issue."""
+"""Transforms that turn chats and preferences into examples for trainers; not there yet."""
 
 from typing import Any, NoReturn
 

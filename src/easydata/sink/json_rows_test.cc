@@ -6,8 +6,8 @@
 
 #include "easydata/sink/column_layout.h"
 #include "easydata/sink/json_shape.h"
-#include "easydata/stream/json_text.h"
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/json_text.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {

@@ -7,9 +7,9 @@
 #include <arrow/type_traits.h>
 #include <arrow/util/compression.h>
 
-#include "easydata/stream/json_text.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/json_text.h"
 
 namespace easydata {
 namespace {

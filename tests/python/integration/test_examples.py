@@ -9,8 +9,14 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_demo_ends_with_identical_batches_after_a_restart(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "examples/python/demo.py", "--output", tmp_path / "demo"]
-        + ["--megabytes", "3"],
+        [
+            sys.executable,
+            ROOT / "examples/python/demo.py",
+            "--output",
+            tmp_path / "demo",
+            "--megabytes",
+            "3",
+        ],
         capture_output=True,
         text=True,
         check=False,
