@@ -209,10 +209,8 @@ class AsyncDataLoader(AsyncDataset[Batch]):
 
     Lists of several lengths are padded, strings come as lists; arrays lie in the engine's own
     memory, are read-only, and stay valid for as long as they are kept. `for batch in loader` goes
-    on from the current
-    position: leaving the loop keeps it, and after the end the next `for` is the next epoch. `async
-        for`
-    does the same.
+    on from the current position: leaving the loop keeps it, and after the end the next `for` is the
+    next epoch. `async for` does the same.
 
     Args:
         source: Any source.
@@ -234,8 +232,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         batch_rampup: Not yet.
         padding: `{column: PadSpec}`; other columns of lists are padded at the right to the longest
             row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
-                -100, others
-            with 0.
+            -100, others with 0.
     """
 
     def __init__(
@@ -275,6 +272,11 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         # What packs comes in batches of this size, and schedules count this loader's steps.
         pace = getattr(self._source, "_paced", None)
         paced = self._source if pace is None else pace(batch_size, batch_rampup=batch_rampup)
+        passes = 1 if epochs is None else epochs
+        # A packer carries on from pass to pass: it repeats what it reads, not what it gives.
+        repeat = getattr(paced, "_repeated", None)
+        if repeat is not None and passes > 1:
+            paced, passes = repeat(passes), 1
         stream = paced._stream()
         self._native = _native.Loader(
             stream,
@@ -282,7 +284,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             drop_last=drop_last,
             rank=rank,
             world_size=world_size,
-            epochs=1 if epochs is None else epochs,
+            epochs=passes,
             prefetch=prefetch_enabled,
             prefetch_batches=prefetch_buffer_size,
             num_threads=num_threads or 0,

@@ -143,3 +143,10 @@ class FileSource(ShardedDataSource[Row]):
             self._quarantine_path,
             None if self._on_error == "raise" else _logger.warning,
         )
+
+    def _peek(self) -> Iterator[Any]:
+        """The rows, for a look ahead: nothing is logged or put aside, which reading will do."""
+        from easydata import _native
+
+        on_error = "raise" if self._on_error == "raise" else "skip"
+        return iter(_native.iterate_rows(self._source.stream(name=self._name, on_error=on_error)))

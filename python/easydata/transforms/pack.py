@@ -267,6 +267,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         self._shuffle_rows = shuffle_buffer_factor * _ROWS_PER_FACTOR if shuffle else 0
         self._seed = seed or 0
         self._rows_per_batch = 0
+        self._passes = 1
         self._options: dict[str, Any] = {
             "seq_length": seq_length,
             "eos_token_id": eos_token_id,
@@ -320,6 +321,12 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             paced._source = pace(batch_size, self._seq_length, batch_rampup)
         return paced
 
+    def _repeated(self, passes: int) -> PackedShardedSource:
+        """The rows of so many passes over the documents, packed without a gap between them."""
+        repeated = copy.copy(self)
+        repeated._passes = passes
+        return repeated
+
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
@@ -334,8 +341,11 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             known = _fields_of(self._source)
             fields = [name for name in _native.default_token_fields() if name in known]
         wanted: Columns = dict.fromkeys([self._input_field, *fields], "tokens")
+        documents = self._source._stream(wanted)
+        if self._passes > 1:
+            documents = _native.repeat(documents, self._passes)
         stream = _native.pack(
-            self._source._stream(wanted),
+            documents,
             **self._options,
             input_field=self._input_field,
             token_fields=fields,

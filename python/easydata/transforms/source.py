@@ -259,8 +259,10 @@ def first_row(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Ex
 
     The steps get copies: looking must not change what is looked at.
     """
-    for name in source.shard_names:
-        rows = iter(source.open_shard(name))
+    passes = (iter(source.open_shard(name)) for name in source.shard_names)
+    if isinstance(source, FileSource):
+        passes = iter([source._peek()])
+    for rows in passes:
         try:
             for row in rows:
                 for made in run_steps(steps, copy.deepcopy(row) if steps else row):

@@ -109,6 +109,12 @@ void DocumentReader::Count(const Address& address, const char* reason, int64_t r
 
 Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
   const TokenColumn& tokens = batch_->columns[0];
+  if (tokens.IsNull(row)) {
+    return RowError(batch_->batch.addresses.At(row),
+                    "the row has no tokens in field \"" + fields_[0].name +
+                        "\" to pack; tokenize first, or name the field of token ids in "
+                        "input_field");
+  }
   const int64_t length = tokens.Length(row);
   if (length == 0) {
     Count(batch_->batch.addresses.At(row), "empty", 1, 0);

@@ -20,6 +20,7 @@ from easydata.execution import PadSpec
 from easydata import (
     AsyncDataLoader,
     LimitedShardedSource,
+    PackedShardedSource,
     ParquetShardedSource,
     PrefetchIterator,
     ShardedDataSource,
@@ -288,6 +289,18 @@ def test_python_rows_become_arrays() -> None:
     assert batch["text"] == ["a", "b"]
     assert batch["mixed"] == [1, "z"]
     assert batch["extra"] == [None, {"k": [None]}]
+
+
+def test_a_packer_carries_on_from_epoch_to_epoch() -> None:
+    documents = [{"input_ids": [10 + i] * (i + 1)} for i in range(4)]
+    packed = PackedShardedSource(documents, 8, eos_token_id=1, pad_token_id=0, shuffle=False)
+    once = [token for row in documents for token in [*row["input_ids"], 1]]
+    with AsyncDataLoader(packed, batch_size=1, epochs=3, drop_last=False) as loader:
+        rows = [batch["input_ids"][0].tolist() for batch in loader]
+    tokens = [token for row in rows for token in row]
+    assert tokens[: 3 * len(once)] == once * 3
+    assert tokens[3 * len(once) :] == [0] * (len(rows) * 8 - 3 * len(once))
+    assert len(rows) == -(-3 * len(once) // 8)
 
 
 def test_epochs(tmp_path: Path) -> None:

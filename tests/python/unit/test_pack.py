@@ -76,6 +76,15 @@ def segments(row: dict[str, Any]) -> list[list[int]]:
     return out
 
 
+def test_the_tokens_are_called_input_ids_whatever_they_were_called() -> None:
+    packed = PackedShardedSource(
+        [{"tokens": [5, 6, 7]}], 4, eos_token_id=1, input_field="tokens", shuffle=False
+    )
+    (row,) = packed
+    assert row["input_ids"].tolist() == [5, 6, 7, 1]
+    assert "tokens" not in row
+
+
 def test_recorded_rows_of_easydel(shared: Path) -> None:
     path = shared / "data/golden/easydel/packing.json"
     cases = [case for case in json.loads(path.read_text())["cases"] if "eos_omitted" not in case]
