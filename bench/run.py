@@ -37,13 +37,13 @@ BENCHMARKS = {
     "w1": Benchmark(
         "W1: JSONL -> GPT-2 ids -> Parquet",
         ("easydata_w1", "pyarrow_tokenizers", "datasets_map", "datatrove_tokens"),
-        40,
+        100,
         25.0,
     ),
     "w2": Benchmark(
         "W2: JSONL -> GPT-2 ids -> packed batches of 8 x 2048",
         ("easydata_w2", "torch_packed"),
-        40,
+        100,
         40.0,
     ),
 }
@@ -117,6 +117,22 @@ def compare(name: str, rounds: int) -> list[dict[str, object]]:
     return results
 
 
+def rows(rounds: int) -> list[dict[str, object]]:
+    """Rows to Python as dicts, beside pyarrow's to_pylist; bench/rows.py alternates by itself."""
+    command = [sys.executable, str(HERE / "rows.py"), "--json", "--repeat", str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    rates, ratios = result["rows_per_second"], result["ratios"]
+    assert isinstance(rates, dict)
+    assert isinstance(ratios, dict)
+    print("\nrows to Python as dicts")
+    for name, rate in rates.items():
+        print(f"  {name:30s} {rate:12,.0f} rows/s")
+    for name, ratio in ratios.items():
+        print(f"  ratio for {name}: {ratio:.1f} (asked for, of Parquet: 5)")
+    return [{"benchmark": "rows", **result}]
+
+
 def machine() -> dict[str, object]:
     """What a reader needs to know of the machine and the versions."""
     cpu = next(
@@ -139,14 +155,19 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="default: all")
+    names = [*BENCHMARKS, "rows"]
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--save", type=Path, help="write the results as JSON")
     arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(names):
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
     results = [
         result
-        for name in arguments.names or BENCHMARKS
-        for result in compare(name, arguments.rounds)
+        for name in arguments.names or names
+        for result in (
+            rows(arguments.rounds) if name == "rows" else compare(name, arguments.rounds)
+        )
     ]
     if arguments.save:
         record = {"machine": machine(), "results": results}
