@@ -19,7 +19,10 @@ struct OutputFile::Hasher {
 };
 
 Status PathError(const std::string& what, const std::string& path, int error) {
-  return Status::IOError("cannot ", what, " ", path, ": ", std::strerror(error))
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return Status::IOError("cannot ", what, " ", path, ": ", std::strerror(error), "; ",
+                         full ? "make room there, or " : "",
+                         "choose an output path that can be written")
       .WithDetail(arrow::internal::StatusDetailFromErrno(error));
 }
 

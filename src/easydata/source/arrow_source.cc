@@ -14,6 +14,7 @@
 
 #include "easydata/io/compression.h"
 #include "easydata/io/local_file.h"
+#include "easydata/source/damaged_file.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/read_ahead.h"
@@ -62,7 +63,7 @@ class BatchFile {
     ARROW_ASSIGN_OR_RAISE(const int64_t got, file->ReadAt(0, sizeof(head), head));
     if (got == 6 && std::memcmp(head, "ARROW1", 6) == 0) {
       auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);
-      if (!reader.ok()) return Unreadable(path, reader.status());
+      if (!reader.ok()) return NotWhole(path, "Arrow IPC file or stream", reader.status());
       out->file_ = std::move(*reader);
       out->schema_ = out->file_->schema();
       return out;
@@ -76,13 +77,10 @@ class BatchFile {
   int64_t next() const { return next_; }
 
   Result<BatchPtr> Next() {
-    BatchPtr batch;
-    if (file_ != nullptr) {
-      if (next_ >= file_->num_record_batches()) return batch;
-      ARROW_ASSIGN_OR_RAISE(batch, file_->ReadRecordBatch(static_cast<int>(next_)));
-    } else {
-      ARROW_RETURN_NOT_OK(stream_->ReadNext(&batch));
-    }
+    if (file_ != nullptr && next_ >= file_->num_record_batches()) return BatchPtr();
+    auto batch =
+        file_ != nullptr ? file_->ReadRecordBatch(static_cast<int>(next_)) : stream_->Next();
+    if (!batch.ok()) return Damaged("the record batch", batch.status());
     ++next_;
     return batch;
   }
@@ -104,17 +102,11 @@ class BatchFile {
   }
 
  private:
-  static Status Unreadable(const std::string& path, const Status& status) {
-    return Status::IOError(
-        path, " is not a whole Arrow IPC file or stream (", status.message(),
-        "); it may be cut short or of another kind: get it again, or take it out");
-  }
-
   static Result<std::unique_ptr<BatchFile>> OpenStream(
       const std::string& path, std::shared_ptr<arrow::io::InputStream> stream,
       IpcReadOptions options, std::unique_ptr<BatchFile> out) {
     auto reader = arrow::ipc::RecordBatchStreamReader::Open(std::move(stream), options);
-    if (!reader.ok()) return Unreadable(path, reader.status());
+    if (!reader.ok()) return NotWhole(path, "Arrow IPC file or stream", reader.status());
     out->stream_ = std::move(*reader);
     out->schema_ = out->stream_->schema();
     return out;

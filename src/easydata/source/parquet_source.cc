@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "easydata/io/local_file.h"
+#include "easydata/source/damaged_file.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/read_ahead.h"
@@ -44,11 +45,6 @@ auto Guard(F f) -> decltype(f()) {
   } catch (const std::exception& error) {
     return Status::IOError(error.what());
   }
-}
-
-Status Unreadable(const std::string& path, const Status& status) {
-  return Status::IOError(path, " is not a whole Parquet file (", status.message(),
-                         "); it may be cut short or of another kind: get it again, or take it out");
 }
 
 parquet::ArrowReaderProperties ArrowProperties() {
@@ -90,7 +86,7 @@ Result<std::shared_ptr<const ParquetFile>> OpenParquet(const std::string& path) 
                                                  ArrowProperties()));
     return reader->GetSchema(&out->schema);
   });
-  if (!status.ok()) return Unreadable(path, status);
+  if (!status.ok()) return NotWhole(path, "Parquet file", status);
   return out;
 }
 
@@ -153,8 +149,9 @@ class ParquetReader : public ShardReader {
   Result<std::optional<BlockTask>> Next() override {
     for (;;) {
       if (slices_ != nullptr) {
-        ARROW_ASSIGN_OR_RAISE(auto slice, slices_->Next());
-        if (slice.has_value()) {
+        auto read = slices_->Next();
+        if (!read.ok()) return Damaged("the row group", read.status());
+        if (auto& slice = *read; slice.has_value()) {
           return Task([batch = std::move(*slice)]() -> Result<std::shared_ptr<arrow::RecordBatch>> {
             return batch;
           });
@@ -203,7 +200,9 @@ class ParquetReader : public ShardReader {
     BlockTask task;
     task.decode = [get = std::move(get), skip = std::exchange(skip_, 0),
                    schema = schema_]() -> Result<DecodedBlock> {
-      ARROW_ASSIGN_OR_RAISE(Batch batch, get());
+      auto read = get();
+      if (!read.ok()) return Damaged("the row group", read.status());
+      Batch batch = std::move(*read);
       ARROW_ASSIGN_OR_RAISE(batch, ChooseColumns(batch, schema));
       DecodedBlock block;
       block.SetRows(std::move(batch), skip);
