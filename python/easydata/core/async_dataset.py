@@ -1,9 +1,10 @@
 """Data sets that are read by `await`, and from plain code as well."""
 
 import asyncio
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
@@ -21,27 +22,24 @@ class AsyncDatasetProtocol(Protocol[T_co]):
     def __aiter__(self) -> AsyncIterator[T_co]: ...
 
 
-def _run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine to its end, also where the calling thread has a running event loop."""
+@contextmanager
+def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
+    """What runs coroutines in one event loop, one after the other.
+
+    The loop is on a thread of its own where the calling thread has a running one already.
+    """
+    runner = asyncio.Runner()
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(coroutine)
-    result: list[T] = []
-    error: list[BaseException] = []
-
-    def work() -> None:
+        with runner:
+            yield runner.run
+        return
+    with ThreadPoolExecutor(1, "easydata-async") as thread:
         try:
-            result.append(asyncio.run(coroutine))
-        except BaseException as raised:
-            error.append(raised)
-
-    thread = threading.Thread(target=work, name="easydata-async")
-    thread.start()
-    thread.join()
-    if error:
-        raise error[0]
-    return result[0]
+            yield lambda coroutine: thread.submit(runner.run, coroutine).result()
+        finally:
+            thread.submit(runner.close).result()
 
 
 class AsyncDataset(ABC, Generic[T]):
@@ -60,7 +58,8 @@ class AsyncDataset(ABC, Generic[T]):
 
     def get(self, index: int) -> T:
         """The example at `index`, from plain code."""
-        return _run(self.aget(index))
+        with _one_loop() as run:
+            return run(self.aget(index))
 
     def __iter__(self) -> Iterator[T]:
         iterator = aiter(self)
@@ -71,8 +70,10 @@ class AsyncDataset(ABC, Generic[T]):
             except StopAsyncIteration:
                 return None
 
-        while (item := _run(step())) is not None:
-            yield item[0]
+        # One loop for all steps: the end of a loop ends its asynchronous generators.
+        with _one_loop() as run:
+            while (item := run(step())) is not None:
+                yield item[0]
 
     def get_output_sharding(self) -> Any:
         """How examples lie on devices; None: not on devices."""
