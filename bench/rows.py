@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,14 +21,14 @@ from easydata.sources import JsonShardedSource, ParquetShardedSource
 Row = dict[str, Any]
 
 
-def make_rows(count: int) -> list[Row]:
-    """Documents of about 400 characters with the columns that web corpora have."""
+def make_rows(count: int, words_each: int = 70) -> list[Row]:
+    """Documents of 70 words (about 400 characters) with the columns that web corpora have."""
     choose = random.Random(0)
     words = ["".join(choose.choices("etaoinshrdlu", k=choose.randint(1, 9))) for _ in range(2000)]
     return [
         {
             "id": i,
-            "text": " ".join(choose.choices(words, k=70)),
+            "text": " ".join(choose.choices(words, k=words_each)),
             "url": f"https://example.org/{choose.random()}",
             "language": choose.choice(["en", "de", "fr"]),
             "score": choose.random(),
@@ -43,6 +43,11 @@ def pyarrow_rows(path: Path) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
+def pyarrow_table(path: Path) -> Iterator[Row]:
+    """The whole file at once, decoded by as many threads as there are cores."""
+    yield from pq.read_table(path).to_pylist()
+
+
 def python_lines(path: Path) -> Iterator[Row]:
     """A line at a time by json.loads."""
     with path.open(encoding="utf-8") as file:
@@ -50,11 +55,20 @@ def python_lines(path: Path) -> Iterator[Row]:
             yield json.loads(line)
 
 
-def seconds(make: Callable[[], Iterator[Row]]) -> float:
-    """Time of one pass that keeps no row."""
-    begin = time.perf_counter()
+class Taken(NamedTuple):
+    """Seconds of one pass: by the clock, of all threads, of the thread that gets the rows."""
+
+    wall: float
+    cpu: float
+    thread: float
+
+
+def seconds(make: Callable[[], Iterator[Row]]) -> Taken:
+    """Times of one pass that keeps no row."""
+    begin = time.perf_counter(), time.process_time(), time.thread_time()
     deque(make(), maxlen=0)
-    return time.perf_counter() - begin
+    end = time.perf_counter(), time.process_time(), time.thread_time()
+    return Taken(*(b - a for a, b in zip(begin, end, strict=True)))
 
 
 def main() -> None:
@@ -62,29 +76,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--words", type=int, default=70, help="words of a document's text")
+    parser.add_argument("--compression", default="snappy", help="of the Parquet file")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        rows = make_rows(options.rows)
+        rows = make_rows(options.rows, options.words)
         parquet, lines = Path(name) / "a.parquet", Path(name) / "a.jsonl"
-        pq.write_table(pa.Table.from_pylist(rows), parquet, row_group_size=10_000)
+        table = pa.Table.from_pylist(rows)
+        pq.write_table(table, parquet, row_group_size=10_000, compression=options.compression)
+        del table
         lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
         del rows
         runs: dict[str, Callable[[], Iterator[Row]]] = {
-            "parquet, pyarrow to_pylist": lambda: pyarrow_rows(parquet),
+            "parquet, pyarrow batches": lambda: pyarrow_rows(parquet),
+            "parquet, pyarrow table": lambda: pyarrow_table(parquet),
             "parquet, easydata": lambda: iter(ParquetShardedSource(parquet)),
             "jsonl, json.loads": lambda: python_lines(lines),
             "jsonl, easydata": lambda: iter(JsonShardedSource(lines)),
         }
-        times: dict[str, list[float]] = {run: [] for run in runs}
+        taken: dict[str, list[Taken]] = {run: [] for run in runs}
         for _ in range(options.repeat):
             for run, make in runs.items():
-                times[run].append(seconds(make))
-    rates = {run: options.rows / statistics.median(taken) for run, taken in times.items()}
-    ratios = {
-        "parquet": rates["parquet, easydata"] / rates["parquet, pyarrow to_pylist"],
-        "jsonl": rates["jsonl, easydata"] / rates["jsonl, json.loads"],
+                taken[run].append(seconds(make))
+    medians = {
+        run: Taken(*(statistics.median(times) for times in zip(*passes, strict=True)))
+        for run, passes in taken.items()
     }
+    rates = {run: options.rows / median.wall for run, median in medians.items()}
+    peers = {
+        "parquet": ("parquet, pyarrow batches", "parquet, pyarrow table"),
+        "jsonl": ("jsonl, json.loads",),
+    }
+    ratios: dict[str, float] = {}
+    for kind, names in peers.items():
+        own = medians[f"{kind}, easydata"]
+        best = Taken(*(min(times) for times in zip(*(medians[n] for n in names), strict=True)))
+        ratios[kind] = best.wall / own.wall
+        ratios[f"{kind}, CPU of all threads"] = best.cpu / own.cpu
+        ratios[f"{kind}, CPU of the consumer's thread"] = best.thread / own.thread
     if options.json:
         print(json.dumps({"rows_per_second": rates, "ratios": ratios, "pyarrow": pa.__version__}))
         return

@@ -104,22 +104,18 @@ class RowIterator {
         continue;
       }
       const int64_t count = std::min(kRowsAtOnce, batch_.num_rows() - offset_);
-      rows_ = converter_.Convert(*batch_.rows, offset_, count);
+      converter_.Start(*batch_.rows, offset_, count);
       offset_ += count;
       at_ = 0;
       size_ = count;
     }
-    // The row leaves the list, so that the caller holds the only reference to it.
-    PyObject* row = PyList_GET_ITEM(rows_.ptr(), at_);
-    PyList_SET_ITEM(rows_.ptr(), at_, Py_NewRef(Py_None));
-    ++at_;
-    return row;
+    return converter_.Row(at_++);
   }
 
   void Close() {
     at_ = size_ = offset_ = 0;
     batch_ = Batch();
-    rows_ = nb::list();
+    converter_.Finish();
     pass_.Close();
   }
 
@@ -128,7 +124,6 @@ class RowIterator {
   RowConverter converter_;
   Batch batch_;
   int64_t offset_ = 0;
-  nb::list rows_;
   int64_t at_ = 0;
   int64_t size_ = 0;
 };

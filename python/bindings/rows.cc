@@ -293,14 +293,21 @@ struct RowConverter::Impl {
     nb::object key;
     std::shared_ptr<arrow::Array> array;
     ValuesPtr values;
-    bool is_json = false;
+    bool may_lack = false;  // a null slot is a key that is not there
   };
 
   JsonValues json;
   std::shared_ptr<arrow::Schema> schema;
   std::vector<nb::object> keys;
+  std::vector<Column> columns;
+  Column whole;  // kRowColumn, where there is one
   // With more keys than a small dict holds, copying one of the right size spares growing.
   nb::object pattern;
+
+  void Clear() {
+    columns.clear();
+    whole = Column();
+  }
 
   void Prepare(const std::shared_ptr<arrow::Schema>& wanted) {
     if (schema == wanted) return;
@@ -321,49 +328,63 @@ struct RowConverter::Impl {
 RowConverter::RowConverter() : impl_(std::make_unique<Impl>()) {}
 RowConverter::~RowConverter() = default;
 
-nb::list RowConverter::Convert(const arrow::RecordBatch& rows, int64_t offset, int64_t length) {
+void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length) {
   impl_->Prepare(rows.schema());
-  std::vector<Impl::Column> columns;
-  Impl::Column whole;
+  impl_->Clear();
   for (int c = 0; c < rows.num_columns(); ++c) {
     Impl::Column column;
     column.key = impl_->keys[c];
     column.array = rows.column(c)->Slice(offset, length);
     const arrow::Field& field = *rows.schema()->field(c);
-    column.is_json = IsJsonField(field);
-    if (column.is_json) {
+    if (IsJsonField(field)) {
       column.values = std::make_unique<JsonTextValues>(*column.array, &impl_->json);
     } else {
       column.values = NativeValues(column.array);
       if (column.values == nullptr) column.values = std::make_unique<ForeignValues>(column.array);
     }
-    if (column.is_json && field.name() == kRowColumn) {
-      whole = std::move(column);
+    column.may_lack = IsJsonField(field) && column.array->null_count() > 0;
+    if (IsJsonField(field) && field.name() == kRowColumn) {
+      impl_->whole = std::move(column);
     } else {
-      columns.push_back(std::move(column));
+      impl_->columns.push_back(std::move(column));
     }
   }
+}
+
+PyObject* RowConverter::Row(int64_t i) {
+  PyObject* dict;
+  if (impl_->whole.values != nullptr) {
+    dict = impl_->whole.values->Get(i);
+  } else {
+    dict = impl_->pattern.is_valid() ? PyDict_Copy(impl_->pattern.ptr()) : PyDict_New();
+  }
+  if (dict == nullptr) return nullptr;
+  for (auto& column : impl_->columns) {
+    if (column.may_lack && column.array->IsNull(i)) continue;
+    PyObject* value = column.values->Get(i);
+    const int failed = value == nullptr ? -1 : PyDict_SetItem(dict, column.key.ptr(), value);
+    Py_XDECREF(value);
+    if (failed != 0) {
+      Py_DECREF(dict);
+      return nullptr;
+    }
+  }
+  return dict;
+}
+
+void RowConverter::Finish() { impl_->Clear(); }
+
+nb::list RowConverter::Convert(const arrow::RecordBatch& rows, int64_t offset, int64_t length) {
+  Start(rows, offset, length);
   PyObject* list = PyList_New(length);
   if (list == nullptr) throw nb::python_error();
   nb::list out = nb::steal<nb::list>(list);
   for (int64_t i = 0; i < length; ++i) {
-    PyObject* dict;
-    if (whole.values != nullptr) {
-      dict = whole.values->Get(i);
-    } else {
-      dict = impl_->pattern.is_valid() ? PyDict_Copy(impl_->pattern.ptr()) : PyDict_New();
-    }
+    PyObject* dict = Row(i);
     if (dict == nullptr) throw nb::python_error();
     PyList_SET_ITEM(list, i, dict);
-    for (auto& column : columns) {
-      if (column.is_json && column.array->IsNull(i)) continue;
-      PyObject* value = column.values->Get(i);
-      if (value == nullptr) throw nb::python_error();
-      const int failed = PyDict_SetItem(dict, column.key.ptr(), value);
-      Py_DECREF(value);
-      if (failed != 0) throw nb::python_error();
-    }
   }
+  Finish();
   return out;
 }
 

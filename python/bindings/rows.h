@@ -27,6 +27,13 @@ class RowConverter {
   /// Dicts of rows `offset` .. `offset + length`.
   nb::list Convert(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
 
+  /// The same one by one, so that the memory of a row that the caller let go is used for the next
+  /// while it is in the cache: Start() makes Row(0) .. Row(length - 1) those rows until the next
+  /// Start() or Finish(). Row gives a new reference, or null with a Python exception set.
+  void Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
+  PyObject* Row(int64_t i);
+  void Finish();
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
+import pyarrow.parquet
 import pytest
 from easydata.core.source import ShardedDataSource
 from easydata.sources import ArrowShardedSource, JsonShardedSource, ParquetShardedSource
@@ -227,3 +229,18 @@ def test_rows_belong_to_whoever_gets_them(tmp_path: Path) -> None:
         row["a"].append(2)
         row["b"] = 1
     assert list(source) == [{"a": [1]}] * 3
+
+
+def test_rows_are_made_one_at_a_time_when_asked_for(tmp_path: Path) -> None:
+    count = 3000  # more than the columns are prepared for at once
+    texts = [f"row {i} é" * (i % 5) for i in range(count)]
+    table = pa.table({"text": texts, "half": pa.array([np.float16(i % 9) for i in range(count)])})
+    pa.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=700)
+    rows = iter(ParquetShardedSource(tmp_path / "a.parquet"))
+    next(rows)
+    gc.collect()
+    before = len(gc.get_objects())
+    taken = [next(rows) for _ in range(100)]
+    assert len(gc.get_objects()) - before < 10  # no row is made ahead, and none is tracked
+    assert all(not gc.is_tracked(row) for row in taken)
+    assert [*taken, *rows] == table.to_pylist()[1:]
