@@ -80,7 +80,7 @@ class BatchFile {
     if (file_ != nullptr && next_ >= file_->num_record_batches()) return BatchPtr();
     auto batch =
         file_ != nullptr ? file_->ReadRecordBatch(static_cast<int>(next_)) : stream_->Next();
-    if (!batch.ok()) return Damaged("the record batch", batch.status());
+    if (!batch.ok()) return Damaged("record batch " + std::to_string(next_), batch.status());
     ++next_;
     return batch;
   }

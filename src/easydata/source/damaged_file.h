@@ -6,9 +6,18 @@
 
 namespace easydata {
 
+/// A message that libraries spread over several lines, as one.
+inline std::string OneLine(const std::string& message) {
+  std::string line;
+  for (char c : message.substr(0, message.find_last_not_of('\n') + 1)) {
+    line += c == '\n' ? ' ' : c;
+  }
+  return line;
+}
+
 /// What is said of a file that cannot be opened as what its kind is: "Parquet file", ...
 inline Status NotWhole(const std::string& path, const std::string& kind, const Status& cause) {
-  return Status::IOError(path, " is not a whole ", kind, " (", cause.message(),
+  return Status::IOError(path, " is not a whole ", kind, " (", OneLine(cause.message()),
                          "); it may be cut short or of another kind: get it again, or take it out");
 }
 
@@ -17,7 +26,7 @@ inline Status NotWhole(const std::string& path, const std::string& kind, const S
 inline Status Damaged(const std::string& part, const Status& cause) {
   if (!cause.IsIOError() && !cause.IsInvalid() && !cause.IsSerializationError()) return cause;
   return Status::FromDetailAndArgs(arrow::StatusCode::IOError, cause.detail(), part,
-                                   " cannot be read (", cause.message(),
+                                   " cannot be read (", OneLine(cause.message()),
                                    "); the file is damaged or cut short: get it again, or take it "
                                    "out");
 }

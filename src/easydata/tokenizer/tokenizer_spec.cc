@@ -349,7 +349,8 @@ Result<TokenizerSpec> ParseTokenizerSpec(std::string_view json) {
   element root;
   if (const auto error = parser.parse(json.data(), json.size()).get(root);
       error != simdjson::SUCCESS) {
-    return Status::Invalid("tokenizer.json is not valid JSON: ", simdjson::error_message(error));
+    return Status::Invalid("tokenizer.json is not valid JSON (", simdjson::error_message(error),
+                           "); save the tokenizer again with save_pretrained()");
   }
   if (!root.is_object()) return Status::Invalid("tokenizer.json is not a JSON object");
   TokenizerSpec spec;

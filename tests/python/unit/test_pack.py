@@ -266,7 +266,7 @@ def test_token_fields_can_be_named() -> None:
 
 def test_input_field_names_the_tokens() -> None:
     row = pack(Rows([{"ids": [1, 2]}]), 4, input_field="ids")[0]
-    assert row["ids"].tolist() == [1, 2, EOS, 0]
+    assert row["input_ids"].tolist() == [1, 2, EOS, 0]
 
 
 def test_loaders_batches_are_the_packers_memory() -> None:
