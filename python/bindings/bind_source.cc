@@ -355,7 +355,7 @@ void BindSource(nb::module_& m) {
                 "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
                 "columns: dict[str, str] | None = None, schema: object | None = None, description: "
                 "dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream"),
-        "A stream of what open(shard name, row) yields: lists of dicts, or Arrow record batches.");
+        "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.");
 
   nb::class_<RowIterator> rows(m, "RowIterator", "Rows of a stream as dicts.");
   rows.def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))

@@ -4,6 +4,7 @@
 #include <arrow/type.h>
 
 #include <atomic>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,6 +17,12 @@
 
 namespace easydata {
 namespace {
+
+/// Rows that cross over together, so that the GIL is not taken for each. Where they end is no part
+/// of what is read: positions count rows.
+constexpr size_t kRowsAtOnce = 256;
+/// Rows at hand are not held back longer than this for those that a slow source has yet to make.
+constexpr std::chrono::milliseconds kLongestWait{20};
 
 class PythonStage : public Stage {
  public:
@@ -71,24 +78,34 @@ class PythonStage : public Stage {
 
  private:
   Result<std::optional<Batch>> DoNext() {
+    ARROW_RETURN_NOT_OK(pending_);
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
     for (;;) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
+      if (shard_ended_) {
+        iterator_.reset();
+        shard_ended_ = false;
+        // The end of the last shard is kept as such: the shard may not say its length.
+        if (++shard_ < refs_.size()) row_ = 0;
+      }
       if (shard_ >= refs_.size()) return std::nullopt;
       try {
         if (!iterator_.is_valid()) {
           iterator_ = nb::iter(source_->open(refs_[shard_]->shard, row_));
         }
-        nb::object item = nb::steal(PyIter_Next(iterator_.ptr()));
-        if (!item.is_valid()) {
-          if (PyErr_Occurred()) throw nb::python_error();
-          iterator_.reset();
-          // The end of the last shard is kept as such: the shard may not say its length.
-          if (++shard_ < refs_.size()) row_ = 0;
-          continue;
+        Batch batch;
+        if (source_->schema != nullptr) {
+          const nb::object item = NextItem();
+          if (!item.is_valid()) continue;
+          ARROW_ASSIGN_OR_RAISE(batch, FromArrow(item));
+        } else {
+          const nb::list rows = CollectRows();
+          if (cancelled_) continue;
+          if (rows.size() == 0 && !pending_.ok()) return pending_;
+          if (rows.size() == 0) continue;
+          ARROW_ASSIGN_OR_RAISE(batch, FromRows(rows));
         }
-        ARROW_ASSIGN_OR_RAISE(Batch batch, Convert(item));
         row_ += batch.num_rows();
         rows_ += batch.num_rows();
         return batch;
@@ -98,23 +115,56 @@ class PythonStage : public Stage {
     }
   }
 
-  Result<Batch> Convert(nb::handle item) {
-    Batch batch;
-    if (source_->schema != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
-      ARROW_ASSIGN_OR_RAISE(auto fields,
-                            ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
-      ARROW_ASSIGN_OR_RAISE(batch.rows, ChooseColumns(rows, schema_));
-    } else {
-      int64_t bad = 0;
-      auto rows = RowsFromPython(item, source_->columns, &bad);
-      if (!rows.ok()) {
-        if (!rows.status().IsTypeError() && !rows.status().IsInvalid()) return rows.status();
-        return RowError({refs_[shard_], row_ + bad, -1}, rows.status().message(),
-                        rows.status().code());
+  /// What the shard's iterator gives; invalid at its end.
+  nb::object NextItem() {
+    nb::object item = nb::steal(PyIter_Next(iterator_.ptr()));
+    if (item.is_valid()) return item;
+    if (PyErr_Occurred()) throw nb::python_error();
+    shard_ended_ = true;
+    return item;
+  }
+
+  /// Rows until there are enough, or some and no time to wait for more. An error comes after them.
+  nb::list CollectRows() {
+    nb::list rows;
+    const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
+    try {
+      while (!cancelled_ && rows.size() < kRowsAtOnce) {
+        nb::object row = NextItem();
+        if (!row.is_valid()) break;
+        rows.append(std::move(row));
+        if (std::chrono::steady_clock::now() >= deadline) break;
       }
-      batch.rows = std::move(*rows);
+    } catch (nb::python_error& error) {
+      pending_ = PythonError(error);
     }
+    return rows;
+  }
+
+  Result<Batch> FromArrow(nb::handle item) const {
+    Batch batch;
+    ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
+    ARROW_ASSIGN_OR_RAISE(auto fields,
+                          ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
+    ARROW_ASSIGN_OR_RAISE(batch.rows, ChooseColumns(rows, schema_));
+    batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
+    return batch;
+  }
+
+  Result<Batch> FromRows(const nb::list& rows) {
+    Batch batch;
+    int64_t bad = 0;
+    auto made = RowsFromPython(rows, source_->columns, &bad);
+    if (!made.ok()) {
+      if (!made.status().IsTypeError() && !made.status().IsInvalid()) return made.status();
+      pending_ =
+          RowError({refs_[shard_], row_ + bad, -1}, made.status().message(), made.status().code());
+      if (bad == 0) return pending_;
+      const nb::object before = nb::steal(PyList_GetSlice(rows.ptr(), 0, bad));
+      if (!before.is_valid()) throw nb::python_error();
+      made = RowsFromPython(before, source_->columns);
+    }
+    ARROW_ASSIGN_OR_RAISE(batch.rows, std::move(made));
     batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
     return batch;
   }
@@ -123,10 +173,12 @@ class PythonStage : public Stage {
   const std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const ShardRef>> refs_;
   nb::object iterator_;
+  bool shard_ended_ = false;
   size_t shard_ = 0;
   int64_t row_ = 0;
   int64_t rows_ = 0;
   std::atomic<bool> cancelled_{false};
+  Status pending_;  // comes out with the next call
   Status failed_;
 };
 

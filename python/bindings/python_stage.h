@@ -12,11 +12,10 @@ namespace easydata {
 /// What a stream of rows made by Python code needs.
 struct PythonSource {
   std::vector<std::string> shard_names;
-  /// open(shard name, row) -> iterator over batches: lists of dicts, or Arrow record batches of
-  /// `schema`.
+  /// open(shard name, row) -> iterable of rows as dicts, or of Arrow record batches of `schema`.
   nb::object open;
   Columns columns;
-  /// Of Arrow batches; null where batches are lists of dicts.
+  /// Of Arrow batches; null where rows come as dicts.
   std::shared_ptr<arrow::Schema> schema;
   std::string name;
   int64_t start_row = 0;
@@ -24,8 +23,9 @@ struct PythonSource {
   ~PythonSource();
 };
 
-/// A stage that asks Python for batches, holding the GIL once per batch. Its cursor is {"shard",
-/// "row"}.
+/// A stage that asks Python for rows or batches, taking the GIL once per batch. Its cursor is
+/// {"shard", "row"}. Where batches of dicts end depends on how fast they come; what is in them does
+/// not. After Cancel() it asks for no further row.
 Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source);
 
 }  // namespace easydata

@@ -122,7 +122,7 @@ def schema_of(stream: Stream) -> Any:
 
 def python_stream(open: Callable[[str, int], Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream:
     """
-    A stream of what open(shard name, row) yields: lists of dicts, or Arrow record batches.
+    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.
     """
 
 class RowIterator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -18,8 +18,6 @@ T_co = TypeVar("T_co", covariant=True)
 
 Columns: TypeAlias = Mapping[str, Literal["any", "text", "tokens"]]
 """Fields that a later stage reads, and the form in which it wants them; None means all."""
-
-_ROWS_AT_ONCE = 256
 
 
 @dataclass
@@ -184,32 +182,15 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """
         from easydata import _native
 
-        def batches(shard: str, row: int) -> Iterator[list[Any]]:
-            rows = self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
-            yield from row_lists(rows)
+        def rows(shard: str, row: int) -> Iterator[Any]:
+            return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
 
         return _native.python_stream(
-            batches,
+            rows,
             list(self.shard_names if shards is None else shards),
             None if columns is None else dict(columns),
             description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
         )
-
-
-def row_lists(rows: Iterable[T]) -> Iterator[list[T]]:
-    """The rows in lists for the engine; those before an error come before it."""
-    iterator = iter(rows)
-    while True:
-        batch: list[T] = []
-        try:
-            batch.extend(itertools.islice(iterator, _ROWS_AT_ONCE))
-        except BaseException:
-            if batch:
-                yield batch
-            raise
-        if not batch:
-            return
-        yield batch
 
 
 def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:

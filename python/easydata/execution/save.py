@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.source import ShardedDataSource, row_lists
+from easydata.core.source import ShardedDataSource
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -239,11 +239,8 @@ def save_iterator(
 
     rows = iter(iterator)
 
-    def batches(shard: str, row: int) -> Iterator[list[Mapping[str, Any]]]:
-        yield from row_lists(rows)
-
     stream = _native.python_stream(
-        batches, ["iterator"], None, description={"source.kind": "iterator"}
+        lambda shard, row: rows, ["iterator"], None, description={"source.kind": "iterator"}
     )
     writer = create_writer(
         output_path,

@@ -366,6 +366,45 @@ def test_ctrl_c_gets_through(prefetch: bool) -> None:
     assert time.monotonic() - begin < 1.4
 
 
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_closing_awaits_no_more_than_the_row_in_hand(prefetch: bool) -> None:
+    source = Rows([{"n": n} for n in range(1000)], lambda number: time.sleep(0.2))
+    begin = time.monotonic()
+    for wrapped in (source, source.map(dict)):
+        # The first row does not wait for others to go along with it.
+        loader = AsyncDataLoader(wrapped, batch_size=1, prefetch_enabled=prefetch)
+        assert next(iter(loader))["n"].tolist() == [0]
+        loader.close()
+    loader = AsyncDataLoader(source, batch_size=1000, prefetch_enabled=prefetch)
+    threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(iter(loader))
+    loader.close()
+    assert time.monotonic() - begin < 8
+
+
+def test_the_time_rows_take_changes_nothing_in_them() -> None:
+    rows = [{"n": n} for n in range(300)]
+
+    def batches(source: Rows, state: Any = None) -> tuple[list[list[int]], list[Any]]:
+        loader = AsyncDataLoader(source, batch_size=7, shuffle_buffer_size=16, seed=3)
+        if state is not None:
+            loader.load_state_dict(state)
+        out, states = [], []
+        for batch in loader:
+            out.append(batch["n"].tolist())
+            states.append(loader.state_dict())
+        return out, states
+
+    fast, states = batches(Rows(rows))
+    slow, _ = batches(Rows(rows, lambda number: time.sleep(0.03 if number % 9 == 0 else 0)))
+    assert slow == fast
+    slow, _ = batches(
+        Rows(rows, lambda number: time.sleep(0.03 if number % 7 == 0 else 0)), states[11]
+    )
+    assert slow == fast[12:]
+
+
 def test_close_leaves_no_thread(tmp_path: Path) -> None:  # D40
     source = numbers(tmp_path, 10_000)
     list(AsyncDataLoader(source, batch_size=10))
