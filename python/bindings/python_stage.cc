@@ -1,5 +1,7 @@
 #include "python_stage.h"
 
+#include <nanobind/stl/string.h>
+
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -50,12 +52,14 @@ class PythonStage : public Stage {
     *cursor = {{"shard", refs_.empty() ? "" : refs_[std::min(shard_, refs_.size() - 1)]->shard},
                {"row", row_}};
     if (shard_ >= refs_.size()) (*cursor)["ended"] = true;
+    if (!state_.empty()) (*cursor)["state"] = state_;
     return Status::OK();
   }
 
   Status Restore(const nlohmann::json& cursor) override {
     const std::string name = cursor.at("shard").get<std::string>();
     row_ = cursor.at("row").get<int64_t>();
+    state_ = cursor.value("state", std::string());
     if (refs_.empty() && name.empty()) return Status::OK();
     for (shard_ = 0; shard_ < refs_.size(); ++shard_) {
       if (refs_[shard_]->shard != name) continue;
@@ -88,17 +92,21 @@ class PythonStage : public Stage {
         shard_ended_ = false;
         // The end of the last shard is kept as such: the shard may not say its length.
         if (++shard_ < refs_.size()) row_ = 0;
+        state_.clear();
       }
       if (shard_ >= refs_.size()) return std::nullopt;
       try {
         if (!iterator_.is_valid()) {
-          iterator_ = nb::iter(source_->open(refs_[shard_]->shard, row_));
+          const std::string& shard = refs_[shard_]->shard;
+          iterator_ = nb::iter(state_.empty() ? source_->open(shard, row_)
+                                              : source_->open(shard, row_, state_));
         }
         Batch batch;
         if (source_->schema != nullptr) {
           const nb::object item = NextItem();
           if (!item.is_valid()) continue;
           ARROW_ASSIGN_OR_RAISE(batch, FromArrow(item));
+          KeepState();
         } else {
           const nb::list rows = CollectRows();
           if (cancelled_) continue;
@@ -122,6 +130,14 @@ class PythonStage : public Stage {
     if (PyErr_Occurred()) throw nb::python_error();
     shard_ended_ = true;
     return item;
+  }
+
+  /// Keeps where the iterator says that it is, if it does.
+  void KeepState() {
+    state_.clear();
+    if (!nb::hasattr(iterator_, "state")) return;
+    const nb::object state = iterator_.attr("state")();
+    if (!state.is_none()) state_ = nb::cast<std::string>(state);
   }
 
   /// Rows until there are enough, or some and no time to wait for more. An error comes after them.
@@ -176,6 +192,7 @@ class PythonStage : public Stage {
   bool shard_ended_ = false;
   size_t shard_ = 0;
   int64_t row_ = 0;
+  std::string state_;  // what the iterator said of its place, or empty
   int64_t rows_ = 0;
   std::atomic<bool> cancelled_{false};
   Status pending_;  // comes out with the next call

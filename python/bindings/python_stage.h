@@ -13,6 +13,8 @@ namespace easydata {
 struct PythonSource {
   std::vector<std::string> shard_names;
   /// open(shard name, row) -> iterable of rows as dicts, or of Arrow record batches of `schema`.
+  /// Its iterator may have state() -> text or None, which says where it is; open(shard name, row,
+  /// text) then goes on from there.
   nb::object open;
   Columns columns;
   /// Of Arrow batches; null where rows come as dicts.

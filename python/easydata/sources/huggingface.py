@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,6 +16,18 @@ if TYPE_CHECKING:
     from easydata import _native
 
 _ROWS_AT_ONCE = 1024
+# Where rows are made by Python code, which may be slow.
+_MADE_ROWS_AT_ONCE = 64
+# Steps of a streaming data set whose state is exact between any two batches.
+_EXACT_STEPS = {
+    "ArrowExamplesIterable",
+    "ExamplesIterable",
+    "FilteredExamplesIterable",
+    "FormattedExamplesIterable",
+    "MappedExamplesIterable",
+    "SelectColumnsIterable",
+    "VerticallyConcatenatedMultiSourcesExamplesIterable",
+}
 
 
 class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
@@ -20,8 +35,9 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
 
     Map-style data sets are read as Arrow tables with their indices applied, streaming ones in Arrow
     batches where they know their columns. Rows come as they are stored, whatever format the data
-    set is set to. Going on in the middle of a streaming data set passes over the rows before; one
-    that is shuffled cannot be gone on with exactly, and is refused.
+    set is set to. A streaming data set goes on by its own state where that is exact, and passes
+    over the rows before otherwise; one that is shuffled cannot be gone on with exactly, and is
+    refused.
 
     Args:
         dataset: A `datasets.Dataset` or `datasets.IterableDataset`, or anything with `__len__` and
@@ -106,20 +122,18 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
         schema: pa.Schema = features.arrow_schema
         return schema
 
-    def _tables(self, row: int) -> Iterator[pa.RecordBatch]:
+    def _tables(self, row: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
         dataset = self._dataset.with_format("arrow")
-        if not self.is_streaming:
-            for begin in range(row, len(dataset), _ROWS_AT_ONCE):
-                yield from _batches(dataset[begin : begin + _ROWS_AT_ONCE])
-            return
-        for table in _skipped(dataset, row).iter(batch_size=_ROWS_AT_ONCE):
-            yield from _batches(table)
+        return _StreamedTables(dataset, row, state) if self.is_streaming else _tables(dataset, row)
 
     def _arrow_stream(self, columns: Columns | None, row: int) -> _native.Stream:
         from easydata import _native
 
+        def tables(_: str, first: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
+            return self._tables(first, state)
+
         return _native.python_stream(
-            lambda _, first: self._tables(first),
+            tables,
             list(self.shard_names),
             None if columns is None else dict(columns),
             schema=self._arrow_schema(),
@@ -212,14 +226,75 @@ def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
     yield from table.combine_chunks().to_batches()
 
 
+def _tables(dataset: Any, row: int) -> Iterator[pa.RecordBatch]:
+    for begin in range(row, len(dataset), _ROWS_AT_ONCE):
+        yield from _batches(dataset[begin : begin + _ROWS_AT_ONCE])
+
+
+class _StreamedTables:
+    """Batches of a streaming data set from a row on, and where the last of them ended."""
+
+    def __init__(self, dataset: Any, row: int, state: str | None) -> None:
+        examples = getattr(dataset, "_ex_iterable", None)
+        self._has_state = _is_exact(examples) and (row == 0 or state is not None)
+        if self._has_state:
+            # Passes over one data set would share their position otherwise.
+            dataset._ex_iterable = _own(examples)
+            if state is not None:
+                dataset.load_state_dict(json.loads(state))
+        else:
+            dataset = _skipped(dataset, row)
+        self._dataset = dataset
+        is_stored = getattr(examples, "iter_arrow", None) is not None
+        self._tables = dataset.iter(batch_size=_ROWS_AT_ONCE if is_stored else _MADE_ROWS_AT_ONCE)
+        self._batches: list[pa.RecordBatch] = []
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        while not self._batches:
+            self._batches = list(_batches(next(self._tables)))[::-1]
+        return self._batches.pop()
+
+    def state(self) -> str | None:
+        """From where to go on behind the last batch; None where only its row tells."""
+        if not self._has_state or self._batches:
+            return None
+        return json.dumps(self._dataset.state_dict())
+
+
+def _steps(examples: Any) -> Iterator[Any]:
+    """What a streaming data set goes through, the last step first."""
+    if examples is not None:
+        yield examples
+        for below in getattr(examples, "ex_iterables", None) or ():
+            yield from _steps(below)
+        yield from _steps(getattr(examples, "ex_iterable", None))
+
+
+def _own(examples: Any) -> Any:
+    """The same steps with positions of their own."""
+    made = copy.copy(examples)
+    if hasattr(made, "ex_iterable"):
+        made.ex_iterable = _own(made.ex_iterable)
+    if hasattr(made, "ex_iterables"):
+        made.ex_iterables = [_own(below) for below in made.ex_iterables]
+    return made
+
+
+def _is_exact(examples: Any) -> bool:
+    """Whether the state of a streaming data set says exactly where it is."""
+    return examples is not None and all(
+        type(step).__name__ in _EXACT_STEPS and not getattr(step, "batched", False)
+        for step in _steps(examples)
+    )
+
+
 def _is_shuffled(dataset: Any) -> bool:
     """Whether a streaming data set goes through a shuffle buffer or shuffles its shards."""
-    examples = getattr(dataset, "_ex_iterable", None)
-    while examples is not None:
-        if "Shuffle" in type(examples).__name__:
-            return True
-        examples = getattr(examples, "ex_iterable", None)
-    return False
+    steps = _steps(getattr(dataset, "_ex_iterable", None))
+    return any("Shuffle" in type(step).__name__ for step in steps)
 
 
 def _skipped(dataset: Any, rows: int) -> Any:
@@ -232,6 +307,4 @@ def _skipped(dataset: Any, rows: int) -> Any:
         )
     if hasattr(dataset, "skip"):
         return dataset.skip(rows)
-    import itertools
-
     return itertools.islice(dataset, rows, None)
