@@ -236,6 +236,8 @@ class ArrowSource : public Source {
     return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, context);
   }
 
+  bool has_unchecked_text() const override { return true; }
+
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     {
       std::lock_guard<std::mutex> lock(mutex_);

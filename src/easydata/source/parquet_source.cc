@@ -316,6 +316,8 @@ class ParquetSource : public Source {
                                            from, context);
   }
 
+  bool has_unchecked_text() const override { return true; }
+
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -54,6 +54,9 @@ class Source {
                                                     std::shared_ptr<arrow::Schema> schema,
                                                     const ReadContext& context) const = 0;
 
+  /// Whether text comes as the file has it, not yet looked at for what is no UTF-8.
+  virtual bool has_unchecked_text() const { return false; }
+
   /// Rows of a shard, where the file says so at once.
   virtual Result<std::optional<int64_t>> KnownRows(size_t shard) const = 0;
 

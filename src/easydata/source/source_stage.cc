@@ -13,6 +13,7 @@
 #include "easydata/exec/ordered_map.h"
 #include "easydata/io/expand_files.h"
 #include "easydata/source/quarantine.h"
+#include "easydata/source/text_check.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/row_error.h"
@@ -142,6 +143,7 @@ class SourceStage : public Stage {
       return std::move(done.batch);
     }
     ARROW_RETURN_NOT_OK(HandleBadRows(done.block, ref, &done.batch));
+    const int64_t first_row = row_;
     if (done.block.stopped.has_value()) {
       pending_ = ErrorOf(*done.block.stopped, ref);
     } else if (!done.block.broken.ok()) {
@@ -156,6 +158,11 @@ class SourceStage : public Stage {
     position.at = done.next_at;
     position.skip = done.next_skip;
     position.exact = true;
+    if (done.block.stopped.has_value()) {
+      // The rest of the block is for whoever goes on once the row is mended.
+      position = ShardPosition();
+      position.row = first_row + done.block.stopped->row;
+    }
     current_ = done.shard;
     SetCursor(position);
     rows_ += done.batch.num_rows();
@@ -226,6 +233,9 @@ class SourceStage : public Stage {
       ARROW_ASSIGN_OR_RAISE(done.batch.rows, arrow::RecordBatch::MakeEmpty(source_schema_));
     } else {
       done.block = std::move(*block);
+      if (source_->has_unchecked_text()) {
+        ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &done.block));
+      }
       done.batch.rows = std::move(done.block.rows);
       for (const auto& [first, count] : done.block.runs) {
         done.batch.addresses.Append(refs_[item.shard], first, -1, count);

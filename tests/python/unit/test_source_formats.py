@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from easydata.core.config import TokenizerConfig
+from easydata.execution import AsyncDataLoader
 from easydata.sources import (
     ArrowShardedSource,
     CsvShardedSource,
@@ -20,8 +22,9 @@ from easydata.sources import (
     ParquetShardedSource,
     TextShardedSource,
 )
+from easydata.transforms import TokenizedShardedSource
 
-from easydata import _native
+from easydata import Tokenizer, _native
 
 Row = dict[str, Any]
 
@@ -249,3 +252,59 @@ def test_big_lines_and_small_memory(tmp_path: Path) -> None:
     rows = list(JsonShardedSource(path))
     assert [row["i"] for row in rows] == list(range(12))
     assert all(row["t"] == str(row["i"]) * (1 + row["i"] % 3 * 4_000_000) for row in rows)
+
+
+def broken_text(kind: str, folder: Path) -> tuple[Any, Path]:
+    """Rows 0..99, of which 3, 40 and 41 are not UTF-8; 40 and 41 share a character."""
+    texts = [f"tëxt {n}".encode() for n in range(100)]
+    texts[3], texts[40], texts[41] = b"ab\xffc", b"cut \xc3", b"\xa9 here"
+    column = pa.array(texts, pa.binary()).view(pa.string())
+    table = pa.table({"n": list(range(100)), "text": column})
+    path = folder / f"a.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path, row_group_size=30)
+        return ParquetShardedSource, path
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=30)
+    return ArrowShardedSource, path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_stored_text_that_is_not_utf8_is_named(kind: str, tmp_path: Path) -> None:
+    made, path = broken_text(kind, tmp_path)
+    rows = iter(made(path))
+    assert [next(rows)["n"] for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(
+        ValueError,
+        match=rf'a\.{kind}.* row 3: the text in column "text" is not UTF-8 at its byte 3;',
+    ):
+        next(rows)
+    # A column that is not read is not looked at.
+    batches = _native.iterate_batches(made(path)._stream({"n": "any"}))
+    assert sum(batch.num_rows for batch in batches) == 100
+
+    loader = AsyncDataLoader(made(path), batch_size=1)
+    assert [next(iter(loader))["n"].tolist() for _ in range(3)] == [[0], [1], [2]]
+    resumed = AsyncDataLoader(made(path), batch_size=1)
+    resumed.load_state_dict(loader.state_dict())
+    with pytest.raises(ValueError, match="row 3"):  # not passed over
+        next(iter(resumed))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_stored_text_that_is_not_utf8_is_left_out(kind: str, tmp_path: Path, shared: Path) -> None:
+    made, path = broken_text(kind, tmp_path)
+    aside = tmp_path / "aside.jsonl"
+    source = made(path, on_error="quarantine", quarantine_path=aside)
+    kept = [n for n in range(100) if n not in (3, 40, 41)]
+    assert [row["n"] for row in source] == kept
+    lines = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert [line["row"] for line in lines] == [3, 40, 41]
+    source = made(path, on_error="skip")
+    assert [row["n"] for row in source.open_shard_at_row(str(path), 35)] == kept[34:]
+    tokenizer = Tokenizer(str(shared / "data" / "tokenizers" / "gpt2"))
+    config = TokenizerConfig(name_or_path="gpt2")
+    tokenized = TokenizedShardedSource(source, tokenizer, config, additional_fields=["n"])
+    assert [row["n"] for row in tokenized] == kept
+    with pytest.raises(ValueError, match="row 3"):
+        list(TokenizedShardedSource(made(path), tokenizer, config))
