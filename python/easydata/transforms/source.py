@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.source import (
@@ -259,10 +259,12 @@ def first_row(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Ex
 
     The steps get copies: looking must not change what is looked at.
     """
-    passes = (iter(source.open_shard(name)) for name in source.shard_names)
-    if isinstance(source, FileSource):
-        passes = iter([source._peek()])
-    for rows in passes:
+    shards: Iterable[Iterator[Any]] = (
+        [source._peek()]
+        if isinstance(source, FileSource)
+        else (iter(source.open_shard(name)) for name in source.shard_names)
+    )
+    for rows in shards:
         try:
             for row in rows:
                 for made in run_steps(steps, copy.deepcopy(row) if steps else row):
