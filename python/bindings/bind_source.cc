@@ -325,10 +325,10 @@ void BindSource(nb::module_& m) {
       nb::arg("files"));
   m.def(
       "csv_source",
-      [=](std::vector<std::string> files, const std::string& delimiter) {
-        return file_source(MakeCsvSource(std::move(files), delimiter));
+      [=](std::vector<std::string> files, const std::string& delimiter, bool keep_rest) {
+        return file_source(MakeCsvSource(std::move(files), delimiter, keep_rest));
       },
-      nb::arg("files"), nb::arg("delimiter") = ",");
+      nb::arg("files"), nb::arg("delimiter") = ",", nb::arg("keep_rest") = false);
   m.def(
       "text_source",
       [=](std::vector<std::string> files, const std::string& field) {

@@ -8,6 +8,7 @@
 
 #include "arrow_exchange.h"
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/rest_column.h"
 #include "json_values.h"
 #include "python_text.h"
 
@@ -313,11 +314,13 @@ struct RowConverter::Impl {
     if (schema == wanted) return;
     schema = wanted;
     keys.clear();
-    for (const auto& field : schema->fields()) keys.push_back(KeyToPython(field->name()));
+    for (const auto& field : schema->fields()) {
+      keys.push_back(IsRestField(*field) ? nb::object(nb::none()) : KeyToPython(field->name()));
+    }
     pattern = nb::object();
     bool all_present = keys.size() > 5;
     for (const auto& field : schema->fields()) {
-      if (IsJsonField(*field)) all_present = false;
+      if (IsJsonField(*field) || IsRestField(*field)) all_present = false;
     }
     if (!all_present) return;
     pattern = nb::steal(PyDict_New());
@@ -342,7 +345,7 @@ void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t
       column.values = NativeValues(column.array);
       if (column.values == nullptr) column.values = std::make_unique<ForeignValues>(column.array);
     }
-    column.may_lack = IsJsonField(field) && column.array->null_count() > 0;
+    column.may_lack = (IsJsonField(field) || IsRestField(field)) && column.array->null_count() > 0;
     if (IsJsonField(field) && field.name() == kRowColumn) {
       impl_->whole = std::move(column);
     } else {

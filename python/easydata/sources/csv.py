@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, OnError
+from easydata.sources.files import DataFiles, FileSource, OnError, Row
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -16,7 +16,8 @@ class CsvShardedSource(FileSource):
     """Rows of delimiter-separated files, as `csv.DictReader` gives them: all values are text.
 
     Fields may be of any length and hold line ends in quotes. A field that a short record lacks is
-    None; a record with more fields than the header is an error of that row.
+    None. Of a record with more fields than the header, rows as dicts have the rest as a list under
+    the key None; where it becomes columns (tokenizing, saving) it is an error of that row.
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
@@ -52,3 +53,10 @@ class CsvShardedSource(FileSource):
         from easydata import _native
 
         return _native.csv_source(self._files, self._delimiter)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
+        """The rows of a file from row `row` on; records are counted from the file's start."""
+        from easydata import _native
+
+        source = _native.csv_source(self._files, self._delimiter, keep_rest=True)
+        return _native.iterate_rows(self._stream_of(source, None, [shard_name], row))

@@ -134,7 +134,16 @@ class FileSource(ShardedDataSource[Row]):
     def _open_stream(
         self, columns: Columns | None, shards: Sequence[str] | None, start_row: int
     ) -> _native.Stream:
-        return self._source.stream(
+        return self._stream_of(self._source, columns, shards, start_row)
+
+    def _stream_of(
+        self,
+        source: _native.Source,
+        columns: Columns | None,
+        shards: Sequence[str] | None,
+        start_row: int,
+    ) -> _native.Stream:
+        return source.stream(
             None if columns is None else dict(columns),
             None if shards is None else list(shards),
             start_row,

@@ -17,6 +17,7 @@
 #include "easydata/source/record_reader.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/stream/rest_column.h"
 
 namespace easydata {
 namespace {
@@ -192,6 +193,8 @@ class CsvDecoder : public RecordDecoder {
         on_error_(on_error),
         schema_(std::move(schema)) {
     for (const auto& field : schema_->fields()) {
+      keep_rest_ = IsRestField(*field);  // the last one
+      if (keep_rest_) break;
       // The last of equal names counts, as in csv.DictReader.
       const auto last = std::find(header_.names.rbegin(), header_.names.rend(), field->name());
       places_.push_back(header_.names.rend() - last - 1);
@@ -202,6 +205,7 @@ class CsvDecoder : public RecordDecoder {
     DecodedBlock block;
     const bool all_valid = simdjson::validate_utf8(piece.text.data(), piece.size);
     std::vector<arrow::StringBuilder> builders(places_.size());
+    arrow::ListBuilder rest(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
     std::vector<std::string_view> fields;
     std::vector<std::string> scratch;
     RowRuns runs;
@@ -215,7 +219,7 @@ class CsvDecoder : public RecordDecoder {
         bad.reason = "not UTF-8";
         bad.message =
             "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(text) + 1) + " of the record";
-      } else if (fields.size() > header_.names.size()) {
+      } else if (fields.size() > header_.names.size() && !keep_rest_) {
         bad.reason = "too many fields";
         bad.message = "the record has " + std::to_string(fields.size()) + " fields, the header " +
                       std::to_string(header_.names.size());
@@ -224,6 +228,7 @@ class CsvDecoder : public RecordDecoder {
           ARROW_RETURN_NOT_OK(places_[k] < fields.size() ? builders[k].Append(fields[places_[k]])
                                                          : builders[k].AppendNull());
         }
+        if (keep_rest_) ARROW_RETURN_NOT_OK(AppendRest(fields, &rest));
         runs.Add(row);
         continue;
       }
@@ -241,6 +246,10 @@ class CsvDecoder : public RecordDecoder {
       ARROW_ASSIGN_OR_RAISE(auto array, builder.Finish());
       columns.push_back(std::move(array));
     }
+    if (keep_rest_) {
+      ARROW_ASSIGN_OR_RAISE(auto array, rest.Finish());
+      columns.push_back(std::move(array));
+    }
     block.runs = runs.Take();
     int64_t kept = 0;
     for (const auto& [first, count] : block.runs) kept += count;
@@ -249,17 +258,31 @@ class CsvDecoder : public RecordDecoder {
   }
 
  private:
+  Status AppendRest(const std::vector<std::string_view>& fields, arrow::ListBuilder* rest) const {
+    if (fields.size() <= header_.names.size()) return rest->AppendNull();
+    ARROW_RETURN_NOT_OK(rest->Append());
+    auto& items = static_cast<arrow::StringBuilder&>(*rest->value_builder());
+    for (size_t k = header_.names.size(); k < fields.size(); ++k) {
+      ARROW_RETURN_NOT_OK(items.Append(fields[k]));
+    }
+    return Status::OK();
+  }
+
   const Header header_;
   const char delimiter_;
   const OnError on_error_;
   const std::shared_ptr<arrow::Schema> schema_;
+  bool keep_rest_ = false;
   std::vector<size_t> places_;  // of each column among the fields
 };
 
 class CsvSource : public Source {
  public:
-  CsvSource(FileList files, char delimiter)
-      : files_(std::move(files)), delimiter_(delimiter), counts_(files_.paths().size()) {}
+  CsvSource(FileList files, char delimiter, bool keep_rest)
+      : files_(std::move(files)),
+        delimiter_(delimiter),
+        keep_rest_(keep_rest),
+        counts_(files_.paths().size()) {}
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
@@ -267,7 +290,7 @@ class CsvSource : public Source {
                                                 size_t shard) const override {
     if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
-    return ChosenSchema(*arrow::schema(header.Fields()), columns, files_.paths()[shard]);
+    return ChosenSchema(*FileSchema(header), columns, files_.paths()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -277,7 +300,7 @@ class CsvSource : public Source {
     ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
     if (!header.names.empty()) {
       ARROW_RETURN_NOT_OK(
-          ChosenFields(*arrow::schema(header.Fields()), *schema, files_.paths()[shard]).status());
+          ChosenFields(*FileSchema(header), *schema, files_.paths()[shard]).status());
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
     return MakeRecordReader(
@@ -310,6 +333,12 @@ class CsvSource : public Source {
   }
 
  private:
+  std::shared_ptr<arrow::Schema> FileSchema(const Header& header) const {
+    auto fields = header.Fields();
+    if (keep_rest_) fields.push_back(RestField());
+    return arrow::schema(std::move(fields));
+  }
+
   static Result<std::unique_ptr<RecordCutter>> Cutter(const std::string& path, const Header& header,
                                                       char delimiter, int64_t at) {
     ARROW_ASSIGN_OR_RAISE(auto window,
@@ -349,6 +378,7 @@ class CsvSource : public Source {
 
   const FileList files_;
   const char delimiter_;
+  const bool keep_rest_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<int64_t>> counts_;
 };
@@ -356,14 +386,14 @@ class CsvSource : public Source {
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
-                                                    const std::string& delimiter) {
+                                                    const std::string& delimiter, bool keep_rest) {
   if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
     return Status::Invalid(
         "the delimiter must be one character that is no quote and no line end, got \"", delimiter,
         "\"");
   }
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
-  return std::make_shared<const CsvSource>(std::move(list), delimiter[0]);
+  return std::make_shared<const CsvSource>(std::move(list), delimiter[0], keep_rest);
 }
 
 }  // namespace easydata

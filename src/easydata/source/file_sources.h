@@ -30,8 +30,10 @@ Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<std::string> f
 
 /// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the
 /// columns, all values are text, a field that a short record lacks is null. A record with more
-/// fields than the header is an error of the row.
+/// fields than the header is an error of the row, or has the rest of them in a column of their own
+/// (RestField, when all columns are read).
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
-                                                    const std::string& delimiter);
+                                                    const std::string& delimiter,
+                                                    bool keep_rest = false);
 
 }  // namespace easydata
