@@ -131,6 +131,10 @@ def test_tokenizing_a_stage_of_ones_own_that_joins_datasets(folder: Path, gpt2: 
 def test_num_rows_limits(folder: Path) -> None:
     tokens("a.jsonl", 30)
     rows = list(create_pipeline([{"data_files": "a.jsonl", "num_rows": 7}]).source().build())
+    (source,) = (
+        create_pipeline([{"data_files": "a.jsonl", "num_rows": 7}]).source().get_data().values()
+    )
+    assert repr(source).count("Limited") == 1, "the limit is put on in one place"
     assert [row["input_ids"][0] for row in rows] == list(range(100, 107))
 
 
