@@ -116,13 +116,17 @@ class OrderedMap {
       --shared->running;
       shared->done.notify_all();
     });
-    pool_->Submit([shared = shared_, task, input, guard = std::move(guard)]() mutable {
+    // The guard is captured first, so that it dies last also where the pool drops the task.
+    pool_->Submit([guard = std::move(guard), shared = shared_, task, input]() mutable {
       if (!shared->cancelled) {
         Result<Out> result = shared->function(std::move(*input));
         input.reset();
         std::lock_guard<std::mutex> lock(shared->mutex);
         task->result.emplace(std::move(result));
       }
+      // What the task holds goes before it counts as ended: the owner does not outlive it by much.
+      input.reset();
+      task.reset();
       guard.reset();
     });
   }
