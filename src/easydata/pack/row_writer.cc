@@ -22,8 +22,7 @@ constexpr int32_t kIgnoredLabel = -100;
 RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
     : options_(options), fields_(std::move(fields)) {
   const auto row = arrow::fixed_size_list(arrow::int32(), options_.seq_length);
-  arrow::FieldVector columns = {arrow::field("input_ids", row),
-                                arrow::field("attention_mask", row),
+  arrow::FieldVector columns = {arrow::field("input_ids", row), arrow::field("attention_mask", row),
                                 arrow::field("position_ids", row)};
   if (options_.include_segment_ids) columns.push_back(arrow::field("segment_ids", row));
   for (size_t i = 1; i < fields_.size(); ++i) columns.push_back(arrow::field(fields_[i].name, row));
