@@ -15,6 +15,7 @@ import pytest
 from easydata.cli import main
 from easydata.core.config import ConfigError
 from manual import write_jsonl, write_parquet
+from thread_count import threads
 
 import easydata
 from easydata import (
@@ -36,10 +37,6 @@ from easydata import (
 )
 
 GOOD = 3000  # rows before the bad one: more than a batch of the engine
-
-
-def threads() -> int:
-    return len(list(Path("/proc/self/task").iterdir()))
 
 
 @pytest.fixture(scope="module")

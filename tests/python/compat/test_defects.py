@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 from easydata.transforms import ExpandTransform
 from manual import ids_of, texts, write_jsonl, write_parquet
+from thread_count import threads
 
 import easydata
 from easydata import (
@@ -608,10 +609,6 @@ def test_d39_lengths_need_no_parsing_and_shards_have_their_size(folder: Path) ->
     sizes = [Path(path).stat().st_size for path in stats.output_paths]
     assert len(sizes) > 2
     assert all(500 * 1024 <= size < 1000 * 1024 for size in sizes[:-1])
-
-
-def threads() -> int:
-    return len(list(Path("/proc/self/task").iterdir()))
 
 
 def test_d40_closing_ends_every_thread(folder: Path) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from easydata.execution import PadSpec
+from thread_count import threads
 
 from easydata import (
     AsyncDataLoader,
@@ -64,10 +65,6 @@ def parquet(path: Path, table: pa.Table, row_group_size: int = 50) -> ParquetSha
 def numbers(path: Path, rows: int = 100, length: int = 4) -> ParquetShardedSource:
     ids = np.arange(rows * length, dtype=np.int32).reshape(rows, length)
     return parquet(path, pa.table({"input_ids": list(ids), "n": range(rows)}))
-
-
-def threads() -> int:
-    return len(os.listdir("/proc/self/task"))
 
 
 def test_batches_hold_all_rows_in_order(tmp_path: Path) -> None:
