@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/json_text.h"
 #include "python_text.h"
 #include "rows.h"
 
@@ -16,39 +17,6 @@ namespace {
 constexpr int kMaxDepth = 1000;
 
 std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
-
-void AppendEscaped(std::string_view text, std::string* out) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  out->push_back('"');
-  for (char c : text) {
-    switch (c) {
-      case '"':
-        *out += "\\\"";
-        break;
-      case '\\':
-        *out += "\\\\";
-        break;
-      case '\n':
-        *out += "\\n";
-        break;
-      case '\r':
-        *out += "\\r";
-        break;
-      case '\t':
-        *out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          *out += "\\u00";
-          out->push_back(kHex[(c >> 4) & 15]);
-          out->push_back(kHex[c & 15]);
-        } else {
-          out->push_back(c);
-        }
-    }
-  }
-  out->push_back('"');
-}
 
 Status FetchError() {
   nb::python_error error;
@@ -72,7 +40,7 @@ Status AppendSurrogates(PyObject* text, std::string* out) {
     const char* data = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
     if (data == nullptr) return FetchError();
     std::string quoted;
-    AppendEscaped({data, static_cast<size_t>(size)}, &quoted);
+    AppendJsonString({data, static_cast<size_t>(size)}, &quoted);
     out->append(quoted, 1, quoted.size() - 2);
   }
   out->push_back('"');
@@ -86,7 +54,7 @@ Status AppendText(PyObject* text, std::string* out) {
     PyErr_Clear();
     return AppendSurrogates(text, out);
   }
-  AppendEscaped({data, static_cast<size_t>(size)}, out);
+  AppendJsonString({data, static_cast<size_t>(size)}, out);
   return Status::OK();
 }
 
