@@ -37,13 +37,13 @@ BENCHMARKS = {
     "w1": Benchmark(
         "W1: JSONL -> GPT-2 ids -> Parquet",
         ("easydata_w1", "pyarrow_tokenizers", "datasets_map", "datatrove_tokens"),
-        60,
+        150,
         25.0,
     ),
     "w2": Benchmark(
         "W2: JSONL -> GPT-2 ids -> packed batches of 8 x 2048",
         ("easydata_w2", "torch_packed"),
-        60,
+        150,
         40.0,
     ),
 }
