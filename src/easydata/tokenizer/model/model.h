@@ -9,6 +9,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/tokenizer/id_buffer.h"
+#include "easydata/tokenizer/model/merge_tables.h"
 
 namespace easydata {
 
@@ -27,7 +28,7 @@ class Model {
   virtual std::unique_ptr<ModelScratch> MakeScratch() const = 0;
 
   /// Appends the ids of one word, which is not empty and valid UTF-8 (any bytes for a model that
-  /// takes raw bytes). Invalid where the reference raises.
+  /// takes raw bytes). Invalid where the reference raises; `ids` may then hold some of them.
   virtual Status EncodeWord(std::string_view word, ModelScratch* scratch, IdBuffer* ids) const = 0;
 
   /// The number of tokens in the vocabulary.
@@ -41,11 +42,18 @@ class Model {
   virtual std::optional<std::string_view> IdToToken(int32_t id) const = 0;
 };
 
+struct ModelOptions {
+  /// Words come as raw bytes, not in the byte-level alphabet that the vocabulary is spelled in.
+  bool words_are_bytes = false;
+  /// The text of the whole file: how it spells the scores of a Unigram model matters, since the
+  /// reference does not round them correctly.
+  std::string_view json;
+  MergeFunction merge = MergeScalar;
+};
+
 /// Makes the model of a tokenizer.json, guessing a `type` that is missing as the reference does.
-///
-/// `words_are_bytes`: words come as raw bytes, not in the byte-level alphabet that the vocabulary
-/// is spelled in. NotImplemented for what the native engine does not take.
+/// NotImplemented for what the native engine does not take.
 Result<std::unique_ptr<const Model>> MakeModel(simdjson::dom::element component,
-                                               bool words_are_bytes);
+                                               const ModelOptions& options);
 
 }  // namespace easydata
