@@ -1,0 +1,70 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// Bytes [begin, end) of a PieceText.
+struct Word {
+  uint32_t begin;
+  uint32_t end;
+
+  bool operator==(const Word&) const = default;
+};
+
+/// A piece of text on its way through a pre-tokenizer: the working memory of one thread, reused
+/// from piece to piece.
+struct PieceText {
+  /// What the words point into: the caller's piece, or `buffer` once a step has rewritten it.
+  std::string_view text;
+  std::string buffer;
+  /// In order, not empty, not overlapping; gaps are text that is dropped.
+  std::vector<Word> words;
+
+  /// For the steps: where the next text and the next words grow before they take their places.
+  std::string spare;
+  std::vector<Word> spare_words;
+
+  /// Starts over with one word, the whole of `piece` (valid UTF-8 of less than 4 GiB).
+  void Reset(std::string_view piece) {
+    text = piece;
+    words.clear();
+    if (!piece.empty()) words.push_back({0, static_cast<uint32_t>(piece.size())});
+  }
+};
+
+/// One step that cuts, drops or rewrites text before the model sees it. Immutable, thread-safe.
+class PreTokenizer {
+ public:
+  virtual ~PreTokenizer() = default;
+
+  /// Cuts (and rewrites) the words of `piece`. `at_start`: the piece begins at offset 0 of the
+  /// original text, for Metaspace's prepend scheme "first". Invalid where the reference fails.
+  virtual Status PreTokenize(bool at_start, PieceText* piece) const = 0;
+};
+
+/// What a `pre_tokenizer` component comes to.
+struct PreTokenizerPlan {
+  /// nullptr: every piece is one word.
+  std::unique_ptr<const PreTokenizer> steps;
+  /// The words are bytes, which a byte-level model takes as they are.
+  bool maps_bytes = false;
+  /// A step behind others asks whether a word begins at offset 0 of the original text. It takes the
+  /// beginning of the piece for that, which a normalizer that drops or adds text there makes wrong.
+  bool asks_for_offsets = false;
+};
+
+/// Reads a `pre_tokenizer` component; null gives no steps. `leave_bytes`: a ByteLevel at the end
+/// leaves its mapping of bytes to characters out and sets maps_bytes. NotImplemented for what the
+/// native engine does not take.
+Result<PreTokenizerPlan> MakePreTokenizer(simdjson::dom::element component, bool leave_bytes);
+
+}  // namespace easydata
