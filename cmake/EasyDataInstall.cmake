@@ -14,8 +14,10 @@ find_package(PyArrow 25.0.1...<25.1 REQUIRED MODULE)
 find_package(Threads REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(PCRE2 10.30 REQUIRED MODULE)
 include(\"\${CMAKE_CURRENT_LIST_DIR}/EasyDataTargets.cmake\")
 ")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/EasyDataConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/EasyDataConfig.cmake" "${CMAKE_BINARY_DIR}/EasyDataConfigVersion.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/FindPyArrow.cmake" DESTINATION lib/cmake/EasyData COMPONENT cpp)
+              "${PROJECT_SOURCE_DIR}/cmake/FindPCRE2.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindPyArrow.cmake"
+        DESTINATION lib/cmake/EasyData COMPONENT cpp)

@@ -203,8 +203,11 @@ def fold_groups() -> list[list[str]]:
     candidates = "".join(sorted(partners))
     everything = "".join(map(escape, candidates))
     rest = "".join(map(escape, sorted(set(ALL_TEXT[:0x3000]) - set(candidates))))
-    outside = {ALL_TEXT[i] for begin, end in matches(f"(?i:[{everything}])", ALL_TEXT)
-               for i in range(begin, end)}
+    outside = {
+        ALL_TEXT[i]
+        for begin, end in matches(f"(?i:[{everything}])", ALL_TEXT)
+        for i in range(begin, end)
+    }
     if outside != set(candidates) or members(f"(?i:[{rest}])", candidates):
         raise SystemExit("characters beyond the candidates fold")
     # Pairs that do match join into groups; then bits of the groups' numbers prove them apart.

@@ -1,0 +1,58 @@
+#include "easydata/tokenizer/regex/character_kinds.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "easydata/tokenizer/component_json.h"
+
+namespace easydata {
+
+Result<CharacterKinds> CharacterKinds::Make(const std::vector<CharacterSet>& sets) {
+  // Every set is a union of the stretches between these.
+  std::vector<char32_t> starts = {0, CharacterSet::kMax + 1};
+  for (const CharacterSet& set : sets) {
+    for (const CharacterSet::Range& range : set.ranges()) {
+      starts.push_back(range.first);
+      starts.push_back(range.last + 1);
+    }
+  }
+  std::sort(starts.begin(), starts.end());
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+
+  // Each set splits the kinds that those before it have left together.
+  std::vector<size_t> kinds(starts.size() - 1, 0);
+  size_t num_kinds = 1;
+  for (const CharacterSet& set : sets) {
+    std::map<std::pair<size_t, bool>, size_t> split;
+    auto range = set.ranges().begin();
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      while (range != set.ranges().end() && range->last < starts[i]) ++range;
+      const bool inside = range != set.ranges().end() && range->first <= starts[i];
+      kinds[i] = split.try_emplace({kinds[i], inside}, split.size()).first->second;
+    }
+    num_kinds = split.size();
+    if (num_kinds > kMaxKinds) {
+      return Unsupported("regex that tells more than ", kMaxKinds, " kinds of characters apart");
+    }
+  }
+
+  CharacterKinds result;
+  result.table_.reset(new uint8_t[CharacterSet::kMax + 1]);
+  result.representatives_.assign(num_kinds, CharacterSet::kMax);
+  for (size_t i = kinds.size(); i-- > 0;) {
+    std::memset(result.table_.get() + starts[i], static_cast<int>(kinds[i]),
+                starts[i + 1] - starts[i]);
+    result.representatives_[kinds[i]] = starts[i];
+  }
+  return result;
+}
+
+CharacterKinds::KindSet CharacterKinds::KindsIn(const CharacterSet& set) const {
+  KindSet kinds;
+  for (size_t kind = 0; kind < size(); ++kind) kinds[kind] = set.Contains(representatives_[kind]);
+  return kinds;
+}
+
+}  // namespace easydata
