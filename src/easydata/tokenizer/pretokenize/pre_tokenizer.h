@@ -39,6 +39,20 @@ struct PieceText {
     words.clear();
     if (!piece.empty()) words.push_back({0, static_cast<uint32_t>(piece.size())});
   }
+
+  std::string_view TextOf(Word word) const {
+    return text.substr(word.begin, word.end - word.begin);
+  }
+
+  /// Spare words take the place of the words.
+  void CommitWords() {
+    words.swap(spare_words);
+    spare_words.clear();
+  }
+
+  /// Spare text and words take the places of the text and the words. Invalid when the text is too
+  /// large for offsets of 32 bits.
+  Status CommitText();
 };
 
 /// One step that cuts, drops or rewrites text before the model sees it. Immutable, thread-safe.

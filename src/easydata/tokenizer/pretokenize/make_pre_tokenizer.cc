@@ -1,0 +1,212 @@
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "easydata/tokenizer/component_json.h"
+#include "easydata/tokenizer/pretokenize/character_steps.h"
+#include "easydata/tokenizer/pretokenize/pattern_steps.h"
+#include "easydata/tokenizer/pretokenize/pre_tokenizer.h"
+#include "easydata/tokenizer/pretokenize/rewriting_steps.h"
+#include "easydata/tokenizer/regex/regex.h"
+#include "easydata/tokenizer/utf8.h"
+
+namespace easydata {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+using Step = std::unique_ptr<const PreTokenizer>;
+
+constexpr std::string_view kName = "pre_tokenizer";
+constexpr int kMaxDepth = 32;
+
+class StepSequence final : public PreTokenizer {
+ public:
+  explicit StepSequence(std::vector<Step> steps) : steps_(std::move(steps)) {}
+
+  Status PreTokenize(bool at_start, PieceText* piece) const override {
+    for (const Step& step : steps_) ARROW_RETURN_NOT_OK(step->PreTokenize(at_start, piece));
+    return Status::OK();
+  }
+
+ private:
+  const std::vector<Step> steps_;
+};
+
+// The components of a Sequence, of Sequences in it as well.
+Status Flatten(element value, int depth, std::vector<object>* components) {
+  if (depth > kMaxDepth) return Unsupported(kName, " in Sequences in Sequences");
+  ARROW_ASSIGN_OR_RAISE(object component, AsObject(value, kName));
+  if (TypeOf(component) != "Sequence") {
+    components->push_back(component);
+    return Status::OK();
+  }
+  ARROW_ASSIGN_OR_RAISE(array parts, ArrayAt(component, "pretokenizers", kName));
+  for (element part : parts) ARROW_RETURN_NOT_OK(Flatten(part, depth + 1, components));
+  return Status::OK();
+}
+
+Result<SplitBehavior> BehaviorOf(object component) {
+  ARROW_ASSIGN_OR_RAISE(std::string_view name, StringAt(component, "behavior", kName));
+  if (name == "Removed") return SplitBehavior::kRemoved;
+  if (name == "Isolated") return SplitBehavior::kIsolated;
+  if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
+  if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
+  if (name == "Contiguous") return SplitBehavior::kContiguous;
+  return Unsupported(kName, " with behavior ", name);
+}
+
+// The value of a key that holds one character.
+Result<char32_t> CharacterAt(object component, std::string_view key) {
+  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(component, key, kName));
+  if (text.empty()) return Unsupported(kName, " with an empty ", key);
+  const utf8::CodePoint c = utf8::Decode(text.data());
+  if (static_cast<size_t>(c.length) != text.size()) {
+    return Unsupported(kName, " with a ", key, " of several characters");
+  }
+  return c.value;
+}
+
+Result<Step> MakeSplit(object component) {
+  ARROW_ASSIGN_OR_RAISE(SplitBehavior behavior, BehaviorOf(component));
+  ARROW_ASSIGN_OR_RAISE(bool invert, BoolAt(component, "invert", kName));
+  ARROW_ASSIGN_OR_RAISE(object pattern, ObjectAt(component, "pattern", kName));
+  const bool is_regex = HasKey(pattern, "Regex");
+  if (pattern.size() != 1 || is_regex == HasKey(pattern, "String")) {
+    return Unsupported(kName, " Split whose pattern is neither String nor Regex");
+  }
+  ARROW_ASSIGN_OR_RAISE(std::string_view text,
+                        StringAt(pattern, is_regex ? "Regex" : "String", kName));
+  if (is_regex || text.empty()) return MakeRegexSplit(text, behavior, invert);
+  return MakeLiteralSplit(text, behavior, invert);
+}
+
+Result<PrependScheme> PrependSchemeOf(object component) {
+  PrependScheme scheme = PrependScheme::kAlways;
+  if (HasKey(component, "prepend_scheme")) {
+    ARROW_ASSIGN_OR_RAISE(std::string_view name, StringAt(component, "prepend_scheme", kName));
+    if (name == "never") {
+      scheme = PrependScheme::kNever;
+    } else if (name == "first") {
+      scheme = PrependScheme::kFirst;
+    } else if (name != "always") {
+      return Unsupported(kName, " Metaspace with prepend_scheme ", name);
+    }
+  }
+  // Of older files. The reference refuses false beside another scheme.
+  ARROW_ASSIGN_OR_RAISE(bool add_prefix_space,
+                        BoolOr(component, "add_prefix_space", true, kName));
+  if (!add_prefix_space && scheme != PrependScheme::kNever) {
+    return Unsupported(kName, " Metaspace with add_prefix_space false and a prepend_scheme");
+  }
+  return scheme;
+}
+
+class PlanMaker {
+ public:
+  explicit PlanMaker(bool leave_bytes) : leave_bytes_(leave_bytes) {}
+
+  Status Add(object component, bool is_last) {
+    const std::string_view type = TypeOf(component);
+    if (type == "ByteLevel") return AddByteLevel(component, is_last);
+    if (type == "Metaspace") return AddMetaspace(component);
+    ARROW_ASSIGN_OR_RAISE(Step step, MakeCuttingStep(type, component));
+    steps_.push_back(std::move(step));
+    return Status::OK();
+  }
+
+  PreTokenizerPlan Finish() {
+    if (steps_.size() == 1) {
+      plan_.steps = std::move(steps_[0]);
+    } else if (!steps_.empty()) {
+      plan_.steps = std::make_unique<StepSequence>(std::move(steps_));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Status AddByteLevel(object component, bool is_last) {
+    ARROW_ASSIGN_OR_RAISE(bool add_prefix_space, BoolAt(component, "add_prefix_space", kName));
+    ARROW_RETURN_NOT_OK(BoolAt(component, "trim_offsets", kName));
+    bool use_regex = true;
+    if (HasKey(component, "use_regex")) {
+      ARROW_ASSIGN_OR_RAISE(use_regex, BoolAt(component, "use_regex", kName));
+    }
+    plan_.maps_bytes = leave_bytes_ && is_last;
+    if (Step step = MakeByteLevel(add_prefix_space, use_regex, !plan_.maps_bytes)) {
+      steps_.push_back(std::move(step));
+    }
+    rewritten_ = true;
+    return Status::OK();
+  }
+
+  Status AddMetaspace(object component) {
+    ARROW_ASSIGN_OR_RAISE(char32_t replacement, CharacterAt(component, "replacement"));
+    ARROW_ASSIGN_OR_RAISE(PrependScheme scheme, PrependSchemeOf(component));
+    ARROW_ASSIGN_OR_RAISE(bool split, BoolOr(component, "split", true, kName));
+    if (const auto text = Find(component, "str_rep")) {
+      ARROW_RETURN_NOT_OK(AsString(*text, "str_rep"));
+    }
+    if (scheme == PrependScheme::kFirst) {
+      if (rewritten_) return Unsupported(kName, " Metaspace \"first\" behind what rewrites text");
+      plan_.asks_for_offsets = !steps_.empty();
+    }
+    steps_.push_back(MakeMetaspace(replacement, scheme, split));
+    rewritten_ = true;
+    return Status::OK();
+  }
+
+  static Result<Step> MakeCuttingStep(std::string_view type, object component) {
+    if (type == "Split") return MakeSplit(component);
+    if (type == "Whitespace") return MakeWhitespace();
+    if (type == "WhitespaceSplit") return MakeWhitespaceSplit();
+    if (type == "BertPreTokenizer") return MakeBertPreTokenizer();
+    if (type == "UnicodeScripts") return MakeUnicodeScripts();
+    if (type == "Digits") {
+      ARROW_ASSIGN_OR_RAISE(bool individual, BoolAt(component, "individual_digits", kName));
+      return MakeDigits(individual);
+    }
+    if (type == "Punctuation") {
+      SplitBehavior behavior = SplitBehavior::kIsolated;
+      if (HasKey(component, "behavior")) {
+        ARROW_ASSIGN_OR_RAISE(behavior, BehaviorOf(component));
+      }
+      return MakePunctuation(behavior);
+    }
+    if (type == "CharDelimiterSplit") {
+      ARROW_ASSIGN_OR_RAISE(char32_t delimiter, CharacterAt(component, "delimiter"));
+      return MakeCharDelimiterSplit(delimiter);
+    }
+    if (type == "FixedLength") {
+      constexpr int64_t kDefaultLength = 5;
+      int64_t length = kDefaultLength;
+      if (HasKey(component, "length")) {
+        ARROW_ASSIGN_OR_RAISE(length, IntAt(component, "length", kName));
+      }
+      if (length <= 0) return Unsupported(kName, " FixedLength of ", length);
+      return MakeFixedLength(static_cast<size_t>(length));
+    }
+    return Unsupported(kName, type.empty() ? " without a type" : " ", type);
+  }
+
+  const bool leave_bytes_;
+  PreTokenizerPlan plan_;
+  std::vector<Step> steps_;
+  bool rewritten_ = false;
+};
+
+}  // namespace
+
+Result<PreTokenizerPlan> MakePreTokenizer(element component, bool leave_bytes) {
+  if (component.is_null()) return PreTokenizerPlan();
+  std::vector<object> components;
+  ARROW_RETURN_NOT_OK(Flatten(component, 0, &components));
+  PlanMaker maker(leave_bytes);
+  for (size_t i = 0; i < components.size(); ++i) {
+    ARROW_RETURN_NOT_OK(maker.Add(components[i], i + 1 == components.size()));
+  }
+  return maker.Finish();
+}
+
+}  // namespace easydata

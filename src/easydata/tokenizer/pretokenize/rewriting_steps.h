@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "easydata/tokenizer/pretokenize/pre_tokenizer.h"
+
+namespace easydata {
+
+/// ByteLevel: puts a space before words that do not start with one, cuts them by GPT-2's pattern,
+/// and spells their bytes with the characters of ByteAlphabet; each if asked to. nullptr when
+/// nothing is asked.
+std::unique_ptr<const PreTokenizer> MakeByteLevel(bool add_prefix_space, bool use_regex,
+                                                  bool map_bytes);
+
+/// When Metaspace puts its replacement before a word that does not start with it.
+enum class PrependScheme : uint8_t { kNever, kFirst, kAlways };
+
+/// Metaspace: writes `replacement` for every space, prepends it, and cuts before each if `split`.
+std::unique_ptr<const PreTokenizer> MakeMetaspace(char32_t replacement, PrependScheme scheme,
+                                                  bool split);
+
+}  // namespace easydata
