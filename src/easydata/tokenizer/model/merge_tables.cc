@@ -8,6 +8,10 @@ size_t MergeScalar(const MergeTables& tables, const uint8_t* bytes, int32_t* sym
   for (size_t i = 0; i + 1 < count; ++i) {
     ranks[i] = tables.byte_pair_ranks[bytes[i] * 256u + bytes[i + 1]];
   }
+  return MergeRanked(tables, ranks, symbols, count);
+}
+
+size_t MergeRanked(const MergeTables& tables, uint32_t* ranks, int32_t* symbols, size_t count) {
   for (;;) {
     size_t best = 0;
     for (size_t i = 1; i + 1 < count; ++i) best = ranks[i] < ranks[best] ? i : best;

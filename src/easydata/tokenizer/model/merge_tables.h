@@ -5,7 +5,8 @@
 
 namespace easydata {
 
-/// A merge list in the form that the merging loops read; BpeModel owns what it points to.
+/// A merge list in the form that the merging loops read; MergeList and BpeModel own what it points
+/// to.
 struct MergeTables {
   /// Ids and ranks must fit: an entry of `merges` is left id, right id, rank in one word.
   static constexpr int kIdBits = 21;
@@ -19,7 +20,7 @@ struct MergeTables {
   int shift;
   /// What a pair becomes, by rank.
   const int32_t* merged_ids;
-  /// Rank of a pair of bytes, by the first * 256 + the second.
+  /// Rank of a pair of bytes, by the first * 256 + the second; null where symbols are not bytes.
   const uint32_t* byte_pair_ranks;
 
   static uint64_t PairOf(int32_t left, int32_t right) {
@@ -53,5 +54,9 @@ inline constexpr size_t kMaxMergeSymbols = 64;
 
 /// The MergeFunction that runs on every machine.
 size_t MergeScalar(const MergeTables& tables, const uint8_t* bytes, int32_t* symbols, size_t count);
+
+/// The same where ranks[i], for all but the last symbol, is the rank of the pair that starts at
+/// symbols[i]. Spoils `ranks`.
+size_t MergeRanked(const MergeTables& tables, uint32_t* ranks, int32_t* symbols, size_t count);
 
 }  // namespace easydata

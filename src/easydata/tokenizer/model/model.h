@@ -31,6 +31,9 @@ class Model {
   /// takes raw bytes). Invalid where the reference raises; `ids` may then hold some of them.
   virtual Status EncodeWord(std::string_view word, ModelScratch* scratch, IdBuffer* ids) const = 0;
 
+  /// How many ids a word can have per byte at most.
+  virtual size_t max_ids_per_byte() const { return 1; }
+
   /// The number of tokens in the vocabulary.
   virtual int64_t size() const = 0;
 

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/tokenizer/model/merge_tables.h"
+
+namespace easydata {
+
+/// One entry of a merge list: two neighbours and what they become, by id.
+struct Merge {
+  int32_t left;
+  int32_t right;
+  int32_t result;
+};
+
+/// Working memory for merging long words; one per thread.
+struct MergeScratch {
+  struct Symbol {
+    int32_t id;  // -1: merged into a symbol on its left
+    uint32_t previous;
+    uint32_t next;
+  };
+  std::vector<Symbol> symbols;
+  std::vector<uint64_t> heap;
+};
+
+/// A merge list, and joining neighbours by it: the pair of lowest rank first, the leftmost of
+/// equals, until no pair is in the list. Immutable.
+class MergeList {
+ public:
+  MergeList() = default;
+
+  /// Takes the merges by rank; of a pair listed twice the last rank counts. NotImplemented for more
+  /// merges or larger ids than MergeTables holds.
+  static Result<MergeList> Make(const std::vector<Merge>& merges, int64_t id_limit);
+
+  MergeList(MergeList&&) = default;
+  MergeList& operator=(MergeList&&) = default;
+
+  /// For the merging loops; points into this object's memory, which moving does not move.
+  MergeTables tables() const {
+    return {slots_.data(), slots_.size() - 1, shift_, results_.data(), nullptr};
+  }
+
+  /// Calls visit(left, right) for every pair of ids in the list, in no order.
+  template <typename Visitor>
+  void ForEachPair(const Visitor& visit) const {
+    for (const uint64_t entry : slots_) {
+      if (entry == MergeTables::kNoEntry) continue;
+      const uint64_t pair = entry >> MergeTables::kRankBits;
+      visit(static_cast<int32_t>(pair >> MergeTables::kIdBits),
+            static_cast<int32_t>(pair & ((uint64_t{1} << MergeTables::kIdBits) - 1)));
+    }
+  }
+
+  /// Merges `count` symbols in place. Returns how many are left.
+  ///
+  /// As the reference does it to the last quirk: an entry of its queue whose pair has changed since
+  /// still counts if the new pair becomes the same token. That can only be where merging makes no
+  /// token longer or tokens share an id.
+  size_t MergeAny(int32_t* symbols, size_t count, MergeScratch* scratch) const;
+
+  /// The same for up to kMaxMergeSymbols symbols, without that quirk.
+  size_t MergeFew(int32_t* symbols, size_t count) const;
+
+ private:
+  std::vector<uint64_t> slots_;
+  std::vector<int32_t> results_;  // by rank
+  int shift_ = 0;
+};
+
+}  // namespace easydata

@@ -1,0 +1,64 @@
+#include "easydata/tokenizer/model/metaspace_bpe_encoder.h"
+
+#include "easydata/tokenizer/utf8.h"
+
+namespace easydata {
+
+MetaspaceBpeEncoder::MetaspaceBpeEncoder(const MetaspaceBpe* bpe, const Kernels* kernels,
+                                         int64_t cache_bytes, const std::vector<WordSlot>& seeds)
+    : WordEncoder(kernels, cache_bytes, seeds), bpe_(bpe) {}
+
+bool MetaspaceBpeEncoder::Prepends(std::string_view piece, bool at_start) const {
+  switch (bpe_->prepend()) {
+    case MetaspaceBpe::Prepend::kNothing:
+      return false;
+    case MetaspaceBpe::Prepend::kSpace:
+      return true;
+    case MetaspaceBpe::Prepend::kMissingSpaceAtStart:
+      if (!at_start) return false;
+      break;
+    case MetaspaceBpe::Prepend::kMissingSpace:
+      break;
+  }
+  return !bpe_->IsSpace(utf8::Decode(piece.data()).value);
+}
+
+Status MetaspaceBpeEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
+                                   size_t limit) {
+  if (piece.empty()) return Status::OK();
+  size_t position = 0;
+  if (Prepends(piece, at_start)) {
+    position = bpe_->FindCutBehindSpace(piece);
+    prefixed_.assign(1, ' ').append(piece.substr(0, position));
+    const auto size = static_cast<uint32_t>(prefixed_.size());
+    int32_t* out = ids().Reserve(size + kSpareIds);
+    const int32_t* end = kernels().encode(
+        {prefixed_.data(), 0, &size, 1, prefixed_.data() + prefixed_.size()}, this, out);
+    ids().Resize(ids().size() + static_cast<size_t>(end - out));
+  }
+  while (position < piece.size() && ids().size() <= limit) {
+    const size_t begin = position;
+    const size_t count =
+        bpe_->FindParts(piece.data(), piece.size(), &position, ends_, kWordsPerRound);
+    int32_t* out = ids().Reserve(position - begin + kSpareIds);
+    const int32_t* end =
+        kernels().encode({piece.data(), begin, ends_, count, readable_end}, this, out);
+    ids().Resize(ids().size() + static_cast<size_t>(end - out));
+  }
+  return Status::OK();
+}
+
+size_t MetaspaceBpeEncoder::FindCut(std::string_view piece, size_t from) const {
+  // A part in the middle must not get a space of its own.
+  if (bpe_->prepend() == MetaspaceBpe::Prepend::kSpace ||
+      bpe_->prepend() == MetaspaceBpe::Prepend::kMissingSpace) {
+    return std::string_view::npos;
+  }
+  return bpe_->FindCut(piece, from);
+}
+
+size_t MetaspaceBpeEncoder::EncodeNew(std::string_view word, int32_t* out) {
+  return bpe_->EncodePart(word, &scratch_, out);
+}
+
+}  // namespace easydata

@@ -1,0 +1,145 @@
+#include "easydata/tokenizer/model/safe_cuts.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "easydata/tokenizer/byte_alphabet.h"
+#include "easydata/tokenizer/model/byte_bpe_model.h"
+#include "easydata/tokenizer/model/model_test_files.h"
+#include "easydata/tokenizer/model/part_encoder.h"
+#include "easydata/tokenizer/utf8.h"
+
+namespace easydata {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+std::string Mapped(std::string_view bytes) {
+  std::string mapped;
+  for (const char byte : bytes) {
+    utf8::Append(ByteAlphabet::Get().character(static_cast<uint8_t>(byte)), &mapped);
+  }
+  return mapped;
+}
+
+const std::vector<std::string> kLetters = {"a",      "b",      "\u00e9",    "\u00eb",
+                                           "\u4e2d", "\u4e2e", "\U0001F600"};
+
+std::string RandomWord(std::mt19937* random, size_t letters) {
+  std::string word;
+  for (size_t i = 0; i < letters; ++i) word += kLetters[(*random)() % kLetters.size()];
+  return word;
+}
+
+// Merges that a trainer could have made: of neighbours in words of the letters.
+BpeFile RandomFile(std::mt19937* random, int merges, bool ignore_merges) {
+  BpeFile file;
+  for (int byte = 0; byte < 256; ++byte) {
+    const char text = static_cast<char>(byte);
+    file.tokens.push_back(Mapped({&text, 1}));
+  }
+  std::vector<std::vector<std::string>> words;
+  for (int i = 0; i < 20; ++i) {
+    words.emplace_back();
+    for (const char byte : RandomWord(random, 12)) words.back().push_back(Mapped({&byte, 1}));
+  }
+  while (static_cast<int>(file.merges.size()) < merges) {
+    std::vector<std::string>& word = words[(*random)() % words.size()];
+    if (word.size() < 2) {
+      word.clear();
+      for (const char byte : RandomWord(random, 12)) word.push_back(Mapped({&byte, 1}));
+    }
+    const size_t at = (*random)() % (word.size() - 1);
+    file.merges.emplace_back(word[at], word[at + 1]);
+    word[at] += word[at + 1];
+    word.erase(word.begin() + static_cast<ptrdiff_t>(at) + 1);
+    file.AddMergeResults();
+  }
+  file.ignore_merges = ignore_merges;
+  return file;
+}
+
+class SafeCutsTest : public testing::TestWithParam<bool> {
+ protected:
+  void Make(const BpeFile& file) {
+    model_ = MakeTestModel(file.ToJson(), true);
+    bpe_ = &dynamic_cast<const ByteBpeModel&>(*model_).bpe();
+    cuts_ = SafeCuts::Make(*bpe_);
+    ASSERT_NE(cuts_, nullptr);
+  }
+
+  Ids EncodePart(std::string_view part) const {
+    Ids ids(part.size());
+    MergeScratch scratch;
+    ids.resize(bpe_->EncodePart(part, &scratch, ids.data()));
+    return ids;
+  }
+
+  std::unique_ptr<const Model> model_;
+  const BpeModel* bpe_ = nullptr;
+  std::unique_ptr<const SafeCuts> cuts_;
+};
+
+// Adversarial: many merges over few letters, cut at every place that is called safe.
+TEST_P(SafeCutsTest, PartsMergeAsTheWhole) {
+  std::mt19937 random(21);
+  size_t safe = 0, places = 0;
+  for (int round = 0; round < 40; ++round) {
+    Make(RandomFile(&random, 3 + round * 2, GetParam()));
+    for (int i = 0; i < 60; ++i) {
+      const std::string word = RandomWord(&random, 2 + random() % 20);
+      const Ids whole = EncodePart(word);
+      for (size_t at = 1; at < word.size(); ++at) {
+        ++places;
+        if (!cuts_->IsSafe(word.data(), word.size(), at)) continue;
+        ++safe;
+        Ids parts = EncodePart(std::string_view(word).substr(0, at));
+        const Ids right = EncodePart(std::string_view(word).substr(at));
+        parts.insert(parts.end(), right.begin(), right.end());
+        ASSERT_EQ(parts, whole) << word << " at " << at;
+      }
+    }
+  }
+  EXPECT_GT(safe, places / 20);
+  EXPECT_LT(safe, places);
+}
+
+TEST_P(SafeCutsTest, PartEncoderEqualsTheModel) {
+  std::mt19937 random(22);
+  for (int round = 0; round < 30; ++round) {
+    Make(RandomFile(&random, 60, GetParam()));
+    PartEncoder encoder(bpe_, cuts_.get(), round % 2 == 0 ? 1 : 1 << 20);
+    for (int i = 0; i < 100; ++i) {
+      const std::string word = RandomWord(&random, 1 + random() % (i % 10 == 0 ? 600 : 30));
+      Ids parts(word.size()), whole(word.size());
+      MergeScratch scratch;
+      parts.resize(encoder.Encode(word, parts.data()));
+      whole.resize(bpe_->Encode(word, &scratch, whole.data()));
+      ASSERT_EQ(parts, whole) << word;
+    }
+    for (const std::string& token : {bpe_->IdToToken(300 % static_cast<int>(bpe_->size()))}) {
+      std::string word;
+      ASSERT_TRUE(ByteAlphabet::Get().ToBytes(token, &word));
+      Ids parts(word.size()), whole(word.size());
+      MergeScratch scratch;
+      parts.resize(encoder.Encode(word, parts.data()));
+      whole.resize(bpe_->Encode(word, &scratch, whole.data()));
+      ASSERT_EQ(parts, whole) << word;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(IgnoreMerges, SafeCutsTest, testing::Bool());
+
+TEST(SafeCutsMakeTest, ProvesNothingWhereABytesIsMissing) {
+  const auto model = MakeTestModel(R"({"vocab": {"a": 0}, "merges": []})", true);
+  EXPECT_EQ(SafeCuts::Make(dynamic_cast<const ByteBpeModel&>(*model).bpe()), nullptr);
+}
+
+}  // namespace
+}  // namespace easydata

@@ -1,0 +1,45 @@
+#include "easydata/tokenizer/model/vocabulary.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "easydata/tokenizer/component_json.h"
+
+namespace easydata {
+
+Result<Vocabulary> Vocabulary::FromJson(simdjson::dom::object tokens) {
+  Vocabulary vocabulary;
+  const auto count = static_cast<int64_t>(tokens.size());  // saturates at 2^24 - 1
+  vocabulary.tokens_.Reserve(count);
+  vocabulary.ids_.reserve(count);
+  for (auto [token, value] : tokens) {
+    ARROW_ASSIGN_OR_RAISE(int32_t id, IdOf(value, "vocab"));
+    const auto index = static_cast<size_t>(vocabulary.tokens_.Insert(token));
+    if (index == vocabulary.ids_.size()) {
+      vocabulary.ids_.push_back(id);
+    } else {
+      vocabulary.ids_[index] = id;
+    }
+  }
+  vocabulary.IndexIds();
+  return vocabulary;
+}
+
+Vocabulary Vocabulary::FromTable(StringTable tokens, std::vector<int32_t> ids) {
+  Vocabulary vocabulary;
+  vocabulary.tokens_ = std::move(tokens);
+  vocabulary.ids_ = std::move(ids);
+  vocabulary.IndexIds();
+  return vocabulary;
+}
+
+void Vocabulary::IndexIds() {
+  const int32_t max_id = ids_.empty() ? -1 : *std::max_element(ids_.begin(), ids_.end());
+  index_of_id_.assign(static_cast<size_t>(max_id) + 1, -1);
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    ids_are_unique_ = ids_are_unique_ && index_of_id_[ids_[i]] < 0;
+    index_of_id_[ids_[i]] = static_cast<int32_t>(i);
+  }
+}
+
+}  // namespace easydata
