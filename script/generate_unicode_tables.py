@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Probes the pinned `tokenizers` library and writes the Unicode tables of the native engine.
 
-One binary of the reference carries several versions of Unicode (Oniguruma's classes, the regex
-crate's word characters, the normalization crate's decompositions), so no published table matches
-it: every property is asked of the reference itself, for every code point.
+unicode_probes.py asks the questions; this lays the answers out as compact C++ tables and checks
+what the engine takes for granted about them.
 
 Usage: script/generate_unicode_tables.py [--check]
   --check   compare with the checked-in file instead of writing it; exit status 1 when they differ.
@@ -14,91 +13,33 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import tokenizers
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+import unicode_probes as probes
+from tokenizers import normalizers
 
 PINNED = "0.23.3"
 OUTPUT = Path(__file__).resolve().parent.parent / "src/easydata/tokenizer/unicode_tables.cc"
-CODE_POINTS = [cp for cp in range(0x110000) if not 0xD800 <= cp < 0xE000]
-HANGUL_FIRST, HANGUL_LAST = 0xAC00, 0xD7A3
 
 # Bits of a code point's properties; unicode_properties.h names them.
-LETTER, NUMBER, SPACE, WORD, NFC_ACTIVE = 1, 2, 3, 4, 8
+LETTER, NUMBER, SPACE, WORD, NFC_ACTIVE, NUMERIC, PUNCTUATION = 1, 2, 3, 4, 8, 16, 32
+
+# What single normalizers do to a code point; unicode_tables.h names the bits.
+BERT_DROPPED, BERT_SPACED, CHINESE, ACCENT, MARK, NMT_DROPPED, NMT_SPACED = 1, 2, 4, 8, 16, 32, 64
 
 
-def chunks(items: list[int], size: int) -> Iterator[list[int]]:
-    """Cuts a list into lists of `size`; the last may be shorter."""
-    for first in range(0, len(items), size):
-        yield items[first : first + size]
+def joined_bits(*sets: tuple[set[int], int]) -> dict[int, int]:
+    """The bits of each code point that is in any of the sets."""
+    values: dict[int, int] = {}
+    for members, bits in sets:
+        for cp in members:
+            values[cp] = values.get(cp, 0) | bits
+    return values
 
 
-def in_class(regex_class: str) -> set[int]:
-    """Code points that Oniguruma, as the reference uses it, puts into `regex_class`."""
-    split = pre_tokenizers.Split(Regex(f"[^{regex_class}]"), "removed")
-    members: set[int] = set()
-    for chunk in chunks(CODE_POINTS, 4096):
-        for piece, _ in split.pre_tokenize_str("".join(map(chr, chunk))):
-            members.update(map(ord, piece))
-    return members
-
-
-def word_characters() -> set[int]:
-    """Code points that make a neighbouring single_word added token not match."""
-    tokenizer = Tokenizer(models.WordLevel({"[unk]": 0}, "[unk]"))
-    tokenizer.add_tokens([AddedToken("@@", single_word=True, normalized=False)])
-    token = tokenizer.token_to_id("@@")
-    members: set[int] = set()
-    for chunk in chunks(CODE_POINTS, 65536):
-        encodings = tokenizer.encode_batch_fast(["@@" + chr(cp) for cp in chunk])
-        members.update(cp for cp, e in zip(chunk, encodings, strict=True) if token not in e.ids)
-    return members
-
-
-def combining_classes(nfd: normalizers.NFD) -> dict[int, int]:
-    """Canonical combining classes, found by which anchor marks a code point changes places with."""
-    anchors: dict[int, str] = {}
-    for database in (unicodedata.ucd_3_2_0, unicodedata):
-        for cp in CODE_POINTS:
-            mark = chr(cp)
-            ccc = database.combining(mark)
-            # U+0301 (230) and U+0316 (220) tell a mark that the reference knows from a starter.
-            if (
-                ccc
-                and nfd.normalize_str(mark) == mark
-                and (
-                    nfd.normalize_str("\u0301" + mark) == mark + "\u0301" != "\u0301" + mark
-                    or nfd.normalize_str(mark + "\u0316") == "\u0316" + mark != mark + "\u0316"
-                )
-            ):
-                anchors.setdefault(ccc, mark)
-    order = sorted(anchors)
-    lowest, highest = anchors[order[0]], anchors[order[-1]]
-    classes: dict[int, int] = {}
-    for cp in CODE_POINTS:
-        c = chr(cp)
-        if nfd.normalize_str(c) != c:
-            continue
-        below_highest = nfd.normalize_str(highest + c) == c + highest != highest + c
-        above_lowest = nfd.normalize_str(c + lowest) == lowest + c != c + lowest
-        if not (below_highest or above_lowest) and c not in (lowest, highest):
-            continue
-        equal = [
-            k
-            for k in order
-            if nfd.normalize_str(c + anchors[k]) == c + anchors[k]
-            and nfd.normalize_str(anchors[k] + c) == anchors[k] + c
-        ]
-        if len(equal) != 1:
-            raise SystemExit(f"U+{cp:04X}: no anchor or several of its combining class: {equal}")
-        classes[cp] = equal[0]
-    return classes
-
-
-def ranges(values: dict[int, int]) -> list[tuple[int, int, int]]:
+def ranges(values: Mapping[int, int]) -> list[tuple[int, int, int]]:
     """Joins neighbours of one value: (first, last, value)."""
     out: list[tuple[int, int, int]] = []
     for cp in sorted(values):
@@ -106,6 +47,22 @@ def ranges(values: dict[int, int]) -> list[tuple[int, int, int]]:
             out[-1] = (out[-1][0], cp, values[cp])
         else:
             out.append((cp, cp, values[cp]))
+    return out
+
+
+def case_ranges(lowercase: Mapping[int, str]) -> list[tuple[int, int, int, int]]:
+    """Joins equally spaced code points that move by the same distance: (first, last, step, by)."""
+    out: list[tuple[int, int, int, int]] = []
+    for cp in sorted(lowercase):
+        if len(lowercase[cp]) != 1:
+            continue
+        by = ord(lowercase[cp]) - cp
+        if out and out[-1][3] == by:
+            first, last, step, _ = out[-1]
+            if cp - last == step or (first == last and cp - last <= 2):
+                out[-1] = (first, cp, cp - last, by)
+                continue
+        out.append((cp, cp, 1, by))
     return out
 
 
@@ -121,81 +78,131 @@ def rows(entries: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def make_tables() -> str:
-    """The text of unicode_tables.cc."""
-    if tokenizers.__version__ != PINNED:
-        raise SystemExit(f"tokenizers {tokenizers.__version__} is installed, {PINNED} is pinned")
-    nfc, nfd = normalizers.NFC(), normalizers.NFD()
-    decomposition: dict[int, str] = {}
-    changed_by_nfc: set[int] = set()
-    for cp in CODE_POINTS:
-        c = chr(cp)
-        decomposed = nfd.normalize_str(c)
-        if decomposed != c and not HANGUL_FIRST <= cp <= HANGUL_LAST:
-            decomposition[cp] = decomposed
-        if nfc.normalize_str(c) != c:
-            changed_by_nfc.add(cp)
-    classes = combining_classes(nfd)
+def array(kind: str, name: str, entries: Iterable[str], *, counted: bool = True) -> str:
+    """The definition of one table, and of the number of its entries."""
+    items = list(entries)
+    text = f"const {kind} k{name}[{len(items)}] = {{\n{rows(items)}\n}};\n"
+    return text + (f"const size_t kNum{name} = {len(items)};\n" if counted else "")
 
-    composition: dict[tuple[int, int], int] = {}
-    for cp, decomposed in decomposition.items():
+
+def range_array(name: str, values: Mapping[int, int]) -> str:
+    """A table of CodePointRange."""
+    return array(
+        "CodePointRange", name, (f"{{0x{a:X}, 0x{b:X}, {v}}}" for a, b, v in ranges(values))
+    )
+
+
+def decomposition_arrays(canonical: Mapping[int, str], compatibility: Mapping[int, str]) -> str:
+    """Both decompositions with one pool of code points."""
+    pool = ""
+    text = ""
+    for name, table in (
+        ("Decompositions", canonical),
+        ("CompatibilityDecompositions", compatibility),
+    ):
+        entries = []
+        for cp in sorted(table):
+            entries.append(f"{{0x{cp:X}, {len(pool)}, {len(table[cp])}}}")
+            pool += table[cp]
+        text += array("Decomposition", name, entries) + "\n"
+    if len(pool) > 0xFFFF:
+        raise SystemExit("the pool of decompositions outgrew its 16-bit offsets")
+    return text + array(
+        "char32_t", "DecompositionPool", (f"0x{ord(c):X}" for c in pool), counted=False
+    )
+
+
+def compositions(
+    canonical: Mapping[int, str], changed_by_nfc: set[int]
+) -> dict[tuple[int, int], int]:
+    """Pairs that NFC joins, with what they become."""
+    nfc = normalizers.NFC()
+    pairs: dict[tuple[int, int], int] = {}
+    for cp, decomposed in canonical.items():
         if cp in changed_by_nfc:
             continue
         first = nfc.normalize_str(decomposed[:-1])
         if len(first) != 1 or nfc.normalize_str(decomposed) != chr(cp):
             raise SystemExit(f"U+{cp:04X}: its decomposition does not compose pairwise")
-        composition[ord(first), ord(decomposed[-1])] = cp
+        pairs[ord(first), ord(decomposed[-1])] = cp
+    return pairs
+
+
+def without_syllables(table: Mapping[int, str]) -> dict[int, str]:
+    """Leaves out Hangul syllables, which the engine decomposes by arithmetic."""
+    hangul = range(probes.HANGUL_FIRST, probes.HANGUL_LAST + 1)
+    return {cp: text for cp, text in table.items() if cp not in hangul}
+
+
+def make_body() -> str:
+    """The tables."""
+    canonical = without_syllables(probes.mapping(normalizers.NFD()))
+    compatibility = without_syllables(probes.mapping(normalizers.NFKD()))
+    compatibility = {cp: t for cp, t in compatibility.items() if canonical.get(cp) != t}
+    changed_by_nfc = set(probes.mapping(normalizers.NFC()))
+    classes = probes.combining_classes(normalizers.NFD())
+    composition = compositions(canonical, changed_by_nfc)
     seconds = {b for _, b in composition} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
     active = set(classes) | changed_by_nfc | seconds
-    for cp, decomposed in decomposition.items():
+    for cp, decomposed in canonical.items():
         if cp not in active and ord(decomposed[0]) in active:
             raise SystemExit(f"U+{cp:04X}: inert, but what it decomposes into is not")
 
-    properties: dict[int, int] = {}
-    for members, bits in (
-        (in_class(r"\p{L}"), LETTER),
-        (in_class(r"\p{N}"), NUMBER),
-        (in_class(r"\s"), SPACE),
-        (word_characters(), WORD),
+    properties = joined_bits(
+        (probes.in_class(r"\p{L}"), LETTER),
+        (probes.in_class(r"\p{N}"), NUMBER),
+        (probes.white_space(), SPACE),
+        (probes.word_characters(), WORD),
         (active, NFC_ACTIVE),
-    ):
-        for cp in members:
-            properties[cp] = properties.get(cp, 0) | bits
+        (probes.numeric_characters(), NUMERIC),
+        (probes.punctuation(), PUNCTUATION),
+    )
+    clean = normalizers.BertNormalizer(True, False, False, False)
+    bert_dropped, bert_spaced = probes.removed_and_spaced(clean)
+    nmt_dropped, nmt_spaced = probes.removed_and_spaced(normalizers.Nmt())
+    marks, spaced_marks = probes.removed_and_spaced(normalizers.StripAccents())
+    if spaced_marks:
+        raise SystemExit("StripAccents puts spaces")
+    edits = joined_bits(
+        (bert_dropped, BERT_DROPPED),
+        (bert_spaced, BERT_SPACED),
+        (probes.surrounded_by_spaces(), CHINESE),
+        (probes.nonspacing_marks(), ACCENT),
+        (marks, MARK),
+        (nmt_dropped, NMT_DROPPED),
+        (nmt_spaced, NMT_SPACED),
+    )
+    lowercase = probes.mapping(normalizers.Lowercase())
+    if {cp: t for cp, t in lowercase.items() if len(t) != 1} != {0x130: "i\u0307"}:
+        raise SystemExit("another character than U+0130 has a lowercase of several characters")
 
-    pool = "".join(decomposition[cp] for cp in sorted(decomposition))
-    offset, decomposition_rows = 0, []
-    for cp in sorted(decomposition):
-        decomposition_rows.append(f"{{0x{cp:X}, {offset}, {len(decomposition[cp])}}}")
-        offset += len(decomposition[cp])
-
-    def array(kind: str, name: str, entries: list[str]) -> str:
-        return f"const {kind} {name}[{len(entries)}] = {{\n{rows(entries)}\n}};\n"
-
-    body = "\n".join(
+    return "\n".join(
         (
+            range_array("PropertyRanges", properties),
+            range_array("EditRanges", edits),
+            range_array("ScriptRanges", probes.scripts()),
+            range_array("GraphemeRanges", probes.grapheme_classes()),
             array(
-                "CodePointRange",
-                "kPropertyRanges",
-                [f"{{0x{a:X}, 0x{b:X}, {v}}}" for a, b, v in ranges(properties)],
-            )
-            + f"const size_t kNumPropertyRanges = {len(ranges(properties))};\n",
-            array(
-                "CodePointRange",
-                "kCombiningClassRanges",
-                [f"{{0x{a:X}, 0x{b:X}, {v}}}" for a, b, v in ranges(classes)],
-            )
-            + f"const size_t kNumCombiningClassRanges = {len(ranges(classes))};\n",
-            array("Decomposition", "kDecompositions", decomposition_rows)
-            + f"const size_t kNumDecompositions = {len(decomposition_rows)};\n",
-            array("char32_t", "kDecompositionPool", [f"0x{ord(c):X}" for c in pool]),
+                "CaseRange",
+                "CaseRanges",
+                (f"{{0x{a:X}, 0x{b:X}, {s}, {by}}}" for a, b, s, by in case_ranges(lowercase)),
+            ),
+            range_array("CombiningClassRanges", classes),
+            decomposition_arrays(canonical, compatibility),
             array(
                 "Composition",
-                "kCompositions",
-                [f"{{0x{a:X}, 0x{b:X}, 0x{c:X}}}" for (a, b), c in sorted(composition.items())],
-            )
-            + f"const size_t kNumCompositions = {len(composition)};\n",
+                "Compositions",
+                (f"{{0x{a:X}, 0x{b:X}, 0x{c:X}}}" for (a, b), c in sorted(composition.items())),
+            ),
         )
     )
+
+
+def make_tables() -> str:
+    """The text of unicode_tables.cc."""
+    if tokenizers.__version__ != PINNED:
+        raise SystemExit(f"tokenizers {tokenizers.__version__} is installed, {PINNED} is pinned")
+    body = make_body()
     digest = hashlib.sha256(body.encode()).hexdigest()
     return (
         "// Generated by script/generate_unicode_tables.py; do not edit.\n"

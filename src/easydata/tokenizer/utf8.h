@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace easydata::utf8 {
@@ -36,23 +37,41 @@ inline const char* Previous(const char* p) {
   return p;
 }
 
+/// Writes the UTF-8 of a code point, up to 4 bytes, to `to`; returns the end of what it wrote.
+inline char* Write(char32_t c, char* to) {
+  if (c < 0x80) {
+    *to++ = static_cast<char>(c);
+  } else if (c < 0x800) {
+    *to++ = static_cast<char>(0xC0 | c >> 6);
+    *to++ = static_cast<char>(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    *to++ = static_cast<char>(0xE0 | c >> 12);
+    *to++ = static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    *to++ = static_cast<char>(0x80 | (c & 0x3F));
+  } else {
+    *to++ = static_cast<char>(0xF0 | c >> 18);
+    *to++ = static_cast<char>(0x80 | (c >> 12 & 0x3F));
+    *to++ = static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    *to++ = static_cast<char>(0x80 | (c & 0x3F));
+  }
+  return to;
+}
+
 /// Appends the UTF-8 of a code point.
 inline void Append(char32_t c, std::string* out) {
-  if (c < 0x80) {
-    out->push_back(static_cast<char>(c));
-  } else if (c < 0x800) {
-    out->push_back(static_cast<char>(0xC0 | c >> 6));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else if (c < 0x10000) {
-    out->push_back(static_cast<char>(0xE0 | c >> 12));
-    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else {
-    out->push_back(static_cast<char>(0xF0 | c >> 18));
-    out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  char bytes[4];
+  out->append(bytes, Write(c, bytes));
+}
+
+/// The first byte from `p` on that is not ASCII, or `end`.
+inline const char* SkipAscii(const char* p, const char* end) {
+  for (; end - p >= 32; p += 32) {
+    uint64_t words[4];
+    std::memcpy(words, p, 32);
+    if (((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u) != 0) break;
   }
+  while (p < end && static_cast<uint8_t>(*p) < 0x80) ++p;
+  return p;
 }
 
 }  // namespace easydata::utf8

@@ -1,0 +1,175 @@
+#include "easydata/tokenizer/normalize/normalizer.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace easydata {
+namespace {
+
+using nlohmann::json;
+
+Result<std::unique_ptr<const Normalizer>> Make(std::string_view text) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element component;
+  if (parser.parse(text.data(), text.size()).get(component) != simdjson::SUCCESS) {
+    return Status::Invalid("not JSON");
+  }
+  return MakeNormalizer(component);
+}
+
+// Normalizes by a component, and checks that what IsInert says holds.
+Result<std::string> Normalize(std::string_view component, std::string_view text) {
+  ARROW_ASSIGN_OR_RAISE(const auto normalizer, Make(component));
+  std::string out = "left over";
+  ARROW_RETURN_NOT_OK(normalizer->Normalize(text, &out));
+  if (normalizer->IsInert(text)) EXPECT_EQ(out, text) << component;
+  return out;
+}
+
+void ExpectNormal(std::string_view component, std::string_view text, std::string_view expected) {
+  const Result<std::string> result = Normalize(component, text);
+  ASSERT_TRUE(result.ok()) << component << ": " << result.status();
+  EXPECT_EQ(*result, expected) << component << " of " << text;
+}
+
+TEST(NormalizerTest, Golden) {
+  for (const char* name : {"normalizer", "unicode", "combo"}) {
+    const std::string path =
+        std::string(EASYDATA_SHARED_DIR) + "/data/golden/tokenizers/" + name + ".json";
+    std::ifstream file(path);
+    if (!file) GTEST_SKIP() << path << " is not there";
+    int cases = 0;
+    for (const json& group : json::parse(file)["groups"]) {
+      if (!group.contains("tokenizer") || group["tokenizer"]["normalizer"].is_null()) continue;
+      for (const json& test : group["cases"]) {
+        if (!test.contains("normalized") || test["normalized"].is_null()) continue;
+        ExpectNormal(group["tokenizer"]["normalizer"].dump(),
+                     test["text"].get_ref<const std::string&>(),
+                     test["normalized"].get_ref<const std::string&>());
+        ++cases;
+      }
+    }
+    EXPECT_GT(cases, 0) << path;
+  }
+}
+
+TEST(NormalizerTest, NullIsNone) {
+  const auto made = Make("null");
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(*made, nullptr);
+}
+
+TEST(NormalizerTest, TypesAreGuessedByTheirKeys) {
+  ExpectNormal(R"({"prepend":"x"})", "a", "xa");
+  ExpectNormal(R"({"type":"Zzz","strip_left":true,"strip_right":false})", " a ", "a ");
+  ExpectNormal(R"({"normalizers":[{"prepend":"x"},{"prepend":"y"}]})", "a", "yxa");
+  ExpectNormal(R"({"prepend":"q","pattern":{"String":"a"},"content":"b"})", "a", "b");
+  ExpectNormal(R"({"type":"Prepend","prepend":"x","strip_left":true,"strip_right":true})", " a",
+               "x a");
+  ExpectNormal(R"({"type":"Bert","clean_text":true,"handle_chinese_chars":true,"lowercase":true})",
+               "\tA\u00e9", " ae");
+}
+
+TEST(NormalizerTest, OddComponentsAreLeftToTheReference) {
+  for (const char* component :
+       {"[]", "\"NFC\"", "{}", R"({"type":"Zzz"})", R"({"type":"Strip","strip_left":true})",
+        R"({"type":"Replace","pattern":"a","content":"b"})",
+        R"({"type":"Replace","pattern":{"String":"a","Regex":"b"},"content":"b"})",
+        R"({"type":"Replace","pattern":{"String":"a"},"content":5})",
+        R"({"type":"Sequence","normalizers":[null]})",
+        R"({"type":"Prepend","prepend":"a","prepend":"b"})",
+        R"({"type":"BertNormalizer","clean_text":1,"handle_chinese_chars":true,"lowercase":true})",
+        R"({"type":"Precompiled","precompiled_charsmap":""})",
+        R"({"type":"Precompiled","precompiled_charsmap":"AAAAA==="})",
+        R"({"type":"Precompiled","precompiled_charsmap":"AAA="})",
+        R"({"type":"Precompiled","precompiled_charsmap":"CAAAAAEAAABhYg=="})",
+        R"({"precompiled_charsmap":"AAAAAA=="})"}) {
+    EXPECT_TRUE(Make(component).status().IsNotImplemented()) << component;
+  }
+}
+
+TEST(NormalizerTest, Forms) {
+  ExpectNormal(R"({"type":"NFC"})", "cafe\u0301 \u212b\u1100\u1161\u11a8", "caf\u00e9 \u00c5\uac01");
+  ExpectNormal(R"({"type":"NFD"})", "\u00e9 \uac01 \u1e69", "e\u0301 \u1100\u1161\u11a8 s\u0323\u0307");
+  ExpectNormal(R"({"type":"NFKC"})", "\ufb01 \uff76\uff9e \u00bd", "fi \u30ac 1\u20442");
+  ExpectNormal(R"({"type":"NFKD"})", "\ufdfa", "\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 "
+               "\u0639\u0644\u064a\u0647 \u0648\u0633\u0644\u0645");
+  // Marks whose class is newer than Unicode 9 stay where they are.
+  ExpectNormal(R"({"type":"NFC"})", "a\u0301\U00010eabb", "\u00e1\U00010eabb");
+}
+
+TEST(NormalizerTest, FormsKeepOrderedMarksAndSortOthers) {
+  const std::string thai = "\u0e01\u0e38\u0e48\u0e19";  // classes 103, 107: in order
+  const auto nfc = Make(R"({"type":"NFC"})").ValueOrDie();
+  EXPECT_TRUE(nfc->IsInert(thai));
+  EXPECT_FALSE(nfc->IsInert("\u0e01\u0e48\u0e38"));
+  ExpectNormal(R"({"type":"NFC"})", "\u0e01\u0e48\u0e38\u0e19", thai);
+  ExpectNormal(R"({"type":"NFC"})", "a\u0301\u0323\u0301", "\u1ea1\u0301\u0301");
+}
+
+TEST(NormalizerTest, LowercaseIsByCodePoint) {
+  ExpectNormal(R"({"type":"Lowercase"})", "ABC \u03a3\u0391\u03a3 \u0130 \u023a",
+               "abc \u03c3\u03b1\u03c3 i\u0307 \u2c65");
+  const std::string long_text = std::string(100, 'A') + "\u00c9" + std::string(100, 'Z');
+  ExpectNormal(R"({"type":"Lowercase"})", long_text,
+               std::string(100, 'a') + "\u00e9" + std::string(100, 'z'));
+  std::string growing, grown;
+  for (int i = 0; i < 500; ++i) growing += "\u023a\u0130", grown += "\u2c65i\u0307";
+  ExpectNormal(R"({"type":"Lowercase"})", growing, grown);
+}
+
+TEST(NormalizerTest, Bert) {
+  const char* uncased =
+      R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,)"
+      R"("strip_accents":null,"lowercase":true})";
+  ExpectNormal(uncased, std::string("A\0\tb\u00a0\ufffd\u4e2d\u00c9", 17),
+               "a b  \u4e2d e");
+  // U+1DF6 is newer than the list of accents and has class 232 in Unicode 9's data; U+1DCE (214) is
+  // kept by neither. Kept marks are ordered.
+  const char* cased =
+      R"({"type":"BertNormalizer","clean_text":false,"handle_chinese_chars":false,)"
+      R"("strip_accents":false,"lowercase":false})";
+  ExpectNormal(cased, "A\u00c9\u4e2d\u0301\t", "A\u00c9\u4e2d\u0301\t");
+  ExpectNormal(uncased, "\uac01", "\u1100\u1161\u11a8");
+}
+
+TEST(NormalizerTest, CharacterFilters) {
+  ExpectNormal(R"({"type":"StripAccents"})", "e\u0301a\u0300\u0301\u00e9", "ea\u00e9");
+  ExpectNormal(R"({"type":"Nmt"})", "a\x01\tb\x7f\u200b\u2581\u00a0", "a b  \u00a0");
+  ExpectNormal(R"({"type":"Strip","strip_left":true,"strip_right":true})", "\u3000\n a b\u0085 ",
+               "a b");
+  ExpectNormal(R"({"type":"Strip","strip_left":true,"strip_right":true})", " \n\u2003", "");
+  ExpectNormal(R"({"type":"Prepend","prepend":"\u2581"})", "\u2581a", "\u2581\u2581a");
+  ExpectNormal(R"({"type":"Prepend","prepend":"\u2581"})", "", "");
+  ExpectNormal(R"({"type":"ByteLevel"})", " a\u00e9", "\u0120a\u00c3\u00a9");
+}
+
+TEST(NormalizerTest, Replace) {
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":" "},"content":"\u2581"})", " a  b ",
+               "\u2581a\u2581\u2581b\u2581");
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":"aa"},"content":"<b>"})", "aaaaa", "<b><b>a");
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":"a"},"content":""})", "banana", "bnn");
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":""},"content":"-"})", "a\u00e9", "-a-\u00e9-");
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":""},"content":"-"})", "", "");
+  ExpectNormal(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":"_"})", "  a b   ", "_a b_");
+  ExpectNormal(R"({"type":"Replace","pattern":{"Regex":"\\d+"},"content":"<$0>"})", "a12b3",
+               "a<$0>b<$0>");
+}
+
+TEST(NormalizerTest, SequenceSkipsWhatIsInert) {
+  const char* component =
+      R"({"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"},)"
+      R"({"type":"Replace","pattern":{"String":" "},"content":"_"},{"type":"Nmt"}]})";
+  ExpectNormal(component, "plain", "plain");
+  ExpectNormal(component, "A b\n", "a_b ");
+  ExpectNormal(R"({"type":"Sequence","normalizers":[]})", "A b", "A b");
+}
+
+}  // namespace
+}  // namespace easydata

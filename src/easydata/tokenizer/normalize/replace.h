@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "easydata/tokenizer/normalize/normalizer.h"
+#include "easydata/tokenizer/regex/regex.h"
+
+namespace easydata {
+
+/// Puts `content`, as it is, in the place of every occurrence of a string.
+class ReplaceString final : public Normalizer {
+ public:
+  ReplaceString(std::string_view pattern, std::string_view content)
+      : pattern_(pattern), content_(content) {}
+
+  bool IsInert(std::string_view text) const override;
+  Status Normalize(std::string_view text, std::string* out) const override;
+  /// The empty string occurs between all characters.
+  bool may_insert() const override { return pattern_.empty() && !content_.empty(); }
+  Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+
+ private:
+  void ReplaceByte(std::string_view text, std::string* out) const;
+
+  const std::string pattern_;
+  const std::string content_;
+};
+
+/// Puts `content`, as it is, in the place of every match of a regex.
+class ReplaceRegex final : public Normalizer {
+ public:
+  ReplaceRegex(std::unique_ptr<const Regex> regex, std::string_view content)
+      : regex_(std::move(regex)), content_(content) {}
+
+  bool IsInert(std::string_view text) const override { return text.empty(); }
+  Status Normalize(std::string_view text, std::string* out) const override;
+  bool may_insert() const override { return !content_.empty(); }
+  Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+
+ private:
+  const std::unique_ptr<const Regex> regex_;
+  const std::string content_;
+};
+
+/// Puts `content` in the place of every run of two spaces or more: the regex " {2,}" of many files.
+class ReplaceSpaceRuns final : public Normalizer {
+ public:
+  explicit ReplaceSpaceRuns(std::string_view content) : content_(content) {}
+
+  bool IsInert(std::string_view text) const override;
+  Status Normalize(std::string_view text, std::string* out) const override;
+  Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+
+ private:
+  const std::string content_;
+};
+
+}  // namespace easydata

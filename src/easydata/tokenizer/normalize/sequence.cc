@@ -1,0 +1,46 @@
+#include "easydata/tokenizer/normalize/sequence.h"
+
+#include <algorithm>
+
+namespace easydata {
+
+NormalizerSequence::NormalizerSequence(std::vector<std::unique_ptr<const Normalizer>> parts)
+    : parts_(std::move(parts)) {
+  for (const auto& part : parts_) may_insert_ |= part->may_insert();
+}
+
+bool NormalizerSequence::IsInert(std::string_view text) const {
+  return std::all_of(parts_.begin(), parts_.end(),
+                     [&](const auto& part) { return part->IsInert(text); });
+}
+
+Status NormalizerSequence::Normalize(std::string_view text, std::string* out) const {
+  if (may_insert_) {
+    size_t inserted = 0;
+    return NormalizeTracked(text, &inserted, out);
+  }
+  std::string spare;
+  bool changed = false;
+  for (const auto& part : parts_) {
+    const std::string_view current = changed ? std::string_view(*out) : text;
+    if (part->IsInert(current)) continue;
+    ARROW_RETURN_NOT_OK(part->Normalize(current, changed ? &spare : out));
+    if (changed) out->swap(spare);
+    changed = true;
+  }
+  if (!changed) out->assign(text);
+  return Status::OK();
+}
+
+Status NormalizerSequence::NormalizeTracked(std::string_view text, size_t* inserted,
+                                            std::string* out) const {
+  std::string current(text);
+  for (const auto& part : parts_) {
+    ARROW_RETURN_NOT_OK(part->NormalizeTracked(current, inserted, out));
+    out->swap(current);
+  }
+  out->swap(current);
+  return Status::OK();
+}
+
+}  // namespace easydata

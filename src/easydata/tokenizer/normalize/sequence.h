@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "easydata/tokenizer/normalize/normalizer.h"
+
+namespace easydata {
+
+/// Normalizers one after the other; those that a text is inert to are passed over.
+class NormalizerSequence final : public Normalizer {
+ public:
+  explicit NormalizerSequence(std::vector<std::unique_ptr<const Normalizer>> parts);
+
+  bool IsInert(std::string_view text) const override;
+  Status Normalize(std::string_view text, std::string* out) const override;
+  bool may_insert() const override { return may_insert_; }
+  Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+
+ private:
+  const std::vector<std::unique_ptr<const Normalizer>> parts_;
+  bool may_insert_ = false;
+};
+
+}  // namespace easydata
