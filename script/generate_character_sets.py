@@ -116,7 +116,8 @@ def matches(pattern: str, text: str) -> list[tuple[int, int]]:
 def members(pattern: str, text: str) -> set[str]:
     """Characters of `text` that are matches of their own."""
     spaced = "\n".join(text)
-    return {spaced[begin:end] for begin, end in matches(pattern, spaced) if end == begin + 1}
+    found = {spaced[begin:end] for begin, end in matches(pattern, spaced) if end == begin + 1}
+    return found & set(text)
 
 
 def join(values: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
@@ -189,6 +190,12 @@ def escape(c: str) -> str:
     return rf"\x{{{ord(c):X}}}"
 
 
+def spell(characters: str) -> str:
+    """Characters in order, as a set spells them."""
+    ranges = join((ord(c), ord(c), 0) for c in characters)
+    return "".join(f"{escape(chr(first))}-{escape(chr(last))}" for first, last, _ in ranges)
+
+
 def fold_groups() -> list[list[str]]:
     """Characters that (?i) takes for each other."""
     lowercase = normalizers.Lowercase()
@@ -200,9 +207,15 @@ def fold_groups() -> list[list[str]]:
                 if len(other) == 1:
                     partners[c].add(other)
                     partners.setdefault(other, {other}).add(c)
+    by_fold: dict[str, set[str]] = {}
+    for c in partners:
+        by_fold.setdefault(c.casefold(), set()).add(c)
+    for same in by_fold.values():
+        for c in same:
+            partners[c] |= same
     candidates = "".join(sorted(partners))
-    everything = "".join(map(escape, candidates))
-    rest = "".join(map(escape, sorted(set(ALL_TEXT[:0x3000]) - set(candidates))))
+    everything = spell(candidates)
+    rest = spell("".join(c for c in ALL_TEXT if c not in partners))
     outside = {
         ALL_TEXT[i]
         for begin, end in matches(f"(?i:[{everything}])", ALL_TEXT)
