@@ -16,6 +16,7 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
+#include "easydata/tokenizer/decode/text_decoder.h"
 #include "easydata/tokenizer/tokenizer.h"
 #include "huggingface_encoder.h"
 
@@ -91,7 +92,7 @@ Result<std::shared_ptr<arrow::Array>> EncodeChunks(const TextEncoder& encoder,
 nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_special_tokens,
                       int64_t max_length, std::optional<int> num_threads) {
   const std::shared_ptr<arrow::ChunkedArray> chunks = ImportTexts(texts);
-  const EncodeOptions options = {add_special_tokens, max_length};
+  const EncodeOptions options = {add_special_tokens, max_length, true};
   const int threads =
       num_threads.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   int64_t num_truncated = 0;
@@ -106,7 +107,7 @@ nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_spe
 IdArray Encode(const TextEncoder& encoder, nb::str text, bool add_special_tokens,
                int64_t max_length) {
   const std::string_view view = Utf8(text, "text");
-  const EncodeOptions options = {add_special_tokens, max_length};
+  const EncodeOptions options = {add_special_tokens, max_length, true};
   auto ids = std::make_unique<std::vector<int32_t>>();
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
     Status status;
@@ -132,7 +133,7 @@ IdArray Encode(const TextEncoder& encoder, nb::str text, bool add_special_tokens
 
 std::string Decode(const TextEncoder& encoder, IdInput ids, bool skip_special_tokens) {
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
-    return Unwrap(native->Decode({ids.data(), ids.size()}, skip_special_tokens));
+    return Unwrap(native->decoder()->Decode({ids.data(), ids.size()}, skip_special_tokens));
   }
   nb::list list;
   for (size_t i = 0; i < ids.size(); ++i) list.append(ids.data()[i]);
@@ -158,8 +159,7 @@ std::optional<std::string> IdToToken(const TextEncoder& encoder, int32_t id) {
 nb::dict Details(const TextEncoder& encoder) {
   nb::dict details;
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
-    details["pattern"] = native->pattern_name();
-    details["kernels"] = native->kernels_name();
+    for (const auto& [step, what] : native->steps()) details[step.c_str()] = what;
   }
   return details;
 }
@@ -184,17 +184,19 @@ void BindTokenizer(nb::module_& m) {
       .def_prop_ro("vocab_size", &TextEncoder::vocab_size);
   m.def(
       "native_tokenizer",
-      [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels) {
+      [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,
+         bool split_special_tokens) {
         Result<std::shared_ptr<const Tokenizer>> tokenizer;
         {
           nb::gil_scoped_release release;
-          tokenizer = Tokenizer::FromJson(View(json), {word_cache_bytes, kernels});
+          tokenizer = Tokenizer::FromJson(View(json),
+                                         {word_cache_bytes, kernels, split_special_tokens});
         }
         return std::const_pointer_cast<TextEncoder>(
             std::static_pointer_cast<const TextEncoder>(Unwrap(std::move(tokenizer))));
       },
       nb::arg("json"), nb::arg("word_cache_bytes") = TokenizerOptions().word_cache_bytes,
-      nb::arg("kernels") = "",
+      nb::arg("kernels") = "", nb::arg("split_special_tokens") = false,
       "The native engine for a tokenizer.json; NotImplementedError when it does not take the "
       "file.");
   m.def(

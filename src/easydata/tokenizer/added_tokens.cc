@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "easydata/tokenizer/normalize/nfc.h"
+#include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/unicode_properties.h"
 #include "easydata/tokenizer/utf8.h"
 
@@ -19,10 +19,36 @@ bool IsWordAt(const char* p) { return UnicodeProperties::Get().is_word(utf8::Dec
 
 }  // namespace
 
-AddedTokenMatcher::AddedTokenMatcher(const std::vector<const AddedToken*>& tokens) : nodes_(1) {
+Result<std::vector<AddedTokenSpec>> ParseAddedTokens(simdjson::dom::element list) {
+  simdjson::dom::array entries;
+  if (list.get_array().get(entries) != simdjson::SUCCESS) {
+    return Unsupported("added_tokens that are no list");
+  }
+  std::vector<AddedTokenSpec> specs;
+  for (const simdjson::dom::element item : entries) {
+    constexpr std::string_view kName = "added token";
+    ARROW_ASSIGN_OR_RAISE(const simdjson::dom::object entry, AsObject(item, kName));
+    AddedTokenSpec spec;
+    ARROW_ASSIGN_OR_RAISE(spec.content, StringAt(entry, "content", kName));
+    const std::optional<simdjson::dom::element> id = Find(entry, "id");
+    if (!id) return Unsupported("added token without id");
+    ARROW_RETURN_NOT_OK(IdOf(*id, kName));
+    ARROW_ASSIGN_OR_RAISE(spec.single_word, BoolAt(entry, "single_word", kName));
+    ARROW_ASSIGN_OR_RAISE(spec.lstrip, BoolAt(entry, "lstrip", kName));
+    ARROW_ASSIGN_OR_RAISE(spec.rstrip, BoolAt(entry, "rstrip", kName));
+    ARROW_ASSIGN_OR_RAISE(spec.normalized, BoolAt(entry, "normalized", kName));
+    ARROW_ASSIGN_OR_RAISE(spec.special, BoolAt(entry, "special", kName));
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+AddedTokenMatcher::AddedTokenMatcher(const std::vector<const AddedToken*>& tokens,
+                                     bool pass_over_special)
+    : pass_over_special_(pass_over_special), nodes_(1) {
   is_first_pair_.resize(1 << 16);
   for (const AddedToken* token : tokens) {
-    const std::string& content = token->content;
+    const std::string& content = token->pattern;
     is_first_[static_cast<uint8_t>(content[0])] = true;
     if (content.size() == 1) {
       is_first_pair_.clear();
@@ -91,6 +117,13 @@ bool AddedTokenMatcher::FindNext(std::string_view text, size_t from, Match* matc
   return false;
 }
 
+bool AddedTokenMatcher::Rejects(std::string_view text, const Match& match) const {
+  if (match.token->special && pass_over_special_) return true;
+  return match.token->single_word &&
+         ((match.begin > 0 && IsWordAt(utf8::Previous(text.data() + match.begin))) ||
+          (match.end < text.size() && IsWordAt(text.data() + match.end)));
+}
+
 bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* parts) const {
   if (nodes_.size() == 1) return false;
   const char* const data = text.data();
@@ -101,10 +134,7 @@ bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* part
     size_t begin = match.begin;
     size_t end = match.end;
     const AddedToken& token = *match.token;
-    if (token.single_word && ((begin > 0 && IsWordAt(utf8::Previous(data + begin))) ||
-                              (end < text.size() && IsWordAt(data + end)))) {
-      continue;
-    }
+    if (Rejects(text, match)) continue;
     if (token.lstrip) {
       while (begin > text_begin) {
         const char* previous = utf8::Previous(data + begin);
@@ -127,32 +157,48 @@ bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* part
   return found;
 }
 
-Result<AddedTokens> AddedTokens::Make(const TokenizerSpec& spec, const BpeModel& model) {
+Result<AddedTokens> AddedTokens::Make(const std::vector<AddedTokenSpec>& specs, const Model& model,
+                                      const Normalizer* normalizer, bool split_special) {
   AddedTokens added;
   int64_t largest = -1;
-  for (const AddedTokenSpec& token_spec : spec.added_tokens) {
-    AddedToken token{token_spec, model.TokenToId(token_spec.content)};
+  for (const AddedTokenSpec& spec : specs) {
+    if (spec.content.empty()) continue;
+    if (spec.special) added.special_.insert(spec.content);
+    const auto [known, is_new] =
+        added.by_content_.emplace(spec.content, static_cast<int64_t>(added.tokens_.size()));
+    if (!is_new) {
+      // Of a token given twice the last flags count.
+      static_cast<AddedTokenSpec&>(added.tokens_[static_cast<size_t>(known->second)]) = spec;
+      continue;
+    }
+    AddedToken token{spec, model.TokenToId(spec.content), ""};
     if (token.id < 0) {
       token.id = static_cast<int32_t>(std::max(model.size(), largest + 1));
       ++added.num_new_;
     }
     largest = std::max<int64_t>(largest, token.id);
-    if (spec.nfc && token.normalized && !NfcNormalizer::IsInert(token.content)) {
-      return Status::NotImplemented(
-          "the native tokenizer engine does not take this file: normalized added token \"",
-          token.content, "\" that NFC may change");
-    }
     added.tokens_.push_back(std::move(token));
   }
   std::vector<const AddedToken*> kinds[2];
-  for (const AddedToken& token : added.tokens_) {
+  std::unordered_set<std::string> patterns;
+  for (AddedToken& token : added.tokens_) {
+    token.pattern = token.content;
+    if (token.normalized && normalizer != nullptr) {
+      ARROW_RETURN_NOT_OK(normalizer->Normalize(token.content, &token.pattern));
+      if (token.pattern.empty()) {
+        return Unsupported("added token \"", token.content, "\" that normalizes to nothing");
+      }
+    }
+    // The reference takes any of them, another one at each start.
+    if (token.normalized && !patterns.insert(token.pattern).second) {
+      return Unsupported("two added tokens that normalize to \"", token.pattern, "\"");
+    }
     if (!added.by_id_.emplace(token.id, &token).second) {
-      return Status::NotImplemented(
-          "the native tokenizer engine does not take this file: two added tokens of id ", token.id);
+      return Unsupported("two added tokens of id ", token.id);
     }
     kinds[token.normalized ? 1 : 0].push_back(&token);
   }
-  for (const auto& kind : kinds) added.matchers_.emplace_back(kind);
+  for (const auto& kind : kinds) added.matchers_.emplace_back(kind, split_special);
   return added;
 }
 
@@ -162,9 +208,8 @@ const AddedToken* AddedTokens::FindId(int32_t id) const {
 }
 
 const AddedToken* AddedTokens::FindContent(std::string_view content) const {
-  const auto it = std::find_if(tokens_.begin(), tokens_.end(),
-                               [&](const AddedToken& token) { return token.content == content; });
-  return it == tokens_.end() ? nullptr : &*it;
+  const auto it = by_content_.find(std::string(content));
+  return it == by_content_.end() ? nullptr : &tokens_[static_cast<size_t>(it->second)];
 }
 
 }  // namespace easydata

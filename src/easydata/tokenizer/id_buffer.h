@@ -27,6 +27,10 @@ class IdBuffer {
     return data_.get() + size_;
   }
   void Resize(size_t size) { size_ = size; }
+  void Append(int32_t id) {
+    *Reserve(1) = id;
+    ++size_;
+  }
   void Append(const std::vector<int32_t>& ids) {
     std::copy(ids.begin(), ids.end(), Reserve(ids.size()));
     size_ += ids.size();

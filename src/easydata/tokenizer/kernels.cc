@@ -6,6 +6,7 @@
 #include "easydata/base/hash.h"
 #include "easydata/tokenizer/model/word_encoder.h"
 #include "easydata/tokenizer/simd_types.h"
+#include "easydata/tokenizer/word_bounds.h"
 
 namespace easydata {
 namespace {
@@ -17,11 +18,12 @@ uint64_t HashKey(const WordKey& key) {
   return hash * 0x9E3779B97F4A7C15u >> 20;
 }
 
-int32_t* EncodeScalar(const PretokenRun& run, WordEncoder* encoder, int32_t* out) {
-  size_t begin = run.begin;
+template <typename Run>
+int32_t* EncodeScalar(const Run& run, WordEncoder* encoder, int32_t* out) {
+  WordBounds<Run> bounds(run);
   for (size_t i = 0; i < run.count; ++i) {
-    const std::string_view word(run.text + begin, run.ends[i] - begin);
-    begin = run.ends[i];
+    const Word bound = bounds.Next(i);
+    const std::string_view word(run.text + bound.begin, bound.end - bound.begin);
     if (word.size() > kMaxWordKeyBytes) {
       out += encoder->EncodeUnknown(word, Hash64(word), out);
       continue;
@@ -45,7 +47,8 @@ const Kernels kScalar = {
     {ScalarSplitFunction(SplitPattern::kGpt2), ScalarSplitFunction(SplitPattern::kLlama3),
      ScalarSplitFunction(SplitPattern::kQwen2)},
     HashKey,
-    EncodeScalar,
+    EncodeScalar<PretokenRun>,
+    EncodeScalar<WordRun>,
     MergeScalar};
 
 }  // namespace

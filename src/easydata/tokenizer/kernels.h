@@ -9,6 +9,7 @@
 namespace easydata {
 
 class WordEncoder;
+struct Word;
 struct WordKey;
 
 /// Pretokens of a text: number i is text[ends[i-1], ends[i]), the first starts at `begin`.
@@ -21,6 +22,15 @@ struct PretokenRun {
   const char* readable_end;
 };
 
+/// Words of a text with gaps between them.
+struct WordRun {
+  const char* text;
+  const Word* words;
+  size_t count;
+  /// Bytes before it may be read.
+  const char* readable_end;
+};
+
 /// The loops that run once per byte or per pretoken, in one version per kind of processor.
 struct Kernels {
   const char* name;
@@ -28,9 +38,10 @@ struct Kernels {
   SplitFunction split[kNumSplitPatterns];
   /// The hash by which word caches are filled and searched.
   uint64_t (*hash_key)(const WordKey& key);
-  /// Writes the ids of the pretokens to `out`, which has room for one id per byte and four more.
-  /// Returns the end.
+  /// Writes the ids of the words to `out`, which has room for one id per byte of them and
+  /// WordEncoder::kSpareIds more. Returns the end.
   int32_t* (*encode)(const PretokenRun& run, WordEncoder* encoder, int32_t* out);
+  int32_t* (*encode_words)(const WordRun& run, WordEncoder* encoder, int32_t* out);
   MergeFunction merge;
 };
 

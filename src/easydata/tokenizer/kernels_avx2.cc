@@ -13,6 +13,7 @@
 #include "easydata/tokenizer/model/word_encoder.h"
 #include "easydata/tokenizer/pretokenize/next_pretoken.h"
 #include "easydata/tokenizer/pretokenize/window_algebra.h"
+#include "easydata/tokenizer/word_bounds.h"
 
 #define EASYDATA_LAMBDA_INLINE __attribute__((always_inline))
 #ifdef __clang__
@@ -130,7 +131,8 @@ const Kernels kAvx2 = {"avx2",
                        {SplitWindows<SplitPattern::kGpt2>, SplitWindows<SplitPattern::kLlama3>,
                         SplitWindows<SplitPattern::kQwen2>},
                        HashKey,
-                       EncodeRun,
+                       EncodeRun<PretokenRun>,
+                       EncodeRun<WordRun>,
                        MergeScalar};
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "easydata/tokenizer/model/word_encoder.h"
 #include "easydata/tokenizer/pretokenize/next_pretoken.h"
 #include "easydata/tokenizer/pretokenize/window_algebra.h"
+#include "easydata/tokenizer/word_bounds.h"
 
 #define EASYDATA_LAMBDA_INLINE __attribute__((always_inline))
 #ifdef __clang__
@@ -221,7 +222,8 @@ const Kernels kAvx512 = {"avx512",
                          {SplitWindows<SplitPattern::kGpt2>, SplitWindows<SplitPattern::kLlama3>,
                           SplitWindows<SplitPattern::kQwen2>},
                          HashKey,
-                         EncodeRun,
+                         EncodeRun<PretokenRun>,
+                         EncodeRun<WordRun>,
                          Merge};
 
 }  // namespace

@@ -5,23 +5,27 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
 
 namespace easydata {
 
+class TextDecoder;
+
 /// How texts are encoded.
 struct EncodeOptions {
   /// Let the file's post-processor add its special tokens.
   bool add_special_tokens = true;
   /// Largest number of ids, the special tokens included; longer texts lose their end, as with the
-  /// reference's `enable_truncation`. 0 means no truncation; so does a number smaller than that of
-  /// the special tokens, which the reference ignores.
+  /// reference's `enable_truncation`. 0 means what the file says; a number smaller than that of the
+  /// special tokens means no truncation, as with the reference.
   int64_t max_length = 0;
+  /// Let the file's padding, if it has one, fill texts up. The texts of one call are one batch.
+  bool pad = false;
 };
 
 /// Text to ids: what stages hold. Thread-safe.
@@ -51,16 +55,18 @@ class TextEncoder {
 /// What a TextEncoder of this tokenizer.json text returns as its fingerprint.
 std::string TokenizerFingerprint(std::string_view json);
 
-/// Options that concern cost, never results.
+/// Options beside the file; all but the last concern cost, never results.
 struct TokenizerOptions {
   /// Memory that each thread at work spends on remembering words.
   int64_t word_cache_bytes = int64_t{16} << 20;
   /// Kernels by name (scalar, avx2, avx512); empty: the best that the processor has.
   std::string kernels;
+  /// Text that spells special tokens is text like any other (the reference's
+  /// encode_special_tokens): this one concerns results.
+  bool split_special_tokens = false;
 };
 
-/// The native engine: byte-level BPE tokenizer.json files with the split patterns of GPT-2, Llama 3
-/// and Qwen 2.
+/// The native engine: all of tokenizer.json but the regexes that cannot be translated exactly.
 ///
 /// Ids are those of the `tokenizers` library, profile 0.23, for every valid UTF-8 text. Immutable
 /// and thread-safe; the memory that threads work with is kept for the next ones.
@@ -91,9 +97,8 @@ class Tokenizer final : public TextEncoder {
                                                       const EncodeOptions& options, int num_threads,
                                                       int64_t* num_truncated = nullptr) const;
 
-  /// The text that ids stand for. Ids that no token has are passed over; bytes that are not UTF-8
-  /// become U+FFFD.
-  Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special_tokens) const;
+  /// Ids to text; shared, and good for longer than the tokenizer.
+  std::shared_ptr<const TextDecoder> decoder() const;
 
   /// The id of a token as the file spells it, an added token's first; nothing when there is none.
   std::optional<int32_t> TokenToId(std::string_view token) const;
@@ -105,9 +110,8 @@ class Tokenizer final : public TextEncoder {
   const char* engine() const override { return "native"; }
   int64_t vocab_size() const override;
 
-  /// Name of the split pattern (gpt2, llama3, qwen2) and of the kernels in use.
-  const char* pattern_name() const;
-  const char* kernels_name() const;
+  /// What runs each step, by the step's name, for people to read.
+  const std::vector<std::pair<std::string, std::string>>& steps() const;
 
  private:
   class Impl;

@@ -69,7 +69,7 @@ void Run(benchmark::State& state, const std::string& json,
     EncodeAll(**tokenizer, batches, state);
   }
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * bytes));
-  state.SetLabel((*tokenizer)->kernels_name());
+  state.SetLabel((*tokenizer)->steps().back().second);
 }
 
 int Main(int argc, char** argv) {

@@ -7,20 +7,11 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/tokenizer/added_tokens.h"
 #include "easydata/tokenizer/model/string_table.h"
 #include "easydata/tokenizer/pretokenize/split_scanner.h"
 
 namespace easydata {
-
-/// One entry of `added_tokens`; the file's `id` is not kept, since the reference ignores it.
-struct AddedTokenSpec {
-  std::string content;
-  bool single_word = false;
-  bool lstrip = false;
-  bool rstrip = false;
-  bool normalized = false;
-  bool special = false;
-};
 
 /// What the native engine takes from a tokenizer.json file.
 struct TokenizerSpec {

@@ -1,0 +1,71 @@
+#include "easydata/tokenizer/byte_level_encoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "easydata/tokenizer/byte_alphabet.h"
+
+namespace easydata {
+
+ByteLevelEncoder::ByteLevelEncoder(const BpeModel* model, SplitPattern pattern,
+                                   bool add_prefix_space, const Kernels* kernels,
+                                   int64_t cache_bytes, const std::vector<WordSlot>& seeds)
+    : WordEncoder(kernels, cache_bytes, seeds),
+      model_(model),
+      split_(kernels->split[static_cast<int>(pattern)]),
+      add_prefix_space_(add_prefix_space) {}
+
+Status ByteLevelEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
+                                size_t limit) {
+  if (add_prefix_space_ && !piece.empty() && piece[0] != ' ') {
+    prefixed_.assign(" ").append(piece);
+    piece = prefixed_;
+    readable_end = piece.data() + piece.size();
+  }
+  size_t position = 0;
+  while (position < piece.size() && ids().size() <= limit) {
+    const size_t begin = position;
+    const size_t count = split_(piece.data(), piece.size(), &position, ends_, kWordsPerRound);
+    int32_t* out = ids().Reserve(position - begin + kSpareIds);
+    const int32_t* end =
+        kernels().encode({piece.data(), begin, ends_, count, readable_end}, this, out);
+    ids().Resize(ids().size() + static_cast<size_t>(end - out));
+  }
+  return Status::OK();
+}
+
+size_t ByteLevelEncoder::FindCut(std::string_view piece, size_t from) const {
+  if (add_prefix_space_) return std::string_view::npos;
+  // No pattern has an alternative that goes on from a letter to white space, and none looks back.
+  for (size_t i = std::max<size_t>(from, 1); i < piece.size(); ++i) {
+    if (piece[i] != ' ' && piece[i] != '\n') continue;
+    const char before = static_cast<char>(piece[i - 1] | 0x20);
+    if (before >= 'a' && before <= 'z') return i;
+  }
+  return std::string_view::npos;
+}
+
+size_t ByteLevelEncoder::EncodeNew(std::string_view word, int32_t* out) {
+  return model_->Encode(word, &scratch_, out);
+}
+
+std::vector<WordSlot> MakeSeedWords(const BpeModel& model) {
+  std::vector<WordSlot> seeds;
+  MergeScratch scratch;
+  std::string word;
+  int32_t ids[kMaxWordKeyBytes];
+  for (int64_t id = model.id_limit() - 1; id >= 0; --id) {
+    if (!model.HasId(id)) continue;
+    word.clear();
+    if (!ByteAlphabet::Get().ToBytes(model.IdToToken(static_cast<int32_t>(id)), &word)) continue;
+    if (word.empty() || word.size() > kMaxWordKeyBytes) continue;
+    const size_t count = model.Encode(word, &scratch, ids);
+    if (count > WordSlot::kMaxIds) continue;
+    WordSlot seed = {MakeWordKey(word), {}, static_cast<int32_t>(count)};
+    std::copy_n(ids, count, seed.ids);
+    seeds.push_back(seed);
+  }
+  return seeds;
+}
+
+}  // namespace easydata

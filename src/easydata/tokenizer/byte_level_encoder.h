@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/tokenizer/model/bpe_model.h"
+#include "easydata/tokenizer/model/word_encoder.h"
+
+namespace easydata {
+
+/// Byte-level byte-pair encoding of text that a known pattern cuts: the fast path of most
+/// tokenizers.
+class ByteLevelEncoder final : public WordEncoder {
+ public:
+  /// `add_prefix_space`: a piece that does not start with a space gets one. `seeds`: MakeSeedWords.
+  ByteLevelEncoder(const BpeModel* model, SplitPattern pattern, bool add_prefix_space,
+                   const Kernels* kernels, int64_t cache_bytes, const std::vector<WordSlot>& seeds);
+
+  Status Encode(std::string_view piece, bool at_start, const char* readable_end,
+                size_t limit) override;
+  size_t FindCut(std::string_view piece, size_t from) const override;
+
+ private:
+  size_t EncodeNew(std::string_view word, int32_t* out) override;
+
+  const BpeModel* model_;
+  SplitFunction split_;
+  bool add_prefix_space_;
+  std::string prefixed_;
+  MergeScratch scratch_;
+  uint32_t ends_[kWordsPerRound];
+};
+
+/// The vocabulary's own words of few ids, to seed word caches with: made by merging, since a token
+/// need not be what its bytes merge to. The last are the most frequent.
+std::vector<WordSlot> MakeSeedWords(const BpeModel& model);
+
+}  // namespace easydata

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "easydata/tokenizer/added_tokens.h"
+#include "easydata/tokenizer/id_buffer.h"
+#include "easydata/tokenizer/piece_encoder.h"
+#include "easydata/tokenizer/tokenizer_plan.h"
+
+namespace easydata {
+
+/// What a thread encodes with.
+struct EncodeWorker {
+  std::unique_ptr<PieceEncoder> encoder;
+  std::vector<TextPart> raw_parts;
+  std::vector<TextPart> normalized_parts;
+  std::string normalized;
+
+  IdBuffer& ids() { return encoder->ids(); }
+};
+
+/// The workers of a tokenizer: one for each thread at work, kept for the next, with what they have
+/// learnt. Thread-safe. A forked process starts with none: a lock that another thread held at the
+/// fork would never be released in it.
+class EncodeWorkers {
+ public:
+  /// The plan outlives it.
+  explicit EncodeWorkers(const TokenizerPlan* plan);
+  ~EncodeWorkers();
+
+  /// A worker for the caller alone, to be given back.
+  std::unique_ptr<EncodeWorker> Take() const;
+  void GiveBack(std::unique_ptr<EncodeWorker> worker) const;
+
+  /// Where the ids of workers are turned into Arrow buffers.
+  const std::shared_ptr<IdBufferPool>& id_buffers() const { return of_this_process().id_buffers; }
+
+ private:
+  struct Process {
+    explicit Process(pid_t pid) : pid(pid) {}
+
+    const pid_t pid;
+    std::shared_ptr<IdBufferPool> id_buffers = std::make_shared<IdBufferPool>();
+    std::once_flag seeds_once;
+    std::vector<WordSlot> seeds;
+    std::mutex mutex;
+    std::vector<std::unique_ptr<EncodeWorker>> idle;
+  };
+
+  Process& of_this_process() const;
+
+  const TokenizerPlan* plan_;
+  mutable std::atomic<Process*> process_;
+};
+
+}  // namespace easydata

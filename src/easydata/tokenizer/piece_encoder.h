@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "easydata/base/status.h"
+#include "easydata/tokenizer/id_buffer.h"
+
+namespace easydata {
+
+/// Turns pieces of text, the text between added tokens, into ids. Holds caches and scratch memory,
+/// so it serves one thread at a time.
+class PieceEncoder {
+ public:
+  virtual ~PieceEncoder() = default;
+
+  /// Appends the ids of `piece`, valid UTF-8 of less than 4 GiB, to ids(). `at_start`: the piece
+  /// begins where its text begins. Bytes up to `readable_end` may be read, not used. May stop early
+  /// once ids() holds more than `limit`; what it holds then is a true beginning. Invalid where the
+  /// reference raises.
+  virtual Status Encode(std::string_view piece, bool at_start, const char* readable_end,
+                        size_t limit) = 0;
+
+  /// The first position behind `from` at which `piece` may be cut so that its parts, encoded one by
+  /// one, give the ids of the whole; npos when there is none or none is known.
+  virtual size_t FindCut(std::string_view piece, size_t from) const {
+    return std::string_view::npos;
+  }
+
+  IdBuffer& ids() { return ids_; }
+
+ private:
+  IdBuffer ids_;
+};
+
+}  // namespace easydata

@@ -1,0 +1,204 @@
+"""`Tokenizer(folder, view=...)`: the file as it is, and what `AutoTokenizer` makes of the folder."""
+
+import json
+import logging
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from easydata import Tokenizer, tokenizer_source
+
+pytest.importorskip("tokenizers")
+transformers = pytest.importorskip("transformers")
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+NAMES = sorted(path.name for path in (SHARED / "tokenizers").glob("*") if path.is_dir())
+TEXTS = [
+    "",
+    "Hello, world!  It's 10:30.",
+    " leading and trailing ",
+    "<s>a</s> b <|begin_of_text|>c<|image|>",
+    "你好 café 👩‍👩‍👧\n\n\tx",
+]
+
+needs_shared = pytest.mark.skipif(not NAMES, reason="../shared/data/tokenizers is not there")
+
+
+@pytest.fixture(autouse=True)
+def unnoticed() -> None:
+    """Warnings are given once for each tokenizer: each test starts afresh."""
+    tokenizer_source._noticed.clear()
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "easydata"]
+
+
+@needs_shared
+@pytest.mark.parametrize("name", NAMES)
+def test_the_view_is_auto_tokenizer(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    folder = SHARED / "tokenizers" / name
+    live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    with caplog.at_level(logging.WARNING, logger="easydata"):
+        tokenizer = Tokenizer(folder, view="transformers")
+    assert tokenizer.view == tokenizer.describe()["view"] == "transformers"
+    assert tokenizer.name == str(folder)
+    assert tokenizer.json.decode() == live.backend_tokenizer.to_str()
+    assert tokenizer.eos_token_id == live.eos_token_id
+    assert tokenizer.pad_token_id == live.pad_token_id
+    assert (tokenizer.padding_side, tokenizer.truncation_side) == (
+        live.padding_side,
+        live.truncation_side,
+    )
+    for text in TEXTS:
+        for special in (True, False):
+            expected = live(text, add_special_tokens=special)["input_ids"]
+            assert tokenizer.encode(text, special).tolist() == expected
+    # Where ids differ from those of the file, a warning has said so.
+    as_it_is = Tokenizer(folder)
+    if any(as_it_is.encode(t).tolist() != tokenizer.encode(t).tolist() for t in TEXTS):
+        assert [line for line in warnings_of(caplog) if "view=\"json\" runs the file" in line]
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "differing"),
+    [
+        ("bert-base-uncased", ""),
+        ("gpt2", ""),
+        ("llama2", "normalizer, pre_tokenizer"),
+        ("qwen2.5", ""),
+        ("t5-small", ""),
+        ("tiny-bytelevel", "added_tokens"),
+    ],
+)
+def test_one_warning_where_the_views_differ(
+    name: str, differing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = SHARED / "tokenizers" / name
+    with caplog.at_level(logging.WARNING, logger="easydata"):
+        for _ in range(2):
+            Tokenizer(folder, view="transformers")
+    said = warnings_of(caplog)
+    assert len(said) == (1 if differing else 0)
+    assert all(differing in line for line in said)
+
+
+@needs_shared
+@pytest.mark.parametrize("name", NAMES)
+def test_the_file_warns_only_where_ids_would_differ(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = SHARED / "tokenizers" / name
+    with caplog.at_level(logging.WARNING, logger="easydata"):
+        for _ in range(2):
+            tokenizer = Tokenizer(folder)
+    said = warnings_of(caplog)
+    if said:
+        assert len(said) == 1
+        live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        assert any(
+            live(text)["input_ids"] != tokenizer.encode(text).tolist()
+            for text in (*TEXTS, *live.all_special_tokens)
+        ), said
+    assert bool(said) == (name in ("llama2", "tiny-bytelevel"))
+
+
+def make_folder(folder: Path, config: dict[str, Any]) -> Path:
+    from tokenizers import Tokenizer as Library
+    from tokenizers import models, pre_tokenizers, trainers
+
+    library = Library(models.BPE())
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet
+    )
+    library.train_from_iterator(["the cat sat on the mat"], trainer)
+    folder.mkdir(exist_ok=True)
+    library.save(str(folder / "tokenizer.json"))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **config}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"bos_token": "<s>", "eos_token": "</s>"}, None),
+        ({"bos_token": "<s>", "pad_token": "<new>"}, "names (<new>)"),
+        ({"bos_token": "<s>", "extra_special_tokens": ["cat"]}, "names (cat)"),
+        ({"bos_token": "<s>", "split_special_tokens": True}, "split_special_tokens is set"),
+        (
+            {
+                "added_tokens_decoder": {
+                    "900": {
+                        "content": "dog",
+                        "lstrip": False,
+                        "normalized": False,
+                        "rstrip": False,
+                        "single_word": False,
+                        "special": True,
+                    }
+                }
+            },
+            "names (dog)",
+        ),
+    ],
+)
+def test_reasons(
+    config: dict[str, Any],
+    reason: str | None,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    folder = make_folder(tmp_path / "made", config)
+    live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    text = "<s>the cat</s> dog <new>"
+    with caplog.at_level(logging.WARNING, logger="easydata"):
+        as_it_is = Tokenizer(folder)
+        said = warnings_of(caplog)
+        through = Tokenizer(folder, view="transformers")
+    expected = live(text)["input_ids"]
+    assert through.encode(text).tolist() == expected
+    assert (as_it_is.encode(text).tolist() == expected) == (reason is None)
+    assert len(said) == (0 if reason is None else 1)
+    assert all(str(reason) in line for line in said)
+    assert through.describe()["split_special_tokens"] is live.split_special_tokens
+
+
+def test_explicit_bos_flags_are_those_of_the_view(tmp_path: Path) -> None:
+    config = {"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}
+    folder = make_folder(tmp_path / "made", config)
+    live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    through = Tokenizer(folder, view="transformers")
+    assert through.encode("the cat").tolist() == live("the cat")["input_ids"]
+    assert through.encode("the cat")[0] == through.bos_token_id
+    assert Tokenizer(folder).encode("the cat")[0] != through.bos_token_id
+
+
+def test_what_transformers_cannot_load(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "made", {})
+    shutil.copy(folder / "tokenizer.json", folder / "other.json")
+    with pytest.raises(ValueError, match=r"needs a folder whose file is called tokenizer\.json"):
+        Tokenizer(folder / "other.json", view="transformers")
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(ValueError, match="transformers cannot load this folder"):
+        Tokenizer(folder, view="transformers")
+
+
+def test_without_transformers(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "made", {})
+    code = (
+        "import sys; sys.modules['transformers'] = None\n"
+        "from easydata import Tokenizer\n"
+        f"try: Tokenizer({str(folder)!r}, view='transformers')\n"
+        "except ImportError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "needs the transformers library" in run.stdout
+    assert "pip install 'easydata[hf]'" in run.stdout
