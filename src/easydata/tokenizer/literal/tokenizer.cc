@@ -129,7 +129,7 @@ std::vector<Tokenizer::Piece> Tokenizer::SplitAtAddedTokens(const Text& text,
   return pieces;
 }
 
-Ids Tokenizer::EncodeText(const std::string& text, bool second) const {
+Ids Tokenizer::EncodeText(const std::string& text) const {
   std::vector<Piece> pieces;
   for (Piece& piece : SplitAtAddedTokens(Text(FromUtf8(text)), false)) {
     if (piece.id) {
@@ -152,27 +152,18 @@ Ids Tokenizer::EncodeText(const std::string& text, bool second) const {
     }
     pieces = std::move(finer);
   }
-  // With truncation, the reference stops when it has enough, and the rest is not in the overflow.
-  size_t limit = SIZE_MAX;
-  bool left = false;
-  if (truncation_ && (truncation_->strategy != "OnlySecond" || second)) {
-    limit = truncation_->max_length;
-    left = truncation_->left;
-  }
   Ids ids;
-  if (left) std::reverse(pieces.begin(), pieces.end());
   for (const Piece& piece : pieces) {
     const Ids word = piece.id ? Ids{*piece.id} : model_->Encode(ToUtf8(piece.text.chars()));
-    ids.insert(left ? ids.begin() : ids.end(), word.begin(), word.end());
-    if (ids.size() >= limit && !piece.id) break;
+    ids.insert(ids.end(), word.begin(), word.end());
   }
   return ids;
 }
 
 Encoding Tokenizer::EncodeOne(const std::string& text, const std::optional<std::string>& pair,
                               bool add_special_tokens) const {
-  std::vector<Encoding> encodings = {{EncodeText(text, false), {}}};
-  if (pair) encodings.push_back({EncodeText(*pair, true), {}});
+  std::vector<Encoding> encodings = {{EncodeText(text), {}}};
+  if (pair) encodings.push_back({EncodeText(*pair), {}});
   if (truncation_) {
     const size_t added = add_special_tokens ? post_processor_.added(pair.has_value()) : 0;
     // Below zero the reference comes out at a huge number, which truncates nothing.

@@ -50,7 +50,7 @@ class Tokenizer {
 
   void AddTokens(const nlohmann::json& tokens);
   std::vector<Piece> SplitAtAddedTokens(const Text& text, bool normalized) const;
-  Ids EncodeText(const std::string& text, bool second) const;
+  Ids EncodeText(const std::string& text) const;
   Encoding EncodeOne(const std::string& text, const std::optional<std::string>& pair,
                      bool add_special_tokens) const;
 
