@@ -11,8 +11,7 @@
 
 namespace easydata {
 
-Result<std::unique_ptr<const Model>> ModelFromJson(const std::string& model, bool words_are_bytes) {
-  const std::string json = "{\"model\": " + model + "}";
+Result<std::unique_ptr<const Model>> ModelFromFile(const std::string& json, bool words_are_bytes) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   simdjson::dom::element component;
@@ -22,6 +21,10 @@ Result<std::unique_ptr<const Model>> ModelFromJson(const std::string& model, boo
   options.json = json;
   options.words_are_bytes = words_are_bytes;
   return MakeModel(component, options);
+}
+
+Result<std::unique_ptr<const Model>> ModelFromJson(const std::string& model, bool words_are_bytes) {
+  return ModelFromFile("{\"model\": " + model + "}", words_are_bytes);
 }
 
 std::unique_ptr<const Model> MakeTestModel(const std::string& model, bool words_are_bytes) {
@@ -76,7 +79,7 @@ std::vector<int32_t> BpeFile::Encode(std::string_view word) const {
     if (const auto id = find(word)) return {*id};
   }
   std::vector<int32_t> symbols;
-  std::optional<int32_t> pending;
+  int32_t pending = -1;
   for (size_t i = 0; i < word.size();) {
     const auto length = static_cast<size_t>(utf8::Decode(word.data() + i).length);
     std::string text = i == 0 ? "" : prefix;
@@ -84,8 +87,8 @@ std::vector<int32_t> BpeFile::Encode(std::string_view word) const {
     i += length;
     if (i == word.size()) text += suffix;
     if (const auto id = find(text)) {
-      if (pending) symbols.push_back(*pending);
-      pending.reset();
+      if (pending >= 0) symbols.push_back(pending);
+      pending = -1;
       symbols.push_back(*id);
       continue;
     }
@@ -101,10 +104,10 @@ std::vector<int32_t> BpeFile::Encode(std::string_view word) const {
       }
     }
     if (unk_token.empty()) continue;
-    if (pending && !fuse_unk) symbols.push_back(*pending);
+    if (pending >= 0 && !fuse_unk) symbols.push_back(pending);
     pending = find(unk_token).value();
   }
-  if (pending) symbols.push_back(*pending);
+  if (pending >= 0) symbols.push_back(pending);
 
   std::map<std::pair<int32_t, int32_t>, std::pair<size_t, int32_t>> ranks;
   for (size_t rank = 0; rank < merges.size(); ++rank) {

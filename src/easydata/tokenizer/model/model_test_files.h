@@ -15,6 +15,9 @@
 
 namespace easydata {
 
+/// MakeModel of the model component in the text of a tokenizer.json.
+Result<std::unique_ptr<const Model>> ModelFromFile(const std::string& json, bool words_are_bytes);
+
 /// MakeModel of the JSON text of a model component.
 Result<std::unique_ptr<const Model>> ModelFromJson(const std::string& model,
                                                    bool words_are_bytes = false);

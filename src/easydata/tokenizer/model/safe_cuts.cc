@@ -1,6 +1,5 @@
 #include "easydata/tokenizer/model/safe_cuts.h"
 
-#include <algorithm>
 #include <string>
 
 #include "easydata/tokenizer/byte_alphabet.h"
@@ -20,9 +19,13 @@ TokenEnds EndsOf(std::string_view token) {
   TokenEnds ends;
   std::string bytes;
   if (!ByteAlphabet::Get().ToBytes(token, &bytes)) return ends;
-  ends.size = static_cast<uint8_t>(std::min<size_t>(bytes.size(), 3));
-  std::copy_n(bytes.data(), ends.size, ends.first);
-  std::copy_n(bytes.data() + bytes.size() - ends.size, ends.size, ends.last);
+  for (size_t i = 0; i < 3 && i < bytes.size(); ++i) {
+    ends.first[i] = static_cast<uint8_t>(bytes[i]);
+    ++ends.size;
+  }
+  for (size_t i = 0; i < ends.size; ++i) {
+    ends.last[i] = static_cast<uint8_t>(bytes[bytes.size() - ends.size + i]);
+  }
   return ends;
 }
 

@@ -115,16 +115,13 @@ TEST_P(SafeCutsTest, PartEncoderEqualsTheModel) {
     Make(RandomFile(&random, 60, GetParam()));
     PartEncoder encoder(bpe_, cuts_.get(), round % 2 == 0 ? 1 : 1 << 20);
     for (int i = 0; i < 100; ++i) {
-      const std::string word = RandomWord(&random, 1 + random() % (i % 10 == 0 ? 600 : 30));
-      Ids parts(word.size()), whole(word.size());
-      MergeScratch scratch;
-      parts.resize(encoder.Encode(word, parts.data()));
-      whole.resize(bpe_->Encode(word, &scratch, whole.data()));
-      ASSERT_EQ(parts, whole) << word;
-    }
-    for (const std::string& token : {bpe_->IdToToken(300 % static_cast<int>(bpe_->size()))}) {
-      std::string word;
-      ASSERT_TRUE(ByteAlphabet::Get().ToBytes(token, &word));
+      std::string word = RandomWord(&random, 1 + random() % (i % 10 == 0 ? 600 : 30));
+      if (i % 3 == 0) {
+        // With ignore_merges a word that is a token is that token, whatever its parts are.
+        const auto id = static_cast<int32_t>(random() % static_cast<uint64_t>(bpe_->size()));
+        word.clear();
+        ASSERT_TRUE(ByteAlphabet::Get().ToBytes(bpe_->IdToToken(id), &word));
+      }
       Ids parts(word.size()), whole(word.size());
       MergeScratch scratch;
       parts.resize(encoder.Encode(word, parts.data()));
