@@ -35,17 +35,21 @@ bool IsPrepend(object component) {
   return TypeOf(component) == "Prepend" && StringOr(component, "prepend", "") == kMetaspaceText;
 }
 
-// Byte tokens stay apart: no merge takes one, and every byte has one.
+// Whether every character has a token or falls back to bytes' tokens, and no merge takes those.
 bool BytesStayApart(const CharBpeModel& model) {
   std::vector<bool> is_byte(static_cast<size_t>(model.id_limit()), false);
   for (int byte = 0; byte < 256; ++byte) {
     const int32_t id = model.ByteId(static_cast<uint8_t>(byte));
-    if (id < 0) return false;
-    is_byte[id] = true;
+    if (id >= 0) {
+      is_byte[id] = true;
+    } else if (byte >= 0x80 || model.CharacterId(static_cast<char32_t>(byte)) < 0) {
+      return false;
+    }
   }
   bool apart = true;
-  model.merges().ForEachPair(
-      [&](int32_t left, int32_t right) { apart = apart && !is_byte[left] && !is_byte[right]; });
+  model.merges().ForEachPair([&](int32_t left, int32_t right) {
+    apart = apart && !is_byte[left] && !is_byte[right];
+  });
   return apart;
 }
 

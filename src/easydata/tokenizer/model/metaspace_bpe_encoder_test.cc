@@ -235,6 +235,10 @@ TEST(MetaspaceBpeTest, LeavesWhatItCannotProveToTheStagedEngine) {
   file = good;
   std::erase(file.tokens, "<0x41>");
   EXPECT_FALSE(made(file, kReplace, "null"));
+  file.tokens.push_back("A");
+  EXPECT_TRUE(made(file, kReplace, "null"));
+  std::erase(file.tokens, "<0xE4>");
+  EXPECT_FALSE(made(file, kReplace, "null"));
   file = good;
   file.merges.emplace_back("<0x41>", "a");
   file.AddMergeResults();
