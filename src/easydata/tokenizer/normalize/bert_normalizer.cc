@@ -90,6 +90,8 @@ void BertNormalizer::Learn(char32_t c) {
     action = kKeep;
   } else if (result == U" ") {
     action = kSpace;
+  } else if (result == std::u32string{U' ', c, U' '}) {
+    action = kPad;
   } else if (action != kMap) {  // else several tables mention it
     action = kMap;
     maps_.at(c) = static_cast<uint16_t>(spans_.size());
@@ -119,6 +121,11 @@ const char* BertNormalizer::NormalizeOthers(const char* p, const char* end, Text
       case kDrop:
         break;
       case kSpace:
+        sink->Append(' ');
+        break;
+      case kPad:
+        sink->Append(' ');
+        sink->Append(p, p + c.length);
         sink->Append(' ');
         break;
       case kMap: {

@@ -33,7 +33,7 @@ class BertNormalizer final : public Normalizer {
   const BertOptions& options() const { return options_; }
 
  private:
-  enum Action : uint8_t { kKeep, kDrop, kSpace, kMap, kOrder };
+  enum Action : uint8_t { kKeep, kDrop, kSpace, kPad, kMap, kOrder };
 
   // A text in pool_.
   struct Span {
