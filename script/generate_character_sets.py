@@ -170,10 +170,16 @@ def properties(names: list[str]) -> list[list[tuple[int, int]]]:
         ranges = runs(patterns[::-1])
         text = "".join(chr(first) for first, _ in ranges)
         for name in some:
-            has = members(rf"\p{{{name}}}", text)
+            has = members(rf"[\p{{{name}}}]", text)
             joined = join((first, last, 0) for first, last in ranges if chr(first) in has)
             out.append([(first, last) for first, last, _ in joined])
     return out
+
+
+def bare_word() -> list[tuple[int, int]]:
+    r"""Ranges of \w where it stands outside brackets: more than [\w]."""
+    found = sorted({ord(c) for begin, end in matches(r"\w+", ALL_TEXT) for c in ALL_TEXT[begin:end]})
+    return [(first, last) for first, last, _ in join((cp, cp, 0) for cp in found)]
 
 
 def check_aliases(categories: list[tuple[int, int, int]]) -> None:
@@ -300,9 +306,11 @@ def make_tables() -> str:
     ]
     names += [(name, "kScript", i) for i, name in enumerate(SCRIPTS)]
     names += [(name, "kProperty", i) for i, name in enumerate(PROPERTIES)]
+    # Not a name that a pattern can spell.
+    names.append(("\\\\w", "kProperty", len(PROPERTIES)))
     property_ranges = [
         f"{{0x{first:X}, 0x{last:X}, {i}}}"
-        for i, ranges in enumerate(properties(PROPERTIES))
+        for i, ranges in enumerate([*properties(PROPERTIES), bare_word()])
         for first, last in ranges
     ]
     body = "\n".join(

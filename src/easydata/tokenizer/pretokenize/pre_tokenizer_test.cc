@@ -99,7 +99,7 @@ TEST(PreTokenizerTest, SplitKnowsAllBehaviors) {
 
 TEST(PreTokenizerTest, EmptyMatchesCutWithoutWords) {
   EXPECT_THAT(Words(Split(R"({"String": ""})", "Isolated"), "a中"), ElementsAre("a", "中"));
-  EXPECT_THAT(Words(Split(R"({"Regex": "(?=b)"})", "Removed"), "abb"), ElementsAre("a", "b", "b"));
+  EXPECT_THAT(Words(Split(R"_({"Regex": "(?=b)"})_", "Removed"), "abb"), ElementsAre("a", "b", "b"));
 }
 
 TEST(PreTokenizerTest, MetaspaceFirstIsForTheBeginningOfTheText) {
@@ -134,8 +134,8 @@ TEST(PreTokenizerTest, TrailingByteLevelMayLeaveBytes) {
                           /*leave_bytes=*/true);
   ASSERT_TRUE(inner.ok());
   EXPECT_FALSE(inner->maps_bytes);
-  // U+2460 is numeric, and so is a character that spells one of its bytes.
-  EXPECT_THAT(Words(inner->steps.get(), "①"), ElementsAre("Ġâ", "ĳ", "ł"));
+  // The characters of U+00B2 are spelled with those of its two bytes, one of them a number.
+  EXPECT_THAT(Words(inner->steps.get(), "²"), ElementsAre("ĠÂ", "²"));
 }
 
 TEST(PreTokenizerTest, NothingToDoGivesNoSteps) {

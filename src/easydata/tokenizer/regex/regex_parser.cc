@@ -210,7 +210,7 @@ class Parser {
       case 'b':
       case 'B': {
         RegexNode node = NodeOf(c == 'b' ? Kind::kBoundary : Kind::kNoBoundary);
-        node.set = *CharacterSet::Named("word");
+        node.set = BareWordSet();
         return node;
       }
       default:
@@ -221,7 +221,7 @@ class Parser {
       return reader_.Refuse("\\", std::string(1, static_cast<char>(c)));
     }
     reader_.set_position(before);
-    ARROW_ASSIGN_OR_RAISE(SetEscape escape, ParseSetEscape(&reader_));
+    ARROW_ASSIGN_OR_RAISE(SetEscape escape, ParseSetEscape(&reader_, /*in_brackets=*/false));
     if (escape.is_set) return SetNode(std::move(escape.set));
     if (escape.is_numbered && options.ignore_case && FoldKey(escape.character) != escape.character) {
       return reader_.Refuse("the number of a letter under (?i)");

@@ -122,7 +122,7 @@ Result<ParsedSet> ParseSetAt(PatternReader* reader, int depth) {
     }
     SetEscape item;
     if (reader->Take('\\')) {
-      ARROW_ASSIGN_OR_RAISE(item, ParseSetEscape(reader));
+      ARROW_ASSIGN_OR_RAISE(item, ParseSetEscape(reader, /*in_brackets=*/true));
     } else {
       item.character = reader->Next();
     }
@@ -138,9 +138,13 @@ Result<ParsedSet> ParseSetAt(PatternReader* reader, int depth) {
   return parsed;
 }
 
-Result<SetEscape> SetOf(PatternReader* reader, std::string_view name, bool negated) {
+Result<SetEscape> SetOf(PatternReader* reader, std::string_view name, bool negated,
+                        bool in_brackets) {
   std::optional<CharacterSet> set = CharacterSet::Named(name);
-  if (!set) return reader->Refuse("the property ", name);
+  if (!set || name.find('\\') != std::string_view::npos) {
+    return reader->Refuse("the property ", name);
+  }
+  if (!in_brackets && *set == *CharacterSet::Named("word")) set = BareWordSet();
   SetEscape escape;
   escape.is_set = true;
   escape.set = negated ? set->Complement() : *std::move(set);
@@ -197,23 +201,25 @@ std::optional<char32_t> PatternReader::ReadHexadecimal(int max_digits) {
   return digits == 0 ? std::nullopt : std::optional(value);
 }
 
-Result<SetEscape> ParseSetEscape(PatternReader* reader) {
+CharacterSet BareWordSet() { return *CharacterSet::Named("\\w"); }
+
+Result<SetEscape> ParseSetEscape(PatternReader* reader, bool in_brackets) {
   if (reader->at_end()) return reader->Refuse("a \\ at the end");
   SetEscape escape;
   const char32_t c = reader->Next();
   switch (c) {
     case 's':
     case 'S':
-      return SetOf(reader, "space", c == 'S');
+      return SetOf(reader, "space", c == 'S', in_brackets);
     case 'd':
     case 'D':
-      return SetOf(reader, "digit", c == 'D');
+      return SetOf(reader, "digit", c == 'D', in_brackets);
     case 'w':
     case 'W':
-      return SetOf(reader, "word", c == 'W');
+      return SetOf(reader, "word", c == 'W', in_brackets);
     case 'h':
     case 'H':
-      return SetOf(reader, "xdigit", c == 'H');
+      return SetOf(reader, "xdigit", c == 'H', in_brackets);
     case 'p':
     case 'P': {
       if (!reader->Take('{')) return reader->Refuse("\\p without {");
@@ -221,7 +227,7 @@ Result<SetEscape> ParseSetEscape(PatternReader* reader) {
       std::string name;
       while (!reader->at_end() && !reader->Peek('}')) utf8::Append(reader->Next(), &name);
       if (!reader->Take('}')) return reader->Refuse("\\p{ without }");
-      return SetOf(reader, name, negated);
+      return SetOf(reader, name, negated, in_brackets);
     }
     case 'x': {
       const bool braces = reader->Take('{');

@@ -52,8 +52,12 @@ struct SetEscape {
   bool is_numbered = false;
 };
 
-/// Reads an escape from behind its backslash.
-Result<SetEscape> ParseSetEscape(PatternReader* reader);
+/// Reads an escape from behind its backslash. `in_brackets`: \w is less there, by six characters of
+/// Latin-1.
+Result<SetEscape> ParseSetEscape(PatternReader* reader, bool in_brackets);
+
+/// The set that \w and \b mean outside brackets.
+CharacterSet BareWordSet();
 
 /// A bracketed set as it is spelled, and whether it stands for all other characters.
 struct ParsedSet {
