@@ -5,6 +5,7 @@ The cases are tiny tokenizer.json files, one group per component and flag, with 
 reach: which ones may be is listed below.
 """
 
+import contextlib
 import inspect
 import json
 from functools import cache
@@ -18,7 +19,9 @@ from easydata import Tokenizer, _native
 GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tokenizers"
 
 # Groups that the native engine need not take, and why. All others must run on it.
-NOT_NATIVE: dict[str, str] = {}
+NOT_NATIVE = {
+    "pre_tokenizer/caseless_ss": "(?i:ss) also matches the one character ß: no translation",
+}
 
 
 def read_groups() -> dict[str, dict[str, Any]]:
@@ -93,6 +96,10 @@ def test_ids(name: str, tmp_path: Path) -> None:
         if "text" not in case or "pair" in case:
             continue
         special = case["special"]
+        if case.get("error", "").startswith("panic"):
+            with contextlib.suppress(ValueError):  # may be refused, may not crash
+                tokenizer.encode(case["text"], special)
+            continue
         if "error" in case:
             with pytest.raises(ValueError):
                 tokenizer.encode(case["text"], special)
