@@ -13,6 +13,7 @@ namespace easydata {
 namespace {
 
 using nlohmann::json;
+using namespace std::literals;
 
 Result<std::unique_ptr<const Normalizer>> Make(std::string_view text) {
   simdjson::dom::parser parser;
@@ -47,7 +48,8 @@ TEST(NormalizerTest, Golden) {
     std::ifstream file(path);
     if (!file) GTEST_SKIP() << path << " is not there";
     int cases = 0;
-    for (const json& group : json::parse(file)["groups"]) {
+    const json document = json::parse(file);
+    for (const json& group : document["groups"]) {
       if (!group.contains("tokenizer") || group["tokenizer"]["normalizer"].is_null()) continue;
       for (const json& test : group["cases"]) {
         if (!test.contains("normalized") || test["normalized"].is_null()) continue;
@@ -130,10 +132,10 @@ TEST(NormalizerTest, Bert) {
   const char* uncased =
       R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,)"
       R"("strip_accents":null,"lowercase":true})";
-  ExpectNormal(uncased, std::string("A\0\tb\u00a0\ufffd\u4e2d\u00c9", 17),
-               "a b  \u4e2d e");
-  // U+1DF6 is newer than the list of accents and has class 232 in Unicode 9's data; U+1DCE (214) is
-  // kept by neither. Kept marks are ordered.
+  ExpectNormal(uncased, "A\0\tb\u00a0\ufffd\u4e2d\u00c9\u0085"sv, "a b  \u4e2d e");
+  // Marks that are newer than the list of accents stay, and are put in order.
+  ExpectNormal(uncased, "a\U0001e8d0\u0301\x01\U00010f46b", "a\U0001e8d0\U00010f46b");
+  ExpectNormal(uncased, "a\u1df5\u1dfb\u0323", "a\u1dfb\u1df5");
   const char* cased =
       R"({"type":"BertNormalizer","clean_text":false,"handle_chinese_chars":false,)"
       R"("strip_accents":false,"lowercase":false})";
@@ -171,6 +173,64 @@ TEST(NormalizerTest, SequenceSkipsWhatIsInert) {
   ExpectNormal(component, "plain", "plain");
   ExpectNormal(component, "A b\n", "a_b ");
   ExpectNormal(R"({"type":"Sequence","normalizers":[]})", "A b", "A b");
+}
+
+// What a pattern that matches nothing puts before the text is tied to no character, and the reference
+// loses its place: it crashes or writes it twice.
+TEST(NormalizerTest, TextInsertedBeforeTheFirstCharacter) {
+  struct Case {
+    std::string_view then;
+    std::string_view text;
+    std::string_view expected;  // "": a crash
+  };
+  const Case cases[] = {
+      {R"({"type":"Strip","strip_left":true,"strip_right":true})", "ab  ", ">>ab"},
+      {R"({"type":"Strip","strip_left":true,"strip_right":true})", " ab ", ">> ab"},
+      {R"({"type":"Strip","strip_left":true,"strip_right":true})", "  ab", ">  ab"},
+      {R"({"type":"StripAccents"})", "ae\u0301", ">>ae"},
+      {R"({"type":"StripAccents"})", "\u0301", ">>"},
+      {R"({"type":"StripAccents"})", "ab", ""},
+      {R"({"type":"NFC"})", "ae\u0301", ">>a\u00e9"},
+      {R"({"type":"NFC"})", "e\u0301a", ""},
+      {R"({"type":"NFD"})", "ab", ""},
+      {R"({"type":"Lowercase"})", "ab", ""},
+      {R"({"type":"Nmt"})", "ab\x01", ""},
+      {R"({"type":"Prepend","prepend":"_"})", "ab", "_>ab"},
+      {R"({"type":"Replace","pattern":{"String":">"},"content":"<<"})", "ab", "<<ab"},
+      {R"({"type":"Replace","pattern":{"String":">a"},"content":"x"})", "ab", "xb"},
+  };
+  for (const Case& test : cases) {
+    const std::string component =
+        R"({"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"Regex":"^"},)"
+        R"("content":">"},)" +
+        std::string(test.then) + "]}";
+    if (test.expected.empty()) {
+      EXPECT_TRUE(Normalize(component, test.text).status().IsInvalid()) << component << test.text;
+    } else {
+      ExpectNormal(component, test.text, test.expected);
+    }
+  }
+}
+
+TEST(NormalizerTest, TrackedTellsHowMuchWasInserted) {
+  const auto inserted = [](std::string_view component, std::string_view text) {
+    const auto normalizer = Make(component).ValueOrDie();
+    size_t count = 0;
+    std::string out;
+    EXPECT_TRUE(normalizer->NormalizeTracked(text, &count, &out).ok());
+    return count;
+  };
+  constexpr std::string_view kSecond = R"(,"content":"\u2581"})";
+  const std::string at_start = R"({"type":"Replace","pattern":{"Regex":"^"})" + std::string(kSecond);
+  const std::string at_end = R"({"type":"Replace","pattern":{"Regex":"$"})" + std::string(kSecond);
+  EXPECT_TRUE(Make(at_start).ValueOrDie()->may_insert());
+  EXPECT_FALSE(Make(R"({"type":"NFC"})").ValueOrDie()->may_insert());
+  EXPECT_EQ(inserted(at_start, "a\nb"), 3u);
+  EXPECT_EQ(inserted(at_end, "ab"), 0u);
+  EXPECT_EQ(inserted(at_start, ""), 0u);
+  const std::string both = R"({"type":"Sequence","normalizers":[)" + at_start +
+                           R"(,{"type":"Prepend","prepend":"xy"}]})";
+  EXPECT_EQ(inserted(both, "ab"), 5u);
 }
 
 }  // namespace
