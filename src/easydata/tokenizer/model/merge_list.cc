@@ -16,13 +16,17 @@ Result<MergeList> MergeList::Make(const std::vector<Merge>& merges, int64_t id_l
   MergeList list;
   const size_t slots = std::bit_ceil(std::max<size_t>(merges.size() * 2, 16));
   list.slots_.assign(slots, MergeTables::kNoEntry);
+  list.filter_.assign((size_t{1} << MergeTables::kFilterBits) / 64, 0);
   list.shift_ = 64 - std::countr_zero(slots);
   list.results_.reserve(merges.size());
   const MergeTables tables = list.tables();
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     list.results_.push_back(merges[rank].result);
     const uint64_t pair = MergeTables::PairOf(merges[rank].left, merges[rank].right);
-    size_t slot = tables.FirstSlot(pair);
+    const uint64_t hash = MergeTables::HashOf(pair);
+    const uint64_t bit = hash >> (64 - MergeTables::kFilterBits);
+    list.filter_[bit / 64] |= uint64_t{1} << bit % 64;
+    size_t slot = hash >> tables.shift;
     while (list.slots_[slot] != MergeTables::kNoEntry &&
            list.slots_[slot] >> MergeTables::kRankBits != pair) {
       slot = (slot + 1) & tables.mask;

@@ -42,7 +42,8 @@ class MergeList {
 
   /// For the merging loops; points into this object's memory, which moving does not move.
   MergeTables tables() const {
-    return {slots_.data(), slots_.size() - 1, shift_, results_.data(), nullptr};
+    return {slots_.data(),   slots_.size() - 1, shift_,
+            filter_.data(), results_.data(),   nullptr};
   }
 
   /// Calls visit(left, right) for every pair of ids in the list, in no order.
@@ -68,6 +69,7 @@ class MergeList {
 
  private:
   std::vector<uint64_t> slots_;
+  std::vector<uint64_t> filter_;
   std::vector<int32_t> results_;  // by rank
   int shift_ = 0;
 };

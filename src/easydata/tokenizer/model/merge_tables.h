@@ -18,6 +18,9 @@ struct MergeTables {
   const uint64_t* merges;
   size_t mask;
   int shift;
+  /// A bit per hash of a pair in the list: most pairs that are not in it need no look at `merges`,
+  /// which is too large for a near cache.
+  const uint64_t* filter;
   /// What a pair becomes, by rank.
   const int32_t* merged_ids;
   /// Rank of a pair of bytes, by the first * 256 + the second; null where symbols are not bytes.
@@ -27,14 +30,17 @@ struct MergeTables {
     return static_cast<uint64_t>(left) << kIdBits | static_cast<uint64_t>(right);
   }
 
-  size_t FirstSlot(uint64_t pair) const {
-    return (pair ^ pair >> 21) * 0x9E3779B97F4A7C15u >> shift;
-  }
+  static constexpr int kFilterBits = 22;
+
+  static uint64_t HashOf(uint64_t pair) { return (pair ^ pair >> 21) * 0x9E3779B97F4A7C15u; }
 
   /// The rank of a pair of ids, or kNoRank.
   uint32_t FindRank(int32_t left, int32_t right) const {
     const uint64_t pair = PairOf(left, right);
-    for (size_t slot = FirstSlot(pair);; slot = (slot + 1) & mask) {
+    const uint64_t hash = HashOf(pair);
+    const uint64_t bit = hash >> (64 - kFilterBits);
+    if ((filter[bit / 64] >> bit % 64 & 1) == 0) return kNoRank;
+    for (size_t slot = hash >> shift;; slot = (slot + 1) & mask) {
       const uint64_t entry = merges[slot];
       if (entry == kNoEntry) return kNoRank;
       if (entry >> kRankBits == pair) {
