@@ -3,13 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "easydata/tokenizer/model/model_test_files.h"
-#include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 namespace {
@@ -85,9 +82,11 @@ TEST(UnigramModelTest, OfEqualPathsTheFirstWins) {
 TEST(UnigramModelTest, NeighboursThatAreUnknownAreOneAndLookedUpAgain) {
   const auto model = MakeTestModel(R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0],
       ["a", -1], ["xy", -100]]})");
-  EXPECT_THAT(EncodeWord(*model, "axya"), ElementsAre(1, 2, 1));
-  EXPECT_THAT(EncodeWord(*model, "xxy"), ElementsAre(0));
+  EXPECT_THAT(EncodeWord(*model, "axxya"), ElementsAre(1, 0, 2, 1));
   EXPECT_THAT(EncodeWord(*model, "a\u00e9\u00e9a"), ElementsAre(1, 0, 1));
+  const auto known = MakeTestModel(R"({"unk_id": 0, "vocab": [["a", 0], ["aa", -50]]})");
+  EXPECT_THAT(EncodeWord(*known, "aa"), ElementsAre(1));
+  EXPECT_THAT(EncodeWord(*known, "aaa"), ElementsAre(0));
 }
 
 TEST(UnigramModelTest, FallsBackToBytesWhenAllAreThere) {
