@@ -9,20 +9,20 @@ import json
 import random
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 CACHE = ROOT / "build" / "bench"
 
-_SUFFIXES = {".py", ".rst", ".txt", ".md", ".pyi", ".h", ".html"}
+_SUFFIXES = frozenset((".py", ".rst", ".txt", ".md", ".pyi", ".h", ".html"))
 
 
-def installed_texts() -> Iterator[str]:
+def installed_texts(suffixes: Collection[str] = _SUFFIXES) -> Iterator[str]:
     """Texts of this machine: Python's sources, those of its packages, Debian's documentation.
 
-    Each file comes once, in a fixed order.
+    Each file with one of the suffixes comes once, in a fixed order.
     """
     roots = [
         Path(sysconfig.get_paths()["stdlib"]),
@@ -35,7 +35,7 @@ def installed_texts() -> Iterator[str]:
     seen: set[int] = set()
     for root in roots:
         for path in sorted(root.rglob("*")):
-            if path.suffix not in _SUFFIXES or not path.is_file():
+            if path.suffix not in suffixes or not path.is_file():
                 continue
             try:
                 text = path.read_text(encoding="utf-8")

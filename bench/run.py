@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import corpora
+import tokenizer
 
 HERE = Path(__file__).resolve().parent
 
@@ -155,20 +156,24 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*BENCHMARKS, "rows"]
+    names = [*BENCHMARKS, "rows", "tokenizer"]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--megabytes", type=int, default=32, help="of each text for the tokenizer benchmark"
+    )
     parser.add_argument("--save", type=Path, help="write the results as JSON")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(names):
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
-    results = [
-        result
-        for name in arguments.names or names
-        for result in (
-            rows(arguments.rounds) if name == "rows" else compare(name, arguments.rounds)
-        )
-    ]
+    results: list[dict[str, object]] = []
+    for name in arguments.names or names:
+        if name == "rows":
+            results += rows(arguments.rounds)
+        elif name == "tokenizer":
+            results += tokenizer.tokenizers(arguments.rounds, arguments.megabytes, [])
+        else:
+            results += compare(name, arguments.rounds)
     if arguments.save:
         record = {"machine": machine(), "results": results}
         arguments.save.write_text(json.dumps(record, indent=1) + "\n")

@@ -8,6 +8,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <string_view>
@@ -16,7 +18,9 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
+#include "easydata/tokenizer/decode/decode_stream.h"
 #include "easydata/tokenizer/decode/text_decoder.h"
+#include "easydata/tokenizer/postprocess/padding.h"
 #include "easydata/tokenizer/tokenizer.h"
 #include "huggingface_encoder.h"
 
@@ -69,6 +73,14 @@ std::shared_ptr<arrow::ChunkedArray> ImportTexts(nb::handle texts) {
   return std::make_shared<arrow::ChunkedArray>(Unwrap(builder.Finish()));
 }
 
+int ThreadsOr(std::optional<int> num_threads) {
+  return num_threads.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+}
+
+const HuggingFaceEncoder& Library(const TextEncoder& encoder) {
+  return dynamic_cast<const HuggingFaceEncoder&>(encoder);
+}
+
 // One array out of the chunks' encodings.
 Result<std::shared_ptr<arrow::Array>> EncodeChunks(const TextEncoder& encoder,
                                                    const arrow::ChunkedArray& texts,
@@ -77,24 +89,31 @@ Result<std::shared_ptr<arrow::Array>> EncodeChunks(const TextEncoder& encoder,
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
     return native->EncodeChunked(texts, options, num_threads, num_truncated);
   }
+  // All chunks are one batch: it is padded when they are joined.
+  EncodeOptions chunk_options = options;
+  chunk_options.pad = false;
   *num_truncated = 0;
   arrow::ArrayVector encoded;
   for (const auto& chunk : texts.chunks()) {
     int64_t truncated = 0;
-    ARROW_ASSIGN_OR_RAISE(encoded.emplace_back(), encoder.EncodeBatch(*chunk, options, &truncated));
+    ARROW_ASSIGN_OR_RAISE(encoded.emplace_back(),
+                          encoder.EncodeBatch(*chunk, chunk_options, &truncated));
     *num_truncated += truncated;
   }
-  if (encoded.size() == 1) return encoded[0];
   if (encoded.empty()) return arrow::MakeEmptyArray(arrow::list(arrow::int32()));
-  return arrow::Concatenate(encoded);
+  std::shared_ptr<arrow::Array> joined = encoded[0];
+  if (encoded.size() > 1) {
+    ARROW_ASSIGN_OR_RAISE(joined, arrow::Concatenate(encoded));
+  }
+  const std::optional<Padding>& padding = Library(encoder).padding();
+  return options.pad && padding ? PadLists(*padding, joined) : joined;
 }
 
 nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_special_tokens,
                       int64_t max_length, std::optional<int> num_threads) {
   const std::shared_ptr<arrow::ChunkedArray> chunks = ImportTexts(texts);
   const EncodeOptions options = {add_special_tokens, max_length, true};
-  const int threads =
-      num_threads.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const int threads = ThreadsOr(num_threads);
   int64_t num_truncated = 0;
   Result<std::shared_ptr<arrow::Array>> encoded;
   {
@@ -135,24 +154,69 @@ std::string Decode(const TextEncoder& encoder, IdInput ids, bool skip_special_to
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
     return Unwrap(native->decoder()->Decode({ids.data(), ids.size()}, skip_special_tokens));
   }
-  nb::list list;
-  for (size_t i = 0; i < ids.size(); ++i) list.append(ids.data()[i]);
-  return nb::cast<std::string>(dynamic_cast<const HuggingFaceEncoder&>(encoder).tokenizer().attr(
-      "decode")(list, nb::arg("skip_special_tokens") = skip_special_tokens));
+  return Unwrap(Library(encoder).Decode({ids.data(), ids.size()}, skip_special_tokens));
+}
+
+// The library's texts of rows of ids.
+std::shared_ptr<arrow::Array> LibraryTexts(const HuggingFaceEncoder& encoder,
+                                           const arrow::Array& lists, bool skip_special_tokens) {
+  arrow::StringBuilder builder;
+  for (int64_t row = 0; row < lists.length(); ++row) {
+    if (lists.IsNull(row)) {
+      Check(builder.AppendNull());
+      continue;
+    }
+    const std::shared_ptr<arrow::Array> values =
+        lists.type_id() == arrow::Type::LIST
+            ? static_cast<const arrow::ListArray&>(lists).value_slice(row)
+            : static_cast<const arrow::LargeListArray&>(lists).value_slice(row);
+    const auto& ids = static_cast<const arrow::Int32Array&>(*values);
+    const Result<std::string> text =
+        encoder.Decode({ids.raw_values(), static_cast<size_t>(ids.length())}, skip_special_tokens);
+    if (!text.ok()) {
+      Check(text.status().WithMessage("row ", row, ": ", text.status().message()));
+    }
+    Check(builder.Append(*text));
+  }
+  return Unwrap(builder.Finish());
+}
+
+nb::object DecodeBatch(const TextEncoder& encoder, nb::handle lists, bool skip_special_tokens,
+                       std::optional<int> num_threads) {
+  const std::shared_ptr<arrow::ChunkedArray> chunks = Unwrap(ImportChunkedArray(lists));
+  const std::shared_ptr<arrow::Array> rows =
+      chunks->num_chunks() == 1 ? chunks->chunk(0) : Unwrap(arrow::Concatenate(chunks->chunks()));
+  const auto* native = dynamic_cast<const Tokenizer*>(&encoder);
+  if (native == nullptr) {
+    return ExportArray(LibraryTexts(Library(encoder), *rows, skip_special_tokens));
+  }
+  Result<std::shared_ptr<arrow::Array>> texts;
+  {
+    nb::gil_scoped_release release;
+    texts = native->decoder()->DecodeBatch(*rows, skip_special_tokens, ThreadsOr(num_threads));
+  }
+  return ExportArray(Unwrap(std::move(texts)));
+}
+
+std::unique_ptr<DecodeStream> MakeDecodeStream(const TextEncoder& encoder, bool skip_special_tokens,
+                                               const std::vector<int32_t>& ids) {
+  const auto* native = dynamic_cast<const Tokenizer*>(&encoder);
+  if (native == nullptr) {
+    Check(Status::NotImplemented("this tokenizer's streams are the library's own"));
+  }
+  return std::make_unique<DecodeStream>(native->decoder(), skip_special_tokens, ids);
 }
 
 std::optional<int32_t> TokenToId(const TextEncoder& encoder, const std::string& token) {
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder))
     return native->TokenToId(token);
-  return nb::cast<std::optional<int32_t>>(
-      dynamic_cast<const HuggingFaceEncoder&>(encoder).tokenizer().attr("token_to_id")(token));
+  return nb::cast<std::optional<int32_t>>(Library(encoder).tokenizer().attr("token_to_id")(token));
 }
 
 std::optional<std::string> IdToToken(const TextEncoder& encoder, int32_t id) {
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) return native->IdToToken(id);
   if (id < 0) return std::nullopt;
-  return nb::cast<std::optional<std::string>>(
-      dynamic_cast<const HuggingFaceEncoder&>(encoder).tokenizer().attr("id_to_token")(id));
+  return nb::cast<std::optional<std::string>>(Library(encoder).tokenizer().attr("id_to_token")(id));
 }
 
 // What the native engine makes of a file, for people to read.
@@ -167,6 +231,14 @@ nb::dict Details(const TextEncoder& encoder) {
 }  // namespace
 
 void BindTokenizer(nb::module_& m) {
+  nb::class_<DecodeStream>(m, "DecodeStream", "Ids to text as they come; for one thread at a time.")
+      .def(
+          "step",
+          [](DecodeStream& stream, const std::vector<int32_t>& ids) {
+            return Unwrap(stream.Step(ids));
+          },
+          nb::arg("ids"), "The text that the ids complete, or None.")
+      .def_prop_ro("num_held", &DecodeStream::num_held, "How many ids it holds.");
   nb::class_<TextEncoder>(m, "TextEncoder", "Text to ids; what stages hold. Thread-safe.")
       .def("encode_batch", EncodeBatch, nb::arg("texts"), nb::arg("add_special_tokens"),
            nb::arg("max_length"), nb::arg("num_threads").none(),
@@ -176,6 +248,13 @@ void BindTokenizer(nb::module_& m) {
            "Returns (pyarrow list array of the ids, number of texts that max_length cut).")
       .def("encode", Encode, nb::arg("text"), nb::arg("add_special_tokens"), nb::arg("max_length"))
       .def("decode", Decode, nb::arg("ids"), nb::arg("skip_special_tokens"))
+      .def("decode_batch", DecodeBatch, nb::arg("lists"), nb::arg("skip_special_tokens"),
+           nb::arg("num_threads").none(),
+           nb::sig("def decode_batch(self, lists: object, skip_special_tokens: bool, "
+                   "num_threads: int | None) -> object"),
+           "The texts of an Arrow array of lists of int32 as an Arrow array of strings.")
+      .def("decode_stream", MakeDecodeStream, nb::arg("skip_special_tokens"), nb::arg("ids"),
+           "Native engine only.")
       .def("token_to_id", TokenToId, nb::arg("token"))
       .def("id_to_token", IdToToken, nb::arg("id"))
       .def("details", Details, nb::sig("def details(self) -> dict[str, str]"))
@@ -185,26 +264,28 @@ void BindTokenizer(nb::module_& m) {
   m.def(
       "native_tokenizer",
       [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,
-         bool split_special_tokens) {
+         bool split_special_tokens, bool truncate_left) {
         Result<std::shared_ptr<const Tokenizer>> tokenizer;
         {
           nb::gil_scoped_release release;
-          tokenizer = Tokenizer::FromJson(View(json),
-                                         {word_cache_bytes, kernels, split_special_tokens});
+          tokenizer = Tokenizer::FromJson(
+              View(json), {word_cache_bytes, kernels, split_special_tokens, truncate_left});
         }
         return std::const_pointer_cast<TextEncoder>(
             std::static_pointer_cast<const TextEncoder>(Unwrap(std::move(tokenizer))));
       },
       nb::arg("json"), nb::arg("word_cache_bytes") = TokenizerOptions().word_cache_bytes,
       nb::arg("kernels") = "", nb::arg("split_special_tokens") = false,
+      nb::arg("truncate_left") = false,
       "The native engine for a tokenizer.json; NotImplementedError when it does not take the "
       "file.");
   m.def(
       "huggingface_tokenizer",
-      [](nb::object tokenizer, nb::bytes json) -> std::shared_ptr<TextEncoder> {
-        return std::make_shared<HuggingFaceEncoder>(std::move(tokenizer), std::string(View(json)));
+      [](nb::object tokenizer, nb::bytes json, bool truncate_left) -> std::shared_ptr<TextEncoder> {
+        return std::make_shared<HuggingFaceEncoder>(std::move(tokenizer), std::string(View(json)),
+                                                    truncate_left);
       },
-      nb::arg("tokenizer"), nb::arg("json"),
+      nb::arg("tokenizer"), nb::arg("json"), nb::arg("truncate_left") = false,
       "A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.");
 }
 

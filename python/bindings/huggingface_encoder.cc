@@ -18,11 +18,11 @@ constexpr int64_t kRowsPerCall = 1024;
 constexpr int64_t kBytesPerCall = int64_t{4} << 20;
 
 // A Python exception as a Status. The library's own errors are bare Exceptions, its crashes (Rust
-// panics) no Exceptions at all: both are about the text.
-Status LibraryError(nb::python_error& error) {
+// panics) no Exceptions at all: both are about the text or the ids.
+Status LibraryError(nb::python_error& error, const char* what) {
   const auto name = nb::cast<std::string>(error.type().attr("__name__"));
   if (name != "Exception" && name != "PanicException") return PythonError(error);
-  return Status::Invalid("the tokenizers library cannot encode this text: ",
+  return Status::Invalid("the tokenizers library cannot ", what, ": ",
                          nb::cast<std::string>(nb::str(error.value())));
 }
 
@@ -98,11 +98,29 @@ Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<int64_t>& ends
 
 }  // namespace
 
-HuggingFaceEncoder::HuggingFaceEncoder(nb::object tokenizer, std::string json)
+HuggingFaceEncoder::HuggingFaceEncoder(nb::object tokenizer, std::string json, bool truncate_left)
     : tokenizer_(std::move(tokenizer)),
+      truncate_left_(truncate_left),
       json_(std::move(json)),
-      fingerprint_(TokenizerFingerprint(json_)),
-      vocab_size_(nb::cast<int64_t>(tokenizer_.attr("get_vocab_size")(true))) {}
+      vocab_size_(nb::cast<int64_t>(tokenizer_.attr("get_vocab_size")(true))) {
+  // Rows come in several calls of the library: the padding of a batch is made here.
+  if (const nb::object padding = tokenizer_.attr("padding"); !padding.is_none()) {
+    padding_.emplace();
+    if (const nb::object length = padding["length"]; !length.is_none()) {
+      padding_->fixed = nb::cast<int64_t>(length);
+    }
+    if (const nb::object multiple = padding["pad_to_multiple_of"]; !multiple.is_none()) {
+      padding_->multiple_of = nb::cast<int64_t>(multiple);
+    }
+    padding_->left = nb::cast<std::string>(padding["direction"]) == "left";
+    padding_->id = nb::cast<int32_t>(padding["pad_id"]);
+    tokenizer_.attr("no_padding")();
+  }
+  TokenizerOptions options;
+  options.split_special_tokens = nb::cast<bool>(tokenizer_.attr("encode_special_tokens"));
+  options.truncate_left = truncate_left_;
+  fingerprint_ = TokenizerFingerprint(json_, options);
+}
 
 HuggingFaceEncoder::~HuggingFaceEncoder() {
   if (!nb::is_alive()) {
@@ -121,7 +139,10 @@ const nb::object& HuggingFaceEncoder::TokenizerFor(int64_t max_length) const {
   nb::object& tokenizer = truncating_[max_length];
   if (!tokenizer.is_valid()) {
     nb::object made = tokenizer_.type().attr("from_str")(nb::str(json_.data(), json_.size()));
-    made.attr("enable_truncation")(max_length);
+    made.attr("no_padding")();
+    made.attr("encode_special_tokens") = tokenizer_.attr("encode_special_tokens");
+    made.attr("enable_truncation")(max_length,
+                                   nb::arg("direction") = truncate_left_ ? "left" : "right");
     tokenizer = std::move(made);
   }
   return tokenizer;
@@ -154,16 +175,29 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
         ends.push_back(ids.length());
       }
     } catch (nb::python_error& error) {
-      return LibraryError(error);
+      return LibraryError(error, "encode this text");
     }
     begin = end;
   }
   if (num_truncated != nullptr) *num_truncated = truncated;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> values, ids.Finish());
-  if (values->length() > std::numeric_limits<int32_t>::max()) {
-    return MakeLists<arrow::LargeListArray, int64_t>(ends, values, texts);
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> lists,
+                        values->length() > std::numeric_limits<int32_t>::max()
+                            ? (MakeLists<arrow::LargeListArray, int64_t>(ends, values, texts))
+                            : (MakeLists<arrow::ListArray, int32_t>(ends, values, texts)));
+  return options.pad && padding_ ? PadLists(*padding_, lists) : lists;
+}
+
+Result<std::string> HuggingFaceEncoder::Decode(std::span<const int32_t> ids,
+                                               bool skip_special_tokens) const {
+  try {
+    nb::list list;
+    for (const int32_t id : ids) list.append(id);
+    return nb::cast<std::string>(
+        tokenizer_.attr("decode")(list, nb::arg("skip_special_tokens") = skip_special_tokens));
+  } catch (nb::python_error& error) {
+    return LibraryError(error, "decode these ids");
   }
-  return MakeLists<arrow::ListArray, int32_t>(ends, values, texts);
 }
 
 }  // namespace easydata

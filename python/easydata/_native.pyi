@@ -44,6 +44,16 @@ def suggestion(name: str, candidates: Sequence[str]) -> str:
     '; did you mean "x"?' for the nearest of the candidates, else a list of them.
     """
 
+class DecodeStream:
+    """Ids to text as they come; for one thread at a time."""
+
+    def step(self, ids: Sequence[int]) -> str | None:
+        """The text that the ids complete, or None."""
+
+    @property
+    def num_held(self) -> int:
+        """How many ids it holds."""
+
 class TextEncoder:
     """Text to ids; what stages hold. Thread-safe."""
 
@@ -55,6 +65,14 @@ class TextEncoder:
     def encode(self, text: str, add_special_tokens: bool, max_length: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
     def decode(self, ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], skip_special_tokens: bool) -> str: ...
+
+    def decode_batch(self, lists: object, skip_special_tokens: bool, num_threads: int | None) -> object:
+        """
+        The texts of an Arrow array of lists of int32 as an Arrow array of strings.
+        """
+
+    def decode_stream(self, skip_special_tokens: bool, ids: Sequence[int]) -> DecodeStream:
+        """Native engine only."""
 
     def token_to_id(self, token: str) -> int | None: ...
 
@@ -71,12 +89,12 @@ class TextEncoder:
     @property
     def vocab_size(self) -> int: ...
 
-def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '') -> TextEncoder:
+def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '', split_special_tokens: bool = False, truncate_left: bool = False) -> TextEncoder:
     """
     The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
     """
 
-def huggingface_tokenizer(tokenizer: object, json: bytes) -> TextEncoder:
+def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = False) -> TextEncoder:
     """
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """

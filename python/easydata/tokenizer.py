@@ -2,86 +2,69 @@
 
 from __future__ import annotations
 
-import difflib
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from easydata import _native
+from easydata.tokenizer_source import Side, TokenizerSource, View, read_source
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-__all__ = ["Tokenizer"]
+    from easydata.transforms.chat_template import ChatTemplate
 
-_CONFIG_NAME = "tokenizer_config.json"
-_FILE_NAME = "tokenizer.json"
-_TOKEN_NAMES = (
-    "bos_token",
-    "eos_token",
-    "pad_token",
-    "unk_token",
-    "sep_token",
-    "cls_token",
-    "mask_token",
-)
+    Ids = npt.NDArray[np.int32]
+
+__all__ = ["DecodeStream", "Tokenizer"]
+
+# Serializes the use of the library's objects whose truncation a call changes.
+_library_lock = threading.Lock()
 
 
 class Tokenizer:
     """A tokenizer.json file at work.
 
-    Ids equal those of the `tokenizers` library on the same file for every text. Byte-level BPE
-    files with the split patterns of GPT-2, Llama 3 and Qwen 2 run on the native engine, all others
-    on that library, behind the same methods; `engine` tells which, `describe()` why. Thread-safe.
+    Ids equal those of the `tokenizers` library on the same file for every text. The native engine
+    runs every file but those with a regular expression that it cannot translate exactly; they run
+    on that library, behind the same methods. `engine` tells which, `describe()` why. Immutable and
+    thread-safe.
 
     Args:
         source: A folder that holds a tokenizer.json (its tokenizer_config.json gives special
-            tokens and chat template), the path of a tokenizer.json file, a live
+            tokens, chat template and sides), the path of a tokenizer.json file, a live
             `tokenizers.Tokenizer` or fast `transformers` tokenizer (what its backend serializes to
-            is what runs), or another `Tokenizer`.
-        view: "json" runs the file as it is. "transformers", what `AutoTokenizer` would make of the
-            folder, comes with a later issue.
+            is what runs, and later changes of it do not reach this object), or another
+            `Tokenizer`.
+        view: "json" runs the file as it is. "transformers" runs what `AutoTokenizer` of the
+            installed transformers makes of the folder, which may be another tokenizer: a warning
+            says so. A live object is what it is in either view.
 
     Raises:
         FileNotFoundError: `source` is a path that does not exist.
-        ValueError: The file is not a tokenizer that the `tokenizers` library would load.
-        NotImplementedError: `view="transformers"` for a path.
-        ImportError: The file needs the `tokenizers` library, which is not installed.
+        ValueError: The file is not a tokenizer that the `tokenizers` library would load, or
+            transformers cannot load the folder.
+        ImportError: The file needs the `tokenizers` library, or the view transformers, which is
+            not installed.
     """
 
     def __init__(
         self,
         source: str | os.PathLike[str] | Tokenizer | Any,
-        view: Literal["json", "transformers"] = "json",
+        view: View = "json",
     ) -> None:
         if view not in ("json", "transformers"):
             raise ValueError(f'view must be "json" or "transformers"; got {view!r}')
-        self._tokens: dict[str, str] = {}
-        self._chat_templates: dict[str, str] = {}
-        self._why_not_native: str | None = None
-        self._view: str = view
         if isinstance(source, Tokenizer):
             self.__dict__.update(source.__dict__)
             return
-        if isinstance(source, (str, os.PathLike)):
-            if view == "transformers":
-                raise NotImplementedError(
-                    'view="transformers" of a path comes with a later issue: pass the live '
-                    "AutoTokenizer"
-                )
-            path = _find_file(Path(source))
-            self._name = str(source)
-            text = path.read_bytes()
-            self._read_folder(path.parent)
-        else:
-            self._name, text = _serialize(source)
-            self._read_live(source)
-        self._json = text
-        self._encoder = self._make_encoder(text)
+        self._made_of = read_source(source, view)
+        self._encoder, self._why_not_native = _make_encoder(self._made_of)
 
     @property
     def encoder(self) -> _native.TextEncoder:
@@ -94,9 +77,19 @@ class Tokenizer:
         return cast(Literal["native", "huggingface"], self._encoder.engine)
 
     @property
+    def view(self) -> View:
+        """What of a folder runs: its tokenizer.json, or what transformers makes of it."""
+        return self._made_of.view
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the tokenizer.json's content, white space apart."""
         return self._encoder.fingerprint
+
+    @property
+    def json(self) -> bytes:
+        """The text of the tokenizer.json that runs."""
+        return self._made_of.json
 
     @property
     def vocab_size(self) -> int:
@@ -106,42 +99,52 @@ class Tokenizer:
     @property
     def name(self) -> str:
         """What it was made from, as it was given; of a live object its name or class."""
-        return self._name
+        return self._made_of.name
+
+    @property
+    def padding_side(self) -> Side:
+        """Where rows are filled up, as the configuration says; else "right"."""
+        return self._made_of.padding_side
+
+    @property
+    def truncation_side(self) -> Side:
+        """Which end of a text `max_length` cuts off, as the configuration says; else "right"."""
+        return self._made_of.truncation_side
 
     @property
     def chat_template(self) -> str | None:
         """The Jinja2 text of the chat template (of several the one named default), if any."""
-        return self._chat_templates.get("default")
+        return self._made_of.chat_templates.get("default")
 
     @property
     def chat_templates(self) -> Mapping[str, str]:
         """All chat templates by name."""
-        return dict(self._chat_templates)
+        return dict(self._made_of.chat_templates)
 
     @property
     def special_tokens(self) -> Mapping[str, str]:
         """Special tokens by role, {"eos_token": "</s>"}, as far as the configuration names them."""
-        return dict(self._tokens)
+        return dict(self._made_of.tokens)
 
     @property
     def bos_token(self) -> str | None:
         """The token that begins a text, if the configuration names one."""
-        return self._tokens.get("bos_token")
+        return self._made_of.tokens.get("bos_token")
 
     @property
     def eos_token(self) -> str | None:
         """The token that ends a text, if the configuration names one."""
-        return self._tokens.get("eos_token")
+        return self._made_of.tokens.get("eos_token")
 
     @property
     def pad_token(self) -> str | None:
         """The token that fills rows up, if the configuration names one."""
-        return self._tokens.get("pad_token")
+        return self._made_of.tokens.get("pad_token")
 
     @property
     def unk_token(self) -> str | None:
         """The token for what the vocabulary lacks, if the configuration names one."""
-        return self._tokens.get("unk_token")
+        return self._made_of.tokens.get("unk_token")
 
     @property
     def bos_token_id(self) -> int | None:
@@ -171,24 +174,57 @@ class Tokenizer:
         """Token of an id as the file spells it; None when there is none."""
         return self._encoder.id_to_token(token_id)
 
+    @overload
     def encode(
-        self, text: str, add_special_tokens: bool = True, *, max_length: int | None = None
-    ) -> npt.NDArray[np.int32]:
+        self,
+        text: str,
+        add_special_tokens: bool = ...,
+        *,
+        max_length: int | None = ...,
+        return_offsets: Literal[False] = ...,
+    ) -> Ids: ...
+
+    @overload
+    def encode(
+        self,
+        text: str,
+        add_special_tokens: bool = ...,
+        *,
+        max_length: int | None = ...,
+        return_offsets: Literal[True],
+    ) -> tuple[Ids, npt.NDArray[np.int64]]: ...
+
+    def encode(
+        self,
+        text: str,
+        add_special_tokens: bool = True,
+        *,
+        max_length: int | None = None,
+        return_offsets: bool = False,
+    ) -> Ids | tuple[Ids, npt.NDArray[np.int64]]:
         """Ids of one text.
 
         Args:
             text: The text.
             add_special_tokens: Let the file's post-processor add its special tokens.
-            max_length: Largest number of ids, special tokens included; the text's end is cut off.
-                None: no limit.
+            max_length: Largest number of ids, special tokens included; what is too much of the text
+                is cut off at its end, or at its start where `truncation_side` is "left". None: as
+                the file's own truncation says, if it has one.
+            return_offsets: Also tell where in the text each id comes from. The `tokenizers` library
+                computes that, at its speed.
 
         Returns:
-            int32 array of shape [ids].
+            int32 array of shape [ids]; with offsets a pair of it and an int64 array of shape
+            [ids, 2], begin and end of each in characters (0, 0 for what is not of the text).
 
         Raises:
-            ValueError: `text` holds lone surrogates.
+            ValueError: `text` holds lone surrogates, or the reference fails on it.
+            ImportError: Offsets need the `tokenizers` library, which is not installed.
         """
-        return self._encoder.encode(text, add_special_tokens, _length(max_length))
+        ids = self._encoder.encode(text, add_special_tokens, _length(max_length))
+        if not return_offsets:
+            return ids
+        return ids, self._offsets(text, add_special_tokens, max_length, ids)
 
     def encode_batch(
         self,
@@ -205,7 +241,7 @@ class Tokenizer:
                 null (None) gives a null.
             add_special_tokens: Let the file's post-processor add its special tokens.
             num_threads: Threads to work on; None: one per core. It never changes the result.
-            max_length: Largest number of ids per text, special tokens included. None: no limit.
+            max_length: Largest number of ids per text, special tokens included, as for `encode`.
 
         Returns:
             Arrow array list<int32>, one list per text; large_list<int32> when there are more than
@@ -215,10 +251,8 @@ class Tokenizer:
             ValueError: A text is not valid UTF-8; the message names its row.
             TypeError: `texts` is something else.
         """
-        if num_threads is not None and num_threads < 1:
-            raise ValueError(f"num_threads must be at least 1; got {num_threads}")
         encoded, _ = self._encoder.encode_batch(
-            texts, add_special_tokens, _length(max_length), num_threads
+            texts, add_special_tokens, _length(max_length), _threads(num_threads)
         )
         return encoded
 
@@ -229,105 +263,301 @@ class Tokenizer:
 
         Ids without a token are passed over. Bytes that make no UTF-8 (a character cut in half)
         become U+FFFD.
-        """
-        import numpy as np
 
-        wide = np.asarray(ids)
-        if wide.size == 0:
-            wide = wide.astype(np.int32)
-        if wide.ndim != 1 or not np.issubdtype(wide.dtype, np.integer):
+        Args:
+            ids: Integers from 0 to 2^31 - 1, in one dimension.
+            skip_special_tokens: Pass over special tokens, too.
+
+        Raises:
+            ValueError: An id is out of range, or the reference fails on these ids.
+            TypeError: `ids` is something else.
+        """
+        return self._encoder.decode(_ids(ids), skip_special_tokens)
+
+    def decode_batch(
+        self,
+        batch: Iterable[Sequence[int] | npt.NDArray[np.integer[Any]] | None]
+        | npt.NDArray[np.integer[Any]]
+        | pa.Array
+        | pa.ChunkedArray,
+        skip_special_tokens: bool = False,
+        num_threads: int | None = None,
+    ) -> pa.Array:
+        """The texts that many rows of ids stand for.
+
+        Args:
+            batch: Rows of ids: a sequence of sequences, an array of two dimensions, or an Arrow
+                array or chunked array of lists of integers. A null (None) gives a null.
+            skip_special_tokens: Pass over special tokens.
+            num_threads: Threads to work on; None: one per core. It never changes the result.
+
+        Returns:
+            Arrow array of string; large_string when there are more than 2^31 - 1 bytes.
+
+        Raises:
+            ValueError: An id is out of range, or the reference fails on a row: the message names
+                it.
+            TypeError: `batch` is something else.
+        """
+        return self._encoder.decode_batch(
+            _id_lists(batch), skip_special_tokens, _threads(num_threads)
+        )
+
+    def decode_stream(
+        self, skip_special_tokens: bool = False, ids: Sequence[int] = ()
+    ) -> DecodeStream:
+        """Decodes ids as they come, as a model generates them.
+
+        Args:
+            skip_special_tokens: Pass over special tokens.
+            ids: Ids that are there already, such as the prompt's: not part of what `step` gives,
+                which continues them.
+        """
+        held = _ids(ids).tolist()
+        if self.engine == "native":
+            return DecodeStream(self._encoder.decode_stream(skip_special_tokens, held).step)
+        from tokenizers.decoders import DecodeStream as LibraryStream
+
+        library = self._library()
+        stream = LibraryStream(ids=held, skip_special_tokens=skip_special_tokens)
+
+        def step(more: list[int]) -> str | None:
+            with _library_errors("decode these ids"):
+                text: str | None = stream.step(library, more)
+                return text
+
+        return DecodeStream(step)
+
+    def apply_chat_template(
+        self,
+        messages: Sequence[Mapping[str, Any]] | Sequence[Sequence[Mapping[str, Any]]],
+        *,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = False,
+        tokenize: bool = True,
+        max_length: int | None = None,
+        **template_options: Any,
+    ) -> Any:
+        """A conversation, or each of several, as the chat template writes it.
+
+        Args:
+            messages: A conversation: dicts with `role`, `content` and what else the template reads;
+                or a sequence of conversations.
+            tools: JSON schemas of functions, or functions with type hints and a docstring.
+            documents: Texts for retrieval templates.
+            chat_template: A template to use instead of the tokenizer's own, or the name of one of
+                `chat_templates`.
+            add_generation_prompt: Open an assistant's turn at the end.
+            tokenize: Return ids, not text. No special tokens are added to those of the template.
+            max_length: Largest number of ids, as for `encode`.
+            template_options: Other names that the template reads.
+
+        Returns:
+            int32 array of shape [ids], or str when `tokenize` is False; of several conversations
+            an Arrow array list<int32>, or a list of str.
+
+        Raises:
+            ValueError: There is no template, or it refuses these messages.
+            TypeError: An option of transformers' method that this one does not have.
+        """
+        if foreign := sorted(_FOREIGN_OPTIONS.intersection(template_options)):
             raise TypeError(
-                f"ids must be integers in one dimension; got {wide.dtype} of shape {wide.shape}"
+                f"apply_chat_template has no option {', '.join(foreign)}: it returns ids, or with "
+                "tokenize=False text"
             )
-        if wide.size and (wide.min() < 0 or wide.max() > np.iinfo(np.int32).max):
-            raise ValueError(
-                f"ids must lie between 0 and 2^31 - 1; got {wide.min()} to {wide.max()}"
+        several = bool(messages) and not isinstance(messages[0], Mapping)
+        conversations = cast(
+            "Sequence[Sequence[Mapping[str, Any]]]", messages if several else [messages]
+        )
+        texts = [
+            self._chat_renderer()(
+                conversation,
+                tools=tools,
+                documents=documents,
+                chat_template=chat_template,
+                add_generation_prompt=add_generation_prompt,
+                **template_options,
             )
-        return self._encoder.decode(np.ascontiguousarray(wide, dtype=np.int32), skip_special_tokens)
+            for conversation in conversations
+        ]
+        if tokenize:
+            if several:
+                return self.encode_batch(texts, add_special_tokens=False, max_length=max_length)
+            return self.encode(texts[0], add_special_tokens=False, max_length=max_length)
+        return texts if several else texts[0]
 
     def describe(self) -> dict[str, Any]:
-        """What runs, for people to read: engine, and why; sizes, special tokens, fingerprint."""
-        described: dict[str, Any] = {"name": self._name, "view": self._view, "engine": self.engine}
+        """What runs, for people to read.
+
+        Returns:
+            The view taken; the engine, and why it is not the native one; under "steps" what each
+            step of the file is and which engine runs it; sizes, special tokens, fingerprint.
+        """
+        made_of = self._made_of
+        described: dict[str, Any] = {"name": self.name, "view": self.view, "engine": self.engine}
         if self._why_not_native is not None:
             described["why_not_native"] = self._why_not_native
-        described.update(self._encoder.details())
+        described["steps"] = self._steps()
         described["vocab_size"] = self.vocab_size
         described["special_tokens"] = {
             role: {"token": token, "id": self.token_to_id(token)}
-            for role, token in self._tokens.items()
+            for role, token in made_of.tokens.items()
         }
-        described["chat_templates"] = sorted(self._chat_templates)
+        described["padding_side"] = self.padding_side
+        described["truncation_side"] = self.truncation_side
+        described["split_special_tokens"] = made_of.split_special_tokens
+        described["chat_templates"] = sorted(made_of.chat_templates)
         described["fingerprint"] = self.fingerprint
         return described
 
     def __repr__(self) -> str:
-        return f"Tokenizer({self._name!r}, engine={self.engine!r}, vocab_size={self.vocab_size})"
+        return f"Tokenizer({self.name!r}, engine={self.engine!r}, vocab_size={self.vocab_size})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {key: value for key, value in self.__dict__.items() if key != "_encoder"}
-        return _restore, (state,)
+        return _restore, (self._made_of,)
 
     def _role_id(self, role: str) -> int | None:
-        token = self._tokens.get(role)
+        token = self._made_of.tokens.get(role)
         return None if token is None else self.token_to_id(token)
 
-    def _make_encoder(self, text: bytes) -> _native.TextEncoder:
-        try:
-            return _native.native_tokenizer(text)
-        except NotImplementedError as error:
-            self._why_not_native = str(error)
-        except ValueError as error:
-            raise ValueError(f"{self._name}: {error}") from None
-        try:
-            import tokenizers
-        except ImportError:
-            raise ImportError(
-                f"{self._name}: {self._why_not_native}; the library that does is missing: "
-                "pip install 'easydata[hf]'"
-            ) from None
-        try:
-            live = tokenizers.Tokenizer.from_str(text.decode())
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # a Rust panic is no Exception
-            raise ValueError(
-                f"{self._name}: the tokenizers library refuses this file: {error}"
-            ) from None
-        return _native.huggingface_tokenizer(live, text)
+    def _chat_renderer(self) -> ChatTemplate:
+        from easydata.transforms.chat_template import ChatTemplate
 
-    def _read_folder(self, folder: Path) -> None:
-        config = _read_object(folder / _CONFIG_NAME)
-        for source in (_read_object(folder / "special_tokens_map.json"), config):
-            for role in _TOKEN_NAMES:
-                token = _token_text(source.get(role))
-                if token is not None:
-                    self._tokens[role] = token
-        template = config.get("chat_template")
-        if isinstance(template, str):
-            self._chat_templates["default"] = template
-        elif isinstance(template, list):
-            self._chat_templates.update((entry["name"], entry["template"]) for entry in template)
-        file = folder / "chat_template.jinja"
-        if file.is_file():
-            self._chat_templates["default"] = file.read_text(encoding="utf-8")
+        return ChatTemplate(self._made_of.chat_templates, self._made_of.tokens)
 
-    def _read_live(self, source: Any) -> None:
-        for role in _TOKEN_NAMES:
-            token = _token_text(getattr(source, role, None))
-            if token is not None:
-                self._tokens[role] = token
-        template = getattr(source, "chat_template", None)
-        if isinstance(template, str):
-            self._chat_templates["default"] = template
-        elif isinstance(template, dict):
-            self._chat_templates.update(template)
+    def _steps(self) -> dict[str, dict[str, str]]:
+        file = json.loads(self._made_of.json)
+        steps: dict[str, dict[str, str]] = {}
+        for step in ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder"):
+            kind = _kind(file.get(step))
+            steps[step] = {"is": kind} if kind == "none" else {"is": kind, "engine": self.engine}
+        for step, what in self._encoder.details().items():
+            if step not in steps:
+                steps[step] = {"is": what, "engine": self.engine}
+        for step in ("truncation", "padding"):
+            if file.get(step) is not None:
+                steps[step] = {"is": json.dumps(file[step]), "engine": self.engine}
+        steps["offsets"] = {"is": "on request", "engine": "huggingface"}
+        return steps
+
+    def _offsets(
+        self, text: str, add_special_tokens: bool, max_length: int | None, ids: Ids
+    ) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        library = self._library()
+        with _library_lock:
+            own = library.truncation
+            if max_length is not None:
+                library.enable_truncation(max_length, direction=self.truncation_side)
+            try:
+                with _library_errors("encode this text"):
+                    encoding = library.encode(text, add_special_tokens=add_special_tokens)
+            finally:
+                if max_length is not None:
+                    library.no_truncation()
+                    if own is not None:
+                        library.enable_truncation(**own)
+        if encoding.ids != ids.tolist():
+            raise RuntimeError(
+                f"{self.name}: the engine's ids of this text are not those of the tokenizers "
+                "library, whose offsets would not fit them; please report it with the text"
+            )
+        return np.asarray(encoding.offsets, np.int64).reshape(-1, 2)
+
+    def _library(self) -> Any:
+        """The library's own object for this file; made when it is first needed."""
+        library = self.__dict__.get("_library_object")
+        if library is None:
+            library = _load_library(self._made_of, "offsets need the tokenizers library")
+            self._library_object = library
+        return library
 
 
-def _restore(state: dict[str, Any]) -> Tokenizer:
+class DecodeStream:
+    """Ids to text as they come: the texts of all steps make the text of all ids.
+
+    Serves one thread at a time. `Tokenizer.decode_stream()` makes it.
+    """
+
+    def __init__(self, step: Callable[[list[int]], str | None]) -> None:
+        self._step = step
+
+    def step(self, ids: int | Sequence[int]) -> str | None:
+        """The text that one more id, or several, complete.
+
+        None as long as there is none: a character is not whole yet, or the token stands for
+        nothing.
+
+        Raises:
+            ValueError: An id is out of range, or text that was given out before would be another
+                with these ids.
+        """
+        return self._step(_ids([ids] if isinstance(ids, int) else ids).tolist())
+
+
+# What transformers' apply_chat_template takes and this one does not: never passed on to templates.
+_FOREIGN_OPTIONS = frozenset(
+    (
+        "continue_final_message",
+        "padding",
+        "return_assistant_tokens_mask",
+        "return_dict",
+        "return_tensors",
+        "sanitize_control_tokens",
+        "tokenizer_kwargs",
+        "truncation",
+    )
+)
+
+
+def _restore(made_of: TokenizerSource) -> Tokenizer:
     tokenizer = Tokenizer.__new__(Tokenizer)
-    tokenizer.__dict__.update(state)
-    tokenizer._encoder = tokenizer._make_encoder(state["_json"])
+    tokenizer._made_of = made_of
+    tokenizer._encoder, tokenizer._why_not_native = _make_encoder(made_of)
     return tokenizer
+
+
+def _make_encoder(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | None]:
+    """The engine for a file, and why it is not the native one."""
+    left = made_of.truncation_side == "left"
+    try:
+        return _native.native_tokenizer(
+            made_of.json, split_special_tokens=made_of.split_special_tokens, truncate_left=left
+        ), None
+    except NotImplementedError as error:
+        why = str(error)
+    except ValueError as error:
+        raise ValueError(f"{made_of.name}: {error}") from None
+    library = _load_library(made_of, f"{why}; the library that does is missing")
+    return _native.huggingface_tokenizer(library, made_of.json, left), why
+
+
+@contextlib.contextmanager
+def _library_errors(what: str) -> Iterator[None]:
+    """Turns the library's failures, Rust panics among them, into ValueError."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # a Rust panic is no Exception
+        raise ValueError(f"the tokenizers library cannot {what}: {error}") from None
+
+
+def _load_library(made_of: TokenizerSource, why: str) -> Any:
+    try:
+        import tokenizers
+    except ImportError:
+        raise ImportError(f"{made_of.name}: {why}: pip install 'easydata[hf]'") from None
+    try:
+        with _library_errors("load this file"):
+            library = tokenizers.Tokenizer.from_str(made_of.json.decode())
+    except ValueError as error:
+        raise ValueError(f"{made_of.name}: {error}") from None
+    library.encode_special_tokens = made_of.split_special_tokens
+    return library
 
 
 def _length(max_length: int | None) -> int:
@@ -338,62 +568,62 @@ def _length(max_length: int | None) -> int:
     return max_length
 
 
-def _find_file(path: Path) -> Path:
-    """The tokenizer.json that a path means."""
-    if path.is_file():
-        return path
-    if path.is_dir():
-        file = path / _FILE_NAME
-        if file.is_file():
-            return file
-        present = ", ".join(sorted(entry.name for entry in path.iterdir())[:10]) or "nothing"
-        raise FileNotFoundError(
-            f"tokenizer folder {path} holds no {_FILE_NAME}; save the tokenizer there with "
-            f"save_pretrained(); it holds: {present}"
-        )
-    parent = path.parent
-    names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
-    hint = f"; did you mean {', '.join(str(parent / name) for name in near)}?" if near else ""
-    raise FileNotFoundError(
-        f"tokenizer {path} does not exist (names on the Hub come with a later issue: download it "
-        f"and give the folder){hint}"
-    )
+def _threads(num_threads: int | None) -> int | None:
+    if num_threads is not None and num_threads < 1:
+        raise ValueError(f"num_threads must be at least 1; got {num_threads}")
+    return num_threads
 
 
-def _serialize(source: Any) -> tuple[str, bytes]:
-    """Name and JSON text of a live tokenizer."""
-    backend = getattr(source, "backend_tokenizer", source)
-    if not callable(getattr(backend, "to_str", None)):
+def _ids(ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Ids:
+    import numpy as np
+
+    wide = np.asarray(ids)
+    if wide.size == 0:
+        wide = wide.astype(np.int32)
+    if wide.ndim != 1 or not np.issubdtype(wide.dtype, np.integer):
         raise TypeError(
-            "tokenizer must be a folder, the path of a tokenizer.json, a tokenizers.Tokenizer or a "
-            f"fast transformers tokenizer; got {type(source).__name__}"
+            f"ids must be integers in one dimension; got {wide.dtype} of shape {wide.shape}"
         )
-    if getattr(backend, "encode_special_tokens", False):
-        raise NotImplementedError(
-            "a live tokenizer with encode_special_tokens (split_special_tokens) set comes with a "
-            "later issue"
+    if wide.size and (wide.min() < 0 or wide.max() > np.iinfo(np.int32).max):
+        raise ValueError(f"ids must lie between 0 and 2^31 - 1; got {wide.min()} to {wide.max()}")
+    return np.ascontiguousarray(wide, dtype=np.int32)
+
+
+def _id_lists(batch: Any) -> pa.Array:
+    """Rows of ids as an Arrow array list<int32> or large_list<int32>."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(batch, pa.ChunkedArray):
+        batch = batch.combine_chunks()
+    if not isinstance(batch, pa.Array):
+        if isinstance(batch, (str, bytes)):
+            raise TypeError("batch must hold rows of ids; got text")
+        rows = [None if row is None else _ids(row) for row in batch]
+        return pa.array(rows, pa.list_(pa.int32()))
+    kind = batch.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_integer(
+        kind.value_type
+    ):
+        raise TypeError(f"batch must be an Arrow array of lists of integers; got {kind}")
+    bounds = pc.min_max(batch.flatten()).as_py()
+    if bounds["min"] is not None and (bounds["min"] < 0 or bounds["max"] > 2**31 - 1):
+        raise ValueError(
+            f"ids must lie between 0 and 2^31 - 1; got {bounds['min']} to {bounds['max']}"
         )
-    name = getattr(source, "name_or_path", None) or type(source).__name__
-    return str(name), backend.to_str().encode()
+    wanted = pa.list_ if pa.types.is_list(kind) else pa.large_list
+    return batch.cast(wanted(pa.int32()))
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    """A JSON object out of a file; empty when there is no such file."""
-    if not path.is_file():
-        return {}
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"{path} must hold a JSON object; got {type(value).__name__}")
-    return value
-
-
-def _token_text(value: Any) -> str | None:
-    """The text of a special token, given as such, as an AddedToken or as its JSON form."""
-    if isinstance(value, dict):
-        value = value.get("content")
-    content = getattr(value, "content", value)
-    return content if isinstance(content, str) else None
+def _kind(component: Any) -> str:
+    """A component by its type, and by those of its parts."""
+    if component is None:
+        return "none"
+    if not isinstance(component, Mapping):
+        return "unknown"
+    kind = str(component.get("type", "untyped"))
+    for key in ("normalizers", "pretokenizers", "processors", "decoders"):
+        parts = component.get(key)
+        if isinstance(parts, list):
+            return f"{kind}({', '.join(map(_kind, parts))})"
+    return kind

@@ -91,7 +91,43 @@ def inspect(
     inspect_rows(data, rows, skip, tokenizer, width, Report(as_json=as_json))
 
 
-@app.command()
+class _BenchGroup(typer.core.TyperGroup):
+    """`easydata bench DATA` is `easydata bench pipeline DATA`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help"):
+            args.insert(0, "pipeline")
+        return super().parse_args(ctx, args)
+
+
+_bench = typer.Typer(cls=_BenchGroup, no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(
+    _bench,
+    name="bench",
+    help="Measure your own text beside the `tokenizers` library: bench [pipeline] or tokenizer.",
+)
+
+
+@_bench.command("tokenizer")
+def bench_tokenizer(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    tokenizer: Annotated[str, typer.Option("--tokenizer", help="Folder of the tokenizer.")],
+    content_field: Annotated[
+        str, typer.Option("--content-field", help="Column of the text.")
+    ] = "text",
+    megabytes: Annotated[
+        float, typer.Option("--megabytes", min=0.001, help="Text that is measured, at most.")
+    ] = 64,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Times each side runs.")] = 3,
+    as_json: _JSON = False,
+) -> None:
+    """Measure text to ids; the ids are compared, too."""
+    from easydata.cli.bench import bench_tokenizer as run_bench
+
+    run_bench(data, tokenizer, content_field, megabytes, rounds, Report(as_json=as_json))
+
+
+@_bench.command("pipeline")
 def bench(
     data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
     tokenizer: Annotated[str, typer.Option("--tokenizer", help="Folder of the tokenizer.")],

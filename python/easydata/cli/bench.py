@@ -27,25 +27,10 @@ def bench_files(
     The library only encodes texts that are in memory already; EasyData reads, tokenizes, packs and
     hands out batches.
     """
-    from easydata.core.config import DatasetConfig
-    from easydata.sources import create_source
     from easydata.tokenizer import Tokenizer
 
     engine = Tokenizer(tokenizer)
-    source = create_source(DatasetConfig(data[0] if len(data) == 1 else list(data)))
-    texts, size = [], 0
-    for row in source:
-        if content_field not in row:
-            from easydata import _native
-
-            hint = _native.suggestion(content_field, list(row))
-            raise KeyError(f"the rows have no column {content_field!r}{hint}")
-        texts.append(str(row[content_field]))
-        size += len(texts[-1].encode())
-        if size >= megabytes * 2**20:
-            break
-    if not texts:
-        raise ValueError(f"the files hold no rows: {', '.join(data)}")
+    texts, size = _read_texts(data, content_field, megabytes)
 
     seconds: dict[str, list[float]] = {"easydata": [], "tokenizers": []}
     tokens = 0
@@ -58,6 +43,124 @@ def bench_files(
             if peer is not None:
                 seconds["tokenizers"].append(peer)
     _say(texts, size, tokens, seconds, engine, report)
+
+
+def bench_tokenizer(
+    data: Sequence[str],
+    tokenizer: str,
+    content_field: str,
+    megabytes: float,
+    rounds: int,
+    report: Report,
+) -> None:
+    """Measures text → ids, in turn with the `tokenizers` library, and compares the ids."""
+    import pyarrow as pa
+
+    from easydata.tokenizer import Tokenizer
+
+    engine = Tokenizer(tokenizer)
+    texts, size = _read_texts(data, content_field, megabytes)
+    column = pa.array(texts, pa.large_string())
+    library = _library(engine)
+    seconds: dict[str, list[float]] = {"easydata": [], "tokenizers": []}
+    tokens = 0
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        ids = engine.encode_batch(column)
+        seconds["easydata"].append(time.perf_counter() - begin)
+        tokens = len(ids.values)
+        if library is not None:
+            seconds["tokenizers"].append(_compare(library, texts, ids))
+    values: dict[str, Any] = {
+        "documents": len(texts),
+        "bytes": size,
+        "tokens": tokens,
+        "cores": os.cpu_count(),
+        "engine": engine.engine,
+        "ids_equal": None if library is None else True,
+        "megabytes_per_second": {},
+    }
+    report.line(
+        f"{human(len(texts))} documents, {size / 1e6:.1f} MB, {human(tokens)} tokens, "
+        f"{os.cpu_count()} cores, engine: {engine.engine}"
+        + ("" if library is None else "; ids equal in every document")
+    )
+    rates = {
+        name: {"first": size / runs[0] / 1e6, "best": size / min(runs) / 1e6}
+        for name, runs in seconds.items()
+        if runs
+    }
+    values["megabytes_per_second"] = rates
+    base = rates.get("tokenizers")
+    report.table(
+        ("MB/s", "first pass", "best pass", "ratio", "best ratio"),
+        [
+            (
+                name,
+                *(f"{rate[run]:.1f}" for run in ("first", "best")),
+                *("" if base is None else f"{rate[run] / base[run]:.1f}×" for run in rate),
+            )
+            for name, rate in rates.items()
+        ],
+    )
+    if base is None:
+        report.note("the library is not installed: pip install 'easydata[hf]' shows it beside")
+    else:
+        values["ratio"] = {run: rates["easydata"][run] / base[run] for run in base}
+    report.result(values)
+
+
+def _library(engine: Any) -> Any:
+    """A fresh object of the `tokenizers` library for the same file; None: not installed."""
+    try:
+        import tokenizers
+    except ImportError:
+        return None
+    return tokenizers.Tokenizer.from_str(engine.json.decode())
+
+
+def _compare(library: Any, texts: Sequence[str], ids: Any) -> float:
+    """Seconds that the library takes for the texts.
+
+    Raises:
+        RuntimeError: its ids are not these.
+    """
+    elapsed = 0.0
+    for start in range(0, len(texts), _PEER_BATCH):
+        batch = list(texts[start : start + _PEER_BATCH])
+        begin = time.perf_counter()
+        encodings = library.encode_batch_fast(batch)
+        elapsed += time.perf_counter() - begin
+        for row, encoding in enumerate(encodings, start):
+            if ids[row].as_py() != encoding.ids:
+                raise RuntimeError(
+                    f"the ids of document {row} are not those of the tokenizers library; "
+                    "please report it with the text"
+                )
+    return elapsed
+
+
+def _read_texts(data: Sequence[str], content_field: str, megabytes: float) -> tuple[list[str], int]:
+    """Texts of the files, up to so many megabytes, and their size in bytes."""
+    from easydata.core.config import DatasetConfig
+    from easydata.sources import create_source
+
+    source = create_source(DatasetConfig(data[0] if len(data) == 1 else list(data)))
+    texts: list[str] = []
+    size = 0
+    for row in source:
+        if content_field not in row:
+            from easydata import _native
+
+            hint = _native.suggestion(content_field, list(row))
+            raise KeyError(f"the rows have no column {content_field!r}{hint}")
+        texts.append(str(row[content_field]))
+        size += len(texts[-1].encode())
+        if size >= megabytes * 2**20:
+            break
+    if not texts:
+        raise ValueError(f"the files hold no rows: {', '.join(data)}")
+    return texts, size
 
 
 def _write_sample(texts: Sequence[str], folder: Path) -> str:

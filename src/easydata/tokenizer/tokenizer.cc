@@ -38,7 +38,7 @@ struct EncodeTask {
 
 }  // namespace
 
-std::string TokenizerFingerprint(std::string_view json) {
+std::string TokenizerFingerprint(std::string_view json, const TokenizerOptions& options) {
   std::string minified(json.size(), '\0');
   size_t size = 0;
   if (simdjson::minify(json.data(), json.size(), minified.data(), size) == simdjson::SUCCESS) {
@@ -46,13 +46,17 @@ std::string TokenizerFingerprint(std::string_view json) {
   } else {
     minified = json;
   }
-  return ToHex(Hash64(minified)) + ToHex(Hash64(minified, 1));
+  return ToHex(Hash64(minified)) + ToHex(Hash64(minified, 1)) +
+         (options.split_special_tokens ? "-split" : "") + (options.truncate_left ? "-left" : "");
 }
 
 class Tokenizer::Impl {
  public:
-  Impl(std::unique_ptr<const TokenizerPlan> plan, std::string fingerprint)
-      : plan_(std::move(plan)), fingerprint_(std::move(fingerprint)), workers_(plan_.get()) {}
+  Impl(std::unique_ptr<const TokenizerPlan> plan, std::string fingerprint, bool truncate_left)
+      : plan_(std::move(plan)),
+        fingerprint_(std::move(fingerprint)),
+        truncate_left_(truncate_left),
+        workers_(plan_.get()) {}
 
   const std::shared_ptr<const TokenizerPlan>& plan() const { return plan_; }
   const std::string& fingerprint() const { return fingerprint_; }
@@ -63,6 +67,7 @@ class Tokenizer::Impl {
     if (options.max_length <= 0) return plan_->truncation();
     Truncation truncation;
     truncation.max_length = options.max_length;
+    truncation.left = truncate_left_;
     return truncation;
   }
 
@@ -100,9 +105,8 @@ class Tokenizer::Impl {
 
   Status RunTask(EncodeTask* task, const EncodeOptions& options) const {
     std::unique_ptr<EncodeWorker> worker = workers_.Take();
-    const Status status = task->fragments.empty()
-                              ? EncodeRows(task, options, worker.get())
-                              : EncodeFragments(task, options, worker.get());
+    const Status status = task->fragments.empty() ? EncodeRows(task, options, worker.get())
+                                                  : EncodeFragments(task, options, worker.get());
     if (status.ok()) {
       EncodedRows& rows = task->rows;
       rows.num_ids = static_cast<int64_t>(worker->ids().size());
@@ -242,6 +246,7 @@ class Tokenizer::Impl {
 
   const std::shared_ptr<const TokenizerPlan> plan_;
   const std::string fingerprint_;
+  const bool truncate_left_;
   const EncodeWorkers workers_;
 };
 
@@ -251,10 +256,8 @@ Tokenizer::~Tokenizer() = default;
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::FromJson(std::string_view json,
                                                              const TokenizerOptions& options) {
   ARROW_ASSIGN_OR_RAISE(auto plan, TokenizerPlan::Make(json, options));
-  std::string fingerprint = TokenizerFingerprint(json);
-  if (options.split_special_tokens) fingerprint += "-split";
-  return std::shared_ptr<const Tokenizer>(
-      new Tokenizer(std::make_unique<Impl>(std::move(plan), std::move(fingerprint))));
+  return std::shared_ptr<const Tokenizer>(new Tokenizer(std::make_unique<Impl>(
+      std::move(plan), TokenizerFingerprint(json, options), options.truncate_left)));
 }
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::FromFile(const std::string& path,

@@ -20,9 +20,10 @@ class TextDecoder;
 struct EncodeOptions {
   /// Let the file's post-processor add its special tokens.
   bool add_special_tokens = true;
-  /// Largest number of ids, the special tokens included; longer texts lose their end, as with the
-  /// reference's `enable_truncation`. 0 means what the file says; a number smaller than that of the
-  /// special tokens means no truncation, as with the reference.
+  /// Largest number of ids, the special tokens included; longer texts lose their end (or beginning:
+  /// TokenizerOptions::truncate_left), as with the reference's `enable_truncation`. 0 means what
+  /// the file says; a number smaller than that of the special tokens means no truncation, as with
+  /// the reference.
   int64_t max_length = 0;
   /// Let the file's padding, if it has one, fill texts up. The texts of one call are one batch.
   bool pad = false;
@@ -52,10 +53,7 @@ class TextEncoder {
   virtual int64_t vocab_size() const = 0;
 };
 
-/// What a TextEncoder of this tokenizer.json text returns as its fingerprint.
-std::string TokenizerFingerprint(std::string_view json);
-
-/// Options beside the file; all but the last concern cost, never results.
+/// Options beside the file; all but the last two concern cost, never results.
 struct TokenizerOptions {
   /// Memory that each thread at work spends on remembering words.
   int64_t word_cache_bytes = int64_t{16} << 20;
@@ -64,7 +62,13 @@ struct TokenizerOptions {
   /// Text that spells special tokens is text like any other (the reference's
   /// encode_special_tokens): this one concerns results.
   bool split_special_tokens = false;
+  /// EncodeOptions::max_length cuts off the beginnings of texts, not their ends: this one, too.
+  bool truncate_left = false;
 };
+
+/// What a TextEncoder of this tokenizer.json text returns as its fingerprint: of the options, those
+/// that concern results count.
+std::string TokenizerFingerprint(std::string_view json, const TokenizerOptions& options = {});
 
 /// The native engine: all of tokenizer.json but the regexes that cannot be translated exactly.
 ///

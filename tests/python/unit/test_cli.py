@@ -206,6 +206,43 @@ def test_bench(folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]) -> N
     assert 'did you mean "text"' in capsys.readouterr().err
 
 
+def test_bench_tokenizer(folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [f"some words to count, number {i}" for i in range(2500)]
+    jsonl("a.jsonl", [{"text": text} for text in texts])
+    command = ["bench", "tokenizer", "a.jsonl", "--tokenizer", gpt2, "--rounds", "2"]
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["documents"] == 2500
+    assert found["ids_equal"] is True
+    assert found["tokens"] == sum(map(len, ids(gpt2, *texts)))
+    assert found["bytes"] == sum(map(len, texts))
+    rates = found["megabytes_per_second"]
+    assert set(rates) == {"easydata", "tokenizers"}
+    for run in ("first", "best"):
+        assert found["ratio"][run] == pytest.approx(
+            rates["easydata"][run] / rates["tokenizers"][run]
+        )
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "ids equal in every document" in out
+    assert "best pass" in out
+    # What comes before a file's name need not be the name of a benchmark.
+    assert main(["bench", "--tokenizer", gpt2, "--rounds", "1", "a.jsonl", "--json"]) == 0
+    assert "tokens_per_second" in json.loads(capsys.readouterr().out)
+
+
+def test_bench_tokenizer_tells_other_ids(
+    folder: Path, gpt2: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import tokenizers
+
+    jsonl("a.jsonl", [{"text": "one"}, {"text": "two"}])
+    other = tokenizers.Tokenizer(tokenizers.models.WordLevel({"one": 0, "two": 1}, "one"))
+    monkeypatch.setattr("easydata.cli.bench._library", lambda engine: other)
+    assert main(["bench", "tokenizer", "a.jsonl", "--tokenizer", gpt2]) == 1
+    assert "the ids of document 0 are not those" in capsys.readouterr().err
+
+
 def big_corpus(path: str, documents: int = 400) -> None:
     text = " ".join(f"word{i}" for i in range(20000))
     jsonl(path, [{"text": f"{i} {text}"} for i in range(documents)])

@@ -1,4 +1,4 @@
-"""`Tokenizer(folder, view=...)`: the file as it is, and what `AutoTokenizer` makes of the folder."""
+"""`Tokenizer(folder, view=...)`: the file as it is, and what `AutoTokenizer` makes of it."""
 
 import json
 import logging
@@ -61,7 +61,7 @@ def test_the_view_is_auto_tokenizer(name: str, caplog: pytest.LogCaptureFixture)
     # Where ids differ from those of the file, a warning has said so.
     as_it_is = Tokenizer(folder)
     if any(as_it_is.encode(t).tolist() != tokenizer.encode(t).tolist() for t in TEXTS):
-        assert [line for line in warnings_of(caplog) if "view=\"json\" runs the file" in line]
+        assert [line for line in warnings_of(caplog) if 'view="json" runs the file' in line]
 
 
 @needs_shared

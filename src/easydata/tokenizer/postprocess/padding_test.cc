@@ -57,12 +57,17 @@ TEST(PaddingTest, OddFilesAreForTheReference) {
 
 TEST(PaddingTest, LengthsAreRoundedUp) {
   EXPECT_EQ(PaddedLength({}, 5), 5);
-  EXPECT_EQ(PaddedLength({.fixed = 3}, 5), 3);
-  EXPECT_EQ(PaddedLength({.fixed = 3, .multiple_of = 4}, 5), 4);
-  EXPECT_EQ(PaddedLength({.multiple_of = 4}, 5), 8);
-  EXPECT_EQ(PaddedLength({.multiple_of = 4}, 8), 8);
-  EXPECT_EQ(PaddedLength({.multiple_of = 4}, 0), 0);
+  EXPECT_EQ(PaddedLength({3, 0, false, 0}, 5), 3);
+  EXPECT_EQ(PaddedLength({3, 4, false, 0}, 5), 4);
+  const Padding multiples = {std::nullopt, 4, false, 0};
+  EXPECT_EQ(PaddedLength(multiples, 5), 8);
+  EXPECT_EQ(PaddedLength(multiples, 8), 8);
+  EXPECT_EQ(PaddedLength(multiples, 0), 0);
 }
+
+constexpr Padding kRight = {std::nullopt, 0, false, 9};
+constexpr Padding kLeft = {std::nullopt, 0, true, 9};
+constexpr Padding kLeftEven = {std::nullopt, 2, true, 9};
 
 Ids Pad(const Padding& padding, int64_t length, const Ids& text) {
   IdBuffer ids;
@@ -74,11 +79,11 @@ Ids Pad(const Padding& padding, int64_t length, const Ids& text) {
 }
 
 TEST(PaddingTest, OneText) {
-  EXPECT_EQ(Pad({.id = 9}, 4, {1, 2}), (Ids{1, 2, 9, 9}));
-  EXPECT_EQ(Pad({.left = true, .id = 9}, 4, {1, 2}), (Ids{9, 9, 1, 2}));
-  EXPECT_EQ(Pad({.id = 9}, 2, {1, 2}), (Ids{1, 2}));
-  EXPECT_EQ(Pad({.id = 9}, 1, {1, 2}), (Ids{1, 2}));
-  EXPECT_EQ(Pad({.id = 9}, 100, {}), Ids(100, 9));
+  EXPECT_EQ(Pad(kRight, 4, {1, 2}), (Ids{1, 2, 9, 9}));
+  EXPECT_EQ(Pad(kLeft, 4, {1, 2}), (Ids{9, 9, 1, 2}));
+  EXPECT_EQ(Pad(kRight, 2, {1, 2}), (Ids{1, 2}));
+  EXPECT_EQ(Pad(kRight, 1, {1, 2}), (Ids{1, 2}));
+  EXPECT_EQ(Pad(kRight, 100, {}), Ids(100, 9));
 }
 
 template <typename Builder>
@@ -100,7 +105,7 @@ TEST(PaddingTest, ListsOfABatch) {
   const std::vector<std::optional<Ids>> rows = {Ids{1}, std::nullopt, Ids{1, 2, 3}, Ids{}};
   const auto check = [](const std::shared_ptr<arrow::Array>& lists,
                         const std::shared_ptr<arrow::Array>& expected) {
-    const auto padded = *PadLists({.multiple_of = 2, .left = true, .id = 9}, lists);
+    const auto padded = *PadLists(kLeftEven, lists);
     EXPECT_TRUE(padded->ValidateFull().ok());
     EXPECT_TRUE(padded->Equals(*expected)) << padded->ToString();
   };

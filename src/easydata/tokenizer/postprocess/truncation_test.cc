@@ -23,6 +23,7 @@ struct Cut {
   Result<bool> cut;
 };
 
+// {max_length, left, stride, only_second}
 Cut Truncate(const Truncation& truncation, int64_t num_added) {
   IdBuffer ids;
   ids.Append({7, 1, 2, 3, 4, 5});
@@ -57,29 +58,29 @@ TEST(TruncationTest, OddFilesAreForTheReference) {
 }
 
 TEST(TruncationTest, CutsEitherEnd) {
-  const Cut right = Truncate({.max_length = 4}, 1);
+  const Cut right = Truncate({4, false, 0, false}, 1);
   EXPECT_EQ(right.ids, (Ids{7, 1, 2, 3}));
   EXPECT_TRUE(*right.cut);
-  EXPECT_EQ(Truncate({.max_length = 4, .left = true}, 1).ids, (Ids{7, 3, 4, 5}));
-  const Cut whole = Truncate({.max_length = 7}, 2);
+  EXPECT_EQ(Truncate({4, true, 0, false}, 1).ids, (Ids{7, 3, 4, 5}));
+  const Cut whole = Truncate({7, false, 0, false}, 2);
   EXPECT_EQ(whole.ids, (Ids{7, 1, 2, 3, 4, 5}));
   EXPECT_FALSE(*whole.cut);
 }
 
 TEST(TruncationTest, SpecialTokensMayTakeAllTheRoomAndMore) {
-  const Cut none = Truncate({.max_length = 2, .stride = 9, .only_second = true}, 2);
+  const Cut none = Truncate({2, false, 9, true}, 2);
   EXPECT_EQ(none.ids, (Ids{7}));
   EXPECT_TRUE(*none.cut);
-  const Cut all = Truncate({.max_length = 2}, 3);
+  const Cut all = Truncate({2, false, 0, false}, 3);
   EXPECT_EQ(all.ids, (Ids{7, 1, 2, 3, 4, 5}));
   EXPECT_FALSE(*all.cut);
 }
 
 TEST(TruncationTest, FailsWhereTheReferenceFails) {
-  EXPECT_TRUE(Truncate({.max_length = 3, .stride = 3}, 0).cut.status().IsInvalid());
-  EXPECT_TRUE(*Truncate({.max_length = 3, .stride = 2}, 0).cut);
-  EXPECT_TRUE(Truncate({.max_length = 3, .only_second = true}, 0).cut.status().IsInvalid());
-  EXPECT_FALSE(*Truncate({.max_length = 5, .stride = 9, .only_second = true}, 0).cut);
+  EXPECT_TRUE(Truncate({3, false, 3, false}, 0).cut.status().IsInvalid());
+  EXPECT_TRUE(*Truncate({3, false, 2, false}, 0).cut);
+  EXPECT_TRUE(Truncate({3, false, 0, true}, 0).cut.status().IsInvalid());
+  EXPECT_FALSE(*Truncate({5, false, 9, true}, 0).cut);
 }
 
 }  // namespace

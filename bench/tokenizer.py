@@ -1,0 +1,195 @@
+"""Tokenizers side by side: EasyData, `tokenizers` and the fastest others, per core, on many texts.
+
+Every run is a process of its own, on one core: one engine, one tokenizer, one text. What counts is
+megabytes of UTF-8 per second of CPU time of the whole process, threads included; cold is the first
+pass over the text in a fresh process, warm the best later one. The ids are compared with those of
+`tokenizers` in the same call: an engine with other ids does not count. The reference itself runs
+once, one pass.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import corpora
+import languages
+
+HERE = Path(__file__).resolve().parent
+VENV = corpora.ROOT / ".venv-bench-tokenizers"
+REQUIREMENTS = corpora.ROOT / "requirements-bench-tokenizers.txt"
+
+OURS = "easydata"
+REFERENCE = "tokenizers"
+PEERS = (REFERENCE, "gigatoken", "fastokens", "splintr")
+ENGINES = (OURS, *PEERS)
+
+BYTE_LEVEL = ("gpt2", "llama3.1", "qwen2.5")
+SCRIPTS = ("zh", "ja", "ko", "ru", "ar", "hi", "th")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What issue 4 asks for: times the best peer, cold and warm; None: nothing."""
+
+    cold: float
+    warm: float | None = None
+
+
+def plan() -> list[tuple[str, str, Target]]:
+    """Tokenizer, text and target of every line of the table."""
+    latin = ("english", "code")
+    lines = [(name, text, Target(2.0, 1.3)) for name in BYTE_LEVEL for text in latin]
+    lines += [(name, text, Target(2.0)) for name in BYTE_LEVEL for text in SCRIPTS]
+    lines += [
+        (name, text, Target(3.0)) for name in ("llama2", "gemma") for text in (*latin, "zh", "ja")
+    ]
+    lines += [
+        (name, text, Target(2.0)) for name in ("bert-base-uncased", "t5-small") for text in latin
+    ]
+    return lines
+
+
+def interpreter(engine: str) -> Path:
+    """The Python that an engine needs: the peers have a virtual environment of their own."""
+    if engine == OURS:
+        return Path(sys.executable)
+    stamp = VENV / f".stamp-{REQUIREMENTS.stat().st_mtime_ns}"
+    if not stamp.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
+        pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)]
+        subprocess.run(pip, check=True)
+        stamp.touch()
+    return VENV / "bin" / "python"
+
+
+def run(engine: str, tokenizer: str, text: Path, passes: int) -> dict[str, object]:
+    """One run of one engine; what it prints last is its result, or why there is none."""
+    folder = corpora.SHARED / "data" / "tokenizers" / tokenizer
+    command = [str(interpreter(engine)), str(HERE / "tokenizer_engines.py"), engine, str(folder)]
+    command += [str(text), str(passes)]
+    environment = {
+        **os.environ,
+        "TOKENIZERS_PARALLELISM": "false",
+        "RAYON_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    lines = done.stdout.strip().splitlines()
+    if done.returncode != 0 or not lines:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        if engine in (OURS, REFERENCE):
+            raise SystemExit(f"{engine} failed on {tokenizer}, {text.stem}:\n{done.stderr[-4000:]}")
+        return {"refused": said[-1][:200]}
+    result: dict[str, object] = json.loads(lines[-1])
+    return result
+
+
+def compare(
+    tokenizer: str, name: str, target: Target, megabytes: int, rounds: int
+) -> dict[str, object]:
+    """Runs all engines in turn on one text and prints a line for each."""
+    text = languages.text(name, megabytes)
+    size = sum(len(json.loads(line)["text"].encode()) for line in text.open(encoding="utf-8"))
+    runs: dict[str, list[dict[str, object]]] = {engine: [] for engine in ENGINES}
+    for _ in range(rounds):
+        for engine in ENGINES:
+            if runs[engine] and (engine == REFERENCE or "refused" in runs[engine][0]):
+                continue  # the reference takes a hundred times as long: once, for its ids
+            runs[engine].append(run(engine, tokenizer, text, 1 if engine == REFERENCE else 5))
+    expected = runs[REFERENCE][0]["ids"]
+    print(f"\n{tokenizer}, {name} ({size / 1e6:.1f} MB)")
+    speed: dict[str, dict[str, float]] = {}
+    for engine in ENGINES:
+        first = runs[engine][0]
+        if "refused" in first:
+            print(f"  {engine:12s} does not take it: {first['refused']}")
+            continue
+        found = {
+            kind: size / 1e6 / statistics.median(float(str(r[kind])) for r in runs[engine])
+            for kind in ("cold", "warm")
+        }
+        equal = all(r["ids"] == expected for r in runs[engine])
+        if engine == OURS and not equal:
+            raise SystemExit(f"easydata's ids of {tokenizer}, {name} are not those of tokenizers")
+        if equal:
+            speed[engine] = found
+        print(
+            f"  {engine:12s} cold {found['cold']:8.1f}  warm {found['warm']:8.1f} MB per CPU second"
+            + ("" if equal else "  (other ids: does not count)")
+        )
+    ratios: dict[str, object] = {}
+    missed: list[str] = []
+    for kind, wanted in (("cold", target.cold), ("warm", target.warm)):
+        best = max((e for e in speed if e != OURS), key=lambda e: speed[e][kind])
+        ratio = speed[OURS][kind] / speed[best][kind]
+        ratios[kind] = {"best_peer": best, "ratio": ratio, "target": wanted}
+        line = f"{kind}: {ratio:.2f} × the best peer, {best}"
+        if wanted is not None:
+            line += f"; asked for: {wanted:g}"
+            if ratio < wanted:
+                missed.append(f"{tokenizer} on {name}, {line}")
+                line += "  MISSED"
+        print(f"  {line}")
+    return {
+        "tokenizer": tokenizer,
+        "text": name,
+        "megabytes": size / 1e6,
+        "mb_per_cpu_second": speed,
+        "ratios": ratios,
+        "missed": missed,
+        "runs": runs,
+    }
+
+
+def check(tokenizers: list[str]) -> None:
+    """Says on the smallest texts which engines take which tokenizers."""
+    with tempfile.TemporaryDirectory(prefix="easydata-bench-") as folder:
+        text = Path(folder) / "small.jsonl"
+        text.write_text('{"text": "A few words, 1234 of them.\\n  Caf\\u00e9!"}\n' * 3)
+        for tokenizer in tokenizers:
+            found = {engine: run(engine, tokenizer, text, passes=1) for engine in ENGINES}
+            expected = found[REFERENCE]["ids"]
+            said = {
+                engine: result.get("refused")
+                or ("same ids" if result["ids"] == expected else "other ids")
+                for engine, result in found.items()
+            }
+            print(tokenizer, said)
+
+
+def tokenizers(rounds: int, megabytes: int, only: list[str]) -> list[dict[str, object]]:
+    """Runs all lines of the plan, or those whose tokenizer or text is named in `only`."""
+    results = []
+    for tokenizer, name, target in plan():
+        if not only or tokenizer in only or name in only:
+            results.append(
+                {"benchmark": "tokenizer", **compare(tokenizer, name, target, megabytes, rounds)}
+            )
+    missed = [line for result in results for line in cast("list[str]", result["missed"])]
+    print(f"\n{len(missed)} targets missed" + "".join(f"\n  {line}" for line in missed))
+    return results
+
+
+def main() -> None:
+    """Runs this benchmark alone."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("only", nargs="*", help="tokenizers or texts; default: all")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--megabytes", type=int, default=32, help="of each text, at most")
+    parser.add_argument("--check", action="store_true", help="only say who takes which tokenizer")
+    arguments = parser.parse_args()
+    if arguments.check:
+        check(arguments.only or sorted({tokenizer for tokenizer, _, _ in plan()}))
+    else:
+        tokenizers(arguments.rounds, arguments.megabytes, arguments.only)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,334 @@
+"""Where tokenizers come from: folders, files, live objects; and what two views make of a folder."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+View = Literal["json", "transformers"]
+Side = Literal["left", "right"]
+
+_log = logging.getLogger("easydata")
+
+_CONFIG_NAME = "tokenizer_config.json"
+_FILE_NAME = "tokenizer.json"
+_ROLES = (
+    "bos_token",
+    "eos_token",
+    "pad_token",
+    "unk_token",
+    "sep_token",
+    "cls_token",
+    "mask_token",
+)
+_STEPS = (
+    "added_tokens",
+    "normalizer",
+    "pre_tokenizer",
+    "model",
+    "post_processor",
+    "decoder",
+    "truncation",
+    "padding",
+)
+
+_noticed: set[str] = set()
+
+
+@dataclass
+class TokenizerSource:
+    """What a tokenizer is made of.
+
+    Attributes:
+        name: what it was made from, as it was given; of a live object its name or class.
+        json: the text of the tokenizer.json that runs.
+        view: "json" for the file as it is, "transformers" for what `AutoTokenizer` makes of it.
+        tokens: special tokens by role.
+        chat_templates: Jinja2 texts by name.
+        padding_side: where rows are filled up.
+        truncation_side: which end of a text a `max_length` cuts off.
+        split_special_tokens: whether text that spells special tokens is text like any other.
+    """
+
+    name: str
+    json: bytes
+    view: View = "json"
+    tokens: dict[str, str] = field(default_factory=dict)
+    chat_templates: dict[str, str] = field(default_factory=dict)
+    padding_side: Side = "right"
+    truncation_side: Side = "right"
+    split_special_tokens: bool = False
+
+
+def read_source(source: Any, view: View) -> TokenizerSource:
+    """Reads a folder, the path of a tokenizer.json, or a live tokenizer.
+
+    Raises:
+        FileNotFoundError: `source` is a path that does not exist.
+        ValueError: a file holds no JSON object, or transformers cannot load the folder.
+        TypeError: `source` is something else.
+        ImportError: `view="transformers"` of a path without the transformers library.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        return _of_live(source, view)
+    path = _find_file(Path(source))
+    if view == "transformers":
+        return _through_transformers(str(source), path)
+    made = TokenizerSource(str(source), path.read_bytes())
+    _read_folder(made, path.parent)
+    return made
+
+
+def _read_folder(made: TokenizerSource, folder: Path) -> None:
+    config = _read_object(folder / _CONFIG_NAME)
+    for source in (_read_object(folder / "special_tokens_map.json"), config):
+        for role in _ROLES:
+            token = _token_text(source.get(role))
+            if token is not None:
+                made.tokens[role] = token
+    template = config.get("chat_template")
+    if isinstance(template, str):
+        made.chat_templates["default"] = template
+    elif isinstance(template, list):
+        made.chat_templates.update((entry["name"], entry["template"]) for entry in template)
+    file = folder / "chat_template.jinja"
+    if file.is_file():
+        made.chat_templates["default"] = file.read_text(encoding="utf-8")
+    for extra in sorted((folder / "additional_chat_templates").glob("*.jinja")):
+        made.chat_templates[extra.stem] = extra.read_text(encoding="utf-8")
+    made.padding_side = _side(config.get("padding_side"))
+    made.truncation_side = _side(config.get("truncation_side"))
+    reasons = list(_sure_differences(config, made.json))
+    if reasons:
+        _notice(
+            made.name,
+            "AutoTokenizer would make a tokenizer of %s that gives other ids than its "
+            'tokenizer.json, which runs here: %s; view="transformers" runs AutoTokenizer\'s',
+            made.name,
+            "; ".join(reasons),
+        )
+
+
+def _of_live(source: Any, view: View) -> TokenizerSource:
+    backend = getattr(source, "backend_tokenizer", source)
+    if not callable(getattr(backend, "to_str", None)):
+        raise TypeError(
+            "tokenizer must be a folder, the path of a tokenizer.json, a tokenizers.Tokenizer or a "
+            f"fast transformers tokenizer; got {type(source).__name__}"
+        )
+    name = getattr(source, "name_or_path", None) or type(source).__name__
+    made = TokenizerSource(str(name), backend.to_str().encode(), view)
+    for role in _ROLES:
+        token = _token_text(getattr(source, role, None))
+        if token is not None:
+            made.tokens[role] = token
+    template = getattr(source, "chat_template", None)
+    if isinstance(template, str):
+        made.chat_templates["default"] = template
+    elif isinstance(template, dict):
+        made.chat_templates.update(template)
+    made.padding_side = _side(getattr(source, "padding_side", None))
+    made.truncation_side = _side(getattr(source, "truncation_side", None))
+    made.split_special_tokens = bool(getattr(backend, "encode_special_tokens", False))
+    return made
+
+
+def _through_transformers(name: str, path: Path) -> TokenizerSource:
+    """What `AutoTokenizer` makes of the folder of a tokenizer.json."""
+    if path.name != _FILE_NAME:
+        raise ValueError(
+            f'{path}: view="transformers" needs a folder whose file is called {_FILE_NAME}, since '
+            "AutoTokenizer reads folders"
+        )
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise ImportError(
+            f'{name}: view="transformers" needs the transformers library: '
+            "pip install 'easydata[hf]'"
+        ) from None
+    try:
+        live = AutoTokenizer.from_pretrained(str(path.parent), local_files_only=True)
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # whatever it meets in these files, and Rust panics
+        raise ValueError(f"{name}: transformers cannot load this folder: {error}") from error
+    if not callable(getattr(getattr(live, "backend_tokenizer", None), "to_str", None)):
+        raise ValueError(
+            f"{name}: transformers makes a {type(live).__name__} of this folder, which no "
+            'tokenizer.json describes; use view="json"'
+        )
+    made = _of_live(live, "transformers")
+    made.name = name
+    differing = differing_steps(path.read_bytes(), made.json)
+    if made.split_special_tokens:
+        differing.append("split_special_tokens")
+    if differing:
+        _notice(
+            name,
+            "AutoTokenizer's tokenizer, which runs here, is not the tokenizer.json of %s: %s "
+            'differ, so ids or texts may; view="json" runs the file as it is',
+            name,
+            ", ".join(differing),
+        )
+    return made
+
+
+def _notice(name: str, message: str, *arguments: str) -> None:
+    """Logs a warning, once for each tokenizer."""
+    if name not in _noticed:
+        _noticed.add(name)
+        _log.warning(message, *arguments)
+
+
+def differing_steps(one: bytes, other: bytes) -> list[str]:
+    """The parts in which two tokenizer.json texts differ, if what they compute may differ.
+
+    Fields that have no influence on ids and texts, and the last digits of scores, do not count.
+    """
+    first, second = (_effective(json.loads(_canonical(text))) for text in (one, other))
+    return [step for step in _STEPS if not _same(first.get(step), second.get(step))]
+
+
+def _canonical(text: bytes) -> str | bytes:
+    """The text as the tokenizers library writes it, every default spelled out."""
+    import tokenizers
+
+    try:
+        return tokenizers.Tokenizer.from_str(text.decode()).to_str()
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException:  # it refuses the file, or panics: what others read in it stands
+        return text
+
+
+def _effective(value: dict[str, Any]) -> dict[str, Any]:
+    value = dict(value)
+    for token in value.get("added_tokens") or ():
+        token.pop("id", None)  # the library does not look at it
+    decoder = value.get("decoder")
+    if isinstance(decoder, dict) and decoder.get("type") == "ByteLevel":
+        value["decoder"] = {"type": "ByteLevel"}
+    for step in ("pre_tokenizer", "post_processor"):
+        value[step] = _without_offsets(value.get(step))
+    return value
+
+
+def _without_offsets(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: _without_offsets(part) for key, part in value.items()}
+        if kept.get("type") == "ByteLevel":
+            kept.pop("trim_offsets", None)
+        return kept
+    if isinstance(value, list):
+        return [_without_offsets(part) for part in value]
+    return value
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-12)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _sure_differences(config: Mapping[str, Any], text: bytes) -> Iterator[str]:
+    """Why AutoTokenizer gives other ids than the file; cheap, so only what is sure is told."""
+    if not config:
+        return
+    if config.get("split_special_tokens") is True:
+        yield "split_special_tokens is set"
+    listed: list[Any] = next(_values_of(text, "added_tokens", "["), [])
+    known = {token.get("content") for token in listed if isinstance(token, Mapping)}
+    named = [value for key, value in config.items() if key.endswith("_token")]
+    for key in ("additional_special_tokens", "extra_special_tokens"):
+        more = config.get(key)
+        named += more if isinstance(more, list) else []
+    decoder = config.get("added_tokens_decoder")
+    named += decoder.values() if isinstance(decoder, Mapping) else []
+    missing = {token for value in named if (token := _token_text(value)) and token not in known}
+    if missing:
+        shown = ", ".join(sorted(missing)[:3]) + (", ..." if len(missing) > 3 else "")
+        yield f"it adds the tokens that only {_CONFIG_NAME} names ({shown})"
+    kind = config.get("tokenizer_class")
+    if kind in ("LlamaTokenizer", "LlamaTokenizerFast"):
+        normalizer = json.dumps(next(_values_of(text, "normalizer", "{"), None))
+        if '"Prepend"' in normalizer and b'"ByteLevel"' not in text:
+            yield f"for a {kind} it replaces the normalizer by a Metaspace pre-tokenizer"
+
+
+def _values_of(text: bytes, key: str, opening: str) -> Iterator[Any]:
+    """The values of a key that begin with `opening`, without parsing the rest of a large file."""
+    for match in re.finditer(rf'"{key}"\s*:\s*(?=\{opening})'.encode(), text):
+        size = 1 << 14
+        while True:
+            part = text[match.end() : match.end() + size]
+            try:
+                value, _ = json.JSONDecoder().raw_decode(part.decode(errors="ignore"))
+            except ValueError:
+                if len(part) < size:
+                    return  # not JSON: loading says so
+                size *= 8
+                continue
+            yield value
+            break
+
+
+def _find_file(path: Path) -> Path:
+    """The tokenizer.json that a path means."""
+    if path.is_file():
+        return path
+    if path.is_dir():
+        file = path / _FILE_NAME
+        if file.is_file():
+            return file
+        present = ", ".join(sorted(entry.name for entry in path.iterdir())[:10]) or "nothing"
+        raise FileNotFoundError(
+            f"tokenizer folder {path} holds no {_FILE_NAME}; save the tokenizer there with "
+            f"save_pretrained(); it holds: {present}"
+        )
+    parent = path.parent
+    names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+    hint = f"; did you mean {', '.join(str(parent / name) for name in near)}?" if near else ""
+    raise FileNotFoundError(
+        f"tokenizer {path} does not exist (names on the Hub come with a later issue: download it "
+        f"and give the folder){hint}"
+    )
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """A JSON object out of a file; empty when there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} must hold a JSON object; got {type(value).__name__}")
+    return value
+
+
+def _token_text(value: Any) -> str | None:
+    """The text of a special token, given as such, as an AddedToken or as its JSON form."""
+    if isinstance(value, Mapping):
+        value = value.get("content")
+    content = getattr(value, "content", value)
+    return content if isinstance(content, str) else None
+
+
+def _side(value: Any) -> Side:
+    """A side as configurations spell it; the right one where they do not."""
+    return "left" if value == "left" else "right"
