@@ -3,9 +3,9 @@
 Usage: tokenizer_engines.py ENGINE TOKENIZER_FOLDER TEXT.jsonl PASSES
 
 Prints one JSON object: seconds of CPU time of the process, threads included, of loading, of the
-first pass (cold) and of the best later one (warm), and a hash of all ids. Before a clock starts, texts are in
-memory as the engine likes them best, and the library is imported and has encoded one letter; what
-an engine returns is turned into integers after the clock has stopped.
+first pass (cold) and of the best later one (warm), and a hash of all ids. Before a clock starts,
+texts are in memory as the engine likes them best, and the library is imported and has encoded one
+letter; what an engine returns is turned into integers after the clock has stopped.
 """
 
 import hashlib

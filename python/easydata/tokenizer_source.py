@@ -217,8 +217,22 @@ def _effective(value: dict[str, Any]) -> dict[str, Any]:
     decoder = value.get("decoder")
     if isinstance(decoder, dict) and decoder.get("type") == "ByteLevel":
         value["decoder"] = {"type": "ByteLevel"}
-    for step in ("pre_tokenizer", "post_processor"):
-        value[step] = _without_offsets(value.get(step))
+    value["pre_tokenizer"] = _without_offsets(value.get("pre_tokenizer"))
+    value["post_processor"] = _adding(value.get("post_processor"))
+    return value
+
+
+def _adding(value: Any) -> Any:
+    """A post-processor, or None for one that adds no id to a text."""
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    if kind == "Sequence" and isinstance(value.get("processors"), list):
+        parts = [part for part in map(_adding, value["processors"]) if part is not None]
+        return parts[0] if len(parts) == 1 else parts or None
+    bare = [{"Sequence": {"id": "A", "type_id": 0}}]
+    if kind == "ByteLevel" or (kind == "TemplateProcessing" and value.get("single") == bare):
+        return None
     return value
 
 

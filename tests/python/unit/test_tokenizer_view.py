@@ -171,14 +171,55 @@ def test_reasons(
     assert through.describe()["split_special_tokens"] is live.split_special_tokens
 
 
-def test_explicit_bos_flags_are_those_of_the_view(tmp_path: Path) -> None:
-    config = {"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}
-    folder = make_folder(tmp_path / "made", config)
+def test_flags_are_read_as_transformers_reads_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flags = {"add_bos_token": True, "add_eos_token": True}
+    folder = make_folder(tmp_path / "made", {"bos_token": "<s>", "eos_token": "</s>", **flags})
     live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    through = Tokenizer(folder, view="transformers")
-    assert through.encode("the cat").tolist() == live("the cat")["input_ids"]
-    assert through.encode("the cat")[0] == through.bos_token_id
-    assert Tokenizer(folder).encode("the cat")[0] != through.bos_token_id
+    with caplog.at_level(logging.WARNING, logger="easydata"):
+        through = Tokenizer(folder, view="transformers")
+    expected = live("the cat")["input_ids"]
+    assert through.encode("the cat").tolist() == expected
+    # A warning, if that is not what the file does.
+    assert bool(warnings_of(caplog)) == (Tokenizer(folder).encode("the cat").tolist() != expected)
+
+
+def test_the_steps_that_differ() -> None:
+    """What changes no id and no text is no difference."""
+
+    def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+        texts = (json.dumps(value).encode() for value in (one, other))
+        return tokenizer_source.differing_steps(*texts)
+
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [["a", -0.1], ["b", -2.0122928619384766]]}
+    near = {"type": "Unigram", "unk_id": 0, "vocab": [["a", -0.1], ["b", -2.012292861938477]]}
+    far = {"type": "Unigram", "unk_id": 0, "vocab": [["a", -0.1], ["b", -2.0123]]}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
+    untrimmed = {**byte_level, "trim_offsets": False}
+    bare = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {},
+    }
+    bert = {"type": "BertProcessing", "sep": ["a", 0], "cls": ["b", 1]}
+    base = {"version": "1.0", "added_tokens": [], "model": model}
+    assert differing(base, {**base, "model": near}) == []
+    assert differing(base, {**base, "model": far}) == ["model"]
+    assert differing({**base, "decoder": byte_level}, {**base, "decoder": untrimmed}) == []
+    assert differing({**base, "decoder": byte_level}, base) == ["decoder"]
+    for post_processor in (byte_level, bare, {"type": "Sequence", "processors": [bare]}):
+        assert differing(base, {**base, "post_processor": post_processor}) == []
+    two = {"type": "Sequence", "processors": [byte_level, bert]}
+    assert differing({**base, "post_processor": two}, {**base, "post_processor": bert}) == []
+    assert differing(base, {**base, "post_processor": bert}) == ["post_processor"]
+    first = {**base, "pre_tokenizer": byte_level}
+    assert differing(first, {**base, "pre_tokenizer": untrimmed}) == []
+    assert differing(first, {**base, "normalizer": {"type": "NFC"}}) == [
+        "normalizer",
+        "pre_tokenizer",
+    ]
 
 
 def test_what_transformers_cannot_load(tmp_path: Path) -> None:
