@@ -1,5 +1,6 @@
 #include "easydata/tokenizer/model/part_encoder.h"
 
+#include <bit>
 #include <cstring>
 
 #include "easydata/base/hash.h"
@@ -7,10 +8,30 @@
 namespace easydata {
 namespace {
 
+// Bytes behind a word that keys may take in before they are masked out.
+constexpr size_t kPadding = sizeof(WordKey);
+
 uint64_t HashOf(const WordKey& key) {
   const uint64_t hash =
       key.low * 0x9E3779B97F4A7C15u ^ (key.high + 0x632BE59BD9B4E019u) * 0xD6E8FEB86659FD93u;
   return (hash ^ hash >> 32) * 0x9E3779B97F4A7C15u >> 20;
+}
+
+// MakeWordKey of text that kPadding bytes follow.
+WordKey LoadKey(const char* text, size_t size) {
+  if constexpr (std::endian::native != std::endian::little) return MakeWordKey({text, size});
+  WordKey key;
+  std::memcpy(&key.low, text, 8);
+  std::memcpy(&key.high, text + 8, 8);
+  const auto keep = [](size_t bytes) { return (uint64_t{1} << 8 * bytes) - 1; };
+  if (size < 8) {
+    key.low &= keep(size);
+    key.high = 0;
+  } else {
+    key.high &= keep(size - 8);
+  }
+  key.high |= uint64_t{size} << 56;
+  return key;
 }
 
 }  // namespace
@@ -24,35 +45,56 @@ size_t PartEncoder::Encode(std::string_view word, int32_t* out) {
     *out = id;
     return 1;
   }
-  const int32_t* const begin = out;
-  for (size_t part = 0; part < word.size();) {
-    const size_t end = cuts_->FindCut(word, part);
-    out += EncodePart(word.substr(part, end - part), out);
-    part = end;
+  padded_.resize(word.size() + kPadding);
+  std::memcpy(padded_.data(), word.data(), word.size());
+  word = {padded_.data(), word.size()};
+  const int32_t* const start = out;
+  Part parts[kRound];
+  for (size_t begin = 0; begin < word.size();) {
+    size_t count = 0;
+    for (; count < kRound && begin < word.size(); ++count) {
+      const size_t end = cuts_->FindCut(word, begin);
+      parts[count] = MakePart(word, begin, end);
+      begin = end;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const std::string_view text = word.substr(parts[i].begin, parts[i].size);
+      out +=
+          text.size() > kMaxWordKeyBytes ? EncodeLong(text, out) : EncodeShort(text, parts[i], out);
+    }
   }
-  return static_cast<size_t>(out - begin);
+  return static_cast<size_t>(out - start);
 }
 
-size_t PartEncoder::EncodePart(std::string_view part, int32_t* out) {
-  if (part.size() > kMaxWordKeyBytes) {
-    if (part.size() > WordCache::kMaxLongBytes) return model_->EncodePart(part, &scratch_, out);
-    const uint64_t hash = Hash64(part);
-    size_t count = cache_.FindLong(part, hash, out);
-    if (count != WordCache::kNotFound) return count;
-    count = model_->EncodePart(part, &scratch_, out);
-    cache_.InsertLong(part, hash, out, count);
-    return count;
+PartEncoder::Part PartEncoder::MakePart(std::string_view word, size_t begin, size_t end) {
+  Part part = {{}, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
+  if (part.size <= kMaxWordKeyBytes) {
+    part.key = LoadKey(word.data() + begin, part.size);
+    part.hash = HashOf(part.key);
+    __builtin_prefetch(cache_.bucket(part.hash));
   }
-  const WordKey key = MakeWordKey(part);
-  const uint64_t hash = HashOf(key);
-  const WordSlot* slot = cache_.bucket(hash);
-  if (!(slot->key == key)) ++slot;
-  if (slot->key == key) {
-    std::memcpy(out, slot->ids, static_cast<size_t>(slot->count) * sizeof(int32_t));
+  return part;
+}
+
+size_t PartEncoder::EncodeShort(std::string_view text, const Part& part, int32_t* out) {
+  const WordSlot* slot = cache_.bucket(part.hash);
+  if (!(slot->key == part.key)) ++slot;
+  if (slot->key == part.key) {
+    for (int i = 0; i < slot->count; ++i) out[i] = slot->ids[i];
     return static_cast<size_t>(slot->count);
   }
-  const size_t count = model_->EncodePart(part, &scratch_, out);
-  if (count <= WordSlot::kMaxIds) cache_.Insert(hash, key, out, count);
+  const size_t count = model_->EncodePart(text, &scratch_, out);
+  if (count <= WordSlot::kMaxIds) cache_.Insert(part.hash, part.key, out, count);
+  return count;
+}
+
+size_t PartEncoder::EncodeLong(std::string_view text, int32_t* out) {
+  if (text.size() > WordCache::kMaxLongBytes) return model_->EncodePart(text, &scratch_, out);
+  const uint64_t hash = Hash64(text);
+  size_t count = cache_.FindLong(text, hash, out);
+  if (count != WordCache::kNotFound) return count;
+  count = model_->EncodePart(text, &scratch_, out);
+  cache_.InsertLong(text, hash, out, count);
   return count;
 }
 

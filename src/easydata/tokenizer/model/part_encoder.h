@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "easydata/tokenizer/model/bpe_model.h"
 #include "easydata/tokenizer/model/safe_cuts.h"
@@ -22,12 +23,25 @@ class PartEncoder {
   size_t Encode(std::string_view word, int32_t* out);
 
  private:
-  size_t EncodePart(std::string_view part, int32_t* out);
+  // Parts whose cache lines are asked for before the first is looked up.
+  static constexpr size_t kRound = 32;
+
+  struct Part {
+    WordKey key;
+    uint64_t hash;
+    uint32_t begin;
+    uint32_t size;
+  };
+
+  Part MakePart(std::string_view word, size_t begin, size_t end);
+  size_t EncodeShort(std::string_view text, const Part& part, int32_t* out);
+  size_t EncodeLong(std::string_view text, int32_t* out);
 
   const BpeModel* model_;
   const SafeCuts* cuts_;
   WordCache cache_;
   MergeScratch scratch_;
+  std::vector<char> padded_;
 };
 
 }  // namespace easydata
