@@ -26,7 +26,7 @@ Status StagedEncoder::Encode(std::string_view piece, bool at_start, const char* 
   for (size_t done = 0; done < words.size() && ids().size() <= limit;) {
     const size_t count = std::min(words.size() - done, kWordsPerRound);
     const size_t bytes = words[done + count - 1].end - words[done].begin;
-    int32_t* out = ids().Reserve(bytes + kSpareIds);
+    int32_t* out = ids().Reserve(bytes * model_->max_ids_per_byte() + kSpareIds);
     const int32_t* end = kernels().encode_words(
         {text_.text.data(), words.data() + done, count, readable_end}, this, out);
     ids().Resize(ids().size() + static_cast<size_t>(end - out));
