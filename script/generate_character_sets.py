@@ -26,10 +26,16 @@ OUTPUT = (
 )
 ALL_TEXT = "".join(chr(cp) for cp in range(0x110000) if not 0xD800 <= cp < 0xE000)
 
-CATEGORIES = (
-    "Cn Lo Co Lu Ll Lt Lm Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf".split()
+
+def words(text: str) -> list[str]:
+    """The words of a text."""
+    return text.split()
+
+
+CATEGORIES = words(
+    "Cn Lo Co Lu Ll Lt Lm Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf"
 )
-SCRIPTS = """
+SCRIPTS = words("""
 Unknown Han Hangul Common Latin Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese
 Bamum Bassa_Vah Batak Bengali Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal
 Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Coptic Cuneiform Cypriot Cypro_Minoan
@@ -48,14 +54,14 @@ SignWriting Sinhala Sogdian Sora_Sompeng Soyombo Sundanese Sunuwar Syloti_Nagri 
 Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh
 Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi
 Zanabazar_Square
-""".split()
-PROPERTIES = """
+""")
+PROPERTIES = words("""
 Alnum Alpha Alphabetic Blank Cntrl Digit Graph Lower Lowercase Print PosixPunct Space Upper
 Uppercase White_Space Word XDigit ASCII_Hex_Digit Cased Dash Default_Ignorable_Code_Point Diacritic
 Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation Extended_Pictographic
 Hex_Digit Ideographic Join_Control Math Quotation_Mark Regional_Indicator Terminal_Punctuation
 Unified_Ideograph Variation_Selector
-""".split()
+""")
 # Names of unions of categories, and of the same sets in other words, as the reference knows them.
 ALIASES = {
     "Any": CATEGORIES,
@@ -178,7 +184,9 @@ def properties(names: list[str]) -> list[list[tuple[int, int]]]:
 
 def bare_word() -> list[tuple[int, int]]:
     r"""Ranges of \w where it stands outside brackets: more than [\w]."""
-    found = sorted({ord(c) for begin, end in matches(r"\w+", ALL_TEXT) for c in ALL_TEXT[begin:end]})
+    found = sorted(
+        {ord(c) for begin, end in matches(r"\w+", ALL_TEXT) for c in ALL_TEXT[begin:end]}
+    )
     return [(first, last) for first, last, _ in join((cp, cp, 0) for cp in found)]
 
 

@@ -1,20 +1,15 @@
 #include "easydata/tokenizer/byte_level_split.h"
 
-#include <string_view>
 #include <vector>
 
 #include "easydata/tokenizer/component_json.h"
+#include "easydata/tokenizer/pretokenize/known_patterns.h"
 
 namespace easydata {
 namespace {
 
 using simdjson::dom::element;
 using simdjson::dom::object;
-
-constexpr std::string_view kLlama3Regex =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2Regex =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // The steps of a pre_tokenizer, those of Sequences in line; false for what has no such form.
 bool Flatten(element component, std::vector<object>* steps) {
@@ -32,27 +27,11 @@ bool Flatten(element component, std::vector<object>* steps) {
   return true;
 }
 
-std::optional<SplitPattern> PatternOf(object split) {
-  if (TypeOf(split) != "Split") return std::nullopt;
-  const auto behavior = StringAt(split, "behavior", "Split");
-  const auto invert = BoolOr(split, "invert", true, "Split");
-  const auto pattern = ObjectAt(split, "pattern", "Split");
-  if (!behavior.ok() || *behavior != "Isolated" || !invert.ok() || *invert || !pattern.ok() ||
-      pattern->size() != 1) {
-    return std::nullopt;
-  }
-  const auto regex = StringAt(*pattern, "Regex", "Split");
-  if (!regex.ok()) return std::nullopt;
-  if (*regex == kLlama3Regex) return SplitPattern::kLlama3;
-  if (*regex == kQwen2Regex) return SplitPattern::kQwen2;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<ByteLevelSplit> FindByteLevelSplit(element pre_tokenizer) {
   std::vector<object> steps;
-  if (!Flatten(pre_tokenizer, &steps) || steps.empty() || steps.size() > 2) return std::nullopt;
+  if (!Flatten(pre_tokenizer, &steps) || steps.empty()) return std::nullopt;
   const object last = steps.back();
   if (TypeOf(last) != "ByteLevel") return std::nullopt;
   const auto add_prefix_space = BoolAt(last, "add_prefix_space", "ByteLevel");
@@ -64,10 +43,12 @@ std::optional<ByteLevelSplit> FindByteLevelSplit(element pre_tokenizer) {
     if (!*use_regex) return std::nullopt;
     return ByteLevelSplit{SplitPattern::kGpt2, *add_prefix_space};
   }
-  if (*use_regex || *add_prefix_space) return std::nullopt;
-  const std::optional<SplitPattern> pattern = PatternOf(steps.front());
-  if (!pattern) return std::nullopt;
-  return ByteLevelSplit{*pattern, false};
+  const std::optional<KnownSteps> known = FindKnownSteps(steps, 0);
+  if (!known || known->count + 1 != steps.size() || *add_prefix_space ||
+      *use_regex != known->includes_regex) {
+    return std::nullopt;
+  }
+  return ByteLevelSplit{known->pattern, false};
 }
 
 }  // namespace easydata

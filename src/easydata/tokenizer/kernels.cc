@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "easydata/base/hash.h"
 #include "easydata/tokenizer/model/word_encoder.h"
@@ -42,14 +43,17 @@ int32_t* EncodeScalar(const Run& run, WordEncoder* encoder, int32_t* out) {
   return out;
 }
 
-const Kernels kScalar = {
-    "scalar",
-    {ScalarSplitFunction(SplitPattern::kGpt2), ScalarSplitFunction(SplitPattern::kLlama3),
-     ScalarSplitFunction(SplitPattern::kQwen2)},
-    HashKey,
-    EncodeScalar<PretokenRun>,
-    EncodeScalar<WordRun>,
-    MergeScalar};
+template <size_t... kIndexes>
+std::array<SplitFunction, kNumSplitPatterns> ScalarSplits(std::index_sequence<kIndexes...>) {
+  return {ScalarSplitFunction(static_cast<SplitPattern>(kIndexes))...};
+}
+
+const Kernels kScalar = {"scalar",
+                         ScalarSplits(std::make_index_sequence<kNumSplitPatterns>()),
+                         HashKey,
+                         EncodeScalar<PretokenRun>,
+                         EncodeScalar<WordRun>,
+                         MergeScalar};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,7 +36,7 @@ struct WordRun {
 struct Kernels {
   const char* name;
   /// By SplitPattern.
-  SplitFunction split[kNumSplitPatterns];
+  std::array<SplitFunction, kNumSplitPatterns> split;
   /// The hash by which word caches are filled and searched.
   uint64_t (*hash_key)(const WordKey& key);
   /// Writes the ids of the words to `out`, which has room for one id per byte of them and

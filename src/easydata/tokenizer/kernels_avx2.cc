@@ -6,12 +6,15 @@
 
 #include <immintrin.h>
 
+#include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "easydata/base/hash.h"
 #include "easydata/tokenizer/model/word_encoder.h"
 #include "easydata/tokenizer/pretokenize/next_pretoken.h"
+#include "easydata/tokenizer/pretokenize/scan_classes.h"
 #include "easydata/tokenizer/pretokenize/window_algebra.h"
 #include "easydata/tokenizer/word_bounds.h"
 
@@ -37,6 +40,12 @@ struct Isa {
     __m256i high;
   };
 
+  struct Classes {
+    Window window;
+    Window wide;  // classes of characters beyond ASCII
+    bool has_wide;
+  };
+
   static inline __attribute__((always_inline)) Window LoadWhole(const char* p) {
     return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))};
@@ -48,16 +57,8 @@ struct Isa {
     return LoadWhole(bytes);
   }
 
-  // Bytes from `first` to `last`, as signed numbers, which ASCII is.
-  static inline __attribute__((always_inline)) __m256i Between(__m256i bytes, char first,
-                                                               char last) {
-    return _mm256_and_si256(
-        _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(static_cast<char>(first - 1))),
-        _mm256_cmpgt_epi8(_mm256_set1_epi8(static_cast<char>(last + 1)), bytes));
-  }
-
-  static inline __attribute__((always_inline)) __m256i Equal(__m256i bytes, char value) {
-    return _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(value));
+  static inline __attribute__((always_inline)) __m256i Byte(uint8_t value) {
+    return _mm256_set1_epi8(static_cast<char>(value));
   }
 
   static inline __attribute__((always_inline)) uint64_t Join(__m256i low, __m256i high) {
@@ -65,24 +66,150 @@ struct Isa {
            static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
   }
 
-  static inline __attribute__((always_inline)) ByteMasks Classify(const Window& window) {
-    const __m256i a = window.low;
-    const __m256i b = window.high;
-    const __m256i lower = _mm256_set1_epi8(0x20);
-    ByteMasks m;
-    m.wide = Join(a, b);
-    m.continuation = m.wide == 0 ? 0
-                                 : Join(_mm256_cmpgt_epi8(_mm256_set1_epi8(-64), a),
-                                        _mm256_cmpgt_epi8(_mm256_set1_epi8(-64), b));
-    m.letter = Join(Between(_mm256_or_si256(a, lower), 'a', 'z'),
-                    Between(_mm256_or_si256(b, lower), 'a', 'z'));
-    m.number = Join(Between(a, '0', '9'), Between(b, '0', '9'));
-    m.blank = Join(Equal(a, ' '), Equal(b, ' '));
-    m.space = m.blank | Join(Between(a, '\t', '\r'), Between(b, '\t', '\r'));
-    m.newline = Join(_mm256_or_si256(Equal(a, '\n'), Equal(a, '\r')),
-                     _mm256_or_si256(Equal(b, '\n'), Equal(b, '\r')));
-    m.apostrophe = Join(Equal(a, '\''), Equal(b, '\''));
-    return m;
+  // Bytes from `first` to `last`, as signed numbers, which ASCII is.
+  static inline __attribute__((always_inline)) uint64_t Between(Window window, char first,
+                                                                char last) {
+    const __m256i below = _mm256_set1_epi8(static_cast<char>(first - 1));
+    const __m256i above = _mm256_set1_epi8(static_cast<char>(last + 1));
+    return Join(_mm256_and_si256(_mm256_cmpgt_epi8(window.low, below),
+                                 _mm256_cmpgt_epi8(above, window.low)),
+                _mm256_and_si256(_mm256_cmpgt_epi8(window.high, below),
+                                 _mm256_cmpgt_epi8(above, window.high)));
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Wide(Window window) {
+    return Join(window.low, window.high);
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Continuations(Window window) {
+    const __m256i limit = Byte(0xC0);
+    return Join(_mm256_cmpgt_epi8(limit, window.low), _mm256_cmpgt_epi8(limit, window.high));
+  }
+
+  static inline __attribute__((always_inline)) uint64_t AtLeast(Window window, uint8_t value) {
+    const __m256i limit = Byte(value);
+    return Join(_mm256_cmpeq_epi8(_mm256_max_epu8(window.low, limit), window.low),
+                _mm256_cmpeq_epi8(_mm256_max_epu8(window.high, limit), window.high));
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Equal(Window window, char value) {
+    const __m256i bytes = _mm256_set1_epi8(value);
+    return Join(_mm256_cmpeq_epi8(window.low, bytes), _mm256_cmpeq_epi8(window.high, bytes));
+  }
+
+  // ASCII is told by comparisons, of the classes that are asked for only.
+  static inline __attribute__((always_inline)) Classes AsciiClasses(Window window, uint64_t wide) {
+    const __m256i none = _mm256_setzero_si256();
+    return {window, {none, none}, wide != 0};
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Test(const Classes& classes,
+                                                             uint8_t any_of) {
+    const Window window = classes.window;
+    const auto lower = [&]() EASYDATA_LAMBDA_INLINE { return Between(window, 'a', 'z'); };
+    const auto upper = [&]() EASYDATA_LAMBDA_INLINE { return Between(window, 'A', 'Z'); };
+    const auto digit = [&]() EASYDATA_LAMBDA_INLINE { return Between(window, '0', '9'); };
+    uint64_t ascii = 0;
+    if ((any_of & (kScanLetter | kScanUpper)) != 0) ascii |= upper();
+    if ((any_of & (kScanLetter | kScanLower)) != 0) ascii |= lower();
+    if ((any_of & kScanNumber) != 0) ascii |= digit();
+    if ((any_of & kScanSpace) != 0) ascii |= Equal(window, ' ') | Between(window, '\t', '\r');
+    if ((any_of & kScanPunctuation) != 0) {
+      ascii |= Between(window, '!', '~') & ~(upper() | lower() | digit());
+    }
+    if (!classes.has_wide) return ascii;
+    const __m256i bits = Byte(any_of);
+    const __m256i none = _mm256_setzero_si256();
+    return ascii | ~Join(_mm256_cmpeq_epi8(_mm256_and_si256(classes.wide.low, bits), none),
+                         _mm256_cmpeq_epi8(_mm256_and_si256(classes.wide.high, bits), none));
+  }
+
+  // Every byte's successor; zero behind the last.
+  static inline __attribute__((always_inline)) Window Next(Window window) {
+    const __m256i middle = _mm256_permute2x128_si256(window.low, window.high, 0x21);
+    const __m256i rest = _mm256_permute2x128_si256(window.high, window.high, 0x81);
+    return {_mm256_alignr_epi8(middle, window.low, 1), _mm256_alignr_epi8(rest, window.high, 1)};
+  }
+
+  // Entries of 64 by the low six bits of each byte.
+  static inline __attribute__((always_inline)) __m256i LookUp(const uint8_t* row, __m256i bytes) {
+    const auto quarter = [&](int i) EASYDATA_LAMBDA_INLINE {
+      const __m256i entries = _mm256_broadcastsi128_si256(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + 16 * i)));
+      return _mm256_shuffle_epi8(entries, _mm256_and_si256(bytes, Byte(0x0F)));
+    };
+    const __m256i odd = _mm256_slli_epi16(bytes, 3);
+    return _mm256_blendv_epi8(_mm256_blendv_epi8(quarter(0), quarter(1), odd),
+                              _mm256_blendv_epi8(quarter(2), quarter(3), odd),
+                              _mm256_slli_epi16(bytes, 2));
+  }
+
+  static inline __attribute__((always_inline)) Window EqualBytes(Window window, char value) {
+    const __m256i bytes = _mm256_set1_epi8(value);
+    return {_mm256_cmpeq_epi8(window.low, bytes), _mm256_cmpeq_epi8(window.high, bytes)};
+  }
+
+  static inline __attribute__((always_inline)) Window And(Window a, Window b) {
+    return {_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
+  }
+
+  // Chinese and Korean are told by their first two bytes; of others, all that share all bytes but
+  // the last are looked up at once.
+  static inline __attribute__((always_inline)) void AddWideClasses(const char* p, Window window,
+                                                                   uint64_t leads,
+                                                                   const uint8_t* table,
+                                                                   Classes* classes) {
+    const Window second = Next(window);
+    uint64_t rest = leads;
+    if ((leads & AtLeast(window, 0xE4)) != 0) {
+      const auto add = [&](__m256i first, __m256i next, __m256i* wide) EASYDATA_LAMBDA_INLINE {
+        const auto from = [&](__m256i bytes, uint8_t value) EASYDATA_LAMBDA_INLINE {
+          return _mm256_cmpeq_epi8(_mm256_max_epu8(bytes, Byte(value)), bytes);
+        };
+        const auto is = [&](uint8_t value) EASYDATA_LAMBDA_INLINE {
+          return _mm256_cmpeq_epi8(first, Byte(value));
+        };
+        const __m256i chinese =
+            _mm256_or_si256(_mm256_andnot_si256(from(first, 0xE9), from(first, 0xE5)),
+                            _mm256_or_si256(_mm256_and_si256(is(0xE4), from(next, 0xB8)),
+                                            _mm256_andnot_si256(from(next, 0xBE), is(0xE9))));
+        const __m256i korean =
+            _mm256_or_si256(_mm256_or_si256(is(0xEB), is(0xEC)),
+                            _mm256_or_si256(_mm256_and_si256(is(0xEA), from(next, 0xB0)),
+                                            _mm256_andnot_si256(from(next, 0x9E), is(0xED))));
+        *wide = _mm256_or_si256(_mm256_and_si256(chinese, Byte(kScanLetter | kScanCjk)),
+                                _mm256_and_si256(korean, Byte(kScanLetter)));
+        return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(chinese, korean)));
+      };
+      const uint64_t low = add(window.low, second.low, &classes->wide.low);
+      const uint64_t high = add(window.high, second.high, &classes->wide.high);
+      rest &= ~(low | high << 32);
+    }
+    const auto* bytes = reinterpret_cast<const uint8_t*>(p);
+    while (rest != 0) {
+      const int i = __builtin_ctzll(rest);
+      Window same = EqualBytes(window, p[i]);
+      size_t row;
+      Window last = second;
+      if (bytes[i] < 0xE0) {
+        row = bytes[i] & 0x1F;
+      } else {
+        const Window third = Next(second);
+        same = And(same, EqualBytes(second, p[i + 1]));
+        row = (bytes[i] & 0x0Fu) << 6 | (bytes[i + 1] & 0x3Fu);
+        last = third;
+        if (bytes[i] >= 0xF0) {
+          same = And(same, EqualBytes(third, p[i + 2]));
+          row = (bytes[i] & 0x07u) << 12 | (bytes[i + 1] & 0x3Fu) << 6 | (bytes[i + 2] & 0x3Fu);
+          last = Next(third);
+        }
+      }
+      const uint8_t* const entries = table + row * 64;
+      Window* const wide = &classes->wide;
+      wide->low = _mm256_blendv_epi8(wide->low, LookUp(entries, last.low), same.low);
+      wide->high = _mm256_blendv_epi8(wide->high, LookUp(entries, last.high), same.high);
+      rest &= ~Join(same.low, same.high);
+    }
   }
 
   static inline __attribute__((always_inline)) size_t WriteEnds(uint64_t bits, uint32_t base,
@@ -125,11 +252,11 @@ struct Isa {
   }
 };
 
+#include "easydata/tokenizer/pretokenize/window_scanner.inc"
 #include "easydata/tokenizer/simd_kernels.inc"
 
 const Kernels kAvx2 = {"avx2",
-                       {SplitWindows<SplitPattern::kGpt2>, SplitWindows<SplitPattern::kLlama3>,
-                        SplitWindows<SplitPattern::kQwen2>},
+                       WindowSplits(std::make_index_sequence<kNumSplitPatterns>()),
                        HashKey,
                        EncodeRun<PretokenRun>,
                        EncodeRun<WordRun>,

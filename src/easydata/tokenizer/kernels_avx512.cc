@@ -12,12 +12,15 @@
 
 #include <immintrin.h>
 
+#include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "easydata/base/hash.h"
 #include "easydata/tokenizer/model/word_encoder.h"
 #include "easydata/tokenizer/pretokenize/next_pretoken.h"
+#include "easydata/tokenizer/pretokenize/scan_classes.h"
 #include "easydata/tokenizer/pretokenize/window_algebra.h"
 #include "easydata/tokenizer/word_bounds.h"
 
@@ -34,32 +37,6 @@
 
 namespace easydata {
 namespace {
-
-enum ClassBit : uint8_t {
-  kLetterBit = 1,
-  kNumberBit = 2,
-  kSpaceBit = 4,
-  kNewlineBit = 8,
-  kBlankBit = 16,
-  kApostropheBit = 32,
-};
-
-struct AsciiClasses {
-  alignas(64) uint8_t bits[128] = {};
-
-  constexpr AsciiClasses() {
-    for (int c = 0; c < 128; ++c) {
-      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-      const bool space = c == ' ' || (c >= '\t' && c <= '\r');
-      bits[c] = static_cast<uint8_t>(
-          (letter ? kLetterBit : 0) | (c >= '0' && c <= '9' ? kNumberBit : 0) |
-          (space ? kSpaceBit : 0) | (c == '\n' || c == '\r' ? kNewlineBit : 0) |
-          (c == ' ' ? kBlankBit : 0) | (c == '\'' ? kApostropheBit : 0));
-    }
-  }
-};
-
-constexpr AsciiClasses kAsciiClasses;
 
 struct WordLengths {
   alignas(16) uint8_t bytes[16][16] = {};
@@ -83,6 +60,11 @@ constexpr ByteIndexes kByteIndexes;
 
 struct Isa {
   using Window = __m512i;
+  using Classes = __m512i;
+
+  static inline __attribute__((always_inline)) __m512i Byte(uint8_t value) {
+    return _mm512_set1_epi8(static_cast<char>(value));
+  }
 
   static inline __attribute__((always_inline)) Window LoadWhole(const char* p) {
     return _mm512_loadu_si512(p);
@@ -92,23 +74,78 @@ struct Isa {
     return _mm512_maskz_loadu_epi8(_bzhi_u64(~uint64_t{0}, static_cast<unsigned>(size)), p);
   }
 
-  static inline __attribute__((always_inline)) ByteMasks Classify(Window window) {
-    const __m512i classes = _mm512_permutex2var_epi8(_mm512_load_si512(kAsciiClasses.bits), window,
-                                                     _mm512_load_si512(kAsciiClasses.bits + 64));
-    const uint64_t wide = _mm512_movepi8_mask(window);
-    const auto test = [&](uint8_t bit) EASYDATA_LAMBDA_INLINE -> uint64_t {
-      return _mm512_test_epi8_mask(classes, _mm512_set1_epi8(static_cast<char>(bit)));
-    };
-    ByteMasks m;
-    m.wide = wide;
-    m.continuation = wide == 0 ? 0 : _mm512_cmplt_epi8_mask(window, _mm512_set1_epi8(-64));
-    m.letter = test(kLetterBit) & ~wide;
-    m.number = test(kNumberBit) & ~wide;
-    m.space = test(kSpaceBit) & ~wide;
-    m.newline = test(kNewlineBit) & ~wide;
-    m.blank = test(kBlankBit) & ~wide;
-    m.apostrophe = test(kApostropheBit) & ~wide;
-    return m;
+  static inline __attribute__((always_inline)) uint64_t Wide(Window window) {
+    return _mm512_movepi8_mask(window);
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Continuations(Window window) {
+    return _mm512_cmplt_epi8_mask(window, Byte(0xC0));
+  }
+
+  static inline __attribute__((always_inline)) uint64_t AtLeast(Window window, uint8_t value) {
+    return _mm512_cmpge_epu8_mask(window, Byte(value));
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Equal(Window window, char value) {
+    return _mm512_cmpeq_epi8_mask(window, _mm512_set1_epi8(value));
+  }
+
+  static inline __attribute__((always_inline)) Classes AsciiClasses(Window window, uint64_t wide) {
+    return _mm512_maskz_permutex2var_epi8(~wide, _mm512_load_si512(kAsciiScanClasses.classes),
+                                          window,
+                                          _mm512_load_si512(kAsciiScanClasses.classes + 64));
+  }
+
+  static inline __attribute__((always_inline)) uint64_t Test(Classes classes, uint8_t any_of) {
+    return _mm512_test_epi8_mask(classes, Byte(any_of));
+  }
+
+  // Chinese and Korean are told by their first two bytes; of others, all that share all bytes but
+  // the last are looked up at once.
+  static inline __attribute__((always_inline)) void AddWideClasses(const char* p, Window window,
+                                                                   uint64_t leads,
+                                                                   const uint8_t* table,
+                                                                   Classes* classes) {
+    const __m512i next_places = _mm512_add_epi8(_mm512_load_si512(kByteIndexes.bytes), Byte(1));
+    const __m512i second = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, window);
+    uint64_t rest = leads;
+    if ((leads & AtLeast(window, 0xE4)) != 0) {
+      const auto from = [&](uint8_t first, uint64_t seconds) EASYDATA_LAMBDA_INLINE {
+        return _mm512_mask_cmpeq_epi8_mask(seconds, window, Byte(first));
+      };
+      const uint64_t chinese =
+          leads & (_mm512_cmple_epu8_mask(_mm512_sub_epi8(window, Byte(0xE5)), Byte(0xE8 - 0xE5)) |
+                   from(0xE4, AtLeast(second, 0xB8)) | from(0xE9, ~AtLeast(second, 0xBE)));
+      const uint64_t korean =
+          leads & (_mm512_cmple_epu8_mask(_mm512_sub_epi8(window, Byte(0xEB)), Byte(0xEC - 0xEB)) |
+                   from(0xEA, AtLeast(second, 0xB0)) | from(0xED, ~AtLeast(second, 0x9E)));
+      *classes = _mm512_mask_mov_epi8(*classes, chinese, Byte(kScanLetter | kScanCjk));
+      *classes = _mm512_mask_mov_epi8(*classes, korean, Byte(kScanLetter));
+      rest &= ~(chinese | korean);
+    }
+    const auto* bytes = reinterpret_cast<const uint8_t*>(p);
+    while (rest != 0) {
+      const int i = __builtin_ctzll(rest);
+      uint64_t same = rest & Equal(window, p[i]);
+      size_t row;
+      __m512i last = second;
+      if (bytes[i] < 0xE0) {
+        row = bytes[i] & 0x1F;
+      } else {
+        const __m512i third = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, second);
+        same &= Equal(second, p[i + 1]);
+        row = (bytes[i] & 0x0Fu) << 6 | (bytes[i + 1] & 0x3Fu);
+        last = third;
+        if (bytes[i] >= 0xF0) {
+          same &= Equal(third, p[i + 2]);
+          row = (bytes[i] & 0x07u) << 12 | (bytes[i + 1] & 0x3Fu) << 6 | (bytes[i + 2] & 0x3Fu);
+          last = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, third);
+        }
+      }
+      *classes =
+          _mm512_mask_permutexvar_epi8(*classes, same, last, _mm512_loadu_si512(table + row * 64));
+      rest &= ~same;
+    }
   }
 
   static inline __attribute__((always_inline)) size_t WriteEnds(uint64_t bits, uint32_t base,
@@ -142,6 +179,7 @@ struct Isa {
   }
 };
 
+#include "easydata/tokenizer/pretokenize/window_scanner.inc"
 #include "easydata/tokenizer/simd_kernels.inc"
 
 // Merging with the ranks of all pairs in registers: each is a number of rank and place, so that the
@@ -219,8 +257,7 @@ size_t Merge(const MergeTables& tables, const uint8_t* bytes, int32_t* symbols, 
 }
 
 const Kernels kAvx512 = {"avx512",
-                         {SplitWindows<SplitPattern::kGpt2>, SplitWindows<SplitPattern::kLlama3>,
-                          SplitWindows<SplitPattern::kQwen2>},
+                         WindowSplits(std::make_index_sequence<kNumSplitPatterns>()),
                          HashKey,
                          EncodeRun<PretokenRun>,
                          EncodeRun<WordRun>,

@@ -4,10 +4,10 @@
 
 #include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/pretokenize/character_steps.h"
+#include "easydata/tokenizer/pretokenize/known_patterns.h"
 #include "easydata/tokenizer/pretokenize/pattern_steps.h"
 #include "easydata/tokenizer/pretokenize/pre_tokenizer.h"
 #include "easydata/tokenizer/pretokenize/rewriting_steps.h"
-#include "easydata/tokenizer/regex/regex.h"
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
@@ -95,8 +95,7 @@ Result<PrependScheme> PrependSchemeOf(object component) {
     }
   }
   // Of older files. The reference refuses false beside another scheme.
-  ARROW_ASSIGN_OR_RAISE(bool add_prefix_space,
-                        BoolOr(component, "add_prefix_space", true, kName));
+  ARROW_ASSIGN_OR_RAISE(bool add_prefix_space, BoolOr(component, "add_prefix_space", true, kName));
   if (!add_prefix_space && scheme != PrependScheme::kNever) {
     return Unsupported(kName, " Metaspace with add_prefix_space false and a prepend_scheme");
   }
@@ -107,13 +106,15 @@ class PlanMaker {
  public:
   explicit PlanMaker(bool leave_bytes) : leave_bytes_(leave_bytes) {}
 
-  Status Add(object component, bool is_last) {
-    const std::string_view type = TypeOf(component);
-    if (type == "ByteLevel") return AddByteLevel(component, is_last);
-    if (type == "Metaspace") return AddMetaspace(component);
-    ARROW_ASSIGN_OR_RAISE(Step step, MakeCuttingStep(type, component));
-    steps_.push_back(std::move(step));
-    return Status::OK();
+  // Adds the component at `i`, or several that are one step. Returns where to go on.
+  Result<size_t> Add(const std::vector<object>& components, size_t i) {
+    if (const auto known = FindKnownSteps(components, i)) {
+      steps_.push_back(MakeScannerSplit(known->pattern));
+      regex_is_done_ = known->includes_regex;
+      return i + known->count;
+    }
+    ARROW_RETURN_NOT_OK(Add(components[i], i + 1 == components.size()));
+    return i + 1;
   }
 
   PreTokenizerPlan Finish() {
@@ -126,6 +127,15 @@ class PlanMaker {
   }
 
  private:
+  Status Add(object component, bool is_last) {
+    const std::string_view type = TypeOf(component);
+    if (type == "ByteLevel") return AddByteLevel(component, is_last);
+    if (type == "Metaspace") return AddMetaspace(component);
+    ARROW_ASSIGN_OR_RAISE(Step step, MakeCuttingStep(type, component));
+    steps_.push_back(std::move(step));
+    return Status::OK();
+  }
+
   Status AddByteLevel(object component, bool is_last) {
     ARROW_ASSIGN_OR_RAISE(bool add_prefix_space, BoolAt(component, "add_prefix_space", kName));
     ARROW_RETURN_NOT_OK(BoolAt(component, "trim_offsets", kName));
@@ -133,6 +143,8 @@ class PlanMaker {
     if (HasKey(component, "use_regex")) {
       ARROW_ASSIGN_OR_RAISE(use_regex, BoolAt(component, "use_regex", kName));
     }
+    if (regex_is_done_) use_regex = false;
+    regex_is_done_ = false;
     plan_.maps_bytes = leave_bytes_ && is_last;
     if (Step step = MakeByteLevel(add_prefix_space, use_regex, !plan_.maps_bytes)) {
       steps_.push_back(std::move(step));
@@ -194,6 +206,7 @@ class PlanMaker {
   PreTokenizerPlan plan_;
   std::vector<Step> steps_;
   bool rewritten_ = false;
+  bool regex_is_done_ = false;  // of the ByteLevel to come
 };
 
 }  // namespace
@@ -203,8 +216,8 @@ Result<PreTokenizerPlan> MakePreTokenizer(element component, bool leave_bytes) {
   std::vector<object> components;
   ARROW_RETURN_NOT_OK(Flatten(component, 0, &components));
   PlanMaker maker(leave_bytes);
-  for (size_t i = 0; i < components.size(); ++i) {
-    ARROW_RETURN_NOT_OK(maker.Add(components[i], i + 1 == components.size()));
+  for (size_t i = 0; i < components.size();) {
+    ARROW_ASSIGN_OR_RAISE(i, maker.Add(components, i));
   }
   return maker.Finish();
 }

@@ -1,11 +1,9 @@
 #include "easydata/tokenizer/pretokenize/pattern_steps.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "easydata/tokenizer/kernels.h"
-#include "easydata/tokenizer/pretokenize/known_patterns.h"
 #include "easydata/tokenizer/regex/regex.h"
 
 namespace easydata {
@@ -100,9 +98,6 @@ std::unique_ptr<const PreTokenizer> MakeLiteralSplit(std::string_view literal,
 
 Result<std::unique_ptr<const PreTokenizer>> MakeRegexSplit(std::string_view regex,
                                                            SplitBehavior behavior, bool invert) {
-  if (behavior == SplitBehavior::kIsolated && !invert) {
-    if (const auto pattern = FindSplitPattern(regex)) return MakeScannerSplit(*pattern);
-  }
   ARROW_ASSIGN_OR_RAISE(auto compiled, Regex::Compile(regex));
   return std::make_unique<RegexSplit>(std::move(compiled), behavior, invert);
 }

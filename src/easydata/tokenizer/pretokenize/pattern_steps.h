@@ -15,7 +15,7 @@ namespace easydata {
 std::unique_ptr<const PreTokenizer> MakeLiteralSplit(std::string_view literal,
                                                      SplitBehavior behavior, bool invert);
 
-/// Cuts at the matches of a regex in Oniguruma's syntax. Patterns that a scanner knows go to it.
+/// Cuts at the matches of a regex in Oniguruma's syntax.
 Result<std::unique_ptr<const PreTokenizer>> MakeRegexSplit(std::string_view regex,
                                                            SplitBehavior behavior, bool invert);
 

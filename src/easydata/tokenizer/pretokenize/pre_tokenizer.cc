@@ -6,7 +6,8 @@ namespace easydata {
 
 Status PieceText::CommitText() {
   if (spare.size() > std::numeric_limits<uint32_t>::max()) {
-    return Status::Invalid("a text grows beyond 4 GiB in the pre_tokenizer; cut it into smaller ones");
+    return Status::Invalid(
+        "a text grows beyond 4 GiB in the pre_tokenizer; cut it into smaller ones");
   }
   buffer.swap(spare);
   spare.clear();

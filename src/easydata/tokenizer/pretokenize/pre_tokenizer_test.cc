@@ -99,7 +99,8 @@ TEST(PreTokenizerTest, SplitKnowsAllBehaviors) {
 
 TEST(PreTokenizerTest, EmptyMatchesCutWithoutWords) {
   EXPECT_THAT(Words(Split(R"({"String": ""})", "Isolated"), "a中"), ElementsAre("a", "中"));
-  EXPECT_THAT(Words(Split(R"_({"Regex": "(?=b)"})_", "Removed"), "abb"), ElementsAre("a", "b", "b"));
+  EXPECT_THAT(Words(Split(R"_({"Regex": "(?=b)"})_", "Removed"), "abb"),
+              ElementsAre("a", "b", "b"));
 }
 
 TEST(PreTokenizerTest, MetaspaceFirstIsForTheBeginningOfTheText) {
@@ -150,26 +151,27 @@ TEST(PreTokenizerTest, NothingToDoGivesNoSteps) {
 }
 
 TEST(PreTokenizerTest, LeavesOddFilesToTheReference) {
-  for (const char* json : {
-           R"({"type": "Nonsense"})",
-           R"({"individual_digits": true})",
-           R"({"type": "Delimiter", "delimiter": "-"})",
-           R"({"type": "CharDelimiterSplit", "delimiter": "--"})",
-           R"({"type": "CharDelimiterSplit"})",
-           R"({"type": "FixedLength", "length": 0})",
-           R"({"type": "Digits"})",
-           R"({"type": "Punctuation", "behavior": "isolated"})",
-           R"({"type": "ByteLevel", "add_prefix_space": true})",
-           R"({"type": "Split", "pattern": "-", "behavior": "Isolated", "invert": false})",
-           R"({"type": "Split", "pattern": {"String": "-"}, "behavior": "Isolated"})",
-           R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": false})",
-           R"({"type": "Metaspace", "replacement": "▁", "add_prefix_space": false})",
-           R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": null})",
-           R"({"type": "Sequence"})",
-           R"(["Whitespace"])",
-           R"({"type": "Sequence", "pretokenizers": [{"type": "Metaspace", "replacement": "▁"},
+  for (
+      const char* json : {
+          R"({"type": "Nonsense"})",
+          R"({"individual_digits": true})",
+          R"({"type": "Delimiter", "delimiter": "-"})",
+          R"({"type": "CharDelimiterSplit", "delimiter": "--"})",
+          R"({"type": "CharDelimiterSplit"})",
+          R"({"type": "FixedLength", "length": 0})",
+          R"({"type": "Digits"})",
+          R"({"type": "Punctuation", "behavior": "isolated"})",
+          R"({"type": "ByteLevel", "add_prefix_space": true})",
+          R"({"type": "Split", "pattern": "-", "behavior": "Isolated", "invert": false})",
+          R"({"type": "Split", "pattern": {"String": "-"}, "behavior": "Isolated"})",
+          R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": false})",
+          R"({"type": "Metaspace", "replacement": "▁", "add_prefix_space": false})",
+          R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": null})",
+          R"({"type": "Sequence"})",
+          R"(["Whitespace"])",
+          R"({"type": "Sequence", "pretokenizers": [{"type": "Metaspace", "replacement": "▁"},
                {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}]})",
-       }) {
+      }) {
     EXPECT_TRUE(Make(json).status().IsNotImplemented()) << json;
   }
 }

@@ -12,7 +12,8 @@ struct BacktrackingMatcher::Continuation {
 
   template <typename F>
   static Continuation To(const F& f) {
-    return {[](const void* context, size_t at) { return (*static_cast<const F*>(context))(at); }, &f};
+    return {[](const void* context, size_t at) { return (*static_cast<const F*>(context))(at); },
+            &f};
   }
 
   bool operator()(size_t at) const { return function(context, at); }
@@ -23,8 +24,8 @@ BacktrackingMatcher::BacktrackingMatcher(const RegexNode& node, const CharacterK
 
 BacktrackingMatcher::Node BacktrackingMatcher::Prepare(const RegexNode& node,
                                                        const CharacterKinds& kinds) {
-  Node prepared = {node.kind, node.lazy, node.negative, node.min, node.max,
-                   kinds.KindsIn(node.set), {}, 0};
+  Node prepared = {node.kind, node.lazy, node.negative, node.min, node.max, kinds.KindsIn(node.set),
+                   {},        0};
   for (const RegexNode& child : node.children) prepared.children.push_back(Prepare(child, kinds));
   if (node.kind == Kind::kLookBehind) {
     prepared.width = static_cast<size_t>(WidthOf(node.children[0]).max);

@@ -18,8 +18,8 @@ class BacktrackingMatcher {
  public:
   BacktrackingMatcher(const RegexNode& node, const CharacterKinds& kinds);
 
-  /// The matches in `text`, a kind of character per byte, as Regex::FindAll steps; nothing when that
-  /// takes more than `max_steps`.
+  /// The matches in `text`, a kind of character per byte, as Regex::FindAll steps; nothing when
+  /// that takes more than `max_steps`.
   std::optional<std::vector<Regex::Match>> FindAll(std::string_view text, int64_t max_steps);
 
  private:

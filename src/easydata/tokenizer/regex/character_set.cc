@@ -29,7 +29,8 @@ std::vector<CharacterSet::Range> Normalize(std::vector<CharacterSet::Range> rang
 // The characters of kFoldedCharacters in order, each with its key.
 const std::vector<FoldedCharacter>& FoldsByCharacter() {
   static const std::vector<FoldedCharacter> folds = [] {
-    std::vector<FoldedCharacter> sorted(kFoldedCharacters, kFoldedCharacters + kNumFoldedCharacters);
+    std::vector<FoldedCharacter> sorted(kFoldedCharacters,
+                                        kFoldedCharacters + kNumFoldedCharacters);
     std::sort(sorted.begin(), sorted.end(),
               [](const auto& a, const auto& b) { return a.code_point < b.code_point; });
     return sorted;
@@ -113,9 +114,9 @@ CharacterSet CharacterSet::CaseFolded() const {
 
 char32_t FoldKey(char32_t c) {
   const std::vector<FoldedCharacter>& folds = FoldsByCharacter();
-  const auto it =
-      std::lower_bound(folds.begin(), folds.end(), c,
-                       [](const FoldedCharacter& f, char32_t value) { return f.code_point < value; });
+  const auto it = std::lower_bound(
+      folds.begin(), folds.end(), c,
+      [](const FoldedCharacter& f, char32_t value) { return f.code_point < value; });
   return it != folds.end() && it->code_point == c ? it->key : c;
 }
 

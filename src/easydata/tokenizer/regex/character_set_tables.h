@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What script/generate_character_sets.py probed from the pinned `tokenizers` library's regex engine
-/// (Oniguruma with Unicode 16).
+/// What script/generate_character_sets.py probed from the pinned `tokenizers` library's regex
+/// engine (Oniguruma with Unicode 16).
 namespace easydata::character_set_tables {
 
 enum class SetKind : uint8_t { kCategory, kScript, kProperty };

@@ -146,10 +146,9 @@ Result<std::unique_ptr<const Regex>> Regex::Compile(std::string_view pattern) {
   auto program = std::make_unique<Program>(std::move(kinds));
   int error = 0;
   PCRE2_SIZE error_offset = 0;
-  program->code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                    PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NO_AUTO_CAPTURE, &error,
-                    &error_offset, nullptr);
+  program->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                                PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NO_AUTO_CAPTURE, &error,
+                                &error_offset, nullptr);
   if (program->code == nullptr) {
     PCRE2_UCHAR message[120] = {};
     pcre2_get_error_message(error, message, sizeof(message));

@@ -50,6 +50,8 @@ struct RegexNode {
   /// A kSet that comes from one character under (?i).
   bool is_caseless_literal = false;
   char32_t literal = 0;
+
+  bool operator==(const RegexNode&) const = default;
 };
 
 /// The fewest and the most characters that a node matches; kUnbounded for no limit.

@@ -75,9 +75,8 @@ class Parser {
     std::vector<std::u32string> runs(1);
     AppendCaselessRuns(node, &runs);
     for (const std::u32string& run : runs) {
-      const bool has_multi_fold = std::any_of(run.begin(), run.end(), [](char32_t c) {
-        return MultiFoldCharacters().Contains(c);
-      });
+      const bool has_multi_fold = std::any_of(
+          run.begin(), run.end(), [](char32_t c) { return MultiFoldCharacters().Contains(c); });
       if (has_multi_fold || ContainsMultiFold(run)) {
         return reader_.Refuse("letters under (?i) that match as one character, as ss does \u00df,");
       }
@@ -184,7 +183,8 @@ class Parser {
   Result<RegexNode> ApplyCase(ParsedSet parsed, Options options) {
     if (options.ignore_case) {
       if (!parsed.negated && !parsed.set.Intersection(MultiFoldCharacters()).empty()) {
-        return reader_.Refuse("a set under (?i) with a character that matches several, as \u00df does,");
+        return reader_.Refuse(
+            "a set under (?i) with a character that matches several, as \u00df does,");
       }
       const CharacterSet spelled = parsed.set;
       parsed.set = spelled.CaseFolded();
@@ -223,7 +223,8 @@ class Parser {
     reader_.set_position(before);
     ARROW_ASSIGN_OR_RAISE(SetEscape escape, ParseSetEscape(&reader_, /*in_brackets=*/false));
     if (escape.is_set) return SetNode(std::move(escape.set));
-    if (escape.is_numbered && options.ignore_case && FoldKey(escape.character) != escape.character) {
+    if (escape.is_numbered && options.ignore_case &&
+        FoldKey(escape.character) != escape.character) {
       return reader_.Refuse("the number of a letter under (?i)");
     }
     return Literal(escape.character, options);
@@ -279,8 +280,9 @@ class Parser {
         break;
       }
     }
-    return reader_.Refuse("a group that starts with (? and is none of (?: (?= (?! (?<= (?<! (?> (?i)"
-                          " (?m)");
+    return reader_.Refuse(
+        "a group that starts with (? and is none of (?: (?= (?! (?<= (?<! (?> (?i)"
+        " (?m)");
   }
 
   Result<RegexNode> ParseGroupBody(Options options, int depth) {
@@ -436,8 +438,8 @@ RegexWidth WidthOf(const RegexNode& node) {
         const RegexWidth width = WidthOf(child);
         all.min = std::min(all.min, width.min);
         if (all.max != RegexNode::kUnbounded) {
-          all.max =
-              width.max == RegexNode::kUnbounded ? RegexNode::kUnbounded : std::max(all.max, width.max);
+          all.max = width.max == RegexNode::kUnbounded ? RegexNode::kUnbounded
+                                                       : std::max(all.max, width.max);
         }
       }
       return all;
