@@ -86,7 +86,8 @@ def run(engine: str, tokenizer: str, text: Path, passes: int) -> dict[str, objec
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         if engine in (OURS, REFERENCE):
             raise SystemExit(f"{engine} failed on {tokenizer}, {text.stem}:\n{done.stderr[-4000:]}")
-        return {"refused": said[-1][:200]}
+        told = [line for line in said if "rror" in line or "panicked" in line] or said
+        return {"refused": told[-1].strip()[:200]}
     result: dict[str, object] = json.loads(lines[-1])
     return result
 
