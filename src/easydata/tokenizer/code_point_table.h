@@ -7,8 +7,8 @@
 
 namespace easydata {
 
-/// A value for each code point in two stages: only pages of 256 code points that hold something take
-/// memory, so the few pages that a text needs stay in the cache.
+/// A value for each code point in two stages: only pages of 256 code points that hold something
+/// take memory, so the few pages that a text needs stay in the cache.
 template <typename T>
 class CodePointTable {
  public:

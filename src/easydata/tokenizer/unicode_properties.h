@@ -12,10 +12,11 @@ enum class CharClass : uint8_t { kOther = 0, kLetter = 1, kNumber = 2, kSpace = 
 ///
 /// The classes are those of its regex engine (Unicode 16: \p{L}, \p{N}, \s), the word bit is \w of
 /// the engine that tests the neighbours of added tokens (and that of the Whitespace pre-tokenizer),
-/// and the NFC bit marks code points that Unicode 9's NFC may change, reorder or join to what stands
-/// before them. The numeric bit is what the Digits pre-tokenizer takes for a number (Unicode 17),
-/// the punctuation bit what BertPreTokenizer and Punctuation take for punctuation (ASCII punctuation
-/// and Unicode 8's \p{P}). White space is the same set of 25 code points in all of them.
+/// and the NFC bit marks code points that Unicode 9's NFC may change, reorder or join to what
+/// stands before them. The numeric bit is what the Digits pre-tokenizer takes for a number (Unicode
+/// 17), the punctuation bit what BertPreTokenizer and Punctuation take for punctuation (ASCII
+/// punctuation and Unicode 8's \p{P}). White space is the same set of 25 code points in all of
+/// them.
 class UnicodeProperties {
  public:
   static constexpr uint8_t kClassMask = 3;
@@ -55,9 +56,9 @@ class UnicodeProperties {
   std::unique_ptr<uint8_t[]> table_;
 };
 
-/// The script of a code point below 0x110000 as the UnicodeScripts pre-tokenizer tells scripts apart
-/// (Hiragana and Katakana count as Han): 0 for what it takes for any script (spaces and what it does
-/// not know), else a number that is the same for the same script.
+/// The script of a code point below 0x110000 as the UnicodeScripts pre-tokenizer tells scripts
+/// apart (Hiragana and Katakana count as Han): 0 for what it takes for any script (spaces and what
+/// it does not know), else a number that is the same for the same script.
 uint8_t ScriptOf(char32_t code_point);
 
 }  // namespace easydata

@@ -15,9 +15,9 @@ Status ReferenceCrashes() {
 
 Status ApplyChanges(std::string_view text, size_t inserted, size_t removed_first,
                     const std::vector<Change>& changes, std::string* out) {
-  const auto left = static_cast<size_t>(std::count_if(
-      text.begin() + static_cast<ptrdiff_t>(inserted), text.end(),
-      [](char c) { return !utf8::IsContinuation(c); }));
+  const auto left =
+      static_cast<size_t>(std::count_if(text.begin() + static_cast<ptrdiff_t>(inserted), text.end(),
+                                        [](char c) { return !utf8::IsContinuation(c); }));
   size_t replaced = removed_first;
   out->assign(text.substr(0, inserted));
   for (const Change& change : changes) {

@@ -142,8 +142,8 @@ const char* BertNormalizer::NormalizeOthers(const char* p, const char* end, Text
   return p;
 }
 
-// Normalizes the run of marks that the character at `p` has part in, ordered by their class; returns
-// where it ends.
+// Normalizes the run of marks that the character at `p` has part in, ordered by their class;
+// returns where it ends.
 const char* BertNormalizer::OrderMarks(const char* p, const char* end, TextSink* sink) const {
   const FormData& data = FormData::Get();
   std::vector<std::pair<uint8_t, char32_t>> marks;

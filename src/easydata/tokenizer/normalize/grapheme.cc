@@ -5,8 +5,8 @@ namespace {
 
 using Class = unicode_tables::GraphemeClass;
 
-// Classes of Hangul syllables (LV, LVT), which the tables leave to arithmetic, and of the two halves
-// of a line end.
+// Classes of Hangul syllables (LV, LVT), which the tables leave to arithmetic, and of the two
+// halves of a line end.
 constexpr uint8_t kOpenSyllable = 11, kSyllable = 12, kCarriageReturn = 13, kLineFeed = 14;
 
 // What stands before a place in its cluster, as far as it matters to rules GB9c and GB11.

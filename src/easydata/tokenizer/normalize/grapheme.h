@@ -8,8 +8,8 @@
 
 namespace easydata {
 
-/// Extended grapheme clusters (Unicode Standard Annex 29) as the reference's segmentation crate finds
-/// them, but that flags, whose clusters Precompiled never takes as a whole, fall apart.
+/// Extended grapheme clusters (Unicode Standard Annex 29) as the reference's segmentation crate
+/// finds them, but that flags, whose clusters Precompiled never takes as a whole, fall apart.
 class Graphemes {
  public:
   using Class = unicode_tables::GraphemeClass;

@@ -5,8 +5,8 @@
 
 namespace easydata {
 
-/// Lowercase of single code points as the reference's standard library knows it (Unicode 17), with no
-/// regard to context. Built at the first call of Get.
+/// Lowercase of single code points as the reference's standard library knows it (Unicode 17), with
+/// no regard to context. Built at the first call of Get.
 class LowercaseTable {
  public:
   static const LowercaseTable& Get();

@@ -99,10 +99,13 @@ TEST(NormalizerTest, OddComponentsAreLeftToTheReference) {
 }
 
 TEST(NormalizerTest, Forms) {
-  ExpectNormal(R"({"type":"NFC"})", "cafe\u0301 \u212b\u1100\u1161\u11a8", "caf\u00e9 \u00c5\uac01");
-  ExpectNormal(R"({"type":"NFD"})", "\u00e9 \uac01 \u1e69", "e\u0301 \u1100\u1161\u11a8 s\u0323\u0307");
+  ExpectNormal(R"({"type":"NFC"})", "cafe\u0301 \u212b\u1100\u1161\u11a8",
+               "caf\u00e9 \u00c5\uac01");
+  ExpectNormal(R"({"type":"NFD"})", "\u00e9 \uac01 \u1e69",
+               "e\u0301 \u1100\u1161\u11a8 s\u0323\u0307");
   ExpectNormal(R"({"type":"NFKC"})", "\ufb01 \uff76\uff9e \u00bd", "fi \u30ac 1\u20442");
-  ExpectNormal(R"({"type":"NFKD"})", "\ufdfa", "\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 "
+  ExpectNormal(R"({"type":"NFKD"})", "\ufdfa",
+               "\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 "
                "\u0639\u0644\u064a\u0647 \u0648\u0633\u0644\u0645");
   // Marks whose class is newer than Unicode 9 stay where they are.
   ExpectNormal(R"({"type":"NFC"})", "a\u0301\U00010eabb", "\u00e1\U00010eabb");
@@ -129,16 +132,14 @@ TEST(NormalizerTest, LowercaseIsByCodePoint) {
 }
 
 TEST(NormalizerTest, Bert) {
-  const char* uncased =
-      R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,)"
-      R"("strip_accents":null,"lowercase":true})";
+  const char* uncased = R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,)"
+                        R"("strip_accents":null,"lowercase":true})";
   ExpectNormal(uncased, "A\0\tb\u00a0\ufffd\u4e2d\u00c9\u0085"sv, "a b  \u4e2d e");
   // Marks that are newer than the list of accents stay, and are put in order.
-  ExpectNormal(uncased, "a\U0001e8d0\u0301\x01\U00010f46b", "a\U0001e8d0\U00010f46b");
-  ExpectNormal(uncased, "a\u1df5\u1dfb\u0323", "a\u1dfb\u1df5");
-  const char* cased =
-      R"({"type":"BertNormalizer","clean_text":false,"handle_chinese_chars":false,)"
-      R"("strip_accents":false,"lowercase":false})";
+  ExpectNormal(uncased, "a\u08d4\u0301\x01\u1b44b", "a\u1b44\u08d4b");
+  ExpectNormal(uncased, "x\u08d4\u302e\U0001e94a\u0323\u08d4", "x\U0001e94a\u302e\u08d4\u08d4");
+  const char* cased = R"({"type":"BertNormalizer","clean_text":false,"handle_chinese_chars":false,)"
+                      R"("strip_accents":false,"lowercase":false})";
   ExpectNormal(cased, "A\u00c9\u4e2d\u0301\t", "A\u00c9\u4e2d\u0301\t");
   ExpectNormal(uncased, "\uac01", "\u1100\u1161\u11a8");
 }
@@ -157,11 +158,14 @@ TEST(NormalizerTest, CharacterFilters) {
 TEST(NormalizerTest, Replace) {
   ExpectNormal(R"({"type":"Replace","pattern":{"String":" "},"content":"\u2581"})", " a  b ",
                "\u2581a\u2581\u2581b\u2581");
-  ExpectNormal(R"({"type":"Replace","pattern":{"String":"aa"},"content":"<b>"})", "aaaaa", "<b><b>a");
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":"aa"},"content":"<b>"})", "aaaaa",
+               "<b><b>a");
   ExpectNormal(R"({"type":"Replace","pattern":{"String":"a"},"content":""})", "banana", "bnn");
-  ExpectNormal(R"({"type":"Replace","pattern":{"String":""},"content":"-"})", "a\u00e9", "-a-\u00e9-");
+  ExpectNormal(R"({"type":"Replace","pattern":{"String":""},"content":"-"})", "a\u00e9",
+               "-a-\u00e9-");
   ExpectNormal(R"({"type":"Replace","pattern":{"String":""},"content":"-"})", "", "");
-  ExpectNormal(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":"_"})", "  a b   ", "_a b_");
+  ExpectNormal(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":"_"})", "  a b   ",
+               "_a b_");
   ExpectNormal(R"({"type":"Replace","pattern":{"Regex":"\\d+"},"content":"<$0>"})", "a12b3",
                "a<$0>b<$0>");
 }
@@ -175,8 +179,8 @@ TEST(NormalizerTest, SequenceSkipsWhatIsInert) {
   ExpectNormal(R"({"type":"Sequence","normalizers":[]})", "A b", "A b");
 }
 
-// What a pattern that matches nothing puts before the text is tied to no character, and the reference
-// loses its place: it crashes or writes it twice.
+// What a pattern that matches nothing puts before the text is tied to no character, and the
+// reference loses its place: it crashes or writes it twice.
 TEST(NormalizerTest, TextInsertedBeforeTheFirstCharacter) {
   struct Case {
     std::string_view then;
@@ -221,7 +225,8 @@ TEST(NormalizerTest, TrackedTellsHowMuchWasInserted) {
     return count;
   };
   constexpr std::string_view kSecond = R"(,"content":"\u2581"})";
-  const std::string at_start = R"({"type":"Replace","pattern":{"Regex":"^"})" + std::string(kSecond);
+  const std::string at_start =
+      R"({"type":"Replace","pattern":{"Regex":"^"})" + std::string(kSecond);
   const std::string at_end = R"({"type":"Replace","pattern":{"Regex":"$"})" + std::string(kSecond);
   EXPECT_TRUE(Make(at_start).ValueOrDie()->may_insert());
   EXPECT_FALSE(Make(R"({"type":"NFC"})").ValueOrDie()->may_insert());

@@ -143,8 +143,7 @@ Status Precompiled::Rewrite(std::string_view text, Writer* writer) const {
     writer->Keep(plain, p);
     if (p == end) break;
     const char* const cluster_end = graphemes.ClusterEnd(p, end);
-    ARROW_RETURN_NOT_OK(
-        RewriteCluster({p, static_cast<size_t>(cluster_end - p)}, writer));
+    ARROW_RETURN_NOT_OK(RewriteCluster({p, static_cast<size_t>(cluster_end - p)}, writer));
     p = cluster_end;
   }
   return Status::OK();

@@ -8,8 +8,8 @@
 
 namespace easydata {
 
-/// SentencePiece's normalizer as the reference runs it: each grapheme cluster of less than six bytes
-/// is replaced by what the map has for it, else each of its characters.
+/// SentencePiece's normalizer as the reference runs it: each grapheme cluster of less than six
+/// bytes is replaced by what the map has for it, else each of its characters.
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(Charsmap map);

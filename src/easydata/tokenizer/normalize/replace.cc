@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kTwoSpaces = "  ";
 
-// Writes a text with matches replaced, and moves *inserted: what replaces a match that ends by there,
-// or a match of nothing at the start, belongs to no character either.
+// Writes a text with matches replaced, and moves *inserted: what replaces a match that ends by
+// there, or a match of nothing at the start, belongs to no character either.
 class Replacer {
  public:
   Replacer(std::string_view text, std::string_view content, size_t* inserted, std::string* out)
@@ -53,7 +53,8 @@ bool ReplaceString::IsInert(std::string_view text) const {
   return text.find(pattern_) == std::string_view::npos;
 }
 
-// A byte of ASCII and a content that fits a word, as for " " and "▁": no branch depends on the text.
+// A byte of ASCII and a content that fits a word, as for " " and "▁": no branch depends on the
+// text.
 void ReplaceString::ReplaceByte(std::string_view text, std::string* out) const {
   const char byte = pattern_[0];
   const size_t size = content_.size();

@@ -10,8 +10,8 @@ namespace easydata {
 namespace {
 
 size_t CountCharacters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(),
-                                           [](char c) { return !utf8::IsContinuation(c); }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !utf8::IsContinuation(c); }));
 }
 
 }  // namespace
