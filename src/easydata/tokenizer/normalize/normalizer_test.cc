@@ -111,15 +111,6 @@ TEST(NormalizerTest, Forms) {
   ExpectNormal(R"({"type":"NFC"})", "a\u0301\U00010eabb", "\u00e1\U00010eabb");
 }
 
-TEST(NormalizerTest, FormsKeepOrderedMarksAndSortOthers) {
-  const std::string thai = "\u0e01\u0e38\u0e48\u0e19";  // classes 103, 107: in order
-  const auto nfc = Make(R"({"type":"NFC"})").ValueOrDie();
-  EXPECT_TRUE(nfc->IsInert(thai));
-  EXPECT_FALSE(nfc->IsInert("\u0e01\u0e48\u0e38"));
-  ExpectNormal(R"({"type":"NFC"})", "\u0e01\u0e48\u0e38\u0e19", thai);
-  ExpectNormal(R"({"type":"NFC"})", "a\u0301\u0323\u0301", "\u1ea1\u0301\u0301");
-}
-
 TEST(NormalizerTest, LowercaseIsByCodePoint) {
   ExpectNormal(R"({"type":"Lowercase"})", "ABC \u03a3\u0391\u03a3 \u0130 \u023a",
                "abc \u03c3\u03b1\u03c3 i\u0307 \u2c65");
