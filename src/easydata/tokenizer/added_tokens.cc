@@ -124,8 +124,13 @@ bool AddedTokenMatcher::Rejects(std::string_view text, const Match& match) const
           (match.end < text.size() && IsWordAt(text.data() + match.end)));
 }
 
+bool AddedTokenMatcher::Occurs(std::string_view text) const {
+  Match match;
+  return !empty() && FindNext(text, 0, &match);
+}
+
 bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* parts) const {
-  if (nodes_.size() == 1) return false;
+  if (empty()) return false;
   const char* const data = text.data();
   bool found = false;
   size_t text_begin = 0;  // of the text behind the last token
@@ -160,7 +165,8 @@ bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* part
 Result<AddedTokens> AddedTokens::Make(const std::vector<AddedTokenSpec>& specs, const Model& model,
                                       const Normalizer* normalizer, bool split_special) {
   AddedTokens added;
-  int64_t largest = -1;
+  // New tokens are numbered from the vocabulary's size on, whatever ids its tokens have.
+  int64_t next_id = model.size();
   for (const AddedTokenSpec& spec : specs) {
     if (spec.content.empty()) continue;
     if (spec.special) added.special_.insert(spec.content);
@@ -173,10 +179,9 @@ Result<AddedTokens> AddedTokens::Make(const std::vector<AddedTokenSpec>& specs, 
     }
     AddedToken token{spec, model.TokenToId(spec.content), ""};
     if (token.id < 0) {
-      token.id = static_cast<int32_t>(std::max(model.size(), largest + 1));
+      token.id = static_cast<int32_t>(next_id++);
       ++added.num_new_;
     }
-    largest = std::max<int64_t>(largest, token.id);
     added.tokens_.push_back(std::move(token));
   }
   std::vector<const AddedToken*> kinds[2];

@@ -169,6 +169,30 @@ def test_decoders(decoder: Any, tmp_path: Path) -> None:
             assert texts.to_pylist() == expected
 
 
+def test_ids_of_added_tokens_where_the_vocabulary_has_gaps(tmp_path: Path) -> None:
+    choose = random.Random(2)
+    for _ in range(200):
+        letters = choose.sample("abcdefgh", choose.randint(1, 6))
+        vocab = dict(zip(letters, choose.sample(range(30), len(letters)), strict=True))
+        tokens = [added(choose.choice("abcxyz"), special=choose.random() < 0.5) for _ in range(4)]
+        value = word_level(
+            added_tokens=tokens,
+            model={"type": "WordLevel", "vocab": vocab, "unk_token": letters[0]},
+        )
+        path = tmp_path / "tokenizer.json"
+        path.write_text(json.dumps(value))
+        ours = Tokenizer(path)
+        library = tokenizers.Tokenizer.from_file(str(path))
+        assert ours.vocab_size == library.get_vocab_size()
+        for letter in "abcdefghxyz":
+            assert ours.token_to_id(letter) == library.token_to_id(letter)
+        for token in range(40):
+            assert ours.id_to_token(token) == library.id_to_token(token)
+            for skip in (False, True):
+                expected = library.decode([token], skip_special_tokens=skip)
+                assert ours.decode([token], skip) == expected
+
+
 def stream_texts(step: Any, ids: list[int]) -> list[Any]:
     """What each step gives; the stream ends where a step fails."""
     texts: list[Any] = []

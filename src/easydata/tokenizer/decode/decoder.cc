@@ -48,7 +48,11 @@ class ByteLevelDecoder final : public Decoder {
     for (const std::string_view token : tokens) {
       if (!ByteAlphabet::Get().ToBytes(token, &bytes)) bytes.append(token);
     }
-    *text = LossyUtf8(bytes);
+    if (simdjson::validate_utf8(bytes.data(), bytes.size())) {
+      *text = std::move(bytes);
+    } else {
+      *text = LossyUtf8(bytes);
+    }
     return Status::OK();
   }
 };

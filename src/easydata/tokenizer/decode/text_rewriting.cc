@@ -6,6 +6,20 @@
 
 namespace easydata {
 
+namespace {
+
+// Whether a space stands before a character that stands there in one of CleanUpEnglish's patterns.
+bool HasPatternStart(std::string_view text) {
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == ' ' && std::string_view(".?!,'nd").find(text[i + 1]) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string ReplaceAll(std::string_view text, std::string_view pattern,
                        std::string_view replacement) {
   std::string out;
@@ -32,8 +46,8 @@ std::string CleanUpEnglish(std::string_view text) {
       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
   };
   std::string clean(text);
+  if (!HasPatternStart(text)) return clean;
   for (const auto& [pattern, replacement] : kReplacements) {
-    if (clean.find(' ') == std::string::npos) break;  // each pattern begins with a space
     if (clean.find(pattern) == std::string::npos) continue;
     clean = ReplaceAll(clean, pattern, replacement);
   }
