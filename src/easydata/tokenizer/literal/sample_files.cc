@@ -278,6 +278,10 @@ std::vector<SampleFile> Build() {
       {{"model", ByteBpe()},
        {"pre_tokenizer", chain({Regex(" ?[^(\\s|[.,!?\u2026\u3002])]+"), ByteLevel(false)})}});
   add("whole-bytes", {{"model", ByteBpe()}, {"pre_tokenizer", ByteLevel(false)}});
+  // A byte that its alphabet lacks falls back to the two bytes of the character that spells it.
+  add("bytes-fallback", {{"model", TrainBpe(Mapped(Words(false)), 60, ByteTokens(),
+                                            {{"unk_token", "<unk>"}, {"byte_fallback", true}})},
+                         {"pre_tokenizer", ByteLevel(true)}});
   add("llama2", {{"model", MarkBpe()},
                  {"normalizer", rewrite({prepend, marked})},
                  {"added_tokens", {Added("<s>", "s"), Added("</s>", "ns")}},
