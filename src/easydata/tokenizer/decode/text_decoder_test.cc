@@ -115,6 +115,7 @@ TEST_F(TextDecoderTest, StreamsGiveWholeCharacters) {
   }
   EXPECT_EQ(steps, (std::vector<std::string>{"a", "-", "é", "-", " b", "-", "new"}));
   EXPECT_EQ(*stream.Step(Ids{}), std::nullopt);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*stream.Step(Ids{4, 77}), std::nullopt);
   EXPECT_LE(stream.num_held(), 2u);
 }
 
