@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +198,9 @@ def stream_texts(step: Any, ids: list[int]) -> list[Any]:
     """What each step gives; the stream ends where a step fails."""
     texts: list[Any] = []
     for token in ids:
-        try:
-            texts.append(step(token))
-        except Exception:
-            return [*texts, "error"]
+        texts.append(outcome(step, token))
+        if texts[-1] == "fails":
+            break
     return texts
 
 
@@ -442,6 +442,120 @@ def test_padding(strategy: Any, direction: str, multiple: int | None, tmp_path: 
             expected = [encoding.ids for encoding in library.encode_batch(batch)]
             assert ours.encode_batch(batch).to_pylist() == expected
             assert ours.encode_batch(batch, num_threads=1).to_pylist() == expected
+
+
+class RandomFiles:
+    """Files with steps put together at random, odd ones among them."""
+
+    def __init__(self, seed: int) -> None:
+        self.choose = random.Random(seed)
+
+    def decoder(self, depth: int = 0) -> dict[str, Any]:
+        choose = self.choose
+        text = choose.choice(("", "a", "▁", " ", "##", "h", "l", "é", "你", "</w>", "|", "<"))
+        character = choose.choice("ah▁ é你l<")
+        regex = choose.choice(("l+", "x*", "^", "$", r"\b", "[a-h]", "(?=l)", r"\s", ".", r"\w+?"))
+        flag = choose.random() < 0.5
+        made: list[dict[str, Any]] = [
+            {"type": "ByteLevel", "add_prefix_space": flag, "trim_offsets": True},
+            {"type": "ByteFallback"},
+            {"type": "Fuse"},
+            {"type": "WordPiece", "prefix": text, "cleanup": flag},
+            {
+                "type": "Metaspace",
+                "replacement": character,
+                "prepend_scheme": choose.choice(("first", "always", "never")),
+            },
+            {"type": "BPEDecoder", "suffix": text},
+            {"type": "CTC", "pad_token": text, "word_delimiter_token": "|", "cleanup": flag},
+            {
+                "type": "Strip",
+                "content": character,
+                "start": choose.randint(0, 3),
+                "stop": choose.choice((0, 0, 0, 1, 2)),
+            },
+            {
+                "type": "Replace",
+                "pattern": {"Regex": regex} if flag else {"String": text},
+                "content": choose.choice(("", "x", " ")),
+            },
+        ]
+        if depth < 2 and choose.random() < 0.5:
+            parts = [self.decoder(depth + 1) for _ in range(choose.randint(0, 4))]
+            return {"type": "Sequence", "decoders": parts}
+        return choose.choice(made)
+
+    def post_processor(self, depth: int = 0) -> dict[str, Any]:
+        choose = self.choose
+        if depth < 2 and choose.random() < 0.4:
+            parts = [self.post_processor(depth + 1) for _ in range(choose.randint(0, 3))]
+            return {"type": "Sequence", "processors": parts}
+        items = ("A", "B", "A", "[CLS]", "[SEP]", "[MASK]")
+        single, pair = (" ".join(choose.choices(items, k=choose.randint(0, 3))) for _ in range(2))
+        return choose.choice((BERT, BYTE_LEVEL, template(single, pair)))
+
+    def file(self) -> dict[str, Any]:
+        choose = self.choose
+        side = choose.choice(("Left", "Right"))
+        strategy = choose.choice(("LongestFirst", "OnlyFirst", "OnlySecond"))
+        cut = truncation(choose.randint(0, 6), side, strategy, choose.randint(0, 3))
+        length = choose.choice(("BatchLongest", {"Fixed": choose.randint(0, 9)}))
+        filled = padding(length, side, choose.choice((None, 0, 1, 4)))
+        return word_level(
+            decoder=self.decoder(),
+            post_processor=self.post_processor() if choose.random() < 0.7 else None,
+            truncation=cut if choose.random() < 0.5 else None,
+            padding=filled if choose.random() < 0.3 else None,
+        )
+
+
+def outcome(action: Any, *arguments: Any) -> Any:
+    """What an action gives, or that it fails: a Rust panic is no Exception."""
+    try:
+        return action(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "fails"
+
+
+def outcomes_of_ours(ours: Tokenizer, rows: list[list[int]]) -> list[Any]:
+    made: list[Any] = [outcome(lambda: ours.encode_batch(TEXTS).to_pylist())]
+    for special in (True, False):
+        made += [outcome(lambda text, s: ours.encode(text, s).tolist(), t, special) for t in TEXTS]
+        for row in rows:
+            made.append(outcome(ours.decode, row, special))
+            stream = ours.decode_stream(special)
+            made.append(stream_texts(stream.step, row))
+    return made
+
+
+def outcomes_of_the_library(library: Any, rows: list[list[int]]) -> list[Any]:
+    from tokenizers.decoders import DecodeStream
+
+    made: list[Any] = [outcome(lambda: [encoding.ids for encoding in library.encode_batch(TEXTS)])]
+    for special in (True, False):
+        made += [
+            outcome(lambda text, s: library.encode(text, add_special_tokens=s).ids, t, special)
+            for t in TEXTS
+        ]
+        for row in rows:
+            made.append(
+                outcome(lambda ids, s: library.decode(ids, skip_special_tokens=s), row, special)
+            )
+            step = partial(DecodeStream(skip_special_tokens=special).step, library)
+            made.append(stream_texts(step, row))
+    return made
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_combinations(seed: int, tmp_path: Path) -> None:
+    files = RandomFiles(seed)
+    for _ in range(60):
+        ours, library = both(files.file(), tmp_path)
+        count = library.get_vocab_size()
+        rows = [files.choose.choices(range(count + 2), k=k) for k in (1, 3, 7)]
+        assert outcomes_of_ours(ours, rows) == outcomes_of_the_library(library, rows)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not there")

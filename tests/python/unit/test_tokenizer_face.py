@@ -288,6 +288,21 @@ def test_truncation_of_a_live_library_object(pair: tuple[Tokenizer, Any]) -> Non
     assert tokenizer.encode_batch([text]).to_pylist() == [library.encode(text).ids]
 
 
+@pytest.mark.parametrize("direction", ["left", "right"])
+def test_one_call_is_one_batch_for_padding(pair: tuple[Tokenizer, Any], direction: str) -> None:
+    _, library = pair
+    library.enable_padding(direction=direction, pad_id=2, pad_token="<pad>", pad_to_multiple_of=4)
+    tokenizer = Tokenizer(library)
+    texts = ["the cat"] * 1500 + ["the cat sat on the mat and the dog"] + ["mat"] * 100
+    expected = [encoding.ids for encoding in library.encode_batch(texts)]
+    assert len(expected[0]) == len(expected[1500]) > 8
+    chunks = pa.chunked_array([texts[:3], texts[3:1490], texts[1490:]])
+    for given in (texts, pa.array(texts), chunks):
+        for threads in (1, 2):
+            assert tokenizer.encode_batch(given, num_threads=threads).to_pylist() == expected
+    assert tokenizer.encode("mat").tolist() == library.encode("mat").ids
+
+
 def test_sides_of_a_folder(folder: Path) -> None:
     assert Tokenizer(folder).padding_side == "left"
     assert Tokenizer(folder).truncation_side == "right"
