@@ -145,11 +145,12 @@ def main() -> None:
     encode(prepare(["a"]))
     seconds = []
     ids = set()
-    for _ in range(int(passes)):
+    for number in range(int(passes)):
         begin = time.process_time()
         encoded = encode(documents)
         seconds.append(time.process_time() - begin)
-        ids.add(digest(rows(encoded)))
+        if number in (0, int(passes) - 1):  # hashing takes longer than encoding
+            ids.add(digest(rows(encoded)))
         del encoded
     if len(ids) != 1:
         raise SystemExit("passes over the same text gave different ids")
