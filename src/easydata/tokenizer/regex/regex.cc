@@ -70,6 +70,8 @@ void CollectSets(const RegexNode& node, std::vector<CharacterSet>* sets) {
 struct Regex::Program {
   CharacterKinds kinds;
   pcre2_code* code = nullptr;
+  /// To machine code; matching is slower without, nothing else.
+  bool is_compiled = false;
 
   explicit Program(CharacterKinds character_kinds) : kinds(std::move(character_kinds)) {}
   Program(const Program&) = delete;
@@ -86,11 +88,15 @@ Status Regex::Program::FindInKinds(std::string_view text, MatchScratch* scratch,
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const size_t* ends = pcre2_get_ovector_pointer(scratch->data());
   for (size_t at = 0; at <= text.size();) {
-    int found = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, scratch->data(),
-                            scratch->context());
+    int found = PCRE2_ERROR_JIT_STACKLIMIT;
+    if (is_compiled) {
+      found =
+          pcre2_jit_match(code, subject, text.size(), at, 0, scratch->data(), scratch->context());
+    }
+    // The interpreter has the heap for its stack.
     if (found == PCRE2_ERROR_JIT_STACKLIMIT) {
-      found = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                          scratch->data(), scratch->context());
+      found = pcre2_match(code, subject, text.size(), at, PCRE2_NO_JIT, scratch->data(),
+                          scratch->context());
     }
     if (found == PCRE2_ERROR_NOMATCH) break;
     if (found < 0) {
@@ -155,8 +161,7 @@ Result<std::unique_ptr<const Regex>> Regex::Compile(std::string_view pattern) {
     return Unsupported("regex that PCRE2 refuses (", reinterpret_cast<const char*>(message),
                        "): ", pattern);
   }
-  // Without a just-in-time compiler matching is slower, nothing else.
-  pcre2_jit_compile(program->code, PCRE2_JIT_COMPLETE);
+  program->is_compiled = pcre2_jit_compile(program->code, PCRE2_JIT_COMPLETE) == 0;
   ARROW_RETURN_NOT_OK(program->CheckAgainst(node));
   return std::unique_ptr<const Regex>(new Regex(std::move(program)));
 }
