@@ -53,6 +53,11 @@ class AddedTokenMatcher {
   /// `tokens` outlive the matcher. `pass_over_special`: special tokens are found and passed over.
   AddedTokenMatcher(const std::vector<const AddedToken*>& tokens, bool pass_over_special);
 
+  bool empty() const { return nodes_.size() == 1; }
+
+  /// Whether `text` holds a token, flags apart.
+  bool Occurs(std::string_view text) const;
+
   /// Appends the parts of the valid UTF-8 `text`. Returns false, and appends nothing, when there is
   /// no added token.
   bool Split(std::string_view text, std::vector<TextPart>* parts) const;

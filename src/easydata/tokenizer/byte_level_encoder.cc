@@ -6,14 +6,30 @@
 #include "easydata/tokenizer/byte_alphabet.h"
 
 namespace easydata {
+namespace {
+
+// Memory for parts of words, as a share of that for words.
+constexpr int64_t kPartsShare = 8;
+
+// Words without spaces between them, as in Chinese, are new ones made of parts that are not; so are
+// long ones.
+bool GoesInParts(std::string_view word) {
+  constexpr size_t kWholeBytes = 48;
+  if (word.size() > kWholeBytes) return true;
+  return word.size() > 6 && std::any_of(word.begin(), word.end(), [](char c) { return c < 0; });
+}
+
+}  // namespace
 
 ByteLevelEncoder::ByteLevelEncoder(const BpeModel* model, SplitPattern pattern,
-                                   bool add_prefix_space, const Kernels* kernels,
-                                   int64_t cache_bytes, const std::vector<WordSlot>& seeds)
+                                   bool add_prefix_space, const SafeCuts* cuts,
+                                   const Kernels* kernels, int64_t cache_bytes,
+                                   const std::vector<WordSlot>& seeds)
     : WordEncoder(kernels, cache_bytes, seeds),
       model_(model),
       split_(kernels->split[static_cast<int>(pattern)]),
-      add_prefix_space_(add_prefix_space) {}
+      add_prefix_space_(add_prefix_space),
+      parts_(model, cuts, cache_bytes / kPartsShare) {}
 
 Status ByteLevelEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
                                 size_t limit) {
@@ -46,7 +62,7 @@ size_t ByteLevelEncoder::FindCut(std::string_view piece, size_t from) const {
 }
 
 size_t ByteLevelEncoder::EncodeNew(std::string_view word, int32_t* out) {
-  return model_->Encode(word, &scratch_, out);
+  return GoesInParts(word) ? parts_.Encode(word, out) : model_->Encode(word, &scratch_, out);
 }
 
 std::vector<WordSlot> MakeSeedWords(const BpeModel& model) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "easydata/tokenizer/model/bpe_model.h"
+#include "easydata/tokenizer/model/part_encoder.h"
+#include "easydata/tokenizer/model/safe_cuts.h"
 #include "easydata/tokenizer/model/word_encoder.h"
 
 namespace easydata {
@@ -15,9 +17,11 @@ namespace easydata {
 /// tokenizers.
 class ByteLevelEncoder final : public WordEncoder {
  public:
-  /// `add_prefix_space`: a piece that does not start with a space gets one. `seeds`: MakeSeedWords.
+  /// `add_prefix_space`: a piece that does not start with a space gets one. `cuts` may be nullptr.
+  /// `seeds`: MakeSeedWords.
   ByteLevelEncoder(const BpeModel* model, SplitPattern pattern, bool add_prefix_space,
-                   const Kernels* kernels, int64_t cache_bytes, const std::vector<WordSlot>& seeds);
+                   const SafeCuts* cuts, const Kernels* kernels, int64_t cache_bytes,
+                   const std::vector<WordSlot>& seeds);
 
   Status Encode(std::string_view piece, bool at_start, const char* readable_end,
                 size_t limit) override;
@@ -31,6 +35,7 @@ class ByteLevelEncoder final : public WordEncoder {
   bool add_prefix_space_;
   std::string prefixed_;
   MergeScratch scratch_;
+  PartEncoder parts_;
   uint32_t ends_[kWordsPerRound];
 };
 

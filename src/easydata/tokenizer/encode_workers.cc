@@ -38,9 +38,9 @@ std::unique_ptr<EncodeWorker> EncodeWorkers::Take() const {
       return worker;
     }
   }
-  std::call_once(process.seeds_once, [&] { process.seeds = plan_->MakeSeeds(); });
+  std::call_once(process.tables_once, [&] { process.tables = plan_->MakeTables(); });
   auto worker = std::make_unique<EncodeWorker>();
-  worker->encoder = plan_->MakeEncoder(process.seeds);
+  worker->encoder = plan_->MakeEncoder(process.tables);
   return worker;
 }
 

@@ -18,6 +18,8 @@ namespace easydata {
 /// What a thread encodes with.
 struct EncodeWorker {
   std::unique_ptr<PieceEncoder> encoder;
+  /// For what `encoder` does not take; made when it is needed.
+  std::unique_ptr<PieceEncoder> staged;
   std::vector<TextPart> raw_parts;
   std::vector<TextPart> normalized_parts;
   std::string normalized;
@@ -47,8 +49,8 @@ class EncodeWorkers {
 
     const pid_t pid;
     std::shared_ptr<IdBufferPool> id_buffers = std::make_shared<IdBufferPool>();
-    std::once_flag seeds_once;
-    std::vector<WordSlot> seeds;
+    std::once_flag tables_once;
+    EncoderTables tables;
     std::mutex mutex;
     std::vector<std::unique_ptr<EncodeWorker>> idle;
   };

@@ -31,10 +31,11 @@ class IdBuffer {
     *Reserve(1) = id;
     ++size_;
   }
-  void Append(const std::vector<int32_t>& ids) {
-    std::copy(ids.begin(), ids.end(), Reserve(ids.size()));
-    size_ += ids.size();
+  void Append(const int32_t* ids, size_t count) {
+    std::copy_n(ids, count, Reserve(count));
+    size_ += count;
   }
+  void Append(const std::vector<int32_t>& ids) { Append(ids.data(), ids.size()); }
 
  private:
   struct Free {

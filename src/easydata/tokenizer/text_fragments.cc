@@ -33,9 +33,10 @@ std::vector<std::vector<TextFragment>> CutText(const TokenizerPlan& plan, std::s
     const std::string_view piece = text.substr(begin, end - begin);
     const bool is_plain =
         piece.size() > group_bytes &&
-        (plan.normalizer() == nullptr || plan.normalizer()->IsInert(piece)) &&
-        !plan.added().normalized().Split(piece, &worker->normalized_parts);
-    worker->normalized_parts.clear();
+        (plan.encoders_normalize()
+             ? plan.TakesRaw(piece)
+             : (plan.normalizer() == nullptr || plan.normalizer()->IsInert(piece)) &&
+                   !plan.added().normalized().Occurs(piece));
     size_t done = 0;
     while (is_plain && piece.size() - done > group_bytes) {
       const size_t cut = worker->encoder->FindCut(piece, done + group_bytes);

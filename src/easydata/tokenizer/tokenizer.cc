@@ -220,6 +220,24 @@ class Tokenizer::Impl {
 
   Status EncodeRawPiece(std::string_view piece, bool at_start, const char* readable_end,
                         size_t limit, EncodeWorker* worker) const {
+    if (plan_->encoders_normalize()) {
+      if (plan_->TakesRaw(piece)) {
+        return worker->encoder->Encode(piece, at_start, readable_end, limit);
+      }
+      if (worker->staged == nullptr) worker->staged = plan_->MakeStagedEncoder();
+      IdBuffer& ids = worker->staged->ids();
+      ids.Resize(0);
+      ARROW_RETURN_NOT_OK(
+          EncodeStages(piece, at_start, readable_end, SIZE_MAX, worker, worker->staged.get()));
+      worker->ids().Append(ids.data(), ids.size());
+      return Status::OK();
+    }
+    return EncodeStages(piece, at_start, readable_end, limit, worker, worker->encoder.get());
+  }
+
+  // A piece is normalized and searched for normalized added tokens.
+  Status EncodeStages(std::string_view piece, bool at_start, const char* readable_end, size_t limit,
+                      EncodeWorker* worker, PieceEncoder* encoder) const {
     if (const Normalizer* normalizer = plan_->normalizer();
         normalizer != nullptr && !normalizer->IsInert(piece)) {
       ARROW_RETURN_NOT_OK(normalizer->Normalize(piece, &worker->normalized));
@@ -228,17 +246,15 @@ class Tokenizer::Impl {
     }
     worker->normalized_parts.clear();
     if (!plan_->added().normalized().Split(piece, &worker->normalized_parts)) {
-      return worker->encoder->Encode(piece, at_start, readable_end, limit);
+      return encoder->Encode(piece, at_start, readable_end, limit);
     }
-    IdBuffer& ids = worker->ids();
     for (const TextPart& part : worker->normalized_parts) {
-      if (ids.size() > limit) break;
+      if (encoder->ids().size() > limit) break;
       if (part.id >= 0) {
-        ids.Append(part.id);
+        encoder->ids().Append(part.id);
       } else {
-        ARROW_RETURN_NOT_OK(worker->encoder->Encode(piece.substr(part.begin, part.end - part.begin),
-                                                    at_start && part.begin == 0, readable_end,
-                                                    limit));
+        ARROW_RETURN_NOT_OK(encoder->Encode(piece.substr(part.begin, part.end - part.begin),
+                                            at_start && part.begin == 0, readable_end, limit));
       }
     }
     return Status::OK();

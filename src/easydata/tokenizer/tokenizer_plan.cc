@@ -9,6 +9,7 @@
 #include "easydata/tokenizer/byte_level_split.h"
 #include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/model/byte_bpe_model.h"
+#include "easydata/tokenizer/model/metaspace_bpe_encoder.h"
 #include "easydata/tokenizer/staged_encoder.h"
 
 namespace easydata {
@@ -132,7 +133,8 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   steps_.emplace_back("model", NameOf(file.model));
   steps_.emplace_back("post_processor", NameOf(file.post_processor));
   steps_.emplace_back("decoder", NameOf(file.decoder));
-  return ChooseEncoder(file);
+  ChooseEncoder(file);
+  return Status::OK();
 }
 
 // Bytes are mapped to characters only for a model that needs to see those.
@@ -157,35 +159,68 @@ Status TokenizerPlan::MakeModelAndPreTokenizer(const File& file, std::string_vie
   return Status::OK();
 }
 
-Status TokenizerPlan::ChooseEncoder(const File& file) {
-  const auto* bytes = dynamic_cast<const ByteBpeModel*>(model_.get());
-  const std::optional<ByteLevelSplit> split =
-      file.pre_tokenizer ? FindByteLevelSplit(*file.pre_tokenizer) : std::nullopt;
-  if (bytes != nullptr && split && pre_tokenizer_.maps_bytes) {
-    const BpeModel* bpe = &bytes->bpe();
-    make_seeds_ = [bpe] { return MakeSeedWords(*bpe); };
-    make_encoder_ = [this, bpe, split](const std::vector<WordSlot>& seeds) {
-      return std::make_unique<ByteLevelEncoder>(bpe, split->pattern, split->add_prefix_space,
-                                                kernels_, word_cache_bytes_, seeds);
-    };
-    steps_.emplace_back("encoder", std::string("byte-level scanner and word cache, kernels ") +
-                                       kernels_->name);
-    return Status::OK();
-  }
-  make_seeds_ = [] { return std::vector<WordSlot>(); };
-  make_encoder_ = [this](const std::vector<WordSlot>&) {
-    return std::make_unique<StagedEncoder>(pre_tokenizer_.steps.get(), model_.get(), kernels_,
-                                           word_cache_bytes_);
-  };
-  steps_.emplace_back("encoder",
-                      std::string("step by step, with a word cache, kernels ") + kernels_->name);
-  return Status::OK();
+void TokenizerPlan::ChooseEncoder(const File& file) {
+  if (ChooseByteLevel(file) || ChooseMetaspace(file)) return;
+  make_tables_ = [] { return EncoderTables(); };
+  make_encoder_ = [this](const EncoderTables&) { return MakeStagedEncoder(); };
+  AddEncoderStep("step by step, with a word cache");
 }
 
-std::vector<WordSlot> TokenizerPlan::MakeSeeds() const { return make_seeds_(); }
+bool TokenizerPlan::ChooseByteLevel(const File& file) {
+  const auto* bytes = dynamic_cast<const ByteBpeModel*>(model_.get());
+  if (bytes == nullptr || !pre_tokenizer_.maps_bytes) return false;
+  const std::optional<ByteLevelSplit> split = FindByteLevelSplit(*file.pre_tokenizer);
+  if (!split) return false;
+  const BpeModel* bpe = &bytes->bpe();
+  make_tables_ = [bpe] { return EncoderTables{MakeSeedWords(*bpe), SafeCuts::Make(*bpe)}; };
+  make_encoder_ = [this, bpe, split](const EncoderTables& tables) {
+    return std::make_unique<ByteLevelEncoder>(bpe, split->pattern, split->add_prefix_space,
+                                              tables.cuts.get(), kernels_, word_cache_bytes_,
+                                              tables.seeds);
+  };
+  AddEncoderStep("byte-level scanner with a word cache");
+  return true;
+}
 
-std::unique_ptr<PieceEncoder> TokenizerPlan::MakeEncoder(const std::vector<WordSlot>& seeds) const {
-  return make_encoder_(seeds);
+bool TokenizerPlan::ChooseMetaspace(const File& file) {
+  metaspace_ = MetaspaceBpe::Make(file.normalizer, file.pre_tokenizer, model_.get());
+  if (metaspace_ == nullptr || !GuardMetaspaceTokens()) return false;
+  encoders_normalize_ = true;
+  make_tables_ = [this] { return EncoderTables{metaspace_->MakeSeeds(), nullptr}; };
+  make_encoder_ = [this](const EncoderTables& tables) {
+    return std::make_unique<MetaspaceBpeEncoder>(metaspace_.get(), kernels_, word_cache_bytes_,
+                                                 tables.seeds);
+  };
+  AddEncoderStep("normalizing scanner with a cache of parts that cannot merge");
+  return true;
+}
+
+// Normalized added tokens are looked for in normalized text, which is not made. It has "▁" for
+// spaces and perhaps one before it, and is the raw text for the rest: so a token can only be where
+// the raw text has what follows its leading "▁".
+bool TokenizerPlan::GuardMetaspaceTokens() {
+  constexpr std::string_view kMetaspace = "\xE2\x96\x81";
+  for (const AddedToken& token : added_.tokens()) {
+    if (!token.normalized) continue;
+    std::string_view core = token.pattern;
+    while (core.starts_with(kMetaspace)) core.remove_prefix(kMetaspace.size());
+    if (core.empty() || core.find(kMetaspace) != std::string_view::npos) return false;
+    guard_tokens_.emplace_back().pattern = core;
+  }
+  if (guard_tokens_.empty()) return true;
+  std::vector<const AddedToken*> tokens;
+  for (const AddedToken& token : guard_tokens_) tokens.push_back(&token);
+  guard_ = std::make_unique<AddedTokenMatcher>(tokens, false);
+  return true;
+}
+
+std::unique_ptr<PieceEncoder> TokenizerPlan::MakeStagedEncoder() const {
+  return std::make_unique<StagedEncoder>(pre_tokenizer_.steps.get(), model_.get(), kernels_,
+                                         word_cache_bytes_);
+}
+
+void TokenizerPlan::AddEncoderStep(const char* what) {
+  steps_.emplace_back("encoder", std::string(what) + ", " + kernels_->name + " kernels");
 }
 
 }  // namespace easydata

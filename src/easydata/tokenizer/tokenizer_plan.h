@@ -13,7 +13,9 @@
 #include "easydata/tokenizer/added_tokens.h"
 #include "easydata/tokenizer/decode/text_decoder.h"
 #include "easydata/tokenizer/kernels.h"
+#include "easydata/tokenizer/model/metaspace_bpe.h"
 #include "easydata/tokenizer/model/model.h"
+#include "easydata/tokenizer/model/safe_cuts.h"
 #include "easydata/tokenizer/model/word_cache.h"
 #include "easydata/tokenizer/normalize/normalizer.h"
 #include "easydata/tokenizer/piece_encoder.h"
@@ -25,6 +27,12 @@
 
 namespace easydata {
 
+/// What encoders share and nobody needs before the first of them: made then, not at load.
+struct EncoderTables {
+  std::vector<WordSlot> seeds;
+  std::unique_ptr<const SafeCuts> cuts;
+};
+
 /// What a tokenizer.json comes to: its components, and the fastest exact way to run them.
 /// Immutable.
 class TokenizerPlan {
@@ -34,8 +42,16 @@ class TokenizerPlan {
   static Result<std::unique_ptr<const TokenizerPlan>> Make(std::string_view json,
                                                            const TokenizerOptions& options);
 
-  /// nullptr: text stays as it is, or the encoders normalize it themselves.
-  const Normalizer* normalizer() const { return encoders_normalize_ ? nullptr : normalizer_.get(); }
+  /// nullptr: text stays as it is.
+  const Normalizer* normalizer() const { return normalizer_.get(); }
+
+  /// Whether MakeEncoder's encoders take this piece as it is, not normalized, since they do that
+  /// themselves and it holds no normalized added token.
+  bool TakesRaw(std::string_view piece) const {
+    return encoders_normalize_ && (guard_ == nullptr || !guard_->Occurs(piece));
+  }
+  bool encoders_normalize() const { return encoders_normalize_; }
+
   const AddedTokens& added() const { return added_; }
   const Model& model() const { return *model_; }
   const PostProcessing& post() const { return post_; }
@@ -43,11 +59,16 @@ class TokenizerPlan {
   const std::optional<Padding>& padding() const { return padding_; }
   const std::shared_ptr<const TextDecoder>& decoder() const { return decoder_; }
 
-  /// Words that MakeEncoder's encoders may know from the start.
-  std::vector<WordSlot> MakeSeeds() const;
+  EncoderTables MakeTables() const { return make_tables_(); }
 
-  /// An encoder of the pieces between added tokens. The plan outlives it.
-  std::unique_ptr<PieceEncoder> MakeEncoder(const std::vector<WordSlot>& seeds) const;
+  /// The fastest encoder of the pieces between added tokens. The plan and `tables`, which are
+  /// MakeTables(), outlive it.
+  std::unique_ptr<PieceEncoder> MakeEncoder(const EncoderTables& tables) const {
+    return make_encoder_(tables);
+  }
+
+  /// An encoder of normalized pieces, whatever they are.
+  std::unique_ptr<PieceEncoder> MakeStagedEncoder() const;
 
   /// What runs each step, by the step's name, for people to read.
   const std::vector<std::pair<std::string, std::string>>& steps() const { return steps_; }
@@ -59,7 +80,11 @@ class TokenizerPlan {
 
   Status Init(std::string_view json, const TokenizerOptions& options);
   Status MakeModelAndPreTokenizer(const File& file, std::string_view json);
-  Status ChooseEncoder(const File& file);
+  void ChooseEncoder(const File& file);
+  bool ChooseByteLevel(const File& file);
+  bool ChooseMetaspace(const File& file);
+  bool GuardMetaspaceTokens();
+  void AddEncoderStep(const char* what);
 
   const Kernels* kernels_ = nullptr;
   int64_t word_cache_bytes_ = 0;
@@ -72,8 +97,11 @@ class TokenizerPlan {
   std::optional<Padding> padding_;
   std::shared_ptr<const TextDecoder> decoder_;
   bool encoders_normalize_ = false;
-  std::function<std::vector<WordSlot>()> make_seeds_;
-  std::function<std::unique_ptr<PieceEncoder>(const std::vector<WordSlot>&)> make_encoder_;
+  std::vector<AddedToken> guard_tokens_;
+  std::unique_ptr<const AddedTokenMatcher> guard_;  // finds what normalized tokens leave in raw text
+  std::unique_ptr<const MetaspaceBpe> metaspace_;
+  std::function<EncoderTables()> make_tables_;
+  std::function<std::unique_ptr<PieceEncoder>(const EncoderTables&)> make_encoder_;
   std::vector<std::pair<std::string, std::string>> steps_;
 };
 
