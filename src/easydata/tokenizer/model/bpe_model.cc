@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "easydata/base/hash.h"
 #include "easydata/tokenizer/byte_alphabet.h"
 #include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 namespace {
+
+constexpr int kWordFilterBits = 20;
 
 int32_t IdOfByte(const Vocabulary& vocabulary, int byte) {
   std::string character;
@@ -72,7 +75,10 @@ Result<std::unique_ptr<const BpeModel>> BpeModel::Make(const TokenizerSpec& spec
   return Make(std::move(bpe), merge);
 }
 
+size_t BpeModel::FilterBit(std::string_view word) { return Hash64(word) >> (64 - kWordFilterBits); }
+
 void BpeModel::IndexWords() {
+  word_filter_.assign((size_t{1} << kWordFilterBits) / 64, 0);
   const StringTable& tokens = vocabulary_.tokens();
   words_.Reserve(tokens.size());
   std::string bytes;
@@ -80,6 +86,8 @@ void BpeModel::IndexWords() {
     bytes.clear();
     if (!ByteAlphabet::Get().ToBytes(tokens[i], &bytes)) continue;
     words_.Insert(bytes);
+    const size_t bit = FilterBit(bytes);
+    word_filter_[bit / 64] |= uint64_t{1} << bit % 64;
     word_ids_.push_back(vocabulary_.id_at(i));
     longest_word_ = std::max(longest_word_, bytes.size());
   }
@@ -87,6 +95,8 @@ void BpeModel::IndexWords() {
 
 int32_t BpeModel::FindWord(std::string_view word) const {
   if (!ignore_merges_ || word.size() > longest_word_) return -1;
+  const size_t bit = FilterBit(word);
+  if ((word_filter_[bit / 64] >> bit % 64 & 1) == 0) return -1;
   const int32_t index = words_.Find(word);
   return index < 0 ? -1 : word_ids_[index];
 }

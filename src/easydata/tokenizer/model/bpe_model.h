@@ -64,6 +64,7 @@ class BpeModel {
   BpeModel() = default;
 
   void IndexWords();
+  static size_t FilterBit(std::string_view word);
 
   Vocabulary vocabulary_;
   MergeList merges_;
@@ -77,6 +78,8 @@ class BpeModel {
   bool ignore_merges_ = false;
   StringTable words_;
   std::vector<int32_t> word_ids_;
+  // A bit per hash of a word: most pretokens that are no token need no look at the table.
+  std::vector<uint64_t> word_filter_;
   size_t longest_word_ = 0;
 };
 

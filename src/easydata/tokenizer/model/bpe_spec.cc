@@ -40,17 +40,42 @@ Result<TokenPair> ReadPair(element merge) {
   return pair;
 }
 
-// Resolves merges to ids.
+// Resolves merges to ids, some at a time: looking tokens up is what loading a model costs.
 class MergeReader {
  public:
-  MergeReader(const Vocabulary& vocabulary, size_t prefix_size)
-      : vocabulary_(vocabulary), prefix_size_(prefix_size) {}
+  explicit MergeReader(BpeSpec* spec)
+      : spec_(*spec),
+        tokens_(spec->vocabulary.tokens()),
+        prefix_size_(spec->continuing_subword_prefix.size()) {}
 
-  Result<Merge> Read(const TokenPair& pair) {
-    const auto [left, right] = pair;
-    const StringTable& tokens = vocabulary_.tokens();
-    const int32_t left_index = tokens.Find(left);
-    const int32_t right_index = tokens.Find(right);
+  Status Add(const TokenPair& pair) {
+    Waiting& merge = waiting_[count_++];
+    merge = {pair, StringTable::HashOf(pair.first), StringTable::HashOf(pair.second)};
+    tokens_.Prefetch(merge.left_hash);
+    tokens_.Prefetch(merge.right_hash);
+    return count_ == kBatch ? Finish() : Status::OK();
+  }
+
+  /// Resolves what was added last.
+  Status Finish() {
+    const size_t count = std::exchange(count_, 0);
+    for (size_t i = 0; i < count; ++i) ARROW_RETURN_NOT_OK(Resolve(waiting_[i]));
+    return Status::OK();
+  }
+
+ private:
+  static constexpr size_t kBatch = 32;
+
+  struct Waiting {
+    TokenPair pair;
+    uint64_t left_hash;
+    uint64_t right_hash;
+  };
+
+  Status Resolve(const Waiting& merge) {
+    const auto [left, right] = merge.pair;
+    const int32_t left_index = tokens_.Find(left, merge.left_hash);
+    const int32_t right_index = tokens_.Find(right, merge.right_hash);
     if (left_index < 0 || right_index < 0) {
       return Unsupported("merge of \"", left, "\" and \"", right, "\", which vocab lacks");
     }
@@ -61,16 +86,17 @@ class MergeReader {
     if (joined < 0) {
       return Unsupported("vocab without the result of merging \"", left, "\" and \"", right, "\"");
     }
-    return Merge{vocabulary_.id_at(left_index), vocabulary_.id_at(right_index),
-                 vocabulary_.id_at(joined)};
+    const Vocabulary& vocabulary = spec_.vocabulary;
+    spec_.merges.push_back(
+        {vocabulary.id_at(left_index), vocabulary.id_at(right_index), vocabulary.id_at(joined)});
+    return Status::OK();
   }
 
- private:
   int32_t FindJoined(std::string_view left, std::string_view right) {
     // Files mostly list merges in the order of their results: look there before hashing.
     for (const int32_t guess : {last_ + 1, last_}) {
-      if (guess < 0 || guess >= vocabulary_.size()) continue;
-      const std::string_view token = vocabulary_.tokens()[guess];
+      if (guess < 0 || guess >= tokens_.size()) continue;
+      const std::string_view token = tokens_[guess];
       if (token.size() == left.size() + right.size() && token.starts_with(left) &&
           token.ends_with(right)) {
         return last_ = guess;
@@ -78,13 +104,16 @@ class MergeReader {
     }
     joined_.assign(left);
     joined_.append(right);
-    const int32_t found = vocabulary_.tokens().Find(joined_);
+    const int32_t found = tokens_.Find(joined_);
     if (found >= 0) last_ = found;
     return found;
   }
 
-  const Vocabulary& vocabulary_;
-  size_t prefix_size_;
+  BpeSpec& spec_;
+  const StringTable& tokens_;
+  const size_t prefix_size_;
+  Waiting waiting_[kBatch];
+  size_t count_ = 0;
   int32_t last_ = -1;
   std::string joined_;
 };
@@ -92,7 +121,7 @@ class MergeReader {
 Status ParseMerges(object model, BpeSpec* spec) {
   ARROW_ASSIGN_OR_RAISE(array merges, ArrayAt(model, "merges", "model BPE"));
   spec->merges.reserve(merges.size());
-  MergeReader reader(spec->vocabulary, spec->continuing_subword_prefix.size());
+  MergeReader reader(spec);
   const bool are_strings = merges.size() > 0 && merges.at(0).is_string();
   for (element merge : merges) {
     TokenPair pair;
@@ -103,9 +132,9 @@ Status ParseMerges(object model, BpeSpec* spec) {
     } else {
       ARROW_ASSIGN_OR_RAISE(pair, ReadPair(merge));
     }
-    ARROW_ASSIGN_OR_RAISE(spec->merges.emplace_back(), reader.Read(pair));
+    ARROW_RETURN_NOT_OK(reader.Add(pair));
   }
-  return Status::OK();
+  return reader.Finish();
 }
 
 // "" when the key is absent or null.

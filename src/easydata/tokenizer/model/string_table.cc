@@ -17,8 +17,10 @@ size_t StringTable::SlotOf(std::string_view string, uint64_t hash) const {
   }
 }
 
-int32_t StringTable::Find(std::string_view string) const {
-  return static_cast<int32_t>(slots_[SlotOf(string, Hash64(string))]) - 1;
+uint64_t StringTable::HashOf(std::string_view string) { return Hash64(string); }
+
+int32_t StringTable::Find(std::string_view string, uint64_t hash) const {
+  return static_cast<int32_t>(slots_[SlotOf(string, hash)]) - 1;
 }
 
 int32_t StringTable::Insert(std::string_view string) {

@@ -22,7 +22,12 @@ class StringTable {
   }
 
   /// The number of `string`, or -1.
-  int32_t Find(std::string_view string) const;
+  int32_t Find(std::string_view string) const { return Find(string, HashOf(string)); }
+
+  /// Find in two steps, so that many strings' memory can be asked for before the first is compared.
+  static uint64_t HashOf(std::string_view string);
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  int32_t Find(std::string_view string, uint64_t hash) const;
 
   /// Adds `string` unless it is there. Returns its number.
   int32_t Insert(std::string_view string);
