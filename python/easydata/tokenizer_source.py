@@ -79,9 +79,9 @@ def read_source(source: Any, view: View) -> TokenizerSource:
     """
     if not isinstance(source, (str, os.PathLike)):
         return _of_live(source, view)
-    path = _find_file(Path(source))
     if view == "transformers":
-        return _through_transformers(str(source), path)
+        return _through_transformers(str(source), Path(source))
+    path = _find_file(Path(source))
     made = TokenizerSource(str(source), path.read_bytes())
     _read_folder(made, path.parent)
     return made
@@ -142,12 +142,15 @@ def _of_live(source: Any, view: View) -> TokenizerSource:
 
 
 def _through_transformers(name: str, path: Path) -> TokenizerSource:
-    """What `AutoTokenizer` makes of the folder of a tokenizer.json."""
-    if path.name != _FILE_NAME:
-        raise ValueError(
-            f'{path}: view="transformers" needs a folder whose file is called {_FILE_NAME}, since '
-            "AutoTokenizer reads folders"
-        )
+    """What `AutoTokenizer` makes of a folder, given as such or by its tokenizer.json."""
+    folder = path
+    if not path.is_dir():
+        folder = _find_file(path).parent
+        if path.name != _FILE_NAME:
+            raise ValueError(
+                f'{path}: view="transformers" needs a folder whose file is called {_FILE_NAME}, '
+                "since AutoTokenizer reads folders"
+            )
     try:
         from transformers import AutoTokenizer
     except ImportError:
@@ -156,7 +159,7 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
             "pip install 'easydata[hf]'"
         ) from None
     try:
-        live = AutoTokenizer.from_pretrained(str(path.parent), local_files_only=True)
+        live = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # whatever it meets in these files, and Rust panics
@@ -168,7 +171,10 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
         )
     made = _of_live(live, "transformers")
     made.name = name
-    differing = differing_steps(path.read_bytes(), made.json)
+    file = folder / _FILE_NAME
+    if not file.is_file():
+        return made  # made of older files: there is no other view
+    differing = differing_steps(file.read_bytes(), made.json)
     if made.split_special_tokens:
         differing.append("split_special_tokens")
     if differing:

@@ -232,6 +232,28 @@ def test_what_transformers_cannot_load(tmp_path: Path) -> None:
         Tokenizer(folder, view="transformers")
 
 
+def test_folders_that_transformers_alone_can_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Files of before tokenizer.json: AutoTokenizer makes one of them."""
+    folder = make_folder(tmp_path / "made", {"tokenizer_class": "GPT2Tokenizer"})
+    model = json.loads((folder / "tokenizer.json").read_text())["model"]
+    (folder / "vocab.json").write_text(json.dumps(model["vocab"]))
+    merges = "\n".join(" ".join(merge) for merge in model["merges"])
+    (folder / "merges.txt").write_text("#version: 0.2\n" + merges + "\n")
+    (folder / "tokenizer.json").unlink()
+    live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    with caplog.at_level(logging.WARNING, logger="easydata"):
+        tokenizer = Tokenizer(folder, view="transformers")
+    assert warnings_of(caplog) == []
+    for text in TEXTS:
+        assert tokenizer.encode(text).tolist() == live(text)["input_ids"]
+    with pytest.raises(FileNotFoundError, match=r"holds no tokenizer\.json"):
+        Tokenizer(folder)
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        Tokenizer(folder / "nothing", view="transformers")
+
+
 def test_without_transformers(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "made", {})
     code = (
