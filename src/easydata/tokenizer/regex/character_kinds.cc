@@ -1,15 +1,26 @@
 #include "easydata/tokenizer/regex/character_kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <map>
-#include <utility>
 
 #include "easydata/tokenizer/component_json.h"
 
 namespace easydata {
 
-Result<CharacterKinds> CharacterKinds::Make(const std::vector<CharacterSet>& sets) {
+Result<CharacterKinds> CharacterKinds::Make(std::vector<CharacterSet> sets) {
+  const auto precedes = [](const CharacterSet& a, const CharacterSet& b) {
+    return std::lexicographical_compare(
+        a.ranges().begin(), a.ranges().end(), b.ranges().begin(), b.ranges().end(),
+        [](const CharacterSet::Range& x, const CharacterSet::Range& y) {
+          return x.first < y.first || (x.first == y.first && x.last < y.last);
+        });
+  };
+  std::sort(sets.begin(), sets.end(), precedes);
+  sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+  constexpr size_t kMaxSets = 1000;
+  if (sets.size() > kMaxSets) return Unsupported("regex with more than ", kMaxSets, " sets");
+
   // Every set is a union of the stretches between these.
   std::vector<char32_t> starts = {0, CharacterSet::kMax + 1};
   for (const CharacterSet& set : sets) {
@@ -25,14 +36,17 @@ Result<CharacterKinds> CharacterKinds::Make(const std::vector<CharacterSet>& set
   std::vector<size_t> kinds(starts.size() - 1, 0);
   size_t num_kinds = 1;
   for (const CharacterSet& set : sets) {
-    std::map<std::pair<size_t, bool>, size_t> split;
+    constexpr size_t kNone = SIZE_MAX;
+    std::vector<std::array<size_t, 2>> split(num_kinds, {kNone, kNone});
+    num_kinds = 0;
     auto range = set.ranges().begin();
     for (size_t i = 0; i < kinds.size(); ++i) {
       while (range != set.ranges().end() && range->last < starts[i]) ++range;
       const bool inside = range != set.ranges().end() && range->first <= starts[i];
-      kinds[i] = split.try_emplace({kinds[i], inside}, split.size()).first->second;
+      size_t& kind = split[kinds[i]][inside ? 1 : 0];
+      if (kind == kNone) kind = num_kinds++;
+      kinds[i] = kind;
     }
-    num_kinds = split.size();
     if (num_kinds > kMaxKinds) {
       return Unsupported("regex that tells more than ", kMaxKinds, " kinds of characters apart");
     }

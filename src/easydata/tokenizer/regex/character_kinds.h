@@ -18,7 +18,7 @@ class CharacterKinds {
   using KindSet = std::bitset<kMaxKinds>;
 
   /// NotImplemented when there are more than kMaxKinds.
-  static Result<CharacterKinds> Make(const std::vector<CharacterSet>& sets);
+  static Result<CharacterKinds> Make(std::vector<CharacterSet> sets);
 
   /// Number of kinds.
   size_t size() const { return representatives_.size(); }

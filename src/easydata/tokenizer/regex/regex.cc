@@ -147,7 +147,7 @@ Result<std::unique_ptr<const Regex>> Regex::Compile(std::string_view pattern) {
   ARROW_ASSIGN_OR_RAISE(const RegexNode node, ParseRegex(pattern));
   std::vector<CharacterSet> sets = {CharacterSet(U'\n')};
   CollectSets(node, &sets);
-  ARROW_ASSIGN_OR_RAISE(CharacterKinds kinds, CharacterKinds::Make(sets));
+  ARROW_ASSIGN_OR_RAISE(CharacterKinds kinds, CharacterKinds::Make(std::move(sets)));
   const std::string translated = PatternOverKinds(node, kinds);
   auto program = std::make_unique<Program>(std::move(kinds));
   int error = 0;

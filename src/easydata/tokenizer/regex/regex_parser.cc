@@ -14,6 +14,7 @@ namespace {
 using Kind = RegexNode::Kind;
 
 constexpr int kMaxDepth = 200;
+constexpr int kMaxQuantifiers = 20;
 // PCRE2's limit for a number in braces; Oniguruma's is 100000.
 constexpr int kMaxRepeat = 65535;
 
@@ -35,8 +36,11 @@ RegexNode SetNode(CharacterSet set) {
   return node;
 }
 
-// Characters that a node matches in this order if they are all under (?i); a repeat counts as two.
-// Ends at what is something else.
+// Under (?i) at most so many characters in a row match as one.
+constexpr size_t kMaxFold = 3;
+
+// Appends the characters that a node matches in this order, as far as all are under (?i): runs of
+// them, of which the first goes on from the last of *runs.
 void AppendCaselessRuns(const RegexNode& node, std::vector<std::u32string>* runs) {
   switch (node.kind) {
     case Kind::kSet:
@@ -52,10 +56,16 @@ void AppendCaselessRuns(const RegexNode& node, std::vector<std::u32string>* runs
     case Kind::kAtomic:
       for (const RegexNode& child : node.children) AppendCaselessRuns(child, runs);
       return;
-    case Kind::kRepeat:
-      AppendCaselessRuns(node.children[0], runs);
-      AppendCaselessRuns(node.children[0], runs);
+    case Kind::kRepeat: {
+      std::vector<std::u32string> body(1);
+      AppendCaselessRuns(node.children[0], &body);
+      // Once, and where one repetition follows another.
+      const std::u32string again = body.front().substr(0, kMaxFold);
+      runs->back() += body.front();
+      runs->insert(runs->end(), body.begin() + 1, body.end());
+      runs->back() += again;
       return;
+    }
     default:
       for (const RegexNode& child : node.children) {
         runs->emplace_back();
@@ -337,7 +347,8 @@ class Parser {
 
   // Quantifiers behind an item, of which there may be several.
   Status ParseRepeats(RegexNode* node) {
-    for (;;) {
+    for (int quantifiers = 0;; ++quantifiers) {
+      if (quantifiers > kMaxQuantifiers) return reader_.Refuse("quantifiers behind quantifiers");
       Interval interval;
       bool is_interval = false;
       const size_t before = reader_.position();

@@ -142,6 +142,19 @@ TEST(RegexTest, LongTextsTakeLinearTimeAndLittleStack) {
   EXPECT_EQ(Found(R"(\p{L}+|\s+(?!\S)|\s)", text).size(), text.size() + 2);
 }
 
+TEST(RegexTest, HostilePatternsAreRefusedSoon) {
+  std::string many_sets, quantifiers = "a", folds = "(?i:s", groups;
+  for (char32_t c = 0x4E00; c < 0x9000; ++c) utf8::Append(c, &many_sets);
+  for (int i = 0; i < 100000; ++i) quantifiers += "{2}";
+  for (int i = 0; i < 19; ++i) folds += "{3}";
+  for (int i = 0; i < 100000; ++i) groups += "(?:";
+  for (const std::string& pattern :
+       {many_sets, quantifiers, folds + ")", groups, std::string("(?:[a-b]{60000}){60000}"),
+        std::string(100000, '[')}) {
+    EXPECT_TRUE(Regex::Compile(pattern).status().IsNotImplemented()) << pattern.substr(0, 20);
+  }
+}
+
 TEST(RegexTest, EscapesLiterals) {
   const std::string literal = "a.b*[c]{1}(d)|\\^$#&-~ \u4e2d";
   EXPECT_EQ(Found(EscapeForRegex(literal), "x" + literal + "x"), "x[" + literal + "]x");
