@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from easydata import _native
+from easydata.tokenizer_engine import (
+    id_lists_of,
+    ids_of,
+    kind_of,
+    length_of,
+    library_errors,
+    load_library,
+    make_encoder,
+    threads_of,
+)
 from easydata.tokenizer_source import Side, TokenizerSource, View, read_source
 
 if TYPE_CHECKING:
@@ -64,7 +73,7 @@ class Tokenizer:
             self.__dict__.update(source.__dict__)
             return
         self._made_of = read_source(source, view)
-        self._encoder, self._why_not_native = _make_encoder(self._made_of)
+        self._encoder, self._why_not_native = make_encoder(self._made_of)
 
     @property
     def encoder(self) -> _native.TextEncoder:
@@ -221,7 +230,7 @@ class Tokenizer:
             ValueError: `text` holds lone surrogates, or the reference fails on it.
             ImportError: Offsets need the `tokenizers` library, which is not installed.
         """
-        ids = self._encoder.encode(text, add_special_tokens, _length(max_length))
+        ids = self._encoder.encode(text, add_special_tokens, length_of(max_length))
         if not return_offsets:
             return ids
         return ids, self._offsets(text, add_special_tokens, max_length, ids)
@@ -252,7 +261,7 @@ class Tokenizer:
             TypeError: `texts` is something else.
         """
         encoded, _ = self._encoder.encode_batch(
-            texts, add_special_tokens, _length(max_length), _threads(num_threads)
+            texts, add_special_tokens, length_of(max_length), threads_of(num_threads)
         )
         return encoded
 
@@ -272,7 +281,7 @@ class Tokenizer:
             ValueError: An id is out of range, or the reference fails on these ids.
             TypeError: `ids` is something else.
         """
-        return self._encoder.decode(_ids(ids), skip_special_tokens)
+        return self._encoder.decode(ids_of(ids), skip_special_tokens)
 
     def decode_batch(
         self,
@@ -300,7 +309,7 @@ class Tokenizer:
             TypeError: `batch` is something else.
         """
         return self._encoder.decode_batch(
-            _id_lists(batch), skip_special_tokens, _threads(num_threads)
+            id_lists_of(batch), skip_special_tokens, threads_of(num_threads)
         )
 
     def decode_stream(
@@ -313,7 +322,7 @@ class Tokenizer:
             ids: Ids that are there already, such as the prompt's: not part of what `step` gives,
                 which continues them.
         """
-        held = _ids(ids).tolist()
+        held = ids_of(ids).tolist()
         if self.engine == "native":
             return DecodeStream(self._encoder.decode_stream(skip_special_tokens, held).step)
         from tokenizers.decoders import DecodeStream as LibraryStream
@@ -322,7 +331,7 @@ class Tokenizer:
         stream = LibraryStream(ids=held, skip_special_tokens=skip_special_tokens)
 
         def step(more: list[int]) -> str | None:
-            with _library_errors("decode these ids"):
+            with library_errors("decode these ids"):
                 text: str | None = stream.step(library, more)
                 return text
 
@@ -431,7 +440,7 @@ class Tokenizer:
         file = json.loads(self._made_of.json)
         steps: dict[str, dict[str, str]] = {}
         for step in ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder"):
-            kind = _kind(file.get(step))
+            kind = kind_of(file.get(step))
             steps[step] = {"is": kind} if kind == "none" else {"is": kind, "engine": self.engine}
         for step, what in self._encoder.details().items():
             if step not in steps:
@@ -453,7 +462,7 @@ class Tokenizer:
             if max_length is not None:
                 library.enable_truncation(max_length, direction=self.truncation_side)
             try:
-                with _library_errors("encode this text"):
+                with library_errors("encode this text"):
                     encoding = library.encode(text, add_special_tokens=add_special_tokens)
             finally:
                 if max_length is not None:
@@ -471,7 +480,7 @@ class Tokenizer:
         """The library's own object for this file; made when it is first needed."""
         library = self.__dict__.get("_library_object")
         if library is None:
-            library = _load_library(self._made_of, "offsets need the tokenizers library")
+            library = load_library(self._made_of, "offsets need the tokenizers library")
             self._library_object = library
         return library
 
@@ -495,7 +504,7 @@ class DecodeStream:
             ValueError: An id is out of range, or text that was given out before would be another
                 with these ids.
         """
-        return self._step(_ids([ids] if isinstance(ids, int) else ids).tolist())
+        return self._step(ids_of([ids] if isinstance(ids, int) else ids).tolist())
 
 
 # What transformers' apply_chat_template takes and this one does not: never passed on to templates.
@@ -516,114 +525,5 @@ _FOREIGN_OPTIONS = frozenset(
 def _restore(made_of: TokenizerSource) -> Tokenizer:
     tokenizer = Tokenizer.__new__(Tokenizer)
     tokenizer._made_of = made_of
-    tokenizer._encoder, tokenizer._why_not_native = _make_encoder(made_of)
+    tokenizer._encoder, tokenizer._why_not_native = make_encoder(made_of)
     return tokenizer
-
-
-def _make_encoder(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | None]:
-    """The engine for a file, and why it is not the native one."""
-    left = made_of.truncation_side == "left"
-    try:
-        return _native.native_tokenizer(
-            made_of.json, split_special_tokens=made_of.split_special_tokens, truncate_left=left
-        ), None
-    except NotImplementedError as error:
-        why = str(error)
-    except ValueError as error:
-        raise ValueError(f"{made_of.name}: {error}") from None
-    library = _load_library(made_of, f"{why}; the library that does is missing")
-    return _native.huggingface_tokenizer(library, made_of.json, left), why
-
-
-@contextlib.contextmanager
-def _library_errors(what: str) -> Iterator[None]:
-    """Turns the library's failures, Rust panics among them, into ValueError."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # a Rust panic is no Exception
-        raise ValueError(f"the tokenizers library cannot {what}: {error}") from None
-
-
-def _load_library(made_of: TokenizerSource, why: str) -> Any:
-    try:
-        import tokenizers
-    except ImportError:
-        raise ImportError(f"{made_of.name}: {why}: pip install 'easydata[hf]'") from None
-    try:
-        with _library_errors("load this file"):
-            library = tokenizers.Tokenizer.from_str(made_of.json.decode())
-    except ValueError as error:
-        raise ValueError(f"{made_of.name}: {error}") from None
-    library.encode_special_tokens = made_of.split_special_tokens
-    return library
-
-
-def _length(max_length: int | None) -> int:
-    if max_length is None:
-        return 0
-    if max_length < 1:
-        raise ValueError(f"max_length must be at least 1; got {max_length}")
-    return max_length
-
-
-def _threads(num_threads: int | None) -> int | None:
-    if num_threads is not None and num_threads < 1:
-        raise ValueError(f"num_threads must be at least 1; got {num_threads}")
-    return num_threads
-
-
-def _ids(ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Ids:
-    import numpy as np
-
-    wide = np.asarray(ids)
-    if wide.size == 0:
-        wide = wide.astype(np.int32)
-    if wide.ndim != 1 or not np.issubdtype(wide.dtype, np.integer):
-        raise TypeError(
-            f"ids must be integers in one dimension; got {wide.dtype} of shape {wide.shape}"
-        )
-    if wide.size and (wide.min() < 0 or wide.max() > np.iinfo(np.int32).max):
-        raise ValueError(f"ids must lie between 0 and 2^31 - 1; got {wide.min()} to {wide.max()}")
-    return np.ascontiguousarray(wide, dtype=np.int32)
-
-
-def _id_lists(batch: Any) -> pa.Array:
-    """Rows of ids as an Arrow array list<int32> or large_list<int32>."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(batch, pa.ChunkedArray):
-        batch = batch.combine_chunks()
-    if not isinstance(batch, pa.Array):
-        if isinstance(batch, (str, bytes)):
-            raise TypeError("batch must hold rows of ids; got text")
-        rows = [None if row is None else _ids(row) for row in batch]
-        return pa.array(rows, pa.list_(pa.int32()))
-    kind = batch.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_integer(
-        kind.value_type
-    ):
-        raise TypeError(f"batch must be an Arrow array of lists of integers; got {kind}")
-    bounds = pc.min_max(batch.flatten()).as_py()
-    if bounds["min"] is not None and (bounds["min"] < 0 or bounds["max"] > 2**31 - 1):
-        raise ValueError(
-            f"ids must lie between 0 and 2^31 - 1; got {bounds['min']} to {bounds['max']}"
-        )
-    wanted = pa.list_ if pa.types.is_list(kind) else pa.large_list
-    return batch.cast(wanted(pa.int32()))
-
-
-def _kind(component: Any) -> str:
-    """A component by its type, and by those of its parts."""
-    if component is None:
-        return "none"
-    if not isinstance(component, Mapping):
-        return "unknown"
-    kind = str(component.get("type", "untyped"))
-    for key in ("normalizers", "pretokenizers", "processors", "decoders"):
-        parts = component.get(key)
-        if isinstance(parts, list):
-            return f"{kind}({', '.join(map(_kind, parts))})"
-    return kind
