@@ -17,6 +17,7 @@ struct KnownPattern {
   std::string_view regex;
 };
 
+// The first of a pattern is its usual spelling; those behind it come to the same matches.
 constexpr KnownPattern kKnownPatterns[] = {
     {SplitPattern::kGpt2,
      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"},
@@ -30,6 +31,13 @@ constexpr KnownPattern kKnownPatterns[] = {
      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
     {SplitPattern::kTekken,
      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+    // Of GPT-4 and Phi-4: \s* takes all line breaks but the last.
+    {SplitPattern::kLlama3,
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"},
+    {SplitPattern::kLlama3,
+     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"},
+    {SplitPattern::kLlama3,
+     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"},
 };
 
 constexpr std::string_view kDeepSeekV3Regexes[] = {
@@ -121,6 +129,14 @@ std::vector<std::string_view> RegexesOf(SplitPattern pattern) {
     if (known.pattern == pattern) return {known.regex};
   }
   return RegexesOf(SplitPattern::kGpt2);
+}
+
+std::vector<std::string_view> SpellingsOf(SplitPattern pattern) {
+  std::vector<std::string_view> spellings;
+  for (const KnownPattern& known : kKnownPatterns) {
+    if (known.pattern == pattern) spellings.push_back(known.regex);
+  }
+  return spellings;
 }
 
 std::optional<KnownSteps> FindKnownSteps(const std::vector<object>& components, size_t first) {

@@ -18,6 +18,9 @@ std::optional<SplitPattern> FindSplitPattern(std::string_view regex);
 /// kDeepSeekV3, else one (kDigitsGpt2: what comes behind Digits).
 std::vector<std::string_view> RegexesOf(SplitPattern pattern);
 
+/// The regexes that are known to come to a pattern's matches.
+std::vector<std::string_view> SpellingsOf(SplitPattern pattern);
+
 /// Components of a pre_tokenizer that one scanner does.
 struct KnownSteps {
   SplitPattern pattern;

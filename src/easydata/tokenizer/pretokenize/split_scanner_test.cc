@@ -41,10 +41,11 @@ Ends Split(const Kernels& kernels, SplitPattern pattern, std::string_view text, 
 // What the pattern's regexes find, one after the other.
 class RegexSplitter {
  public:
-  explicit RegexSplitter(SplitPattern pattern) : digits_apart_(TraitsOf(pattern).digits_apart) {
-    for (const std::string_view regex : RegexesOf(pattern)) {
-      regexes_.push_back(*Regex::Compile(regex));
-    }
+  explicit RegexSplitter(SplitPattern pattern)
+      : RegexSplitter(RegexesOf(pattern), TraitsOf(pattern).digits_apart) {}
+  RegexSplitter(const std::vector<std::string_view>& regexes, bool digits_apart)
+      : digits_apart_(digits_apart) {
+    for (const std::string_view regex : regexes) regexes_.push_back(*Regex::Compile(regex));
   }
 
   Ends Split(std::string_view text) const {
@@ -219,6 +220,25 @@ INSTANTIATE_TEST_SUITE_P(Patterns, SplitTest,
                                          SplitPattern::kO200k, SplitPattern::kTekken,
                                          SplitPattern::kDeepSeekV3, SplitPattern::kDigitsGpt2),
                          NameOf);
+
+TEST(KnownPatternsTest, SpellingsFindTheSame) {
+  int spellings = 0;
+  for (size_t i = 0; i < kNumSplitPatterns; ++i) {
+    const auto pattern = static_cast<SplitPattern>(i);
+    const RegexSplitter usual(pattern);
+    for (const std::string_view spelling : SpellingsOf(pattern)) {
+      ++spellings;
+      const RegexSplitter other({spelling}, false);
+      std::mt19937 random(4);
+      for (int k = 0; k < 4000; ++k) {
+        std::string text = RandomText(1 + static_cast<int>(random() % 20), &random);
+        for (size_t n = random() % 6; n > 0; --n) text += Kinds()[random() % Kinds().size()];
+        ASSERT_EQ(other.Split(text), usual.Split(text)) << spelling << ": " << text;
+      }
+    }
+  }
+  EXPECT_GE(spellings, 9);
+}
 
 // The regexes' own twin, for the patterns that it knows.
 TEST(KnownPatternsTest, RegexesAgreeWithTheLiteralTokenizer) {
