@@ -51,9 +51,16 @@ class MatchScratch {
   /// Where each character begins, and the end; not filled for ASCII.
   std::vector<uint32_t> offsets;
 
+  /// Gives the memory of an extraordinary text back.
+  void Trim() {
+    if (kinds.capacity() > kMaxKeptCharacters) kinds = {};
+    if (offsets.capacity() > kMaxKeptCharacters) offsets = {};
+  }
+
  private:
   static constexpr size_t kFirstStackBytes = size_t{32} << 10;
   static constexpr size_t kLastStackBytes = size_t{64} << 20;
+  static constexpr size_t kMaxKeptCharacters = size_t{4} << 20;
 
   pcre2_match_data* data_;
   pcre2_match_context* context_;
@@ -80,6 +87,8 @@ struct Regex::Program {
 
   Status FindInKinds(std::string_view text, MatchScratch* scratch,
                      std::vector<Match>* matches) const;
+  Status FindInText(std::string_view text, MatchScratch* scratch,
+                    std::vector<Match>* matches) const;
   Status CheckAgainst(const RegexNode& node) const;
 };
 
@@ -113,6 +122,38 @@ Status Regex::Program::FindInKinds(std::string_view text, MatchScratch* scratch,
     }
     matches->push_back(match);
     at = match.end;
+  }
+  return Status::OK();
+}
+
+Status Regex::Program::FindInText(std::string_view text, MatchScratch* scratch,
+                                  std::vector<Match>* matches) const {
+  const uint8_t* table = kinds.table();
+  matches->clear();
+  scratch->kinds.resize(text.size());
+  char* kind = scratch->kinds.data();
+  size_t size = 0;
+  while (size < text.size() && static_cast<signed char>(text[size]) >= 0) {
+    kind[size] = static_cast<char>(table[static_cast<uint8_t>(text[size])]);
+    ++size;
+  }
+  if (size == text.size()) return FindInKinds({kind, size}, scratch, matches);
+
+  // From the first character beyond ASCII on, characters and bytes part.
+  const size_t first_wide = size;
+  std::vector<uint32_t>& offsets = scratch->offsets;
+  offsets.resize(text.size() - first_wide + 1);
+  for (size_t i = first_wide; i < text.size();) {
+    const utf8::CodePoint c = utf8::Decode(text.data() + i);
+    kind[size] = static_cast<char>(table[c.value]);
+    offsets[size++ - first_wide] = static_cast<uint32_t>(i);
+    i += static_cast<size_t>(c.length);
+  }
+  offsets[size - first_wide] = static_cast<uint32_t>(text.size());
+  ARROW_RETURN_NOT_OK(FindInKinds({kind, size}, scratch, matches));
+  for (Match& match : *matches) {
+    if (match.begin >= first_wide) match.begin = offsets[match.begin - first_wide];
+    if (match.end >= first_wide) match.end = offsets[match.end - first_wide];
   }
   return Status::OK();
 }
@@ -172,34 +213,9 @@ Regex::~Regex() = default;
 Status Regex::FindAll(std::string_view text, std::vector<Match>* matches) const {
   MatchScratch& scratch = MatchScratch::OfThread();
   if (!scratch.ok()) return Status::OutOfMemory("no memory to match a regex");
-  const uint8_t* table = program_->kinds.table();
-  matches->clear();
-  scratch.kinds.resize(text.size());
-  char* kinds = scratch.kinds.data();
-  size_t size = 0;
-  while (size < text.size() && static_cast<signed char>(text[size]) >= 0) {
-    kinds[size] = static_cast<char>(table[static_cast<uint8_t>(text[size])]);
-    ++size;
-  }
-  if (size == text.size()) return program_->FindInKinds({kinds, size}, &scratch, matches);
-
-  // From the first character beyond ASCII on, characters and bytes part.
-  const size_t first_wide = size;
-  std::vector<uint32_t>& offsets = scratch.offsets;
-  offsets.resize(text.size() - first_wide + 1);
-  for (size_t i = first_wide; i < text.size();) {
-    const utf8::CodePoint c = utf8::Decode(text.data() + i);
-    kinds[size] = static_cast<char>(table[c.value]);
-    offsets[size++ - first_wide] = static_cast<uint32_t>(i);
-    i += static_cast<size_t>(c.length);
-  }
-  offsets[size - first_wide] = static_cast<uint32_t>(text.size());
-  ARROW_RETURN_NOT_OK(program_->FindInKinds({kinds, size}, &scratch, matches));
-  for (Match& match : *matches) {
-    if (match.begin >= first_wide) match.begin = offsets[match.begin - first_wide];
-    if (match.end >= first_wide) match.end = offsets[match.end - first_wide];
-  }
-  return Status::OK();
+  const Status status = program_->FindInText(text, &scratch, matches);
+  scratch.Trim();
+  return status;
 }
 
 std::string EscapeForRegex(std::string_view literal) {
