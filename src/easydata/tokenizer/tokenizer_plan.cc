@@ -2,9 +2,11 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 
+#include "easydata/tokenizer/bert_words.h"
 #include "easydata/tokenizer/byte_level_encoder.h"
 #include "easydata/tokenizer/byte_level_split.h"
 #include "easydata/tokenizer/component_json.h"
@@ -113,6 +115,9 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   }
   ARROW_ASSIGN_OR_RAISE(added_, AddedTokens::Make(added, *model_, normalizer_.get(),
                                                   options.split_special_tokens));
+  if (NameOf(file.pre_tokenizer).find("ByteLevel") != std::string::npos) {
+    normalizer_ = RefuseInsertions(std::move(normalizer_));
+  }
   if (file.post_processor) {
     ARROW_ASSIGN_OR_RAISE(post_, MakePostProcessor(*file.post_processor));
   }
@@ -160,7 +165,7 @@ Status TokenizerPlan::MakeModelAndPreTokenizer(const File& file, std::string_vie
 }
 
 void TokenizerPlan::ChooseEncoder(const File& file) {
-  if (ChooseByteLevel(file) || ChooseMetaspace(file)) return;
+  if (ChooseByteLevel(file) || ChooseMetaspace(file) || ChooseBert(file)) return;
   make_tables_ = [] { return EncoderTables(); };
   make_encoder_ = [this](const EncoderTables&) { return MakeStagedEncoder(); };
   AddEncoderStep("step by step, with a word cache");
@@ -211,6 +216,25 @@ bool TokenizerPlan::GuardMetaspaceTokens() {
   std::vector<const AddedToken*> tokens;
   for (const AddedToken& token : guard_tokens_) tokens.push_back(&token);
   guard_ = std::make_unique<AddedTokenMatcher>(tokens, false);
+  return true;
+}
+
+// Normalized added tokens would be looked for in normalized text, which is not made.
+bool TokenizerPlan::ChooseBert(const File& file) {
+  bert_words_ = BertWords::Make(normalizer_.get(), file.pre_tokenizer);
+  const std::vector<AddedToken>& tokens = added_.tokens();
+  if (bert_words_ == nullptr || std::any_of(tokens.begin(), tokens.end(), [](const AddedToken& t) {
+        return t.normalized;
+      })) {
+    return false;
+  }
+  encoders_normalize_ = true;
+  make_tables_ = [] { return EncoderTables(); };
+  make_encoder_ = [this](const EncoderTables&) {
+    return std::make_unique<StagedEncoder>(bert_words_.get(), model_.get(), kernels_,
+                                           word_cache_bytes_);
+  };
+  AddEncoderStep("normalizing scanner with a word cache");
   return true;
 }
 

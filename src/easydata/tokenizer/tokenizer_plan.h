@@ -83,6 +83,7 @@ class TokenizerPlan {
   void ChooseEncoder(const File& file);
   bool ChooseByteLevel(const File& file);
   bool ChooseMetaspace(const File& file);
+  bool ChooseBert(const File& file);
   bool GuardMetaspaceTokens();
   void AddEncoderStep(const char* what);
 
@@ -100,6 +101,7 @@ class TokenizerPlan {
   std::vector<AddedToken> guard_tokens_;
   std::unique_ptr<const AddedTokenMatcher> guard_;  // finds what normalized tokens leave in raw text
   std::unique_ptr<const MetaspaceBpe> metaspace_;
+  std::unique_ptr<const PreTokenizer> bert_words_;
   std::function<EncoderTables()> make_tables_;
   std::function<std::unique_ptr<PieceEncoder>(const EncoderTables&)> make_encoder_;
   std::vector<std::pair<std::string, std::string>> steps_;

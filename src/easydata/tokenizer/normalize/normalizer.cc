@@ -133,11 +133,32 @@ Made Make(element value, int depth) {
   return MakeUntyped(component, depth);
 }
 
+class InsertionRefuser final : public Normalizer {
+ public:
+  explicit InsertionRefuser(std::unique_ptr<const Normalizer> normalizer)
+      : normalizer_(std::move(normalizer)) {}
+
+  bool IsInert(std::string_view text) const override { return normalizer_->IsInert(text); }
+  Status Normalize(std::string_view text, std::string* out) const override {
+    size_t inserted = 0;
+    ARROW_RETURN_NOT_OK(normalizer_->NormalizeTracked(text, &inserted, out));
+    return inserted == 0 ? Status::OK() : ReferenceCrashes();
+  }
+
+ private:
+  const std::unique_ptr<const Normalizer> normalizer_;
+};
+
 }  // namespace
 
 Status Normalizer::NormalizeTracked(std::string_view text, size_t* inserted,
                                     std::string* out) const {
   return *inserted == 0 || text.empty() ? Normalize(text, out) : ReferenceCrashes();
+}
+
+std::unique_ptr<const Normalizer> RefuseInsertions(std::unique_ptr<const Normalizer> normalizer) {
+  if (normalizer == nullptr || !normalizer->may_insert()) return normalizer;
+  return std::make_unique<InsertionRefuser>(std::move(normalizer));
 }
 
 Made MakeNormalizer(element component) {

@@ -42,4 +42,8 @@ class Normalizer {
 /// reference might refuse.
 Result<std::unique_ptr<const Normalizer>> MakeNormalizer(simdjson::dom::element component);
 
+/// `normalizer`, but a text that it puts something before (may_insert) is Invalid: for a file whose
+/// pre-tokenizer maps bytes, which crashes the reference then.
+std::unique_ptr<const Normalizer> RefuseInsertions(std::unique_ptr<const Normalizer> normalizer);
+
 }  // namespace easydata

@@ -36,6 +36,7 @@ Status NormalizerSequence::NormalizeTracked(std::string_view text, size_t* inser
                                             std::string* out) const {
   std::string current(text);
   for (const auto& part : parts_) {
+    if (*inserted == 0 && part->IsInert(current)) continue;
     ARROW_RETURN_NOT_OK(part->NormalizeTracked(current, inserted, out));
     out->swap(current);
   }
