@@ -27,6 +27,11 @@ class PieceEncoder {
     return std::string_view::npos;
   }
 
+  /// Encode of a part behind a cut that FindCut found: nothing is put before it.
+  virtual Status EncodeRest(std::string_view part, const char* readable_end, size_t limit) {
+    return Encode(part, false, readable_end, limit);
+  }
+
   IdBuffer& ids() { return ids_; }
 
  private:

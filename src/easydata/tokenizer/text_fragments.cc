@@ -41,10 +41,10 @@ std::vector<std::vector<TextFragment>> CutText(const TokenizerPlan& plan, std::s
     while (is_plain && piece.size() - done > group_bytes) {
       const size_t cut = worker->encoder->FindCut(piece, done + group_bytes);
       if (cut == std::string_view::npos) break;
-      groups.Add({-1, begin + done == 0, piece.substr(done, cut - done)});
+      groups.Add({-1, begin + done == 0, piece.substr(done, cut - done), done > 0});
       done = cut;
     }
-    if (done < piece.size()) groups.Add({-1, begin + done == 0, piece.substr(done)});
+    if (done < piece.size()) groups.Add({-1, begin + done == 0, piece.substr(done), done > 0});
   };
   worker->raw_parts.clear();
   if (!plan.added().raw().Split(text, &worker->raw_parts)) {

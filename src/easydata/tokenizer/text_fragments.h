@@ -15,6 +15,7 @@ struct TextFragment {
   int32_t id;
   bool at_start;
   std::string_view text;
+  bool is_rest = false;  // begins inside a piece
 };
 
 /// Cuts a long text into groups of fragments, each of about `group_bytes`, whose ids one behind the

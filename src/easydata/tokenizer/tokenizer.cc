@@ -188,8 +188,11 @@ class Tokenizer::Impl {
         ids.Append(fragment.id);
         continue;
       }
-      const Status status = EncodeRawPiece(fragment.text, fragment.at_start,
-                                           task->column->readable_end(), SIZE_MAX, worker);
+      const char* const readable_end = task->column->readable_end();
+      const Status status =
+          fragment.is_rest
+              ? worker->encoder->EncodeRest(fragment.text, readable_end, SIZE_MAX)
+              : EncodeRawPiece(fragment.text, fragment.at_start, readable_end, SIZE_MAX, worker);
       if (!status.ok()) return status.WithMessage("row ", task->begin, ": ", status.message());
     }
     if (!task->is_last) return Status::OK();

@@ -185,6 +185,9 @@ def test_bpe_of_whole_texts(scheme: tuple[str, bool] | None, tmp_path: Path) -> 
             "split": scheme[1],
         }
     pair = Pair(as_json(model, **parts), tmp_path)
+    # Long enough to be cut for several threads.
+    long = "\n".join(corpus())[:2_500_000] + " end"
+    assert pair.ours.encode_batch([long], num_threads=2)[0].as_py() == pair.expected(long)
     pair.check(
         [*corpus()[::3], " ", "  ", "\u2581", "\u2581 a", " \u2581a", "a\n b", "", "a" * 5000]
     )

@@ -47,9 +47,8 @@ bool BytesStayApart(const CharBpeModel& model) {
     }
   }
   bool apart = true;
-  model.merges().ForEachPair([&](int32_t left, int32_t right) {
-    apart = apart && !is_byte[left] && !is_byte[right];
-  });
+  model.merges().ForEachPair(
+      [&](int32_t left, int32_t right) { apart = apart && !is_byte[left] && !is_byte[right]; });
   return apart;
 }
 

@@ -36,25 +36,21 @@ Status MetaspaceBpeEncoder::Encode(std::string_view piece, bool at_start, const 
         {prefixed_.data(), 0, &size, 1, prefixed_.data() + prefixed_.size()}, this, out);
     ids().Resize(ids().size() + static_cast<size_t>(end - out));
   }
-  while (position < piece.size() && ids().size() <= limit) {
+  return EncodeRest(piece.substr(position), readable_end, limit);
+}
+
+Status MetaspaceBpeEncoder::EncodeRest(std::string_view part, const char* readable_end,
+                                       size_t limit) {
+  for (size_t position = 0; position < part.size() && ids().size() <= limit;) {
     const size_t begin = position;
     const size_t count =
-        bpe_->FindParts(piece.data(), piece.size(), &position, ends_, kWordsPerRound);
+        bpe_->FindParts(part.data(), part.size(), &position, ends_, kWordsPerRound);
     int32_t* out = ids().Reserve(position - begin + kSpareIds);
     const int32_t* end =
-        kernels().encode({piece.data(), begin, ends_, count, readable_end}, this, out);
+        kernels().encode({part.data(), begin, ends_, count, readable_end}, this, out);
     ids().Resize(ids().size() + static_cast<size_t>(end - out));
   }
   return Status::OK();
-}
-
-size_t MetaspaceBpeEncoder::FindCut(std::string_view piece, size_t from) const {
-  // A part in the middle must not get a space of its own.
-  if (bpe_->prepend() == MetaspaceBpe::Prepend::kSpace ||
-      bpe_->prepend() == MetaspaceBpe::Prepend::kMissingSpace) {
-    return std::string_view::npos;
-  }
-  return bpe_->FindCut(piece, from);
 }
 
 size_t MetaspaceBpeEncoder::EncodeNew(std::string_view word, int32_t* out) {

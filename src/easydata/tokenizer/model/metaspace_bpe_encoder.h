@@ -20,7 +20,10 @@ class MetaspaceBpeEncoder final : public WordEncoder {
 
   Status Encode(std::string_view piece, bool at_start, const char* readable_end,
                 size_t limit) override;
-  size_t FindCut(std::string_view piece, size_t from) const override;
+  Status EncodeRest(std::string_view part, const char* readable_end, size_t limit) override;
+  size_t FindCut(std::string_view piece, size_t from) const override {
+    return bpe_->FindCut(piece, from);
+  }
 
  private:
   bool Prepends(std::string_view piece, bool at_start) const;
