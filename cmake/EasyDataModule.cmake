@@ -40,7 +40,8 @@ function(easydata_target target)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                              VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-unused-parameter
-                                           -Wno-restrict)  # false alarms of GCC 12 on std::string
+                                           # false alarms of GCC 12 on std::string
+                                           $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   if(EASYDATA_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/tokenizer/decode/text_decoder.h"
 #include "easydata/tokenizer/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -23,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<int32_t> ids;
     if (!(*tokenizer)->Encode(text, {}, &ids).ok()) continue;
     for (const int32_t id : ids) (void)(*tokenizer)->IdToToken(id);
-    (void)(*tokenizer)->Decode(ids, true);
+    (void)(*tokenizer)->decoder()->Decode(ids, true);
   }
   return 0;
 }

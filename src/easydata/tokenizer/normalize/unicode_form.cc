@@ -158,7 +158,7 @@ std::vector<Change> UnicodeForm::Changes(std::string_view text) const {
   if (composes_) Compose(&marks);
   std::vector<Change> changes;
   changes.reserve(marks.size());
-  for (const Mark& mark : marks) changes.emplace_back(mark.character, mark.change);
+  for (const Mark& mark : marks) changes.push_back({mark.character, mark.change});
   return changes;
 }
 
