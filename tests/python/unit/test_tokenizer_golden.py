@@ -19,9 +19,7 @@ from easydata import Tokenizer, _native
 GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tokenizers"
 
 # Groups that the native engine need not take, and why. All others must run on it.
-NOT_NATIVE = {
-    "pre_tokenizer/caseless_ss": "(?i:ss) also matches the one character ß: no translation",
-}
+NOT_NATIVE: dict[str, str] = {}
 
 
 def read_groups() -> dict[str, dict[str, Any]]:

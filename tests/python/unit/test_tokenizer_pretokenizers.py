@@ -280,8 +280,20 @@ def test_any_regex(regex: str, behavior: str, texts: list[str]) -> None:
             raise
 
 
-def test_multiples_under_ignore_case_are_left_to_the_library() -> None:
-    check(split("(?i:ss)"), ["ss|\u00df|SS|\u1e9e|s\u017f"], native=False)
+FOLDS = st.lists(
+    st.sampled_from(items("s t f i l S x ' ſ k ʼ n j \u030c ss st ffi fl ʼn ß")), max_size=6
+).map("".join)
+FOLDED = st.lists(
+    st.sampled_from(items("s S ſ ß ẞ t T ﬅ ﬆ f F ﬀ ﬁ ﬂ ﬃ i I İ l x ŉ ʼ n j ǰ \u030c ' k \u212a")),
+    max_size=10,
+).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(FOLDS, st.lists(FOLDED, min_size=1, max_size=8))
+def test_letters_that_match_as_one_character(word: str, texts: list[str]) -> None:
+    texts += [word, word.replace("ss", "ß", 1), word.replace("ffi", "ﬃ", 1), f"x{word.upper()}x"]
+    check(split(f"(?i:{word}|k)", "Removed", True), texts, native="ß" not in word)
 
 
 @pytest.mark.long

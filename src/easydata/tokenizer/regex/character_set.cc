@@ -131,19 +131,21 @@ const CharacterSet& MultiFoldCharacters() {
   return characters;
 }
 
-bool ContainsMultiFold(std::u32string_view text) {
+CharacterSet CharactersFoldingTo(std::u32string_view text) {
+  std::vector<CharacterSet::Range> ranges;
+  if (text.size() < 2 || text.size() > kMaxFold) return {};
   for (size_t k = 0; k < kNumMultiFolds; ++k) {
-    std::u32string folded;
-    for (const uint32_t c : kMultiFolds[k].folded) {
-      if (c != 0) folded.push_back(FoldKey(c));
+    const uint32_t* folded = kMultiFolds[k].folded;
+    size_t same = 0;
+    while (same < text.size() && folded[same] != 0 &&
+           FoldKey(text[same]) == FoldKey(folded[same])) {
+      ++same;
     }
-    for (size_t i = 0; i + folded.size() <= text.size(); ++i) {
-      size_t same = 0;
-      while (same < folded.size() && FoldKey(text[i + same]) == folded[same]) ++same;
-      if (same == folded.size()) return true;
+    if (same == text.size() && (same == kMaxFold || folded[same] == 0)) {
+      ranges.push_back({kMultiFolds[k].code_point, kMultiFolds[k].code_point});
     }
   }
-  return false;
+  return CharacterSet(std::move(ranges));
 }
 
 }  // namespace easydata

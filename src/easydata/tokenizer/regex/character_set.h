@@ -53,7 +53,10 @@ char32_t FoldKey(char32_t c);
 /// The characters that (?i) takes for two or three others, as \u00DF for "ss".
 const CharacterSet& MultiFoldCharacters();
 
-/// Whether a stretch of text matches one character under (?i), as "ss" does \u00DF.
-bool ContainsMultiFold(std::u32string_view text);
+/// Under (?i) at most so many characters in a row match as one.
+inline constexpr size_t kMaxFold = 3;
+
+/// The characters that (?i) takes for the whole of `text`, as \u00DF for "ss".
+CharacterSet CharactersFoldingTo(std::u32string_view text);
 
 }  // namespace easydata

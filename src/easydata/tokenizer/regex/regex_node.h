@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "easydata/tokenizer/regex/character_set.h"
@@ -50,6 +51,8 @@ struct RegexNode {
   /// A kSet that comes from one character under (?i).
   bool is_caseless_literal = false;
   char32_t literal = 0;
+  /// The characters in a row that the node stands for, if several of them may match as one.
+  std::u32string folded_run;
 
   bool operator==(const RegexNode&) const = default;
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "easydata/tokenizer/regex/caseless_runs.h"
 #include "easydata/tokenizer/regex/set_parser.h"
 #include "easydata/tokenizer/utf8.h"
 
@@ -36,45 +37,6 @@ RegexNode SetNode(CharacterSet set) {
   return node;
 }
 
-// Under (?i) at most so many characters in a row match as one.
-constexpr size_t kMaxFold = 3;
-
-// Appends the characters that a node matches in this order, as far as all are under (?i): runs of
-// them, of which the first goes on from the last of *runs.
-void AppendCaselessRuns(const RegexNode& node, std::vector<std::u32string>* runs) {
-  switch (node.kind) {
-    case Kind::kSet:
-      if (node.is_caseless_literal) {
-        runs->back().push_back(node.literal);
-      } else {
-        runs->emplace_back();
-      }
-      return;
-    case Kind::kEmpty:
-      return;
-    case Kind::kSequence:
-    case Kind::kAtomic:
-      for (const RegexNode& child : node.children) AppendCaselessRuns(child, runs);
-      return;
-    case Kind::kRepeat: {
-      std::vector<std::u32string> body(1);
-      AppendCaselessRuns(node.children[0], &body);
-      // Once, and where one repetition follows another.
-      const std::u32string again = body.front().substr(0, kMaxFold);
-      runs->back() += body.front();
-      runs->insert(runs->end(), body.begin() + 1, body.end());
-      runs->back() += again;
-      return;
-    }
-    default:
-      for (const RegexNode& child : node.children) {
-        runs->emplace_back();
-        AppendCaselessRuns(child, runs);
-      }
-      runs->emplace_back();
-  }
-}
-
 class Parser {
  public:
   explicit Parser(std::string_view pattern) : reader_(pattern) {}
@@ -82,14 +44,8 @@ class Parser {
   Result<RegexNode> Parse() {
     ARROW_ASSIGN_OR_RAISE(RegexNode node, ParseAlternatives(Options{}, 0));
     if (!reader_.at_end()) return reader_.Refuse("a ) without its (");
-    std::vector<std::u32string> runs(1);
-    AppendCaselessRuns(node, &runs);
-    for (const std::u32string& run : runs) {
-      const bool has_multi_fold = std::any_of(
-          run.begin(), run.end(), [](char32_t c) { return MultiFoldCharacters().Contains(c); });
-      if (has_multi_fold || ContainsMultiFold(run)) {
-        return reader_.Refuse("letters under (?i) that match as one character, as ss does \u00df,");
-      }
+    if (HasOpenFolds(node)) {
+      return reader_.Refuse("letters under (?i) that match as one character, as ss does \u00df,");
     }
     return node;
   }
@@ -126,6 +82,7 @@ class Parser {
       sequence.children.push_back(std::move(node));
       if (takes_rest) break;
     }
+    JoinFolds(&sequence.children);
     if (sequence.children.size() == 1) {
       RegexNode only = std::move(sequence.children[0]);
       return only;
@@ -196,12 +153,7 @@ class Parser {
         return reader_.Refuse(
             "a set under (?i) with a character that matches several, as \u00df does,");
       }
-      const CharacterSet spelled = parsed.set;
-      parsed.set = spelled.CaseFolded();
-      const auto& ranges = spelled.ranges();
-      if (!parsed.negated && ranges.size() == 1 && ranges[0].first == ranges[0].last) {
-        return Literal(ranges[0].first, options);
-      }
+      parsed.set = parsed.set.CaseFolded();
     }
     return SetNode(parsed.negated ? parsed.set.Complement() : std::move(parsed.set));
   }
@@ -298,6 +250,8 @@ class Parser {
   Result<RegexNode> ParseGroupBody(Options options, int depth) {
     ARROW_ASSIGN_OR_RAISE(RegexNode body, ParseAlternatives(options, depth + 1));
     if (!reader_.Take(')')) return reader_.Refuse("a ( without its )");
+    // Characters in a group are not in a row with those around it.
+    if (body.is_caseless_literal) return NodeOf(Kind::kSequence, std::move(body));
     return body;
   }
 

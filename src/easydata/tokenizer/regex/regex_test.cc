@@ -73,6 +73,11 @@ TEST(RegexTest, KnowsUnicode16) {
   EXPECT_EQ(Found("(?i:k)", "kK\u212a"), "[k][K][\u212a]");
   EXPECT_EQ(Found("(?i:[k-l])+", "kK\u212aLm"), "[kK\u212aL]m");
   EXPECT_EQ(Found("(?i:[^k])+", "kK\u212aLm"), "kK\u212a[Lm]");
+  EXPECT_EQ(Found("(?i:ss)", "ss|\u00df|S\u017f|\u1e9e|s"), "[ss]|[\u00df]|[S\u017f]|[\u1e9e]|s");
+  // From the left, the longest; what overlaps with it stays apart.
+  EXPECT_EQ(Found("(?i:xffiy)", "x\ufb03yXFFIYxf\ufb01y"), "[x\ufb03y][XFFIY]xf\ufb01y");
+  EXPECT_EQ(Found("(?i:sst)", "\u00dftsstss\ufb06s\ufb06"), "[\u00dft][sst]ss\ufb06s\ufb06");
+  EXPECT_EQ(Found("(?i:[s]s)", "\u00dfss"), "\u00df[ss]");
   // A property outside brackets does not fold.
   EXPECT_EQ(Found(R"((?i:\p{Lu}))", "aB"), "a[B]");
 }
@@ -100,7 +105,8 @@ TEST(RegexTest, RefusesWhatItCannotBeSureOf) {
                               R"(\Ka)",
                               R"(\Ga)",
                               "(?~ab)",
-                              "(?i:ss)",
+                              "(?i:s(?:s))",
+                              "(?i:ss)+",
                               "(?i:s+)",
                               "(?i:\u00df)",
                               "(?i:[\u00df])",
