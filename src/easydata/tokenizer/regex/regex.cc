@@ -30,9 +30,9 @@ class MatchScratch {
       : data_(pcre2_match_data_create(1, nullptr)),
         context_(pcre2_match_context_create(nullptr)),
         stack_(pcre2_jit_stack_create(kFirstStackBytes, kLastStackBytes, nullptr)) {
-    if (context_ != nullptr && stack_ != nullptr) {
-      pcre2_jit_stack_assign(context_, nullptr, stack_);
-    }
+    if (context_ == nullptr) return;
+    pcre2_set_match_limit(context_, kMatchLimit);
+    if (stack_ != nullptr) pcre2_jit_stack_assign(context_, nullptr, stack_);
   }
   MatchScratch(const MatchScratch&) = delete;
   MatchScratch& operator=(const MatchScratch&) = delete;
@@ -60,6 +60,9 @@ class MatchScratch {
  private:
   static constexpr size_t kFirstStackBytes = size_t{32} << 10;
   static constexpr size_t kLastStackBytes = size_t{64} << 20;
+  // Oniguruma gives up after ten million retries, which are counted in another way: where it does
+  // not, we must not.
+  static constexpr uint32_t kMatchLimit = 200'000'000;
   static constexpr size_t kMaxKeptCharacters = size_t{4} << 20;
 
   pcre2_match_data* data_;
