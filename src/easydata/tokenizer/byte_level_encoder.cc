@@ -25,7 +25,7 @@ ByteLevelEncoder::ByteLevelEncoder(const BpeModel* model, SplitPattern pattern,
                                    bool add_prefix_space, const SafeCuts* cuts,
                                    const Kernels* kernels, int64_t cache_bytes,
                                    const std::vector<WordSlot>& seeds)
-    : WordEncoder(kernels, cache_bytes, seeds),
+    : WordEncoder(kernels, cache_bytes - cache_bytes / kPartsShare, seeds),
       model_(model),
       split_(kernels->split[static_cast<int>(pattern)]),
       add_prefix_space_(add_prefix_space),

@@ -177,7 +177,7 @@ bool TokenizerPlan::ChooseByteLevel(const File& file) {
   const std::optional<ByteLevelSplit> split = FindByteLevelSplit(*file.pre_tokenizer);
   if (!split) return false;
   const BpeModel* bpe = &bytes->bpe();
-  make_tables_ = [bpe] { return EncoderTables{MakeSeedWords(*bpe), SafeCuts::Make(*bpe)}; };
+  make_tables_ = [bpe] { return EncoderTables{{}, SafeCuts::Make(*bpe)}; };
   make_encoder_ = [this, bpe, split](const EncoderTables& tables) {
     return std::make_unique<ByteLevelEncoder>(bpe, split->pattern, split->add_prefix_space,
                                               tables.cuts.get(), kernels_, word_cache_bytes_,
@@ -191,7 +191,7 @@ bool TokenizerPlan::ChooseMetaspace(const File& file) {
   metaspace_ = MetaspaceBpe::Make(file.normalizer, file.pre_tokenizer, model_.get());
   if (metaspace_ == nullptr || !GuardMetaspaceTokens()) return false;
   encoders_normalize_ = true;
-  make_tables_ = [this] { return EncoderTables{metaspace_->MakeSeeds(), nullptr}; };
+  make_tables_ = [this] { return EncoderTables{}; };
   make_encoder_ = [this](const EncoderTables& tables) {
     return std::make_unique<MetaspaceBpeEncoder>(metaspace_.get(), kernels_, word_cache_bytes_,
                                                  tables.seeds);

@@ -37,7 +37,7 @@ WordKey LoadKey(const char* text, size_t size) {
 }  // namespace
 
 PartEncoder::PartEncoder(const BpeModel* model, const SafeCuts* cuts, int64_t cache_bytes)
-    : model_(model), cuts_(cuts), cache_(cache_bytes) {}
+    : model_(model), cuts_(cuts), cache_(cache_bytes, HashOf) {}
 
 size_t PartEncoder::Encode(std::string_view word, int32_t* out) {
   if (cuts_ == nullptr) return model_->Encode(word, &scratch_, out);

@@ -10,39 +10,76 @@
 namespace easydata {
 namespace {
 
+constexpr size_t kBucketBytes = 2 * sizeof(WordSlot);
+constexpr size_t kFirstBuckets = size_t{1} << 12;
+// More than half a word to a bucket, and too many would push others out.
+constexpr size_t kGrowShare = 2;
+constexpr size_t kFirstLongEntries = size_t{1} << 8;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr int64_t kMinBytes = 4096;
+
+// `count` empty buckets, on huge pages where they fill some.
+WordSlot* NewBuckets(size_t count) {
+  const size_t bytes = count * kBucketBytes;
+  const size_t alignment = bytes >= kHugePage ? kHugePage : kBucketBytes;
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // failing is no harm
+#endif
+  std::memset(memory, 0, bytes);
+  return static_cast<WordSlot*>(memory);
+}
+
+bool IsEmpty(const WordSlot& slot) { return slot.key.low == 0 && slot.key.high == 0; }
 
 }  // namespace
 
-WordCache::WordCache(int64_t bytes) {
-  slots_bytes_ = std::bit_floor(static_cast<size_t>(std::max(bytes, kMinBytes)));
-  const size_t alignment = slots_bytes_ >= kHugePage ? kHugePage : size_t{4096};
-  void* memory = std::aligned_alloc(alignment, slots_bytes_);
-  if (memory == nullptr) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-  if (alignment == kHugePage)
-    madvise(memory, slots_bytes_, MADV_HUGEPAGE);  // advice: failing is no harm
-#endif
-  std::memset(memory, 0, slots_bytes_);
-  slots_ = static_cast<WordSlot*>(memory);
-  bucket_mask_ = slots_bytes_ / (2 * sizeof(WordSlot)) - 1;
-  // Of the half for long pretokens, half is arena, half table.
-  long_entries_.resize(std::bit_floor(slots_bytes_ / 4 / sizeof(LongEntry)));
-  arena_size_ = std::min<size_t>(slots_bytes_ / 4 / sizeof(int32_t), UINT32_MAX);
-  arena_.reset(new int32_t[arena_size_]);
+// Of the memory, six sevenths are for short words, the rest for the table of the others and its
+// arena.
+WordCache::WordCache(int64_t bytes, HashFunction hash_key)
+    : hash_key_(hash_key),
+      max_buckets_(std::max<size_t>(static_cast<size_t>(bytes) / 7 * 6 / kBucketBytes, 1)),
+      max_long_entries_(
+          std::bit_floor(std::max<size_t>(static_cast<size_t>(bytes) / 14 / sizeof(LongEntry), 2))),
+      max_arena_(std::min<size_t>(static_cast<size_t>(bytes) / 14 / sizeof(int32_t), UINT32_MAX)),
+      long_entries_(std::min(kFirstLongEntries, max_long_entries_)) {
+  num_buckets_ = std::min(kFirstBuckets, max_buckets_);
+  slots_ = NewBuckets(num_buckets_);
+  grow_at_ = num_buckets_ < max_buckets_ ? num_buckets_ / kGrowShare : SIZE_MAX;
 }
 
 WordCache::~WordCache() { std::free(slots_); }
+
+void WordCache::Grow() {
+  WordSlot* const old_slots = slots_;
+  const size_t old_buckets = num_buckets_;
+  num_buckets_ = std::min(old_buckets * 2, max_buckets_);
+  slots_ = NewBuckets(num_buckets_);
+  grow_at_ = num_buckets_ < max_buckets_ ? num_buckets_ / kGrowShare : SIZE_MAX;
+  // The older of each bucket first, so that it stays the older one.
+  for (size_t i = 0; i < 2 * old_buckets; i += 2) {
+    Place(old_slots[i + 1]);
+    Place(old_slots[i]);
+  }
+  std::free(old_slots);
+}
+
+void WordCache::Place(const WordSlot& slot) {
+  if (IsEmpty(slot)) return;
+  WordSlot* slots = bucket(hash_key_(slot.key));
+  slots[1] = slots[0];
+  slots[0] = slot;
+}
 
 size_t WordCache::FindLong(std::string_view word, uint64_t hash, int32_t* out) const {
   const size_t mask = long_entries_.size() - 1;
   for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
     const LongEntry& entry = long_entries_[slot];
     if (entry.num_bytes == 0) return kNotFound;
-    const int32_t* ids = arena_.get() + entry.offset;
-    if (entry.hash == hash && entry.num_bytes == word.size() &&
-        std::memcmp(ids + entry.num_ids, word.data(), word.size()) == 0) {
+    if (entry.hash != hash || entry.num_bytes != word.size()) continue;
+    const int32_t* ids = arena_.data() + entry.offset;
+    if (std::memcmp(ids + entry.num_ids, word.data(), word.size()) == 0) {
       std::copy_n(ids, entry.num_ids, out);
       return entry.num_ids;
     }
@@ -51,21 +88,45 @@ size_t WordCache::FindLong(std::string_view word, uint64_t hash, int32_t* out) c
 
 void WordCache::InsertLong(std::string_view word, uint64_t hash, const int32_t* ids, size_t count) {
   const size_t needed = count + (word.size() + 3) / 4;
-  if (word.empty() || word.size() > kMaxLongBytes || needed > arena_size_) return;
-  if (arena_used_ + needed > arena_size_ || (num_long_ + 1) * 2 > long_entries_.size()) {
+  if (word.empty() || word.size() > kMaxLongBytes || needed > max_arena_) return;
+  if ((num_long_ + 1) * 2 > long_entries_.size()) MakeRoomForLong();
+  if (arena_.size() + needed > max_arena_) {
     std::fill(long_entries_.begin(), long_entries_.end(), LongEntry());
-    arena_used_ = 0;
+    arena_.clear();
     num_long_ = 0;
   }
   const size_t mask = long_entries_.size() - 1;
   size_t slot = hash & mask;
   while (long_entries_[slot].num_bytes != 0) slot = (slot + 1) & mask;
-  long_entries_[slot] = {hash, static_cast<uint32_t>(arena_used_), static_cast<uint32_t>(count),
+  const size_t offset = arena_.size();
+  if (offset + needed > arena_.capacity()) {
+    arena_.reserve(std::min(std::max(2 * arena_.capacity(), offset + needed), max_arena_));
+  }
+  arena_.resize(offset + needed);
+  long_entries_[slot] = {hash, static_cast<uint32_t>(offset), static_cast<uint32_t>(count),
                          static_cast<uint32_t>(word.size())};
-  std::copy_n(ids, count, arena_.get() + arena_used_);
-  std::memcpy(arena_.get() + arena_used_ + count, word.data(), word.size());
-  arena_used_ += needed;
+  std::copy_n(ids, count, arena_.data() + offset);
+  std::memcpy(arena_.data() + offset + count, word.data(), word.size());
   ++num_long_;
+}
+
+// Doubles the table of long words or, when it may not grow, forgets them.
+void WordCache::MakeRoomForLong() {
+  if (long_entries_.size() == max_long_entries_) {
+    std::fill(long_entries_.begin(), long_entries_.end(), LongEntry());
+    arena_.clear();
+    num_long_ = 0;
+    return;
+  }
+  std::vector<LongEntry> old(long_entries_.size() * 2);
+  old.swap(long_entries_);
+  const size_t mask = long_entries_.size() - 1;
+  for (const LongEntry& entry : old) {
+    if (entry.num_bytes == 0) continue;
+    size_t slot = entry.hash & mask;
+    while (long_entries_[slot].num_bytes != 0) slot = (slot + 1) & mask;
+    long_entries_[slot] = entry;
+  }
 }
 
 }  // namespace easydata

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,26 +37,31 @@ struct alignas(32) WordSlot {
   int32_t count;
 };
 
-/// Remembers the ids of pretokens; one per worker, bounded, and never done learning.
+/// Remembers the ids of words; one per worker, bounded, and never done learning.
 ///
-/// Short pretokens of few ids live in buckets of two slots, one cache line each: a new one pushes
-/// the older of its bucket out. All others live in a table beside an arena, which starts afresh
-/// when it is full. What is in it never changes results, only their cost.
+/// Short words of few ids live in buckets of two slots, one cache line each: a new one pushes the
+/// older of its bucket out. All others live in a table beside an arena, which starts afresh when it
+/// is full. Both begin small and grow with what they hold, so that a short text pays for little and
+/// keeps it near. What is in it never changes results, only their cost.
 class WordCache {
  public:
-  /// Takes `bytes`, rounded down to a power of two, for short pretokens, and a quarter more for the
-  /// others.
-  explicit WordCache(int64_t bytes);
+  using HashFunction = uint64_t (*)(const WordKey& key);
+
+  /// Takes up to `bytes` in all. `hash_key` is the hash that short words are looked up by.
+  WordCache(int64_t bytes, HashFunction hash_key);
   ~WordCache();
 
   WordCache(const WordCache&) = delete;
   WordCache& operator=(const WordCache&) = delete;
 
-  /// The two slots for words of this hash.
-  WordSlot* bucket(uint64_t hash) { return slots_ + 2 * (hash & bucket_mask_); }
+  /// The two slots for short words of this hash; valid until the next Insert.
+  WordSlot* bucket(uint64_t hash) {
+    return slots_ + 2 * (static_cast<uint32_t>(hash) * num_buckets_ >> 32);
+  }
 
-  /// Remembers a short pretoken that is not in its bucket.
+  /// Remembers a short word that is not in its bucket.
   void Insert(uint64_t hash, const WordKey& key, const int32_t* ids, size_t count) {
+    if (num_inserted_++ >= grow_at_) Grow();
     WordSlot* slots = bucket(hash);
     slots[1] = slots[0];
     slots[0].key = key;
@@ -66,7 +69,7 @@ class WordCache {
     slots[0].count = static_cast<int32_t>(count);
   }
 
-  /// Pretokens longer than this are not remembered: they hardly ever come again.
+  /// Words longer than this are not remembered: they hardly ever come again.
   static constexpr size_t kMaxLongBytes = 512;
 
   static constexpr size_t kNotFound = SIZE_MAX;
@@ -76,7 +79,7 @@ class WordCache {
     __builtin_prefetch(long_entries_.data() + (hash & (long_entries_.size() - 1)));
   }
 
-  /// Looks a pretoken up that has no slot. Copies its ids to `out` and returns their number, or
+  /// Looks a word up that has no slot. Copies its ids to `out` and returns their number, or
   /// kNotFound.
   size_t FindLong(std::string_view word, uint64_t hash, int32_t* out) const;
   void InsertLong(std::string_view word, uint64_t hash, const int32_t* ids, size_t count);
@@ -89,13 +92,20 @@ class WordCache {
     uint32_t num_bytes = 0;  // 0: empty
   };
 
+  void Grow();
+  void Place(const WordSlot& slot);
+  void MakeRoomForLong();
+
+  const HashFunction hash_key_;
+  size_t max_buckets_;
   WordSlot* slots_ = nullptr;
-  size_t slots_bytes_ = 0;
-  uint64_t bucket_mask_ = 0;
+  uint64_t num_buckets_ = 0;
+  size_t num_inserted_ = 0;
+  size_t grow_at_ = 0;
+  size_t max_long_entries_;
+  size_t max_arena_;
   std::vector<LongEntry> long_entries_;
-  std::unique_ptr<int32_t[]> arena_;
-  size_t arena_size_ = 0;
-  size_t arena_used_ = 0;
+  std::vector<int32_t> arena_;
   size_t num_long_ = 0;
 };
 

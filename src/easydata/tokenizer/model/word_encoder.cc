@@ -4,7 +4,7 @@ namespace easydata {
 
 WordEncoder::WordEncoder(const Kernels* kernels, int64_t cache_bytes,
                          const std::vector<WordSlot>& seeds)
-    : kernels_(kernels), cache_(cache_bytes) {
+    : kernels_(kernels), cache_(cache_bytes, kernels->hash_key) {
   for (const WordSlot& seed : seeds) {
     cache_.Insert(kernels->hash_key(seed.key), seed.key, seed.ids, static_cast<size_t>(seed.count));
   }
