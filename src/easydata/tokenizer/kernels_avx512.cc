@@ -123,6 +123,18 @@ struct Isa {
       *classes = _mm512_mask_mov_epi8(*classes, korean, Byte(kScanLetter));
       rest &= ~(chinese | korean);
     }
+    const uint64_t kana = rest & Equal(window, '\xE3');
+    if (__builtin_popcountll(kana) >= 4) {
+      // Japanese takes kana and its punctuation from four rows all the time.
+      const __m512i third = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, second);
+      for (size_t row = 0x3000 / 64; row <= 0x30C0 / 64; ++row) {
+        const uint64_t same = _mm512_mask_cmpeq_epi8_mask(
+            kana, second, Byte(static_cast<uint8_t>(0x80 | (row & 0x3F))));
+        *classes = _mm512_mask_permutexvar_epi8(*classes, same, third,
+                                                _mm512_loadu_si512(table + row * 64));
+        rest &= ~same;
+      }
+    }
     const auto* bytes = reinterpret_cast<const uint8_t*>(p);
     while (rest != 0) {
       const int i = __builtin_ctzll(rest);
