@@ -1,10 +1,6 @@
 #include "easydata/tokenizer/byte_level_encoder.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "easydata/tokenizer/byte_alphabet.h"
-
 namespace easydata {
 namespace {
 
@@ -23,9 +19,8 @@ bool GoesInParts(std::string_view word) {
 
 ByteLevelEncoder::ByteLevelEncoder(const BpeModel* model, SplitPattern pattern,
                                    bool add_prefix_space, const SafeCuts* cuts,
-                                   const Kernels* kernels, int64_t cache_bytes,
-                                   const std::vector<WordSlot>& seeds)
-    : WordEncoder(kernels, cache_bytes - cache_bytes / kPartsShare, seeds),
+                                   const Kernels* kernels, int64_t cache_bytes)
+    : WordEncoder(kernels, cache_bytes - cache_bytes / kPartsShare),
       model_(model),
       split_(kernels->split[static_cast<int>(pattern)]),
       add_prefix_space_(add_prefix_space),
@@ -63,25 +58,6 @@ size_t ByteLevelEncoder::FindCut(std::string_view piece, size_t from) const {
 
 size_t ByteLevelEncoder::EncodeNew(std::string_view word, int32_t* out) {
   return GoesInParts(word) ? parts_.Encode(word, out) : model_->Encode(word, &scratch_, out);
-}
-
-std::vector<WordSlot> MakeSeedWords(const BpeModel& model) {
-  std::vector<WordSlot> seeds;
-  MergeScratch scratch;
-  std::string word;
-  int32_t ids[kMaxWordKeyBytes];
-  for (int64_t id = model.id_limit() - 1; id >= 0; --id) {
-    if (!model.HasId(id)) continue;
-    word.clear();
-    if (!ByteAlphabet::Get().ToBytes(model.IdToToken(static_cast<int32_t>(id)), &word)) continue;
-    if (word.empty() || word.size() > kMaxWordKeyBytes) continue;
-    const size_t count = model.Encode(word, &scratch, ids);
-    if (count > WordSlot::kMaxIds) continue;
-    WordSlot seed = {MakeWordKey(word), {}, static_cast<int32_t>(count)};
-    std::copy_n(ids, count, seed.ids);
-    seeds.push_back(seed);
-  }
-  return seeds;
 }
 
 }  // namespace easydata

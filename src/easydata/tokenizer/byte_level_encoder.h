@@ -18,10 +18,8 @@ namespace easydata {
 class ByteLevelEncoder final : public WordEncoder {
  public:
   /// `add_prefix_space`: a piece that does not start with a space gets one. `cuts` may be nullptr.
-  /// `seeds`: MakeSeedWords.
   ByteLevelEncoder(const BpeModel* model, SplitPattern pattern, bool add_prefix_space,
-                   const SafeCuts* cuts, const Kernels* kernels, int64_t cache_bytes,
-                   const std::vector<WordSlot>& seeds);
+                   const SafeCuts* cuts, const Kernels* kernels, int64_t cache_bytes);
 
   Status Encode(std::string_view piece, bool at_start, const char* readable_end,
                 size_t limit) override;
@@ -38,9 +36,5 @@ class ByteLevelEncoder final : public WordEncoder {
   PartEncoder parts_;
   uint32_t ends_[kWordsPerRound];
 };
-
-/// The vocabulary's own words of few ids, to seed word caches with: made by merging, since a token
-/// need not be what its bytes merge to. The last are the most frequent.
-std::vector<WordSlot> MakeSeedWords(const BpeModel& model);
 
 }  // namespace easydata

@@ -43,8 +43,8 @@ template <typename ListArray, typename Offset>
 Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<EncodedRows>& parts,
                                                 std::shared_ptr<arrow::Array> values,
                                                 Validity validity, int64_t length) {
-  ARROW_ASSIGN_OR_RAISE(auto offsets, arrow::AllocateBuffer((length + 1) *
-                                                            static_cast<int64_t>(sizeof(Offset))));
+  ARROW_ASSIGN_OR_RAISE(auto offsets,
+                        arrow::AllocateBuffer((length + 1) * static_cast<int64_t>(sizeof(Offset))));
   auto* out = reinterpret_cast<Offset*>(offsets->mutable_data());
   *out++ = 0;
   int64_t base = 0;

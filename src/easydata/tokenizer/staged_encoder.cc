@@ -8,7 +8,7 @@ namespace easydata {
 
 StagedEncoder::StagedEncoder(const PreTokenizer* pre_tokenizer, const Model* model,
                              const Kernels* kernels, int64_t cache_bytes)
-    : WordEncoder(kernels, cache_bytes, {}),
+    : WordEncoder(kernels, cache_bytes),
       pre_tokenizer_(pre_tokenizer),
       model_(model),
       scratch_(model->MakeScratch()) {}

@@ -52,10 +52,14 @@ struct TokenizerPlan::File {
   static Result<File> Parse(object root) {
     File file;
     const std::pair<std::string_view, std::optional<element>*> components[] = {
-        {"truncation", &file.truncation},       {"padding", &file.padding},
-        {"added_tokens", &file.added_tokens},   {"normalizer", &file.normalizer},
-        {"pre_tokenizer", &file.pre_tokenizer}, {"post_processor", &file.post_processor},
-        {"decoder", &file.decoder},             {"model", &file.model}};
+        {"truncation", &file.truncation},
+        {"padding", &file.padding},
+        {"added_tokens", &file.added_tokens},
+        {"normalizer", &file.normalizer},
+        {"pre_tokenizer", &file.pre_tokenizer},
+        {"post_processor", &file.post_processor},
+        {"decoder", &file.decoder},
+        {"model", &file.model}};
     std::unordered_set<std::string_view> seen;
     for (const auto [key, value] : root) {
       if (!seen.insert(key).second) return Unsupported("key ", key, " that is given twice");
@@ -113,8 +117,8 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   if (file.added_tokens) {
     ARROW_ASSIGN_OR_RAISE(added, ParseAddedTokens(*file.added_tokens));
   }
-  ARROW_ASSIGN_OR_RAISE(added_, AddedTokens::Make(added, *model_, normalizer_.get(),
-                                                  options.split_special_tokens));
+  ARROW_ASSIGN_OR_RAISE(
+      added_, AddedTokens::Make(added, *model_, normalizer_.get(), options.split_special_tokens));
   if (NameOf(file.pre_tokenizer).find("ByteLevel") != std::string::npos) {
     normalizer_ = RefuseInsertions(std::move(normalizer_));
   }
@@ -177,11 +181,10 @@ bool TokenizerPlan::ChooseByteLevel(const File& file) {
   const std::optional<ByteLevelSplit> split = FindByteLevelSplit(*file.pre_tokenizer);
   if (!split) return false;
   const BpeModel* bpe = &bytes->bpe();
-  make_tables_ = [bpe] { return EncoderTables{{}, SafeCuts::Make(*bpe)}; };
+  make_tables_ = [bpe] { return EncoderTables{SafeCuts::Make(*bpe)}; };
   make_encoder_ = [this, bpe, split](const EncoderTables& tables) {
     return std::make_unique<ByteLevelEncoder>(bpe, split->pattern, split->add_prefix_space,
-                                              tables.cuts.get(), kernels_, word_cache_bytes_,
-                                              tables.seeds);
+                                              tables.cuts.get(), kernels_, word_cache_bytes_);
   };
   AddEncoderStep("byte-level scanner with a word cache");
   return true;
@@ -191,10 +194,9 @@ bool TokenizerPlan::ChooseMetaspace(const File& file) {
   metaspace_ = MetaspaceBpe::Make(file.normalizer, file.pre_tokenizer, model_.get());
   if (metaspace_ == nullptr || !GuardMetaspaceTokens()) return false;
   encoders_normalize_ = true;
-  make_tables_ = [this] { return EncoderTables{}; };
-  make_encoder_ = [this](const EncoderTables& tables) {
-    return std::make_unique<MetaspaceBpeEncoder>(metaspace_.get(), kernels_, word_cache_bytes_,
-                                                 tables.seeds);
+  make_tables_ = [] { return EncoderTables(); };
+  make_encoder_ = [this](const EncoderTables&) {
+    return std::make_unique<MetaspaceBpeEncoder>(metaspace_.get(), kernels_, word_cache_bytes_);
   };
   AddEncoderStep("normalizing scanner with a cache of parts that cannot merge");
   return true;
@@ -223,9 +225,8 @@ bool TokenizerPlan::GuardMetaspaceTokens() {
 bool TokenizerPlan::ChooseBert(const File& file) {
   bert_words_ = BertWords::Make(normalizer_.get(), file.pre_tokenizer);
   const std::vector<AddedToken>& tokens = added_.tokens();
-  if (bert_words_ == nullptr || std::any_of(tokens.begin(), tokens.end(), [](const AddedToken& t) {
-        return t.normalized;
-      })) {
+  if (bert_words_ == nullptr ||
+      std::any_of(tokens.begin(), tokens.end(), [](const AddedToken& t) { return t.normalized; })) {
     return false;
   }
   encoders_normalize_ = true;

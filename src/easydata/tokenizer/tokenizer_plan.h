@@ -16,7 +16,6 @@
 #include "easydata/tokenizer/model/metaspace_bpe.h"
 #include "easydata/tokenizer/model/model.h"
 #include "easydata/tokenizer/model/safe_cuts.h"
-#include "easydata/tokenizer/model/word_cache.h"
 #include "easydata/tokenizer/normalize/normalizer.h"
 #include "easydata/tokenizer/piece_encoder.h"
 #include "easydata/tokenizer/postprocess/padding.h"
@@ -29,7 +28,6 @@ namespace easydata {
 
 /// What encoders share and nobody needs before the first of them: made then, not at load.
 struct EncoderTables {
-  std::vector<WordSlot> seeds;
   std::unique_ptr<const SafeCuts> cuts;
 };
 
@@ -99,7 +97,8 @@ class TokenizerPlan {
   std::shared_ptr<const TextDecoder> decoder_;
   bool encoders_normalize_ = false;
   std::vector<AddedToken> guard_tokens_;
-  std::unique_ptr<const AddedTokenMatcher> guard_;  // finds what normalized tokens leave in raw text
+  std::unique_ptr<const AddedTokenMatcher>
+      guard_;  // finds what normalized tokens leave in raw text
   std::unique_ptr<const MetaspaceBpe> metaspace_;
   std::unique_ptr<const PreTokenizer> bert_words_;
   std::function<EncoderTables()> make_tables_;

@@ -19,8 +19,7 @@
 #include <vector>
 
 #include "easydata/tokenizer/decode/text_decoder.h"
-#include "easydata/tokenizer/literal_tokenizer.h"
-#include "easydata/tokenizer/tokenizer_spec.h"
+#include "easydata/tokenizer/literal/tokenizer.h"
 #include "easydata/tokenizer/tokenizer_test_files.h"
 
 namespace easydata {
@@ -43,6 +42,10 @@ Ids Encode(const Tokenizer& tokenizer, std::string_view text, const EncodeOption
   const Status status = tokenizer.Encode({copy.get(), text.size()}, options, &ids);
   EXPECT_TRUE(status.ok()) << status;
   return ids;
+}
+
+Ids EncodeLiterally(const literal::Tokenizer& twin, const std::string& text) {
+  return twin.Encode(text, std::nullopt, true).ValueOrDie().ids;
 }
 
 std::shared_ptr<arrow::Array> Strings(const std::vector<std::string>& texts) {
@@ -78,7 +81,7 @@ TEST(TokenizerTest, EqualsItsLiteralTwin) {
       });
     }
     const std::string json = MakeTestFile(file);
-    const LiteralTokenizer literal(ParseTokenizerSpec(json).ValueOrDie());
+    const auto twin = literal::Tokenizer::FromJson(json).ValueOrDie();
     for (const char* kernels : {"scalar", "avx2", "avx512"}) {
       for (const int64_t cache : {int64_t{1}, int64_t{1} << 22}) {
         auto tokenizer = Tokenizer::FromJson(json, {cache, kernels});
@@ -86,7 +89,7 @@ TEST(TokenizerTest, EqualsItsLiteralTwin) {
         std::mt19937 texts(round);
         for (int i = 0; i < 150; ++i) {
           const std::string text = RandomText(1 + static_cast<int>(texts() % 80), &texts);
-          ASSERT_EQ(Encode(**tokenizer, text), literal.Encode(text))
+          ASSERT_EQ(Encode(**tokenizer, text), EncodeLiterally(*twin, text))
               << kernels << " " << testing::PrintToString(text);
         }
       }
@@ -121,7 +124,7 @@ TEST(TokenizerTest, LongWordsEqualTheLiteralTwin) {
     TestFile file;
     file.merges = AllMerges(letters, &random);
     const std::string json = MakeTestFile(file);
-    const LiteralTokenizer literal(ParseTokenizerSpec(json).ValueOrDie());
+    const auto twin = literal::Tokenizer::FromJson(json).ValueOrDie();
     for (const char* kernels : {"scalar", "avx512"}) {
       auto tokenizer = Tokenizer::FromJson(json, {1 << 20, kernels});
       if (!tokenizer.ok()) continue;  // not on this processor
@@ -130,7 +133,8 @@ TEST(TokenizerTest, LongWordsEqualTheLiteralTwin) {
         std::string word;
         while (word.size() < length) word.push_back(letters[random() % std::strlen(letters)]);
         for (int pass = 0; pass < 2; ++pass) {
-          ASSERT_EQ(Encode(**tokenizer, word), literal.Encode(word)) << kernels << " " << word;
+          ASSERT_EQ(Encode(**tokenizer, word), EncodeLiterally(*twin, word))
+              << kernels << " " << word;
         }
       }
     }
@@ -399,9 +403,8 @@ TEST(TokenizerTest, RefusesWhatItDoesNotTake) {
     EXPECT_NE(at, std::string::npos) << from;
     return copy.replace(at, from.size(), to);
   };
-  EXPECT_TRUE(
-      status(replaced("\"normalizer\":null", "\"normalizer\":{\"type\":\"Lowercases\"}"))
-          .IsNotImplemented());
+  EXPECT_TRUE(status(replaced("\"normalizer\":null", "\"normalizer\":{\"type\":\"Lowercases\"}"))
+                  .IsNotImplemented());
   EXPECT_TRUE(status(replaced("\"truncation\":null", "\"truncation\":{}")).IsNotImplemented());
   EXPECT_TRUE(status(replaced("\"BPE\"", "\"Unigram\"")).IsNotImplemented());
   EXPECT_THAT(status(replaced("\"version\"", "\"versions\"")).message(), HasSubstr("versions"));

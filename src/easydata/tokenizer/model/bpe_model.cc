@@ -57,24 +57,6 @@ Result<std::unique_ptr<const BpeModel>> BpeModel::Make(BpeSpec spec, MergeFuncti
   return std::unique_ptr<const BpeModel>(std::move(model));
 }
 
-Result<std::unique_ptr<const BpeModel>> BpeModel::Make(const TokenizerSpec& spec,
-                                                       MergeFunction merge) {
-  BpeSpec bpe;
-  bpe.vocabulary = Vocabulary::FromTable(spec.tokens, spec.ids);
-  bpe.ignore_merges = spec.ignore_merges;
-  bpe.byte_fallback = spec.needs_whole_alphabet;
-  std::string joined;
-  for (const auto& [left, right] : spec.merges) {
-    joined.assign(spec.tokens[left]);
-    joined.append(spec.tokens[right]);
-    const int32_t result = bpe.vocabulary.Find(joined);
-    if (result < 0) return Unsupported("vocab that lacks the merge result \"", joined, "\"");
-    bpe.merges.push_back({spec.ids[left], spec.ids[right], result});
-  }
-  if (!Takes(bpe)) return Unsupported("model BPE whose vocab lacks a byte or repeats an id");
-  return Make(std::move(bpe), merge);
-}
-
 size_t BpeModel::FilterBit(std::string_view word) { return Hash64(word) >> (64 - kWordFilterBits); }
 
 void BpeModel::IndexWords() {

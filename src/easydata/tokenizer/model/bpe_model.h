@@ -12,7 +12,6 @@
 #include "easydata/tokenizer/model/merge_tables.h"
 #include "easydata/tokenizer/model/string_table.h"
 #include "easydata/tokenizer/model/vocabulary.h"
-#include "easydata/tokenizer/tokenizer_spec.h"
 
 namespace easydata {
 
@@ -28,8 +27,6 @@ class BpeModel {
 
   /// Makes the model of a spec that it takes.
   static Result<std::unique_ptr<const BpeModel>> Make(BpeSpec spec,
-                                                      MergeFunction merge = MergeScalar);
-  static Result<std::unique_ptr<const BpeModel>> Make(const TokenizerSpec& spec,
                                                       MergeFunction merge = MergeScalar);
 
   /// Writes the ids of a pretoken to `out`, which has room for word.size() of them. Returns their

@@ -42,8 +42,7 @@ class MergeList {
 
   /// For the merging loops; points into this object's memory, which moving does not move.
   MergeTables tables() const {
-    return {slots_.data(),   slots_.size() - 1, shift_,
-            filter_.data(), results_.data(),   nullptr};
+    return {slots_.data(), slots_.size() - 1, shift_, filter_.data(), results_.data(), nullptr};
   }
 
   /// Calls visit(left, right) for every pair of ids in the list, in no order.

@@ -265,29 +265,4 @@ size_t MetaspaceBpe::EncodePart(std::string_view part, MergeScratch* scratch, in
   return MergeRanked(tables, ranks, out, count);
 }
 
-std::vector<WordSlot> MetaspaceBpe::MakeSeeds() const {
-  std::vector<WordSlot> seeds;
-  MergeScratch scratch;
-  std::string part;
-  int32_t ids[kMaxWordKeyBytes];
-  const Vocabulary& vocabulary = model_->spec().vocabulary;
-  for (int64_t id = vocabulary.id_limit() - 1; id >= 0; --id) {
-    if (!vocabulary.HasId(id)) continue;
-    part.assign(vocabulary.TokenOf(static_cast<int32_t>(id)));
-    if (spaces_are_metaspace_) {
-      for (size_t at; (at = part.find(kMetaspaceText)) != std::string::npos;) {
-        part.replace(at, kMetaspaceText.size(), " ");
-      }
-    }
-    if (part.empty() || part.size() > kMaxWordKeyBytes) continue;
-    if (FindCut(part, 1) != std::string_view::npos) continue;  // is never looked up
-    const size_t count = EncodePart(part, &scratch, ids);
-    if (count > WordSlot::kMaxIds) continue;
-    WordSlot seed = {MakeWordKey(part), {}, static_cast<int32_t>(count)};
-    std::copy_n(ids, count, seed.ids);
-    seeds.push_back(seed);
-  }
-  return seeds;
-}
-
 }  // namespace easydata

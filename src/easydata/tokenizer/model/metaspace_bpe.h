@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "easydata/tokenizer/model/char_bpe_model.h"
-#include "easydata/tokenizer/model/word_cache.h"
 
 namespace easydata {
 
@@ -55,10 +54,6 @@ class MetaspaceBpe {
 
   /// Writes the ids of a part to `out`, which has room for one per byte; returns their number.
   size_t EncodePart(std::string_view part, MergeScratch* scratch, int32_t* out) const;
-
-  /// The vocabulary's own parts of few ids, to seed word caches with. The last are the most
-  /// frequent.
-  std::vector<WordSlot> MakeSeeds() const;
 
  private:
   static constexpr char32_t kMetaspace = 0x2581;

@@ -5,8 +5,8 @@
 namespace easydata {
 
 MetaspaceBpeEncoder::MetaspaceBpeEncoder(const MetaspaceBpe* bpe, const Kernels* kernels,
-                                         int64_t cache_bytes, const std::vector<WordSlot>& seeds)
-    : WordEncoder(kernels, cache_bytes, seeds), bpe_(bpe) {}
+                                         int64_t cache_bytes)
+    : WordEncoder(kernels, cache_bytes), bpe_(bpe) {}
 
 bool MetaspaceBpeEncoder::Prepends(std::string_view piece, bool at_start) const {
   switch (bpe_->prepend()) {

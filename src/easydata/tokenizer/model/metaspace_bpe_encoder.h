@@ -14,9 +14,7 @@ namespace easydata {
 /// The normalized text is never made.
 class MetaspaceBpeEncoder final : public WordEncoder {
  public:
-  /// `seeds`: MetaspaceBpe::MakeSeeds.
-  MetaspaceBpeEncoder(const MetaspaceBpe* bpe, const Kernels* kernels, int64_t cache_bytes,
-                      const std::vector<WordSlot>& seeds);
+  MetaspaceBpeEncoder(const MetaspaceBpe* bpe, const Kernels* kernels, int64_t cache_bytes);
 
   Status Encode(std::string_view piece, bool at_start, const char* readable_end,
                 size_t limit) override;

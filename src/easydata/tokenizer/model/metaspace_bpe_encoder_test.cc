@@ -153,8 +153,7 @@ TEST(MetaspaceBpeEncoderTest, EqualsTheModelOfTheWholeText) {
       for (const char* name : {"scalar", "avx2", "avx512"}) {
         const Kernels* kernels = FindKernels(name);
         if (kernels == nullptr) continue;  // not on this processor
-        MetaspaceBpeEncoder encoder(bpe.get(), kernels, round % 2 == 0 ? 1 : 1 << 18,
-                                    bpe->MakeSeeds());
+        MetaspaceBpeEncoder encoder(bpe.get(), kernels, round % 2 == 0 ? 1 : 1 << 18);
         for (int i = 0; i < 12; ++i) {
           const std::string text = RandomText(&random, 1 + random() % (i == 0 ? 3000 : 40));
           const bool at_start = i % 2 == 0;
@@ -178,7 +177,7 @@ TEST(MetaspaceBpeEncoderTest, PartsBetweenCutsEqualTheWhole) {
     const auto model = MakeTestModel(RandomFile(&random, 2 + round / 2).ToJson());
     for (const Case& one : Cases()) {
       const auto bpe = Make(one.normalizer, one.pre_tokenizer, model.get());
-      MetaspaceBpeEncoder encoder(bpe.get(), &BestKernels(), 1 << 16, {});
+      MetaspaceBpeEncoder encoder(bpe.get(), &BestKernels(), 1 << 16);
       const std::string text = RandomText(&random, 60);
       Ids parts;
       size_t begin = 0;
@@ -207,7 +206,7 @@ TEST(MetaspaceBpeEncoderTest, StopsBeyondTheLimit) {
   std::mt19937 random(33);
   const auto model = MakeTestModel(RandomFile(&random, 10).ToJson());
   const auto bpe = Make(kReplace, "null", model.get());
-  MetaspaceBpeEncoder encoder(bpe.get(), &BestKernels(), 1 << 16, {});
+  MetaspaceBpeEncoder encoder(bpe.get(), &BestKernels(), 1 << 16);
   const std::string text = RandomText(&random, 100000);
   const Ids whole = Encode(&encoder, text, true);
   encoder.ids().Resize(0);

@@ -2,13 +2,8 @@
 
 namespace easydata {
 
-WordEncoder::WordEncoder(const Kernels* kernels, int64_t cache_bytes,
-                         const std::vector<WordSlot>& seeds)
-    : kernels_(kernels), cache_(cache_bytes, kernels->hash_key) {
-  for (const WordSlot& seed : seeds) {
-    cache_.Insert(kernels->hash_key(seed.key), seed.key, seed.ids, static_cast<size_t>(seed.count));
-  }
-}
+WordEncoder::WordEncoder(const Kernels* kernels, int64_t cache_bytes)
+    : kernels_(kernels), cache_(cache_bytes, kernels->hash_key) {}
 
 size_t WordEncoder::EncodeUnknown(std::string_view word, uint64_t hash, int32_t* out) {
   size_t count = word.size() > WordCache::kMaxLongBytes ? WordCache::kNotFound

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "easydata/tokenizer/kernels.h"
 #include "easydata/tokenizer/model/word_cache.h"
@@ -23,8 +22,7 @@ class WordEncoder : public PieceEncoder {
   static constexpr size_t kSpareIds = 4;
 
  protected:
-  /// `seeds` are words to know from the start.
-  WordEncoder(const Kernels* kernels, int64_t cache_bytes, const std::vector<WordSlot>& seeds);
+  WordEncoder(const Kernels* kernels, int64_t cache_bytes);
 
   /// Returned by EncodeNew for a word that cannot be encoded.
   static constexpr size_t kFailed = SIZE_MAX;

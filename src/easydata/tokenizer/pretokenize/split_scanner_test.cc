@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "easydata/tokenizer/kernels.h"
-#include "easydata/tokenizer/literal_tokenizer.h"
 #include "easydata/tokenizer/pretokenize/known_patterns.h"
+#include "easydata/tokenizer/pretokenize/literal_split.h"
 #include "easydata/tokenizer/regex/regex.h"
 #include "easydata/tokenizer/tokenizer_test_files.h"
 #include "easydata/tokenizer/unicode_properties.h"
@@ -241,14 +241,14 @@ TEST(KnownPatternsTest, SpellingsFindTheSame) {
 }
 
 // The regexes' own twin, for the patterns that it knows.
-TEST(KnownPatternsTest, RegexesAgreeWithTheLiteralTokenizer) {
+TEST(KnownPatternsTest, RegexesAgreeWithTheLiteralSplit) {
   for (const SplitPattern pattern :
        {SplitPattern::kGpt2, SplitPattern::kLlama3, SplitPattern::kQwen2}) {
     const RegexSplitter splitter(pattern);
     std::mt19937 random(12);
     for (int i = 0; i < 2000; ++i) {
       const std::string text = RandomText(1 + static_cast<int>(random() % 60), &random);
-      ASSERT_EQ(splitter.Split(text), LiteralTokenizer::Split(pattern, text)) << text;
+      ASSERT_EQ(splitter.Split(text), LiteralSplit(pattern, text)) << text;
     }
   }
 }

@@ -1,9 +1,8 @@
-#include "easydata/tokenizer/literal_tokenizer.h"
+#include "easydata/tokenizer/pretokenize/literal_split.h"
 
 #include <functional>
 #include <optional>
 
-#include "easydata/tokenizer/byte_alphabet.h"
 #include "easydata/tokenizer/unicode_properties.h"
 #include "easydata/tokenizer/utf8.h"
 
@@ -86,17 +85,7 @@ size_t MatchLlama3(const Text& text, size_t i, size_t max_digits) {
 
 }  // namespace
 
-LiteralTokenizer::LiteralTokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {
-  for (int64_t i = 0; i < spec_.tokens.size(); ++i)
-    ids_[std::string(spec_.tokens[i])] = spec_.ids[i];
-  for (size_t rank = 0; rank < spec_.merges.size(); ++rank) {
-    const auto [left, right] = spec_.merges[rank];
-    const std::string joined = std::string(spec_.tokens[left]) + std::string(spec_.tokens[right]);
-    merges_[{spec_.ids[left], spec_.ids[right]}] = {rank, ids_.at(joined)};
-  }
-}
-
-std::vector<uint32_t> LiteralTokenizer::Split(SplitPattern pattern, std::string_view text) {
+std::vector<uint32_t> LiteralSplit(SplitPattern pattern, std::string_view text) {
   Text characters;
   std::vector<uint32_t> offsets;
   for (size_t i = 0; i < text.size();) {
@@ -114,45 +103,6 @@ std::vector<uint32_t> LiteralTokenizer::Split(SplitPattern pattern, std::string_
     ends.push_back(offsets[i]);
   }
   return ends;
-}
-
-std::vector<int32_t> LiteralTokenizer::EncodeWord(std::string_view word) const {
-  std::string mapped;
-  std::vector<int32_t> symbols;
-  for (const char byte : word) {
-    std::string character;
-    utf8::Append(ByteAlphabet::Get().character(static_cast<uint8_t>(byte)), &character);
-    mapped += character;
-    if (const auto it = ids_.find(character); it != ids_.end()) symbols.push_back(it->second);
-  }
-  if (spec_.ignore_merges) {
-    if (const auto it = ids_.find(mapped); it != ids_.end()) return {it->second};
-  }
-  for (;;) {
-    size_t best_rank = SIZE_MAX, best = 0;
-    int32_t joined = -1;
-    for (size_t i = 0; i + 1 < symbols.size(); ++i) {
-      const auto it = merges_.find({symbols[i], symbols[i + 1]});
-      if (it == merges_.end() || it->second.first >= best_rank) continue;
-      best_rank = it->second.first;
-      joined = it->second.second;
-      best = i;
-    }
-    if (joined < 0) return symbols;
-    symbols[best] = joined;
-    symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(best) + 1);
-  }
-}
-
-std::vector<int32_t> LiteralTokenizer::Encode(std::string_view text) const {
-  std::vector<int32_t> ids;
-  uint32_t begin = 0;
-  for (const uint32_t end : Split(spec_.pattern, text)) {
-    const std::vector<int32_t> word = EncodeWord(text.substr(begin, end - begin));
-    ids.insert(ids.end(), word.begin(), word.end());
-    begin = end;
-  }
-  return ids;
 }
 
 }  // namespace easydata
