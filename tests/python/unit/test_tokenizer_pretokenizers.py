@@ -249,7 +249,7 @@ SIMPLE = st.sampled_from(
     )
 )
 QUANTIFIERS = st.sampled_from(
-    ["", "", "", *items("* + ? *? +? ?? *+ ++ ?+ {1,2} {2} {,2} {1,} {2}? {1,3}+")]
+    ["", "", "", *items("* + ? *? +? ?? *+ ++ ?+ {1,2} {2} {,2} {1,} {2}?")]
 )
 
 
@@ -275,8 +275,8 @@ def test_any_regex(regex: str, behavior: str, texts: list[str]) -> None:
     try:
         check(split(regex, behavior), texts, native=False)
     except BaseException as error:
-        # The library panics where matching takes it too many steps.
-        if type(error).__name__ != "PanicException":
+        # Matching takes one of the two too many steps: the library panics, we raise.
+        if type(error).__name__ != "PanicException" and "gave up" not in str(error):
             raise
 
 

@@ -35,7 +35,7 @@ class Regex {
 
   /// Replaces *matches by the matches in valid UTF-8 `text`, in byte offsets, stepping as the
   /// reference does: from the end of a match on; an empty match where the last one ended is passed
-  /// over. Invalid when matching takes too many steps (the reference fails then, too).
+  /// over. Invalid when matching takes too many steps, which the reference fails at earlier.
   Status FindAll(std::string_view text, std::vector<Match>* matches) const;
 
  private:
