@@ -122,6 +122,7 @@ TEST(ByteBpeModelTest, EqualsTheCharacterModelOfTheMappedWord) {
       if (round % 2 == 0 || random() % 3 != 0) file.tokens.push_back(Mapped({&text, 1}));
     }
     const std::vector<std::string> bytes = file.tokens;
+    std::vector<std::string> words;
     const auto pick = [&]() -> std::string {
       const size_t from = random() % 2 == 0 ? file.tokens.size() : bytes.size();
       return file.tokens[random() % from];
@@ -134,9 +135,19 @@ TEST(ByteBpeModelTest, EqualsTheCharacterModelOfTheMappedWord) {
     }
     file.ignore_merges = round % 5 == 0;
     file.byte_fallback = round % 7 == 0;
+    for (const std::string_view extra : {"abcabc", "hhhh", "\x80\x81\x82\x83"}) {
+      const std::string token = Mapped(extra);  // perhaps no merges lead there
+      if (std::find(file.tokens.begin(), file.tokens.end(), token) == file.tokens.end()) {
+        file.tokens.push_back(token);
+      }
+      words.emplace_back(extra);
+    }
     if (round % 3 == 0) file.unk_token = file.tokens[0];
     if (round % 11 == 0) file.AddByteTokens();
     const auto model = MakeTestModel(file.ToJson(), true);
+    for (const std::string& word : words) {
+      ASSERT_EQ(EncodeWord(*model, word), file.Encode(Mapped(word))) << file.ToJson();
+    }
     taken += dynamic_cast<const ByteBpeModel*>(model.get()) != nullptr ? 1 : 0;
     for (int i = 0; i < 40; ++i) {
       std::string word;

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,29 +38,37 @@ std::string RandomWord(std::mt19937* random, size_t letters, size_t kinds) {
   return word;
 }
 
-// Merges that a trainer could have made: of neighbours in words of the letters.
+// Merges as a trainer makes them: each of neighbours that are left in the words, and done in all of
+// them before the next.
 BpeFile RandomFile(std::mt19937* random, int merges, bool ignore_merges) {
   BpeFile file;
   for (int byte = 0; byte < 256; ++byte) {
     const char text = static_cast<char>(byte);
     file.tokens.push_back(Mapped({&text, 1}));
   }
-  std::vector<std::vector<std::string>> words;
-  for (int i = 0; i < 4; ++i) {
-    words.emplace_back();
-    for (const char byte : RandomWord(random, 12, 2)) words.back().push_back(Mapped({&byte, 1}));
+  std::vector<std::vector<std::string>> words(12);
+  for (std::vector<std::string>& word : words) {
+    for (const char byte : RandomWord(random, 12, 2)) word.push_back(Mapped({&byte, 1}));
   }
-  while (static_cast<int>(file.merges.size()) < merges) {
-    std::vector<std::string>& word = words[(*random)() % words.size()];
-    if (word.size() < 2) {
-      word.clear();
-      for (const char byte : RandomWord(random, 12, 2)) word.push_back(Mapped({&byte, 1}));
+  for (int i = 0; i < merges; ++i) {
+    const std::vector<std::string>& chosen = words[(*random)() % words.size()];
+    if (chosen.size() < 2) continue;
+    const size_t place = (*random)() % (chosen.size() - 1);
+    const std::string left = chosen[place], right = chosen[place + 1];
+    file.merges.emplace_back(left, right);
+    for (std::vector<std::string>& word : words) {
+      for (size_t at = 0; at + 1 < word.size(); ++at) {
+        if (word[at] != left || word[at + 1] != right) continue;
+        word[at] += right;
+        word.erase(word.begin() + static_cast<ptrdiff_t>(at) + 1);
+      }
     }
-    const size_t at = (*random)() % (word.size() - 1);
-    file.merges.emplace_back(word[at], word[at + 1]);
-    word[at] += word[at + 1];
-    word.erase(word.begin() + static_cast<ptrdiff_t>(at) + 1);
-    file.AddMergeResults();
+  }
+  file.AddMergeResults();
+  for (const char* extra : {"aaaa", "abab", "bbbb"}) {
+    if (std::find(file.tokens.begin(), file.tokens.end(), extra) == file.tokens.end()) {
+      file.tokens.emplace_back(extra);  // perhaps no merges lead there
+    }
   }
   file.ignore_merges = ignore_merges;
   return file;
