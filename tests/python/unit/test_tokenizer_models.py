@@ -95,8 +95,9 @@ class Pair:
 
 @cache
 def trained_bpe(kind: str, affixes: bool) -> dict[str, Any]:
-    prefix, suffix = ("##", "</w>") if affixes else ("", "")
-    options = {"continuing_subword_prefix": prefix, "end_of_word_suffix": suffix}
+    options: dict[str, Any] = {}
+    if affixes:
+        options = {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"}
     tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>"))
     alphabet = []
     if kind == "bytes":
@@ -112,7 +113,7 @@ def trained_bpe(kind: str, affixes: bool) -> dict[str, Any]:
         initial_alphabet=alphabet,
         limit_alphabet=300,
         show_progress=False,
-        **(options if affixes else {}),
+        **options,
     )
     tokenizer.train_from_iterator(corpus()[::3], trainer)
     return model_of(tokenizer)
@@ -212,8 +213,12 @@ def test_unigram(byte_fallback: bool, split: bool, tmp_path: Path) -> None:
     kept = [piece for piece in model["vocab"] if piece[0] not in ("e", "q", "\u00e9")]
     model["vocab"] = kept + [[token, -20.5] for token in BYTES if byte_fallback]
     model["byte_fallback"] = byte_fallback
-    metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
-    metaspace["split"] = split  # type: ignore[assignment]
+    metaspace = {
+        "type": "Metaspace",
+        "replacement": "\u2581",
+        "prepend_scheme": "always",
+        "split": split,
+    }
     Pair(as_json(model, pre_tokenizer=metaspace), tmp_path).check(corpus()[::6])
 
 
