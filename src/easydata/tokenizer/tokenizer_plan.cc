@@ -35,6 +35,29 @@ std::string NameOf(const std::optional<element>& component) {
   return name.empty() ? "(type guessed)" : name;
 }
 
+// Whether what a normalizer puts first always comes from the first character of its text. One that
+// drops characters may leave a later one there, and so does a replacement of several.
+bool KeepsStart(element component) {
+  if (!component.is_object()) return false;
+  const object fields = component.get_object().value_unsafe();
+  const std::string_view type = TypeOf(fields);
+  for (const char* name : {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "ByteLevel"}) {
+    if (type == name) return true;
+  }
+  if (type == "Prepend") return !StringAt(fields, "prepend", "").ValueOr("").empty();
+  if (type == "Replace") {
+    std::string_view pattern;
+    if (fields["pattern"]["String"].get_string().get(pattern) != simdjson::SUCCESS) return false;
+    return pattern.size() == 1 && !StringAt(fields, "content", "").ValueOr("").empty();
+  }
+  const auto parts = ArrayAt(fields, "normalizers", "");
+  if (type != "Sequence" || !parts.ok()) return false;
+  for (const element part : *parts) {
+    if (!KeepsStart(part)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // The root of the file; null components are absent ones.
@@ -116,6 +139,12 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   std::vector<AddedTokenSpec> added;
   if (file.added_tokens) {
     ARROW_ASSIGN_OR_RAISE(added, ParseAddedTokens(*file.added_tokens));
+  }
+  if (pre_tokenizer_.asks_for_start && file.normalizer &&
+      (!KeepsStart(*file.normalizer) ||
+       std::any_of(added.begin(), added.end(),
+                   [](const auto& token) { return token.normalized; }))) {
+    return Unsupported("pre_tokenizer that asks for offsets behind a normalizer");
   }
   ARROW_ASSIGN_OR_RAISE(
       added_, AddedTokens::Make(added, *model_, normalizer_.get(), options.split_special_tokens));

@@ -489,6 +489,15 @@ def test_all_combinations(part: int, tmp_path: Path) -> None:
             run(row, tmp_path, i)
 
 
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@pytest.mark.parametrize("pre_tokenizer", ["metaspace-first", "metaspace-first-split", "t5-first"])
+def test_first_is_told_by_the_original(normalizer: str, pre_tokenizer: str, tmp_path: Path) -> None:
+    """Metaspace asks where the first character that is left stood before the normalizer."""
+    row = {name: values[0] for name, values in FACTORS.items()}
+    row |= {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "added": "normalized"}
+    run(row, tmp_path, 1)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, str], Any, Tokenizer]]:
     """Some tokenizers of the array, for many texts."""

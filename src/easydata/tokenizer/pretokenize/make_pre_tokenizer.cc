@@ -163,6 +163,7 @@ class PlanMaker {
     if (scheme == PrependScheme::kFirst) {
       if (rewritten_) return Unsupported(kName, " Metaspace \"first\" behind what rewrites text");
       plan_.asks_for_offsets = !steps_.empty();
+      plan_.asks_for_start = steps_.empty();
     }
     steps_.push_back(MakeMetaspace(replacement, scheme, split));
     rewritten_ = true;

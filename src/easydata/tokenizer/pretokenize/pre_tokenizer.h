@@ -74,6 +74,9 @@ struct PreTokenizerPlan {
   /// A step behind others asks whether a word begins at offset 0 of the original text. It takes the
   /// beginning of the piece for that, which a normalizer that drops or adds text there makes wrong.
   bool asks_for_offsets = false;
+  /// The first step asks whether the piece begins there: where a normalizer drops what stands
+  /// first, a piece that begins the text does not.
+  bool asks_for_start = false;
 };
 
 /// Reads a `pre_tokenizer` component; null gives no steps. `leave_bytes`: a ByteLevel at the end

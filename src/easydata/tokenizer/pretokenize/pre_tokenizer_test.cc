@@ -109,6 +109,7 @@ TEST(PreTokenizerTest, MetaspaceFirstIsForTheBeginningOfTheText) {
   EXPECT_THAT(Words(sequence, " a b"), ElementsAre("a", "b"));
   EXPECT_TRUE(Make(sequence)->asks_for_offsets);
   EXPECT_FALSE(Make(first)->asks_for_offsets);
+  EXPECT_TRUE(Make(first)->asks_for_start);
 }
 
 TEST(PreTokenizerTest, MetaspaceTakesItsReplacementForASpace) {
