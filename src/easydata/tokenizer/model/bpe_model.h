@@ -39,20 +39,8 @@ class BpeModel {
   /// Encode by merging alone: with ignore_merges, a part of a pretoken is no word.
   size_t EncodePart(std::string_view part, MergeScratch* scratch, int32_t* out) const;
 
-  /// Largest id of the vocabulary plus one.
-  int64_t id_limit() const { return vocabulary_.id_limit(); }
-
-  /// The number of tokens in the vocabulary.
-  int64_t size() const { return vocabulary_.size(); }
-
-  /// A token's id, or -1; an id's token as the file spells it, or nothing.
-  int32_t TokenToId(std::string_view token) const { return vocabulary_.Find(token); }
-  bool HasId(int64_t id) const { return vocabulary_.HasId(id); }
-  std::string_view IdToToken(int32_t id) const { return vocabulary_.TokenOf(id); }
-
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const MergeList& merges() const { return merges_; }
-  bool ignore_merges() const { return ignore_merges_; }
 
   /// Whether the vocabulary has a token for every byte.
   bool knows_all_bytes() const { return knows_all_bytes_; }

@@ -18,9 +18,11 @@ class ByteBpeModel final : public Model {
 
   std::unique_ptr<ModelScratch> MakeScratch() const override;
   Status EncodeWord(std::string_view word, ModelScratch* scratch, IdBuffer* ids) const override;
-  int64_t size() const override { return model_->size(); }
-  int64_t id_limit() const override { return model_->id_limit(); }
-  int32_t TokenToId(std::string_view token) const override { return model_->TokenToId(token); }
+  int64_t size() const override { return model_->vocabulary().size(); }
+  int64_t id_limit() const override { return model_->vocabulary().id_limit(); }
+  int32_t TokenToId(std::string_view token) const override {
+    return model_->vocabulary().Find(token);
+  }
   std::optional<std::string_view> IdToToken(int32_t id) const override {
     return model_->vocabulary().IdToToken(id);
   }

@@ -129,9 +129,10 @@ TEST_P(SafeCutsTest, PartEncoderEqualsTheModel) {
           RandomWord(&random, 1 + random() % (i % 10 == 0 ? 600 : 30), 2 + random() % 3);
       if (i % 3 == 0) {
         // With ignore_merges a word that is a token is that token, whatever its parts are.
-        const auto id = static_cast<int32_t>(random() % static_cast<uint64_t>(bpe_->size()));
+        const auto id =
+            static_cast<int32_t>(random() % static_cast<uint64_t>(bpe_->vocabulary().size()));
         word.clear();
-        ASSERT_TRUE(ByteAlphabet::Get().ToBytes(bpe_->IdToToken(id), &word));
+        ASSERT_TRUE(ByteAlphabet::Get().ToBytes(bpe_->vocabulary().TokenOf(id), &word));
       }
       Ids parts(word.size()), whole(word.size());
       MergeScratch scratch;

@@ -1,7 +1,6 @@
 #include "easydata/tokenizer/model/vocabulary.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "easydata/tokenizer/component_json.h"
 
@@ -21,14 +20,6 @@ Result<Vocabulary> Vocabulary::FromJson(simdjson::dom::object tokens) {
       vocabulary.ids_[index] = id;
     }
   }
-  vocabulary.IndexIds();
-  return vocabulary;
-}
-
-Vocabulary Vocabulary::FromTable(StringTable tokens, std::vector<int32_t> ids) {
-  Vocabulary vocabulary;
-  vocabulary.tokens_ = std::move(tokens);
-  vocabulary.ids_ = std::move(ids);
   vocabulary.IndexIds();
   return vocabulary;
 }

@@ -18,9 +18,6 @@ class Vocabulary {
   /// Reads {"token": id, ...}; of a token given twice the last id counts.
   static Result<Vocabulary> FromJson(simdjson::dom::object tokens);
 
-  /// The vocabulary of distinct `tokens`, where token number i has ids[i].
-  static Vocabulary FromTable(StringTable tokens, std::vector<int32_t> ids);
-
   /// The number of tokens.
   int64_t size() const { return tokens_.size(); }
 

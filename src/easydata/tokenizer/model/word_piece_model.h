@@ -31,19 +31,15 @@ class WordPieceModel final : public Model {
     return vocabulary_.IdToToken(id);
   }
 
-  /// Writes the ids of a word to `out`, which has room for word.size() of them, and returns their
-  /// number; 0 where the word is unknown.
-  size_t EncodeKnown(std::string_view word, int32_t* out) const;
-
-  /// The id of the unknown token, or -1 if the vocabulary lacks it: then unknown words are errors.
-  int32_t unk_id() const { return unk_id_; }
-
  private:
   WordPieceModel() = default;
 
+  // Writes the ids of a word to `out`; returns their number, 0 where the word is unknown.
+  size_t EncodeKnown(std::string_view word, int32_t* out) const;
+
   Vocabulary vocabulary_;
   std::string unk_token_;
-  int32_t unk_id_ = -1;
+  int32_t unk_id_ = -1;  // -1: the vocabulary lacks it
   uint64_t max_characters_ = 0;
   DoubleArray first_;       // all tokens
   DoubleArray continuing_;  // tokens with the prefix, without it
