@@ -250,9 +250,17 @@ def big_corpus(path: str, documents: int = 400) -> None:
 
 def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, shared: Path) -> None:
     big_corpus("a.jsonl", documents=80)
-    # An engine that takes its time, so that there is something to interrupt.
-    llama = str(shared / "data/tokenizers/llama2")
-    command = ["tokenize", "a.jsonl", "--tokenizer", llama, "--output-dir", "out"]
+    # A regex that is left to the library, which takes its time: there is something to interrupt.
+    file = json.loads((shared / "data/tokenizers/gpt2/tokenizer.json").read_text())
+    split = {"type": "Split", "pattern": {"Regex": r"(?<word>\S+)|\s+"}, "behavior": "Isolated"}
+    byte_level = {**file["pre_tokenizer"], "use_regex": False}
+    file["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [{**split, "invert": False}, byte_level],
+    }
+    Path("tokenizer.json").write_text(json.dumps(file))
+    assert easydata.Tokenizer("tokenizer.json").engine == "huggingface"
+    command = ["tokenize", "a.jsonl", "--tokenizer", "tokenizer.json", "--output-dir", "out"]
     command += ["--max-length", "1000000"]
     process = run(*command)
     deadline = time.monotonic() + 60
