@@ -1,6 +1,7 @@
 #include "easydata/tokenizer/byte_level_encoder.h"
 
 #include <algorithm>
+
 namespace easydata {
 namespace {
 

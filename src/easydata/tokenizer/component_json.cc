@@ -6,6 +6,26 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
+namespace {
+
+// A value, or the value of a key, if it has the type; `type` is its name for people.
+template <typename T>
+Result<T> As(element value, std::string_view name, const char* type) {
+  T result;
+  if (value.get<T>().get(result) == simdjson::SUCCESS) return result;
+  return Unsupported(name, " is not ", type);
+}
+
+template <typename T>
+Result<T> At(object parent, std::string_view key, std::string_view name, const char* type) {
+  const std::optional<element> value = Find(parent, key);
+  T result;
+  if (value && value->get<T>().get(result) == simdjson::SUCCESS) return result;
+  return Unsupported(name, " has no ", type, " ", key);
+}
+
+}  // namespace
+
 std::optional<element> Find(object parent, std::string_view key) {
   std::optional<element> found;
   for (auto [name, value] : parent) {
@@ -28,46 +48,23 @@ std::string_view TypeOf(object component) {
 }
 
 Result<object> AsObject(element value, std::string_view name) {
-  object result;
-  if (value.get_object().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " is not an object");
-  }
-  return result;
+  return As<object>(value, name, "an object");
 }
 
 Result<std::string_view> AsString(element value, std::string_view name) {
-  std::string_view result;
-  if (value.get_string().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " is not a string");
-  }
-  return result;
+  return As<std::string_view>(value, name, "a string");
 }
 
 Result<array> ArrayAt(object parent, std::string_view key, std::string_view name) {
-  const std::optional<element> value = Find(parent, key);
-  array result;
-  if (!value || value->get_array().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " has no list ", key);
-  }
-  return result;
+  return At<array>(parent, key, name, "list");
 }
 
 Result<object> ObjectAt(object parent, std::string_view key, std::string_view name) {
-  const std::optional<element> value = Find(parent, key);
-  object result;
-  if (!value || value->get_object().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " has no object ", key);
-  }
-  return result;
+  return At<object>(parent, key, name, "object");
 }
 
 Result<bool> BoolAt(object parent, std::string_view key, std::string_view name) {
-  const std::optional<element> value = Find(parent, key);
-  bool result;
-  if (!value || value->get_bool().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " has no boolean ", key);
-  }
-  return result;
+  return At<bool>(parent, key, name, "boolean");
 }
 
 Result<bool> BoolOr(object parent, std::string_view key, bool fallback, std::string_view name) {
@@ -75,21 +72,11 @@ Result<bool> BoolOr(object parent, std::string_view key, bool fallback, std::str
 }
 
 Result<std::string_view> StringAt(object parent, std::string_view key, std::string_view name) {
-  const std::optional<element> value = Find(parent, key);
-  std::string_view result;
-  if (!value || value->get_string().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " has no string ", key);
-  }
-  return result;
+  return At<std::string_view>(parent, key, name, "string");
 }
 
 Result<int64_t> IntAt(object parent, std::string_view key, std::string_view name) {
-  const std::optional<element> value = Find(parent, key);
-  int64_t result;
-  if (!value || value->get_int64().get(result) != simdjson::SUCCESS) {
-    return Unsupported(name, " has no integer ", key);
-  }
-  return result;
+  return At<int64_t>(parent, key, name, "integer");
 }
 
 Result<int32_t> IdOf(element value, std::string_view name) {

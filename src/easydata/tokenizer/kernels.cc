@@ -12,13 +12,6 @@
 namespace easydata {
 namespace {
 
-uint64_t HashKey(const WordKey& key) {
-  uint64_t hash =
-      key.low * 0x9E3779B97F4A7C15u ^ (key.high + 0x632BE59BD9B4E019u) * 0xD6E8FEB86659FD93u;
-  hash ^= hash >> 32;
-  return hash * 0x9E3779B97F4A7C15u >> 20;
-}
-
 template <typename Run>
 int32_t* EncodeScalar(const Run& run, WordEncoder* encoder, int32_t* out) {
   WordBounds<Run> bounds(run);
@@ -30,7 +23,7 @@ int32_t* EncodeScalar(const Run& run, WordEncoder* encoder, int32_t* out) {
       continue;
     }
     const WordKey key = MakeWordKey(word);
-    const uint64_t hash = HashKey(key);
+    const uint64_t hash = HashWordKey(key);
     const WordSlot* slots = encoder->cache().bucket(hash);
     const WordSlot* slot = slots[0].key == key ? slots : slots[1].key == key ? slots + 1 : nullptr;
     if (slot == nullptr) {
@@ -50,7 +43,7 @@ std::array<SplitFunction, kNumSplitPatterns> ScalarSplits(std::index_sequence<kI
 
 const Kernels kScalar = {"scalar",
                          ScalarSplits(std::make_index_sequence<kNumSplitPatterns>()),
-                         HashKey,
+                         HashWordKey,
                          EncodeScalar<PretokenRun>,
                          EncodeScalar<WordRun>,
                          MergeScalar};

@@ -15,9 +15,7 @@ StagedEncoder::StagedEncoder(const PreTokenizer* pre_tokenizer, const Model* mod
 
 Status StagedEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
                              size_t limit) {
-  if (piece.empty()) return Status::OK();
-  text_.text = piece;
-  text_.words.assign(1, {0, static_cast<uint32_t>(piece.size())});
+  text_.Reset(piece);
   if (pre_tokenizer_ != nullptr) {
     ARROW_RETURN_NOT_OK(pre_tokenizer_->PreTokenize(at_start, &text_));
     if (text_.text.data() != piece.data()) readable_end = text_.text.data() + text_.text.size();

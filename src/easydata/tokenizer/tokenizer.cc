@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "easydata/base/hash.h"
@@ -139,6 +140,24 @@ class Tokenizer::Impl {
       }
     }
     return tasks;
+  }
+
+  // The lists of tasks that have run, in their order, or the first error.
+  Result<std::shared_ptr<arrow::Array>> JoinTasks(std::span<EncodeTask> tasks,
+                                                  const EncodeOptions& options, int num_threads,
+                                                  int64_t* num_truncated) const {
+    std::vector<EncodedRows> parts;
+    parts.reserve(tasks.size());
+    int64_t truncated = 0;
+    for (EncodeTask& task : tasks) {
+      ARROW_RETURN_NOT_OK(task.status);
+      truncated += task.rows.num_truncated;
+      parts.push_back(std::move(task.rows));
+    }
+    if (num_truncated != nullptr) *num_truncated = truncated;
+    ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, num_threads));
+    const auto& padding = plan_->padding();
+    return options.pad && padding ? PadLists(*padding, lists) : lists;
   }
 
  private:
@@ -322,13 +341,8 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeBatch(const arrow::Array&
                                                              int64_t* num_truncated) const {
   ARROW_ASSIGN_OR_RAISE(const TextColumn column, TextColumn::Make(texts));
   EncodeTask task = {&column, 0, texts.length()};
-  ARROW_RETURN_NOT_OK(impl_->RunTask(&task, options));
-  if (num_truncated != nullptr) *num_truncated = task.rows.num_truncated;
-  std::vector<EncodedRows> parts;
-  parts.push_back(std::move(task.rows));
-  ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, 1));
-  const auto& padding = impl_->plan()->padding();
-  return options.pad && padding ? PadLists(*padding, lists) : lists;
+  task.status = impl_->RunTask(&task, options);
+  return impl_->JoinTasks({&task, 1}, options, 1, num_truncated);
 }
 
 Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::ChunkedArray& texts,
@@ -346,18 +360,7 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::Chun
     tasks[i].status = impl_->RunTask(&tasks[i], options);
     return tasks[i].status.ok();
   });
-  std::vector<EncodedRows> parts;
-  parts.reserve(tasks.size());
-  int64_t truncated = 0;
-  for (EncodeTask& task : tasks) {
-    ARROW_RETURN_NOT_OK(task.status);
-    truncated += task.rows.num_truncated;
-    parts.push_back(std::move(task.rows));
-  }
-  if (num_truncated != nullptr) *num_truncated = truncated;
-  ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, num_threads));
-  const auto& padding = impl_->plan()->padding();
-  return options.pad && padding ? PadLists(*padding, lists) : lists;
+  return impl_->JoinTasks(tasks, options, num_threads, num_truncated);
 }
 
 std::shared_ptr<const TextDecoder> Tokenizer::decoder() const {

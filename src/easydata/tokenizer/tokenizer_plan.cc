@@ -2,13 +2,11 @@
 
 #include <simdjson.h>
 
-#include <algorithm>
 #include <string>
 #include <unordered_set>
 
 #include "easydata/tokenizer/bert_words.h"
 #include "easydata/tokenizer/byte_level_encoder.h"
-#include "easydata/tokenizer/byte_level_split.h"
 #include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/model/byte_bpe_model.h"
 #include "easydata/tokenizer/model/metaspace_bpe_encoder.h"
@@ -140,17 +138,13 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   if (file.added_tokens) {
     ARROW_ASSIGN_OR_RAISE(added, ParseAddedTokens(*file.added_tokens));
   }
-  if (pre_tokenizer_.asks_for_start && file.normalizer &&
-      (!KeepsStart(*file.normalizer) ||
-       std::any_of(added.begin(), added.end(),
-                   [](const auto& token) { return token.normalized; }))) {
-    return Unsupported("pre_tokenizer that asks for offsets behind a normalizer");
-  }
   ARROW_ASSIGN_OR_RAISE(
       added_, AddedTokens::Make(added, *model_, normalizer_.get(), options.split_special_tokens));
-  if (NameOf(file.pre_tokenizer).find("ByteLevel") != std::string::npos) {
-    normalizer_ = RefuseInsertions(std::move(normalizer_));
+  if (pre_tokenizer_.asks_for_start && file.normalizer &&
+      (!KeepsStart(*file.normalizer) || !added_.normalized().empty())) {
+    return Unsupported("pre_tokenizer that asks for offsets behind a normalizer");
   }
+  if (pre_tokenizer_.has_byte_level) normalizer_ = RefuseInsertions(std::move(normalizer_));
   if (file.post_processor) {
     ARROW_ASSIGN_OR_RAISE(post_, MakePostProcessor(*file.post_processor));
   }
@@ -198,22 +192,20 @@ Status TokenizerPlan::MakeModelAndPreTokenizer(const File& file, std::string_vie
 }
 
 void TokenizerPlan::ChooseEncoder(const File& file) {
-  if (ChooseByteLevel(file) || ChooseMetaspace(file) || ChooseBert(file)) return;
-  make_tables_ = [] { return EncoderTables(); };
+  if (ChooseByteLevel() || ChooseMetaspace(file) || ChooseBert(file)) return;
   make_encoder_ = [this](const EncoderTables&) { return MakeStagedEncoder(); };
   AddEncoderStep("step by step, with a word cache");
 }
 
-bool TokenizerPlan::ChooseByteLevel(const File& file) {
+bool TokenizerPlan::ChooseByteLevel() {
   const auto* bytes = dynamic_cast<const ByteBpeModel*>(model_.get());
-  if (bytes == nullptr || !pre_tokenizer_.maps_bytes) return false;
-  const std::optional<ByteLevelSplit> split = FindByteLevelSplit(*file.pre_tokenizer);
-  if (!split) return false;
+  if (bytes == nullptr || !pre_tokenizer_.scanner) return false;
   const BpeModel* bpe = &bytes->bpe();
   make_tables_ = [bpe] { return EncoderTables{SafeCuts::Make(*bpe)}; };
-  make_encoder_ = [this, bpe, split](const EncoderTables& tables) {
-    return std::make_unique<ByteLevelEncoder>(bpe, split->pattern, split->add_prefix_space,
-                                              tables.cuts.get(), kernels_, word_cache_bytes_);
+  make_encoder_ = [this, bpe](const EncoderTables& tables) {
+    const auto& [pattern, add_prefix_space] = *pre_tokenizer_.scanner;
+    return std::make_unique<ByteLevelEncoder>(bpe, pattern, add_prefix_space, tables.cuts.get(),
+                                              kernels_, word_cache_bytes_);
   };
   AddEncoderStep("byte-level scanner with a word cache");
   return true;
@@ -223,7 +215,6 @@ bool TokenizerPlan::ChooseMetaspace(const File& file) {
   metaspace_ = MetaspaceBpe::Make(file.normalizer, file.pre_tokenizer, model_.get());
   if (metaspace_ == nullptr || !GuardMetaspaceTokens()) return false;
   encoders_normalize_ = true;
-  make_tables_ = [] { return EncoderTables(); };
   make_encoder_ = [this](const EncoderTables&) {
     return std::make_unique<MetaspaceBpeEncoder>(metaspace_.get(), kernels_, word_cache_bytes_);
   };
@@ -253,13 +244,8 @@ bool TokenizerPlan::GuardMetaspaceTokens() {
 // Normalized added tokens would be looked for in normalized text, which is not made.
 bool TokenizerPlan::ChooseBert(const File& file) {
   bert_words_ = BertWords::Make(normalizer_.get(), file.pre_tokenizer);
-  const std::vector<AddedToken>& tokens = added_.tokens();
-  if (bert_words_ == nullptr ||
-      std::any_of(tokens.begin(), tokens.end(), [](const AddedToken& t) { return t.normalized; })) {
-    return false;
-  }
+  if (bert_words_ == nullptr || !added_.normalized().empty()) return false;
   encoders_normalize_ = true;
-  make_tables_ = [] { return EncoderTables(); };
   make_encoder_ = [this](const EncoderTables&) {
     return std::make_unique<StagedEncoder>(bert_words_.get(), model_.get(), kernels_,
                                            word_cache_bytes_);

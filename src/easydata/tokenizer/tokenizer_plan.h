@@ -79,7 +79,7 @@ class TokenizerPlan {
   Status Init(std::string_view json, const TokenizerOptions& options);
   Status MakeModelAndPreTokenizer(const File& file, std::string_view json);
   void ChooseEncoder(const File& file);
-  bool ChooseByteLevel(const File& file);
+  bool ChooseByteLevel();
   bool ChooseMetaspace(const File& file);
   bool ChooseBert(const File& file);
   bool GuardMetaspaceTokens();
@@ -97,11 +97,11 @@ class TokenizerPlan {
   std::shared_ptr<const TextDecoder> decoder_;
   bool encoders_normalize_ = false;
   std::vector<AddedToken> guard_tokens_;
-  std::unique_ptr<const AddedTokenMatcher>
-      guard_;  // finds what normalized tokens leave in raw text
+  // Finds what normalized tokens leave in raw text.
+  std::unique_ptr<const AddedTokenMatcher> guard_;
   std::unique_ptr<const MetaspaceBpe> metaspace_;
   std::unique_ptr<const PreTokenizer> bert_words_;
-  std::function<EncoderTables()> make_tables_;
+  std::function<EncoderTables()> make_tables_ = [] { return EncoderTables(); };
   std::function<std::unique_ptr<PieceEncoder>(const EncoderTables&)> make_encoder_;
   std::vector<std::pair<std::string, std::string>> steps_;
 };

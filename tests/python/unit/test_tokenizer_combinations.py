@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from easydata import Tokenizer, _native
+from easydata import Tokenizer
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import (  # noqa: E402
@@ -426,16 +426,6 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, bool]:
         return None, False
 
 
-def takes_everything() -> bool:
-    """Whether this build has the engine for all components."""
-    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
-    try:
-        _native.native_tokenizer(json.dumps({"version": "1.0", "model": model}).encode())
-    except NotImplementedError:
-        return False
-    return True
-
-
 def check(row: dict[str, str], reference: Any, ours: Tokenizer, texts: list[str]) -> None:
     for special in (True, False):
         for text in texts:
@@ -458,7 +448,7 @@ def run(row: dict[str, str], folder: Path, seed: int) -> None:
     file.write_text(text, encoding="utf-8")
     reference = tokenizers.Tokenizer.from_str(text)
     ours = Tokenizer(file)
-    if takes_everything() and ours.engine != "native":
+    if ours.engine != "native":
         why = ours.describe()["why_not_native"]
         assert any(reason in why for reason in ODD), (row, why)
     rng = random.Random(seed)

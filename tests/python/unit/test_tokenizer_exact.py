@@ -19,8 +19,17 @@ from easydata import Tokenizer, _native
 tokenizers = pytest.importorskip("tokenizers")
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-BYTE_LEVEL = ("gpt2", "llama3.1", "qwen2.5", "tiny-bytelevel")
-NAMES = (*BYTE_LEVEL, "bert-base-uncased", "deepseek-v3", "gemma", "llama2", "t5-small")
+NAMES = (
+    "gpt2",
+    "llama3.1",
+    "qwen2.5",
+    "tiny-bytelevel",
+    "bert-base-uncased",
+    "deepseek-v3",
+    "gemma",
+    "llama2",
+    "t5-small",
+)
 
 pytestmark = pytest.mark.skipif(
     not DATA.is_dir(), reason="../shared/data is not beside this checkout"
@@ -88,22 +97,6 @@ def native_engine(name: str, word_cache_bytes: int = 1 << 24, kernels: str = "")
     return _native.native_tokenizer(json_text, word_cache_bytes, kernels)
 
 
-@cache
-def takes_everything() -> bool:
-    """Whether this build has the engine for all components."""
-    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
-    try:
-        _native.native_tokenizer(json.dumps({"version": "1.0", "model": model}).encode())
-    except NotImplementedError:
-        return False
-    return True
-
-
-def needs_native(name: str) -> None:
-    if name not in BYTE_LEVEL and not takes_everything():
-        pytest.skip("this build has the engine for byte-level BPE only")
-
-
 def sample(seed: str, num_bytes: int) -> list[str]:
     """Strings of the corpus: the naughty ones, then others until there are `num_bytes`."""
     naughty = json.loads((DATA / "text" / "adversarial" / "blns.json").read_text("utf-8"))
@@ -123,7 +116,6 @@ def sample(seed: str, num_bytes: int) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_natively(name: str) -> None:
-    needs_native(name)
     assert ours(name).engine == "native", ours(name).describe()
 
 
@@ -168,14 +160,13 @@ def code_points(stride: int = 997) -> list[list[str]]:
 def test_all_code_points_in_six_contexts(name: str) -> None:
     everywhere = [context(chunk) for chunk in code_points() for context in CONTEXTS]
     assert_equal(name, everywhere)
-    if name in BYTE_LEVEL:
-        scalar = native_engine(name, kernels="scalar").encode_batch(everywhere, True, 0, 2)[0]
-        for kernels in ("avx2", "avx512"):
-            try:
-                engine = native_engine(name, kernels=kernels)
-            except ValueError:
-                continue  # not on this processor
-            assert engine.encode_batch(everywhere, True, 0, 2)[0].equals(scalar), kernels
+    scalar = native_engine(name, kernels="scalar").encode_batch(everywhere, True, 0, 2)[0]
+    for kernels in ("avx2", "avx512"):
+        try:
+            engine = native_engine(name, kernels=kernels)
+        except ValueError:
+            continue  # not on this processor
+        assert engine.encode_batch(everywhere, True, 0, 2)[0].equals(scalar), kernels
 
 
 @pytest.mark.long
@@ -211,7 +202,6 @@ def test_made_up_text(pieces: list[str]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_caches_threads_and_chunks_do_not_matter(name: str) -> None:
-    needs_native(name)
     texts = sample(name, 1_500_000)
     texts.append("".join(texts))  # one long text
     expected = ours(name).encode_batch(texts, num_threads=1)
@@ -249,7 +239,6 @@ def test_long_runs_without_spaces(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_megabyte_without_a_space(name: str) -> None:
-    needs_native(name)
     for text in texts_without_spaces(1 << 20):
         ids = ours(name).encode(text, add_special_tokens=False)
         decoded = ours(name).decode(ids)

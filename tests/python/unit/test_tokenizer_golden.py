@@ -6,7 +6,6 @@ reach: which ones may be is listed below.
 """
 
 import contextlib
-import inspect
 import json
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from easydata import Tokenizer, _native
+from easydata import Tokenizer
 
 GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tokenizers"
 
@@ -61,20 +60,8 @@ def load(name: str, folder: Path) -> Tokenizer:
     return Tokenizer(file)
 
 
-def takes_everything() -> bool:
-    """Whether this build has the engine for all components."""
-    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
-    try:
-        _native.native_tokenizer(json.dumps({"version": "1.0", "model": model}).encode())
-    except NotImplementedError:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("name", LOADED)
 def test_runs_natively(name: str, tmp_path: Path) -> None:
-    if not takes_everything():
-        pytest.skip("this build has the engine for byte-level BPE only")
     tokenizer = load(name, tmp_path)
     expected = "huggingface" if name in NOT_NATIVE else "native"
     assert tokenizer.engine == expected, tokenizer.describe().get("why_not_native")
@@ -141,17 +128,12 @@ def test_batches(name: str, tmp_path: Path) -> None:
             assert got.to_pylist() == expected, case
 
 
-OFFSETS = "return_offsets" in inspect.signature(Tokenizer.encode).parameters
-
-
-@pytest.mark.skipif(not OFFSETS, reason="this build gives no offsets")
 @pytest.mark.parametrize("name", LOADED)
 def test_offsets(name: str, tmp_path: Path) -> None:
     tokenizer = load(name, tmp_path)
     for case in GROUPS[name]["cases"]:
         if "ids" not in case or "text" not in case or "pair" in case:
             continue
-        encode: Any = tokenizer.encode
-        ids, offsets = encode(case["text"], case["special"], return_offsets=True)
+        ids, offsets = tokenizer.encode(case["text"], case["special"], return_offsets=True)
         assert ids.tolist() == case["ids"]
         assert offsets.tolist() == case["offsets"], case

@@ -11,12 +11,6 @@ namespace {
 // Bytes behind a word that keys may take in before they are masked out.
 constexpr size_t kPadding = sizeof(WordKey);
 
-uint64_t HashOf(const WordKey& key) {
-  const uint64_t hash =
-      key.low * 0x9E3779B97F4A7C15u ^ (key.high + 0x632BE59BD9B4E019u) * 0xD6E8FEB86659FD93u;
-  return (hash ^ hash >> 32) * 0x9E3779B97F4A7C15u >> 20;
-}
-
 // MakeWordKey of text that kPadding bytes follow.
 WordKey LoadKey(const char* text, size_t size) {
   if constexpr (std::endian::native != std::endian::little) return MakeWordKey({text, size});
@@ -37,7 +31,7 @@ WordKey LoadKey(const char* text, size_t size) {
 }  // namespace
 
 PartEncoder::PartEncoder(const BpeModel* model, const SafeCuts* cuts, int64_t cache_bytes)
-    : model_(model), cuts_(cuts), cache_(cache_bytes, HashOf) {}
+    : model_(model), cuts_(cuts), cache_(cache_bytes, HashWordKey) {}
 
 size_t PartEncoder::Encode(std::string_view word, int32_t* out) {
   if (cuts_ == nullptr) return model_->Encode(word, &scratch_, out);
@@ -70,7 +64,7 @@ PartEncoder::Part PartEncoder::MakePart(std::string_view word, size_t begin, siz
   Part part = {{}, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
   if (part.size <= kMaxWordKeyBytes) {
     part.key = LoadKey(word.data() + begin, part.size);
-    part.hash = HashOf(part.key);
+    part.hash = HashWordKey(part.key);
     __builtin_prefetch(cache_.bucket(part.hash));
   }
   return part;

@@ -28,6 +28,14 @@ inline WordKey MakeWordKey(std::string_view word) {
   return key;
 }
 
+/// A hash of a key for processors without an instruction for one.
+inline uint64_t HashWordKey(const WordKey& key) {
+  uint64_t hash =
+      key.low * 0x9E3779B97F4A7C15u ^ (key.high + 0x632BE59BD9B4E019u) * 0xD6E8FEB86659FD93u;
+  hash ^= hash >> 32;
+  return hash * 0x9E3779B97F4A7C15u >> 20;
+}
+
 /// A short pretoken and its ids: half a cache line.
 struct alignas(32) WordSlot {
   static constexpr int kMaxIds = 3;

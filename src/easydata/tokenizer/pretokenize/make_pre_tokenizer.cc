@@ -109,6 +109,7 @@ class PlanMaker {
   // Adds the component at `i`, or several that are one step. Returns where to go on.
   Result<size_t> Add(const std::vector<object>& components, size_t i) {
     if (const auto known = FindKnownSteps(components, i)) {
+      if (i == 0) first_pattern_ = known->pattern;
       steps_.push_back(MakeScannerSplit(known->pattern));
       regex_is_done_ = known->includes_regex;
       return i + known->count;
@@ -145,12 +146,23 @@ class PlanMaker {
     }
     if (regex_is_done_) use_regex = false;
     regex_is_done_ = false;
+    plan_.has_byte_level = true;
     plan_.maps_bytes = leave_bytes_ && is_last;
+    if (plan_.maps_bytes) FindScanner(add_prefix_space, use_regex);
     if (Step step = MakeByteLevel(add_prefix_space, use_regex, !plan_.maps_bytes)) {
       steps_.push_back(std::move(step));
     }
     rewritten_ = true;
     return Status::OK();
+  }
+
+  // Whether the steps so far and a ByteLevel behind them are one scanner.
+  void FindScanner(bool add_prefix_space, bool use_regex) {
+    if (steps_.empty() && use_regex) {
+      plan_.scanner = {SplitPattern::kGpt2, add_prefix_space};
+    } else if (steps_.size() == 1 && first_pattern_ && !use_regex && !add_prefix_space) {
+      plan_.scanner = {*first_pattern_, false};
+    }
   }
 
   Status AddMetaspace(object component) {
@@ -207,7 +219,8 @@ class PlanMaker {
   PreTokenizerPlan plan_;
   std::vector<Step> steps_;
   bool rewritten_ = false;
-  bool regex_is_done_ = false;  // of the ByteLevel to come
+  std::optional<SplitPattern> first_pattern_;  // of the first step, if it is a scanner
+  bool regex_is_done_ = false;                 // of the ByteLevel to come
 };
 
 }  // namespace

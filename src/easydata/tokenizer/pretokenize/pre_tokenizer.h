@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/tokenizer/pretokenize/split_scanner.h"
 
 namespace easydata {
 
@@ -71,6 +73,14 @@ struct PreTokenizerPlan {
   std::unique_ptr<const PreTokenizer> steps;
   /// The words are bytes, which a byte-level model takes as they are.
   bool maps_bytes = false;
+  /// One scanner of bytes that does all of the steps, if there is one; maps_bytes is set then.
+  struct ByteScanner {
+    SplitPattern pattern;
+    bool add_prefix_space;
+  };
+  std::optional<ByteScanner> scanner;
+  /// A ByteLevel is among the components.
+  bool has_byte_level = false;
   /// A step behind others asks whether a word begins at offset 0 of the original text. It takes the
   /// beginning of the piece for that, which a normalizer that drops or adds text there makes wrong.
   bool asks_for_offsets = false;
