@@ -1,9 +1,10 @@
-# easydata_module(<room> SOURCES ... [TESTS ...] [BENCHMARKS ...] [DEPS ...])
+# easydata_module(<room> SOURCES ... [TESTS ...] [SERIAL_TESTS ...] [BENCHMARKS ...] [DEPS ...])
 #
-# Adds one room of src/easydata: an object library easydata_<room>, one test binary <room>_test out of TESTS, and
-# one benchmark binary <room>_benchmark out of BENCHMARKS. DEPS are lower rooms and libraries.
+# Adds one room of src/easydata: an object library easydata_<room>, one test binary <room>_test out of TESTS and
+# SERIAL_TESTS, and one benchmark binary <room>_benchmark out of BENCHMARKS. DEPS are lower rooms and libraries.
+# SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them.
 function(easydata_module room)
-  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;BENCHMARKS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;SERIAL_TESTS;BENCHMARKS;DEPS" ${ARGN})
   set(_target easydata_${room})
   add_library(${_target} STATIC ${ARG_SOURCES})
   easydata_target(${_target})
@@ -18,12 +19,24 @@ function(easydata_module room)
   target_link_libraries(${_target} PUBLIC ${_deps} PyArrow::arrow)
   set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES ${_target})
 
+  if(NOT EASYDATA_SANITIZE STREQUAL "thread")
+    list(APPEND ARG_TESTS ${ARG_SERIAL_TESTS})
+  endif()
   if(EASYDATA_TESTS AND ARG_TESTS)
     add_executable(${room}_test ${ARG_TESTS})
     easydata_target(${room}_test)
     target_link_libraries(${room}_test PRIVATE ${_target} GTest::gmock_main)
     target_compile_definitions(${room}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
-    gtest_discover_tests(${room}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${room}." PROPERTIES LABELS cpp)
+    if(EASYDATA_SANITIZE)
+      # A process starts slowly under a sanitizer: four for a room, not one for a test.
+      foreach(shard RANGE 3)
+        add_test(NAME ${room}.${shard} COMMAND ${room}_test --gtest_brief=1)
+        set_tests_properties(
+          ${room}.${shard} PROPERTIES LABELS cpp ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
+      endforeach()
+    else()
+      gtest_discover_tests(${room}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${room}." PROPERTIES LABELS cpp)
+    endif()
   endif()
   if(EASYDATA_BENCHMARKS AND ARG_BENCHMARKS)
     add_executable(${room}_benchmark ${ARG_BENCHMARKS})
@@ -47,7 +60,7 @@ function(easydata_target target)
   endif()
   if(EASYDATA_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${EASYDATA_SANITIZE} -fno-omit-frame-pointer
-                                             -fno-sanitize-recover=all -g)
+                                             -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${EASYDATA_SANITIZE})
   endif()
 endfunction()
