@@ -3,18 +3,15 @@
 #include <arrow/buffer.h>
 
 #include <cstring>
-#include <new>
 #include <utility>
+
+#include "easydata/base/huge_pages.h"
 
 namespace easydata {
 
 void IdBuffer::Grow(size_t capacity) {
-  constexpr size_t kAlignment = 64;
-  constexpr size_t kIdsPerLine = kAlignment / sizeof(int32_t);
   capacity = std::max(capacity, capacity_ * 2);
-  capacity = (capacity + kIdsPerLine - 1) / kIdsPerLine * kIdsPerLine;
-  void* memory = std::aligned_alloc(kAlignment, capacity * sizeof(int32_t));
-  if (memory == nullptr) throw std::bad_alloc();
+  void* const memory = AllocateOnHugePages(capacity * sizeof(int32_t));
   if (size_ > 0) std::memcpy(memory, data_.get(), size_ * sizeof(int32_t));
   data_.reset(static_cast<int32_t*>(memory));
   capacity_ = capacity;
@@ -43,23 +40,31 @@ Result<std::shared_ptr<arrow::Buffer>> IdBufferPool::Release(IdBuffer* ids) {
     return copy;
   }
   const size_t capacity = ids->capacity();
-  auto lent = std::make_shared<Lent>(std::exchange(*ids, IdBuffer()), shared_from_this());
-  {
-    std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      *ids = std::move(idle_.back());
-      idle_.pop_back();
-    }
-  }
+  auto lent = Lend(std::exchange(*ids, Take()));
   // What comes next is likely as large.
   ids->Reserve(capacity);
   return lent;
 }
 
+IdBuffer IdBufferPool::Take() {
+  std::lock_guard lock(mutex_);
+  if (idle_.empty()) return {};
+  IdBuffer ids = std::move(idle_.back());
+  idle_.pop_back();
+  num_idle_ids_ -= ids.capacity();
+  return ids;
+}
+
+std::shared_ptr<arrow::Buffer> IdBufferPool::Lend(IdBuffer ids) {
+  return std::make_shared<Lent>(std::move(ids), shared_from_this());
+}
+
 void IdBufferPool::Return(IdBuffer ids) {
   ids.Resize(0);
   std::lock_guard lock(mutex_);
-  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(ids));
+  if (idle_.size() == kMaxIdle || num_idle_ids_ + ids.capacity() > kMaxIdleIds) return;
+  num_idle_ids_ += ids.capacity();
+  idle_.push_back(std::move(ids));
 }
 
 }  // namespace easydata

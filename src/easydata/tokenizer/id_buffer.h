@@ -57,16 +57,24 @@ class IdBufferPool : public std::enable_shared_from_this<IdBufferPool> {
   /// much more memory than they fill are copied instead.
   Result<std::shared_ptr<arrow::Buffer>> Release(IdBuffer* ids);
 
+  /// Memory for ids that came back, or none.
+  IdBuffer Take();
+
+  /// An Arrow buffer of the ids.
+  std::shared_ptr<arrow::Buffer> Lend(IdBuffer ids);
+
  private:
   class Lent;
 
-  // Buffers kept for reuse; what comes back beyond that is freed.
+  // What is kept for reuse; what comes back beyond that is freed.
   static constexpr size_t kMaxIdle = 16;
+  static constexpr size_t kMaxIdleIds = (size_t{64} << 20) / sizeof(int32_t);
 
   void Return(IdBuffer ids);
 
   std::mutex mutex_;
   std::vector<IdBuffer> idle_;
+  size_t num_idle_ids_ = 0;  // room for so many
 };
 
 }  // namespace easydata

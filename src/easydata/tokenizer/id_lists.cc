@@ -58,17 +58,17 @@ Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<EncodedRows>& 
       std::move(validity.bits), validity.null_count);
 }
 
-Result<std::shared_ptr<arrow::Buffer>> JoinIds(const std::vector<EncodedRows>& parts,
-                                               int64_t num_ids, int num_threads) {
+std::shared_ptr<arrow::Buffer> JoinIds(const std::vector<EncodedRows>& parts, int64_t num_ids,
+                                       int num_threads, IdBufferPool* pool) {
   if (parts.size() == 1) return parts[0].ids;
-  ARROW_ASSIGN_OR_RAISE(auto ids,
-                        arrow::AllocateBuffer(num_ids * static_cast<int64_t>(sizeof(int32_t))));
-  std::vector<uint8_t*> places;
+  IdBuffer ids = pool->Take();
+  int32_t* out = ids.Reserve(static_cast<size_t>(num_ids));
+  ids.Resize(static_cast<size_t>(num_ids));
+  std::vector<int32_t*> places;
   places.reserve(parts.size());
-  uint8_t* out = ids->mutable_data();
   for (const EncodedRows& part : parts) {
     places.push_back(out);
-    out += static_cast<size_t>(part.num_ids) * sizeof(int32_t);
+    out += part.num_ids;
   }
   // Most of the time goes into fresh pages.
   ParallelFor(parts.size(), num_threads, [&](size_t i) {
@@ -76,21 +76,21 @@ Result<std::shared_ptr<arrow::Buffer>> JoinIds(const std::vector<EncodedRows>& p
     if (bytes > 0) std::memcpy(places[i], parts[i].ids->data(), bytes);
     return true;
   });
-  return std::shared_ptr<arrow::Buffer>(std::move(ids));
+  return pool->Lend(std::move(ids));
 }
 
 }  // namespace
 
 Result<std::shared_ptr<arrow::Array>> JoinRows(const std::vector<EncodedRows>& parts,
-                                               int num_threads) {
+                                               int num_threads, IdBufferPool* pool) {
   int64_t length = 0, num_ids = 0;
   for (const EncodedRows& part : parts) {
     length += static_cast<int64_t>(part.ends.size());
     num_ids += part.num_ids;
   }
   ARROW_ASSIGN_OR_RAISE(Validity validity, JoinValidity(parts, length));
-  ARROW_ASSIGN_OR_RAISE(auto ids, JoinIds(parts, num_ids, num_threads));
-  auto values = std::make_shared<arrow::Int32Array>(num_ids, std::move(ids));
+  auto values =
+      std::make_shared<arrow::Int32Array>(num_ids, JoinIds(parts, num_ids, num_threads, pool));
   if (num_ids > std::numeric_limits<int32_t>::max()) {
     return MakeLists<arrow::LargeListArray, int64_t>(parts, std::move(values), std::move(validity),
                                                      length);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/tokenizer/id_buffer.h"
 
 namespace easydata {
 
@@ -23,8 +24,8 @@ struct EncodedRows {
 };
 
 /// Joins rows in their order: list<int32>, or large_list<int32> if there are more than 2^31 - 1
-/// ids. Rows of null texts are null. Copies on up to `num_threads` threads.
+/// ids. Rows of null texts are null. Copies on up to `num_threads` threads, to memory of `pool`.
 Result<std::shared_ptr<arrow::Array>> JoinRows(const std::vector<EncodedRows>& parts,
-                                               int num_threads);
+                                               int num_threads, IdBufferPool* pool);
 
 }  // namespace easydata

@@ -24,14 +24,9 @@ int32_t* EncodeScalar(const Run& run, WordEncoder* encoder, int32_t* out) {
     }
     const WordKey key = MakeWordKey(word);
     const uint64_t hash = HashWordKey(key);
-    const WordSlot* slots = encoder->cache().bucket(hash);
-    const WordSlot* slot = slots[0].key == key ? slots : slots[1].key == key ? slots + 1 : nullptr;
-    if (slot == nullptr) {
-      out += encoder->EncodeUnknown(word, hash, out);
-      continue;
-    }
-    std::memcpy(out, slot->ids, sizeof(slot->ids));
-    out += slot->count;
+    const uint64_t* const packed = encoder->cache().table().FindInLine(hash, key);
+    out += packed != nullptr ? WordTable::Unpack(packed, out)
+                             : encoder->EncodeUnknown(word, hash, out);
   }
   return out;
 }

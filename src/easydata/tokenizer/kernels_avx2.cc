@@ -240,15 +240,28 @@ struct Isa {
                         _mm_set_epi64x(static_cast<int64_t>(static_cast<uint64_t>(size) << 56), 0));
   }
 
-  static inline __attribute__((always_inline)) const WordSlot* FindSlot(const WordSlot* bucket,
-                                                                        __m128i key) {
-    const auto equals = [&](const WordSlot* slot) EASYDATA_LAMBDA_INLINE {
-      const __m128i other = _mm_load_si128(reinterpret_cast<const __m128i*>(&slot->key));
-      return _mm_movemask_epi8(_mm_cmpeq_epi8(other, key)) == 0xFFFF;
+  static inline __attribute__((always_inline)) unsigned EqualWords(const WordLine* line,
+                                                                   __m128i key) {
+    const __m256i keys = _mm256_broadcastsi128_si256(key);
+    const auto equal = [&](int half) EASYDATA_LAMBDA_INLINE {
+      const __m256i words = _mm256_load_si256(reinterpret_cast<const __m256i*>(line) + half);
+      return static_cast<unsigned>(
+          _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(words, keys))));
     };
-    const bool first = equals(bucket);
-    if (!first && !equals(bucket + 1)) return nullptr;
-    return bucket + (first ? 0 : 1);
+    return equal(0) | equal(1) << 4;
+  }
+
+  static inline __attribute__((always_inline)) void Unpack(const uint64_t* packed, int32_t* out) {
+    constexpr int kBits = WordTable::kPackedBits;
+    for (int half = 0; half < 2; ++half) {
+      const __m256i shifted =
+          _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<int64_t>(packed[half])),
+                            _mm256_setr_epi64x(0, kBits, 2 * kBits, 0));
+      const __m256i ids = _mm256_and_si256(shifted, _mm256_set1_epi64x(WordTable::kPackedMask));
+      const __m256i low =
+          _mm256_permutevar8x32_epi32(ids, _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * half), _mm256_castsi256_si128(low));
+    }
   }
 };
 

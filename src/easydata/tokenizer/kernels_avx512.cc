@@ -181,13 +181,20 @@ struct Isa {
                         _mm_load_si128(reinterpret_cast<const __m128i*>(kWordLengths.bytes[size])));
   }
 
-  static inline __attribute__((always_inline)) const WordSlot* FindSlot(const WordSlot* bucket,
-                                                                        __m128i key) {
-    const unsigned equal =
-        _mm512_cmpeq_epi64_mask(_mm512_load_si512(bucket), _mm512_broadcast_i32x4(key));
-    const bool first = (equal & 0x03) == 0x03;
-    const bool second = (equal & 0x30) == 0x30;
-    return first || second ? bucket + second : nullptr;
+  static inline __attribute__((always_inline)) unsigned EqualWords(const WordLine* line,
+                                                                   __m128i key) {
+    return _mm512_cmpeq_epi64_mask(_mm512_load_si512(line), _mm512_broadcast_i32x4(key));
+  }
+
+  static inline __attribute__((always_inline)) void Unpack(const uint64_t* packed, int32_t* out) {
+    constexpr int kBits = WordTable::kPackedBits;
+    const __m512i both =
+        _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(packed)));
+    const __m512i each = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 1, 1, 1, 1, 1), both);
+    const __m512i shifted =
+        _mm512_srlv_epi64(each, _mm512_setr_epi64(0, kBits, 2 * kBits, 0, kBits, 2 * kBits, 0, 0));
+    const __m512i ids = _mm512_and_si512(shifted, _mm512_set1_epi64(WordTable::kPackedMask));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_cvtepi64_epi32(ids));
   }
 };
 

@@ -119,10 +119,16 @@ class Tokenizer::Impl {
     return status;
   }
 
-  // Cuts the rows of columns into tasks.
+  // Cuts the rows of columns into tasks; one thread takes each column whole.
   Result<std::vector<EncodeTask>> MakeTasks(const std::vector<TextColumn>& columns,
-                                            const EncodeOptions& options) const {
+                                            const EncodeOptions& options, int num_threads) const {
     std::vector<EncodeTask> tasks;
+    if (num_threads == 1) {
+      for (const TextColumn& column : columns) {
+        tasks.push_back({&column, 0, column.array().length()});
+      }
+      return tasks;
+    }
     const bool takes_fragments = TakesFragments(options);
     const auto limit = static_cast<int64_t>(kTaskBytes);
     for (const TextColumn& column : columns) {
@@ -155,7 +161,7 @@ class Tokenizer::Impl {
       parts.push_back(std::move(task.rows));
     }
     if (num_truncated != nullptr) *num_truncated = truncated;
-    ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, num_threads));
+    ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, num_threads, workers_.id_buffers().get()));
     const auto& padding = plan_->padding();
     return options.pad && padding ? PadLists(*padding, lists) : lists;
   }
@@ -168,6 +174,8 @@ class Tokenizer::Impl {
     ids.Resize(0);
     EncodedRows& rows = task->rows;
     rows.ends.reserve(static_cast<size_t>(task->end - task->begin));
+    constexpr int64_t kLikelyBytesPerId = 3;
+    ids.Reserve(static_cast<size_t>(column.bytes(task->begin, task->end) / kLikelyBytesPerId));
     const bool has_nulls = column.array().null_count() > 0;
     for (int64_t row = task->begin; row < task->end; ++row) {
       if (!has_nulls || column.array().IsValid(row)) {
@@ -355,7 +363,8 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::Chun
     ARROW_ASSIGN_OR_RAISE(const TextColumn column, TextColumn::Make(*chunk));
     columns.push_back(column);
   }
-  ARROW_ASSIGN_OR_RAISE(std::vector<EncodeTask> tasks, impl_->MakeTasks(columns, options));
+  ARROW_ASSIGN_OR_RAISE(std::vector<EncodeTask> tasks,
+                        impl_->MakeTasks(columns, options, num_threads));
   ParallelFor(tasks.size(), num_threads, [&](size_t i) {
     tasks[i].status = impl_->RunTask(&tasks[i], options);
     return tasks[i].status.ok();

@@ -18,13 +18,12 @@ WordKey LoadKey(const char* text, size_t size) {
   std::memcpy(&key.low, text, 8);
   std::memcpy(&key.high, text + 8, 8);
   const auto keep = [](size_t bytes) { return (uint64_t{1} << 8 * bytes) - 1; };
-  if (size < 8) {
-    key.low &= keep(size);
-    key.high = 0;
-  } else {
-    key.high &= keep(size - 8);
+  if (size < 8) key.low &= keep(size);
+  if (size <= kMaxNarrowBytes && (key.low & kBeyondAscii) == 0) {
+    key.low |= uint64_t{size} << 56;
+    return {key.low, key.low};
   }
-  key.high |= uint64_t{size} << 56;
+  key.high = (size < 8 ? 0 : key.high & keep(size - 8)) | uint64_t{size} << 56;
   return key;
 }
 
@@ -65,20 +64,18 @@ PartEncoder::Part PartEncoder::MakePart(std::string_view word, size_t begin, siz
   if (part.size <= kMaxWordKeyBytes) {
     part.key = LoadKey(word.data() + begin, part.size);
     part.hash = HashWordKey(part.key);
-    __builtin_prefetch(cache_.bucket(part.hash));
+    __builtin_prefetch(cache_.table().line(part.hash, part.key.is_narrow()));
   }
   return part;
 }
 
 size_t PartEncoder::EncodeShort(std::string_view text, const Part& part, int32_t* out) {
-  const WordSlot* slot = cache_.bucket(part.hash);
-  if (!(slot->key == part.key)) ++slot;
-  if (slot->key == part.key) {
-    for (int i = 0; i < slot->count; ++i) out[i] = slot->ids[i];
-    return static_cast<size_t>(slot->count);
-  }
+  const uint64_t* const packed = cache_.table().Find(part.hash, part.key);
+  if (packed != nullptr) return WordTable::Unpack(packed, out);
   const size_t count = model_->EncodePart(text, &scratch_, out);
-  if (count <= WordSlot::kMaxIds) cache_.Insert(part.hash, part.key, out, count);
+  if (WordTable::Takes(part.key, out, count)) {
+    cache_.table().Insert(part.hash, part.key, out, count);
+  }
   return count;
 }
 

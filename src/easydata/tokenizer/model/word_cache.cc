@@ -1,76 +1,24 @@
 #include "easydata/tokenizer/model/word_cache.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
-#include <new>
+#include <cstring>
 
 namespace easydata {
 namespace {
 
-constexpr size_t kBucketBytes = 2 * sizeof(WordSlot);
-constexpr size_t kFirstBuckets = size_t{1} << 12;
-// More than half a word to a bucket, and too many would push others out.
-constexpr size_t kGrowShare = 2;
 constexpr size_t kFirstLongEntries = size_t{1} << 8;
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// `count` empty buckets, on huge pages where they fill some.
-WordSlot* NewBuckets(size_t count) {
-  const size_t bytes = count * kBucketBytes;
-  const size_t alignment = bytes >= kHugePage ? kHugePage : kBucketBytes;
-  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // failing is no harm
-#endif
-  std::memset(memory, 0, bytes);
-  return static_cast<WordSlot*>(memory);
-}
-
-bool IsEmpty(const WordSlot& slot) { return slot.key.low == 0 && slot.key.high == 0; }
 
 }  // namespace
 
-// Of the memory, six sevenths are for short words, the rest for the table of the others and its
-// arena.
-WordCache::WordCache(int64_t bytes, HashFunction hash_key)
-    : hash_key_(hash_key),
-      max_buckets_(std::max<size_t>(static_cast<size_t>(bytes) / 7 * 6 / kBucketBytes, 1)),
+// Of the memory, six sevenths are for short words, the rest for the entries of the others and for
+// their arena.
+WordCache::WordCache(int64_t bytes, WordTable::HashFunction hash_key)
+    : table_(static_cast<size_t>(bytes) / 7 * 6, hash_key),
       max_long_entries_(
           std::bit_floor(std::max<size_t>(static_cast<size_t>(bytes) / 14 / sizeof(LongEntry), 2))),
       max_arena_(std::min<size_t>(static_cast<size_t>(bytes) / 14 / sizeof(int32_t), UINT32_MAX)),
-      long_entries_(std::min(kFirstLongEntries, max_long_entries_)) {
-  num_buckets_ = std::min(kFirstBuckets, max_buckets_);
-  slots_ = NewBuckets(num_buckets_);
-  grow_at_ = num_buckets_ < max_buckets_ ? num_buckets_ / kGrowShare : SIZE_MAX;
-}
-
-WordCache::~WordCache() { std::free(slots_); }
-
-void WordCache::Grow() {
-  WordSlot* const old_slots = slots_;
-  const size_t old_buckets = num_buckets_;
-  num_buckets_ = std::min(old_buckets * 2, max_buckets_);
-  slots_ = NewBuckets(num_buckets_);
-  grow_at_ = num_buckets_ < max_buckets_ ? num_buckets_ / kGrowShare : SIZE_MAX;
-  // The older of each bucket first, so that it stays the older one.
-  for (size_t i = 0; i < 2 * old_buckets; i += 2) {
-    Place(old_slots[i + 1]);
-    Place(old_slots[i]);
-  }
-  std::free(old_slots);
-}
-
-void WordCache::Place(const WordSlot& slot) {
-  if (IsEmpty(slot)) return;
-  WordSlot* slots = bucket(hash_key_(slot.key));
-  slots[1] = slots[0];
-  slots[0] = slot;
-}
+      long_entries_(std::min(kFirstLongEntries, max_long_entries_)) {}
 
 size_t WordCache::FindLong(std::string_view word, uint64_t hash, int32_t* out) const {
   const size_t mask = long_entries_.size() - 1;

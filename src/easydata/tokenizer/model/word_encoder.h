@@ -19,7 +19,7 @@ class WordEncoder : public PieceEncoder {
   WordCache& cache() { return cache_; }
 
   /// Room that kernels need behind the ids of a run of words.
-  static constexpr size_t kSpareIds = 4;
+  static constexpr size_t kSpareIds = 8;
 
  protected:
   WordEncoder(const Kernels* kernels, int64_t cache_bytes);
