@@ -10,7 +10,7 @@
 namespace easydata {
 
 void IdBuffer::Grow(size_t capacity) {
-  capacity = std::max(capacity, capacity_ * 2);
+  capacity = std::max(capacity, capacity_ + capacity_ / 2);
   void* const memory = AllocateOnHugePages(capacity * sizeof(int32_t));
   if (size_ > 0) std::memcpy(memory, data_.get(), size_ * sizeof(int32_t));
   data_.reset(static_cast<int32_t*>(memory));
@@ -39,11 +39,7 @@ Result<std::shared_ptr<arrow::Buffer>> IdBufferPool::Release(IdBuffer* ids) {
     ids->Resize(0);
     return copy;
   }
-  const size_t capacity = ids->capacity();
-  auto lent = Lend(std::exchange(*ids, Take()));
-  // What comes next is likely as large.
-  ids->Reserve(capacity);
-  return lent;
+  return Lend(std::exchange(*ids, IdBuffer()));
 }
 
 IdBuffer IdBufferPool::Take() {

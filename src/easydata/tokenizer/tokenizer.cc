@@ -106,6 +106,7 @@ class Tokenizer::Impl {
 
   Status RunTask(EncodeTask* task, const EncodeOptions& options) const {
     std::unique_ptr<EncodeWorker> worker = workers_.Take();
+    if (worker->ids().capacity() == 0) worker->ids() = workers_.id_buffers()->Take();
     const Status status = task->fragments.empty() ? EncodeRows(task, options, worker.get())
                                                   : EncodeFragments(task, options, worker.get());
     if (status.ok()) {

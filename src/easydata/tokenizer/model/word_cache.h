@@ -36,13 +36,17 @@ class WordCache {
 
  private:
   struct LongEntry {
-    uint64_t hash = 0;
-    uint32_t offset = 0;  // in the arena, in units of 4 bytes: the ids, then the bytes
-    uint32_t num_ids = 0;
-    uint32_t num_bytes = 0;  // 0: empty
+    uint32_t hash = 0;
+    uint32_t offset =
+        0;  // in the arena, in units of 4 bytes: LongHead, the ids, the bytes; 0: empty
+  };
+  struct LongHead {
+    uint16_t num_ids;
+    uint16_t num_bytes;
   };
 
   void MakeRoomForLong();
+  void ForgetLong();
 
   WordTable table_;
   size_t max_long_entries_;
