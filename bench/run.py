@@ -20,6 +20,7 @@ from pathlib import Path
 
 import corpora
 import tokenizer
+from peer_environment import peer_python
 
 HERE = Path(__file__).resolve().parent
 
@@ -54,15 +55,7 @@ def interpreter(runner: str) -> Path:
     """The Python that a runner needs: datatrove's requirements clash with ours."""
     if runner != "datatrove_tokens":
         return Path(sys.executable)
-    venv = corpora.ROOT / ".venv-bench"
-    requirements = corpora.ROOT / "requirements-bench.txt"
-    stamp = venv / f".stamp-{requirements.stat().st_mtime_ns}"
-    if not stamp.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(requirements)]
-        subprocess.run(pip, check=True)
-        stamp.touch()
-    return venv / "bin" / "python"
+    return peer_python(".venv-bench", "requirements-bench.txt")
 
 
 def run(runner: str, corpus: Path) -> dict[str, float]:

@@ -20,10 +20,9 @@ from typing import cast
 
 import corpora
 import languages
+from peer_environment import peer_python
 
 HERE = Path(__file__).resolve().parent
-VENV = corpora.ROOT / ".venv-bench-tokenizers"
-REQUIREMENTS = corpora.ROOT / "requirements-bench-tokenizers.txt"
 
 OURS = "easydata"
 REFERENCE = "tokenizers"
@@ -60,13 +59,7 @@ def interpreter(engine: str) -> Path:
     """The Python that an engine needs: the peers have a virtual environment of their own."""
     if engine == OURS:
         return Path(sys.executable)
-    stamp = VENV / f".stamp-{REQUIREMENTS.stat().st_mtime_ns}"
-    if not stamp.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-        pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)]
-        subprocess.run(pip, check=True)
-        stamp.touch()
-    return VENV / "bin" / "python"
+    return peer_python(".venv-bench-tokenizers", "requirements-bench-tokenizers.txt")
 
 
 def run(engine: str, tokenizer: str, text: Path, passes: int) -> dict[str, object]:
