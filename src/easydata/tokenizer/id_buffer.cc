@@ -3,15 +3,18 @@
 #include <arrow/buffer.h>
 
 #include <cstring>
+#include <new>
 #include <utility>
-
-#include "easydata/base/huge_pages.h"
 
 namespace easydata {
 
 void IdBuffer::Grow(size_t capacity) {
+  constexpr size_t kAlignment = 64;
+  constexpr size_t kIdsPerLine = kAlignment / sizeof(int32_t);
   capacity = std::max(capacity, capacity_ + capacity_ / 2);
-  void* const memory = AllocateOnHugePages(capacity * sizeof(int32_t));
+  capacity = (capacity + kIdsPerLine - 1) / kIdsPerLine * kIdsPerLine;
+  void* const memory = std::aligned_alloc(kAlignment, capacity * sizeof(int32_t));
+  if (memory == nullptr) throw std::bad_alloc();
   if (size_ > 0) std::memcpy(memory, data_.get(), size_ * sizeof(int32_t));
   data_.reset(static_cast<int32_t*>(memory));
   capacity_ = capacity;
@@ -32,7 +35,7 @@ class IdBufferPool::Lent final : public arrow::Buffer {
 };
 
 Result<std::shared_ptr<arrow::Buffer>> IdBufferPool::Release(IdBuffer* ids) {
-  if (ids->size() < ids->capacity() / 4) {
+  if (ids->size() < ids->capacity() / 8) {
     const auto bytes = static_cast<int64_t>(ids->size() * sizeof(int32_t));
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> copy, arrow::AllocateBuffer(bytes));
     if (bytes > 0) std::memcpy(copy->mutable_data(), ids->data(), static_cast<size_t>(bytes));

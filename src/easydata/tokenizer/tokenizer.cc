@@ -175,8 +175,8 @@ class Tokenizer::Impl {
     ids.Resize(0);
     EncodedRows& rows = task->rows;
     rows.ends.reserve(static_cast<size_t>(task->end - task->begin));
-    constexpr int64_t kLikelyBytesPerId = 3;
-    ids.Reserve(static_cast<size_t>(column.bytes(task->begin, task->end) / kLikelyBytesPerId));
+    // Hardly any text has more ids, and memory that is not written costs nothing.
+    ids.Reserve(static_cast<size_t>(column.bytes(task->begin, task->end) / 2));
     const bool has_nulls = column.array().null_count() > 0;
     for (int64_t row = task->begin; row < task->end; ++row) {
       if (!has_nulls || column.array().IsValid(row)) {

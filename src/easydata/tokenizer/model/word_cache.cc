@@ -24,6 +24,8 @@ WordCache::WordCache(int64_t bytes, WordTable::HashFunction hash_key)
 }
 
 size_t WordCache::FindLong(std::string_view word, uint64_t hash, int32_t* out) const {
+  const size_t bit = FilterBit(hash);
+  if ((long_filter_[bit / 64] >> bit % 64 & 1) == 0) return kNotFound;
   const size_t mask = long_entries_.size() - 1;
   for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
     const LongEntry& entry = long_entries_[slot];
@@ -45,15 +47,12 @@ void WordCache::InsertLong(std::string_view word, uint64_t hash, const int32_t* 
   if (word.size() > kMaxLongBytes || count > UINT16_MAX || needed >= max_arena_) return;
   if ((num_long_ + 1) * 2 > long_entries_.size()) MakeRoomForLong();
   if (arena_.size() + needed > max_arena_) ForgetLong();
-  const size_t mask = long_entries_.size() - 1;
-  size_t slot = hash & mask;
-  while (long_entries_[slot].offset != 0) slot = (slot + 1) & mask;
   const size_t offset = arena_.size();
   if (offset + needed > arena_.capacity()) {
     arena_.reserve(std::min(std::max(2 * arena_.capacity(), offset + needed), max_arena_));
   }
   arena_.resize(offset + needed);
-  long_entries_[slot] = {static_cast<uint32_t>(hash), static_cast<uint32_t>(offset)};
+  PutLong({static_cast<uint32_t>(hash), static_cast<uint32_t>(offset)});
   const LongHead head = {static_cast<uint16_t>(count), static_cast<uint16_t>(word.size())};
   std::memcpy(arena_.data() + offset, &head, sizeof(head));
   std::copy_n(ids, count, arena_.data() + offset + 1);
@@ -61,8 +60,18 @@ void WordCache::InsertLong(std::string_view word, uint64_t hash, const int32_t* 
   ++num_long_;
 }
 
+void WordCache::PutLong(const LongEntry& entry) {
+  const size_t mask = long_entries_.size() - 1;
+  size_t slot = entry.hash & mask;
+  while (long_entries_[slot].offset != 0) slot = (slot + 1) & mask;
+  long_entries_[slot] = entry;
+  const size_t bit = FilterBit(entry.hash);
+  long_filter_[bit / 64] |= uint64_t{1} << bit % 64;
+}
+
 void WordCache::ForgetLong() {
   std::fill(long_entries_.begin(), long_entries_.end(), LongEntry());
+  long_filter_.assign(std::max<size_t>(long_entries_.size() / 16, 1), 0);
   arena_.assign(1, 0);  // no record starts at 0
   num_long_ = 0;
 }
@@ -72,12 +81,9 @@ void WordCache::MakeRoomForLong() {
   if (long_entries_.size() == max_long_entries_) return ForgetLong();
   std::vector<LongEntry> old(long_entries_.size() * 2);
   old.swap(long_entries_);
-  const size_t mask = long_entries_.size() - 1;
+  long_filter_.assign(std::max<size_t>(long_entries_.size() / 16, 1), 0);
   for (const LongEntry& entry : old) {
-    if (entry.offset == 0) continue;
-    size_t slot = entry.hash & mask;
-    while (long_entries_[slot].offset != 0) slot = (slot + 1) & mask;
-    long_entries_[slot] = entry;
+    if (entry.offset != 0) PutLong(entry);
   }
 }
 

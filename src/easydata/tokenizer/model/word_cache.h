@@ -45,6 +45,12 @@ class WordCache {
     uint16_t num_bytes;
   };
 
+  // Which bit of long_filter_ stands for a hash.
+  size_t FilterBit(uint64_t hash) const {
+    return (static_cast<uint32_t>(hash) * uint64_t{0x9E3779B97F4A7C15u} >> 32) &
+           (long_filter_.size() * 64 - 1);
+  }
+  void PutLong(const LongEntry& entry);
   void MakeRoomForLong();
   void ForgetLong();
 
@@ -52,6 +58,9 @@ class WordCache {
   size_t max_long_entries_;
   size_t max_arena_;
   std::vector<LongEntry> long_entries_;
+  // Most words that are looked up for the first time are told from those that are there by a bit
+  // that is near, of four for an entry.
+  std::vector<uint64_t> long_filter_;
   std::vector<int32_t> arena_;
   size_t num_long_ = 0;
 };

@@ -1,11 +1,8 @@
 #include "easydata/tokenizer/model/word_table.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
-
-#include "easydata/base/huge_pages.h"
 
 namespace easydata {
 namespace {
@@ -18,8 +15,6 @@ constexpr size_t SlotWords(bool narrow) { return narrow ? 2 : 4; }
 constexpr size_t NumSlots(bool narrow) { return narrow ? 4 : 2; }
 
 }  // namespace
-
-void WordTable::Free::operator()(WordLine* lines) const { std::free(lines); }
 
 WordTable::WordTable(size_t bytes, HashFunction hash_key) : hash_key_(hash_key) {
   for (const bool narrow : {false, true}) {
@@ -42,8 +37,12 @@ const uint64_t* WordTable::FindIn(const WordLine* line, const WordKey& key) {
 const uint64_t* WordTable::Find(uint64_t hash, const WordKey& key) const {
   const Lines& lines = lines_[key.is_narrow() ? 1 : 0];
   const uint64_t home = lines.IndexOf(hash);
-  const uint64_t* const found = FindIn(&lines.memory[home], key);
-  return found != nullptr ? found : FindIn(&lines.memory[home ^ 1], key);
+  const WordLine* const line = &lines.memory[home];
+  const uint64_t* const found = FindIn(line, key);
+  if (found != nullptr) return found;
+  // Slots fill from the first on, and never empty again.
+  const bool is_full = line->words[key.is_narrow() ? 6 : 5] != 0;
+  return is_full ? FindIn(&lines.memory[home ^ 1], key) : nullptr;
 }
 
 bool WordTable::Takes(const WordKey& key, const int32_t* ids, size_t count) {
@@ -88,9 +87,7 @@ void WordTable::Place(bool narrow, uint64_t hash, const uint64_t* slot) {
 void WordTable::Resize(bool narrow, uint64_t count) {
   Lines& lines = lines_[narrow];
   // One more than there are: what follows the last ids may be read.
-  const size_t bytes = (count + 1) * sizeof(WordLine);
-  std::unique_ptr<WordLine[], Free> old(static_cast<WordLine*>(AllocateOnHugePages(bytes)));
-  std::memset(static_cast<void*>(old.get()), 0, bytes);
+  auto old = std::make_unique<WordLine[]>(count + 1);
   std::swap(old, lines.memory);
   const uint64_t old_count = std::exchange(lines.count, count);
   // When half the slots are taken.

@@ -73,13 +73,9 @@ class WordTable {
   uint32_t num_moves() const { return num_moves_; }
 
  private:
-  struct Free {
-    void operator()(WordLine* lines) const;
-  };
-
   // Of the narrow words, and of the others.
   struct Lines {
-    std::unique_ptr<WordLine[], Free> memory;
+    std::unique_ptr<WordLine[]> memory;
     uint64_t count = 0;  // even: lines are beside each other in pairs
     uint64_t max_count = 0;
     size_t num_inserted = 0;
