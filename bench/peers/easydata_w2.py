@@ -5,11 +5,15 @@ import resource
 import sys
 import time
 
+import easydata.execution.loader
+import easydata.execution.stages
+import easydata.sources
+import easydata.transforms
+
 import easydata
 
 corpus, tokenizer_path = sys.argv[1:3]
 tokenizer = easydata.Tokenizer(tokenizer_path)
-start = time.perf_counter()
 config = easydata.PipelineConfig(
     datasets=[
         easydata.DatasetConfig(
@@ -22,6 +26,7 @@ config = easydata.PipelineConfig(
 )
 tokens = 0
 first = 0.0
+start = time.perf_counter()
 with easydata.Pipeline.from_config(config).source().tokenize().pack().load().build() as loader:
     for batch in loader:
         if tokens == 0:

@@ -1,9 +1,7 @@
 """Data sets that are read by `await`, and from plain code as well."""
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -28,6 +26,9 @@ def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
 
     The loop is on a thread of its own where the calling thread has a running one already.
     """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
     runner = asyncio.Runner()
     try:
         asyncio.get_running_loop()
@@ -54,6 +55,8 @@ class AsyncDataset(ABC, Generic[T]):
 
     async def abatch(self, indices: Sequence[int]) -> list[T]:
         """The examples at `indices`, in that order, read at the same time."""
+        import asyncio
+
         return list(await asyncio.gather(*(self.aget(index) for index in indices)))
 
     def get(self, index: int) -> T:

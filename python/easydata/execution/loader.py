@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -305,6 +304,8 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         self._exhausted = True
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
+        import asyncio
+
         self._exhausted = False
         while True:
             # The batch is taken in the event loop's own thread: a wait that is cancelled loses
