@@ -64,7 +64,12 @@ def run(runner: str, corpus: Path) -> dict[str, float]:
     shutil.rmtree(output)
     script = HERE / "peers" / f"{runner}.py"
     command = [str(part) for part in (interpreter(runner), script, corpus, corpora.gpt2(), output)]
-    environment = {**os.environ, "TOKENIZERS_PARALLELISM": "true", "HF_HUB_OFFLINE": "1"}
+    environment = {
+        **os.environ,
+        "TOKENIZERS_PARALLELISM": "true",
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONDONTWRITEBYTECODE": "",  # modules are compiled once, as on anyone's machine
+    }
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     shutil.rmtree(output, ignore_errors=True)
     if done.returncode != 0:
