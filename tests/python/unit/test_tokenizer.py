@@ -311,3 +311,19 @@ def test_real_files_and_their_engines(name: str, engine: str) -> None:
     assert tokenizer.vocab_size == library.get_vocab_size()
     if tokenizer.eos_token is not None:
         assert tokenizer.eos_token_id == library.token_to_id(tokenizer.eos_token)
+
+
+def test_integers_of_any_length_are_scores(tmp_path: Path) -> None:
+    vocab = '[["<unk>", 0], ["a", -1], ["ab", -100000000000000000000], ["b", -2]]'
+    model = f'{{"type": "Unigram", "unk_id": 0, "vocab": {vocab}, "byte_fallback": false}}'
+    file = tmp_path / "tokenizer.json"
+    file.write_text(f'{{"version": "1.0", "model": {model}}}')
+    tokenizer = Tokenizer(file)
+    assert "64 bits" in tokenizer.describe()["why_not_native"]
+    assert (
+        tokenizer.encode("ab").tolist()
+        == tokenizers.Tokenizer.from_file(str(file)).encode("ab").ids
+    )
+    file.write_text('{"version": "1.0", "model": 1x}')
+    with pytest.raises(ValueError, match=r"tokenizer\.json"):
+        Tokenizer(file)
