@@ -42,7 +42,7 @@ Result<std::shared_ptr<arrow::Buffer>> IdBufferPool::Release(IdBuffer* ids) {
     ids->Resize(0);
     return copy;
   }
-  return Lend(std::exchange(*ids, IdBuffer()));
+  return std::make_shared<Lent>(std::exchange(*ids, IdBuffer()), shared_from_this());
 }
 
 IdBuffer IdBufferPool::Take() {
@@ -52,10 +52,6 @@ IdBuffer IdBufferPool::Take() {
   idle_.pop_back();
   num_idle_ids_ -= ids.capacity();
   return ids;
-}
-
-std::shared_ptr<arrow::Buffer> IdBufferPool::Lend(IdBuffer ids) {
-  return std::make_shared<Lent>(std::move(ids), shared_from_this());
 }
 
 void IdBufferPool::Return(IdBuffer ids) {

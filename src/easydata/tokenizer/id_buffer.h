@@ -60,9 +60,6 @@ class IdBufferPool : public std::enable_shared_from_this<IdBufferPool> {
   /// Memory for ids that came back, or none.
   IdBuffer Take();
 
-  /// An Arrow buffer of the ids.
-  std::shared_ptr<arrow::Buffer> Lend(IdBuffer ids);
-
  private:
   class Lent;
 

@@ -58,8 +58,9 @@ Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<EncodedRows>& 
       std::move(validity.bits), validity.null_count);
 }
 
-std::shared_ptr<arrow::Buffer> JoinIds(const std::vector<EncodedRows>& parts, int64_t num_ids,
-                                       int num_threads, IdBufferPool* pool) {
+Result<std::shared_ptr<arrow::Buffer>> JoinIds(const std::vector<EncodedRows>& parts,
+                                               int64_t num_ids, int num_threads,
+                                               IdBufferPool* pool) {
   if (parts.size() == 1) return parts[0].ids;
   IdBuffer ids = pool->Take();
   int32_t* out = ids.Reserve(static_cast<size_t>(num_ids));
@@ -76,7 +77,7 @@ std::shared_ptr<arrow::Buffer> JoinIds(const std::vector<EncodedRows>& parts, in
     if (bytes > 0) std::memcpy(places[i], parts[i].ids->data(), bytes);
     return true;
   });
-  return pool->Lend(std::move(ids));
+  return pool->Release(&ids);
 }
 
 }  // namespace
@@ -89,8 +90,8 @@ Result<std::shared_ptr<arrow::Array>> JoinRows(const std::vector<EncodedRows>& p
     num_ids += part.num_ids;
   }
   ARROW_ASSIGN_OR_RAISE(Validity validity, JoinValidity(parts, length));
-  auto values =
-      std::make_shared<arrow::Int32Array>(num_ids, JoinIds(parts, num_ids, num_threads, pool));
+  ARROW_ASSIGN_OR_RAISE(auto ids, JoinIds(parts, num_ids, num_threads, pool));
+  auto values = std::make_shared<arrow::Int32Array>(num_ids, std::move(ids));
   if (num_ids > std::numeric_limits<int32_t>::max()) {
     return MakeLists<arrow::LargeListArray, int64_t>(parts, std::move(values), std::move(validity),
                                                      length);

@@ -5,6 +5,7 @@
 #include <arrow/chunked_array.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +25,9 @@ namespace {
 
 // Text that one task of EncodeChunked takes. Texts of several times that are cut.
 constexpr size_t kTaskBytes = size_t{1} << 20;
+
+// A result that is larger than this grows with its ids.
+constexpr size_t kMostReservedIds = size_t{32} << 20;
 
 // A run of rows of one chunk, or some fragments of one row, and what became of it.
 struct EncodeTask {
@@ -175,8 +179,9 @@ class Tokenizer::Impl {
     ids.Resize(0);
     EncodedRows& rows = task->rows;
     rows.ends.reserve(static_cast<size_t>(task->end - task->begin));
-    // Hardly any text has more ids, and memory that is not written costs nothing.
-    ids.Reserve(static_cast<size_t>(column.bytes(task->begin, task->end) / 2));
+    // Hardly any text has more ids, and memory that is not written costs nothing but a promise.
+    ids.Reserve(
+        std::min(static_cast<size_t>(column.bytes(task->begin, task->end)) / 2, kMostReservedIds));
     const bool has_nulls = column.array().null_count() > 0;
     for (int64_t row = task->begin; row < task->end; ++row) {
       if (!has_nulls || column.array().IsValid(row)) {
