@@ -14,17 +14,17 @@ constexpr size_t kPadding = sizeof(WordKey);
 // MakeWordKey of text that kPadding bytes follow.
 WordKey LoadKey(const char* text, size_t size) {
   if constexpr (std::endian::native != std::endian::little) return MakeWordKey({text, size});
-  WordKey key;
-  std::memcpy(&key.low, text, 8);
-  std::memcpy(&key.high, text + 8, 8);
+  uint64_t low, high;
+  std::memcpy(&low, text, 8);
+  std::memcpy(&high, text + 8, 8);
   const auto keep = [](size_t bytes) { return (uint64_t{1} << 8 * bytes) - 1; };
-  if (size < 8) key.low &= keep(size);
-  if (size <= kMaxNarrowBytes && (key.low & kBeyondAscii) == 0) {
-    key.low |= uint64_t{size} << 56;
-    return {key.low, key.low};
+  if (size < 8) {
+    low &= keep(size);
+    high = 0;
+  } else {
+    high &= keep(size - 8);
   }
-  key.high = (size < 8 ? 0 : key.high & keep(size - 8)) | uint64_t{size} << 56;
-  return key;
+  return MakeWordKey(low, high | uint64_t{size} << 56, IsNarrowWord(low, size));
 }
 
 }  // namespace

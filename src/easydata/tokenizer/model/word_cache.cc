@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace easydata {
 namespace {
@@ -21,6 +22,12 @@ WordCache::WordCache(int64_t bytes, WordTable::HashFunction hash_key)
           std::min<size_t>(static_cast<size_t>(bytes) / 14 * 4 / sizeof(int32_t), UINT32_MAX)),
       long_entries_(std::min(kFirstLongEntries, max_long_entries_)) {
   ForgetLong();
+}
+
+// Makes room for so many, all empty.
+void WordCache::SetLongEntries(size_t count) {
+  long_entries_.assign(count, LongEntry());
+  long_filter_.assign(std::max<size_t>(count / 16, 1), 0);
 }
 
 size_t WordCache::FindLong(std::string_view word, uint64_t hash, int32_t* out) const {
@@ -70,8 +77,7 @@ void WordCache::PutLong(const LongEntry& entry) {
 }
 
 void WordCache::ForgetLong() {
-  std::fill(long_entries_.begin(), long_entries_.end(), LongEntry());
-  long_filter_.assign(std::max<size_t>(long_entries_.size() / 16, 1), 0);
+  SetLongEntries(long_entries_.size());
   arena_.assign(1, 0);  // no record starts at 0
   num_long_ = 0;
 }
@@ -79,9 +85,8 @@ void WordCache::ForgetLong() {
 // Doubles the table of long words or, when it may not grow, forgets them.
 void WordCache::MakeRoomForLong() {
   if (long_entries_.size() == max_long_entries_) return ForgetLong();
-  std::vector<LongEntry> old(long_entries_.size() * 2);
-  old.swap(long_entries_);
-  long_filter_.assign(std::max<size_t>(long_entries_.size() / 16, 1), 0);
+  const std::vector<LongEntry> old = std::move(long_entries_);
+  SetLongEntries(old.size() * 2);
   for (const LongEntry& entry : old) {
     if (entry.offset != 0) PutLong(entry);
   }

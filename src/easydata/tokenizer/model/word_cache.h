@@ -37,8 +37,8 @@ class WordCache {
  private:
   struct LongEntry {
     uint32_t hash = 0;
-    uint32_t offset =
-        0;  // in the arena, in units of 4 bytes: LongHead, the ids, the bytes; 0: empty
+    // In the arena, in units of 4 bytes: a LongHead, the ids, the bytes. 0: no word.
+    uint32_t offset = 0;
   };
   struct LongHead {
     uint16_t num_ids;
@@ -50,6 +50,7 @@ class WordCache {
     return (static_cast<uint32_t>(hash) * uint64_t{0x9E3779B97F4A7C15u} >> 32) &
            (long_filter_.size() * 64 - 1);
   }
+  void SetLongEntries(size_t count);
   void PutLong(const LongEntry& entry);
   void MakeRoomForLong();
   void ForgetLong();

@@ -9,7 +9,7 @@ size_t WordEncoder::EncodeUnknown(std::string_view word, uint64_t hash, int32_t*
   const bool has_key = word.size() <= kMaxWordKeyBytes;
   const WordKey key = has_key ? MakeWordKey(word) : WordKey();
   if (has_key) {
-    const uint64_t* const packed = cache_.table().Find(hash, key);
+    const uint64_t* const packed = cache_.table().FindBeside(hash, key);
     if (packed != nullptr) return WordTable::Unpack(packed, out);
   }
   size_t count = word.size() > WordCache::kMaxLongBytes ? WordCache::kNotFound

@@ -12,8 +12,8 @@ namespace easydata {
 /// A PieceEncoder that cuts pieces into words, looks those up in a cache and encodes what is new.
 class WordEncoder : public PieceEncoder {
  public:
-  /// Encodes a word that is in no slot and remembers it; called by the kernels. `out` has room for
-  /// one id per byte and kSpareIds more. Returns the number of ids.
+  /// Encodes a word that is not in its line and remembers it; called by the kernels. `out` has room
+  /// for one id per byte and kSpareIds more. Returns the number of ids.
   size_t EncodeUnknown(std::string_view word, uint64_t hash, int32_t* out);
 
   WordCache& cache() { return cache_; }

@@ -31,20 +31,26 @@ struct WordKey {
 /// The bits that are set in bytes beyond ASCII.
 inline constexpr uint64_t kBeyondAscii = 0x8080808080808080u;
 
+/// Whether a word of `size` bytes, of which `low` holds the first, is narrow; without a branch.
+inline bool IsNarrowWord(uint64_t low, size_t size) {
+  return (size <= kMaxNarrowBytes) & ((low & kBeyondAscii) == 0);
+}
+
+/// The key of a word whose bytes, zeros behind them and its length in the last, are in two words;
+/// without a branch.
+inline WordKey MakeWordKey(uint64_t low, uint64_t high, bool is_narrow) {
+  const uint64_t all = low | high;  // of a narrow word: its length is alone in its half
+  return {is_narrow ? all : low, is_narrow ? all : high};
+}
+
 /// The key of a word of 1 to kMaxWordKeyBytes bytes.
 inline WordKey MakeWordKey(std::string_view word) {
   uint8_t bytes[16] = {};
   std::memcpy(bytes, word.data(), word.size());
-  WordKey key;
-  std::memcpy(&key.low, bytes, 8);
-  if (word.size() <= kMaxNarrowBytes && (key.low & kBeyondAscii) == 0) {
-    bytes[7] = static_cast<uint8_t>(word.size());
-    std::memcpy(&key.low, bytes, 8);
-    return {key.low, key.low};
-  }
   bytes[15] = static_cast<uint8_t>(word.size());
-  std::memcpy(&key.high, bytes + 8, 8);
-  return key;
+  uint64_t halves[2];
+  std::memcpy(halves, bytes, 16);
+  return MakeWordKey(halves[0], halves[1], IsNarrowWord(halves[0], word.size()));
 }
 
 /// A hash of a key for processors without an instruction for one.

@@ -34,14 +34,12 @@ const uint64_t* WordTable::FindIn(const WordLine* line, const WordKey& key) {
   return nullptr;
 }
 
-const uint64_t* WordTable::Find(uint64_t hash, const WordKey& key) const {
-  const Lines& lines = lines_[key.is_narrow() ? 1 : 0];
+const uint64_t* WordTable::FindBeside(uint64_t hash, const WordKey& key) const {
+  const bool narrow = key.is_narrow();
+  const Lines& lines = lines_[narrow];
   const uint64_t home = lines.IndexOf(hash);
-  const WordLine* const line = &lines.memory[home];
-  const uint64_t* const found = FindIn(line, key);
-  if (found != nullptr) return found;
   // Slots fill from the first on, and never empty again.
-  const bool is_full = line->words[key.is_narrow() ? 6 : 5] != 0;
+  const bool is_full = lines.memory[home].words[narrow ? 6 : 5] != 0;
   return is_full ? FindIn(&lines.memory[home ^ 1], key) : nullptr;
 }
 

@@ -61,8 +61,13 @@ class WordTable {
   const uint64_t* FindInLine(uint64_t hash, const WordKey& key) const {
     return FindIn(line(hash, key.is_narrow()), key);
   }
-  /// Looks a word up in its line and in the one beside it.
-  const uint64_t* Find(uint64_t hash, const WordKey& key) const;
+  /// Looks a word up that is not in its line in the one beside it.
+  const uint64_t* FindBeside(uint64_t hash, const WordKey& key) const;
+  /// Looks a word up in both.
+  const uint64_t* Find(uint64_t hash, const WordKey& key) const {
+    const uint64_t* const packed = FindInLine(hash, key);
+    return packed != nullptr ? packed : FindBeside(hash, key);
+  }
 
   /// Whether a word of these ids has a place here.
   static bool Takes(const WordKey& key, const int32_t* ids, size_t count);
