@@ -249,7 +249,7 @@ size_t MergeInRegisters(const MergeTables& tables, const uint8_t* bytes, int32_t
     const int32_t best = _mm512_reduce_min_epi32(least);
     if (best == kNoPair) break;
     const int i = best & ((1 << kPlaceBits) - 1);
-    const int32_t merged = tables.merged_ids[best >> kPlaceBits];
+    const int32_t merged = tables.ResultOf(static_cast<uint32_t>(best) >> kPlaceBits);
     symbols[i] = merged;
     const uint64_t above = alive & (~uint64_t{1} << i);
     const int gone = static_cast<int>(_tzcnt_u64(above));

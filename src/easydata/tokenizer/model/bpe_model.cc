@@ -36,7 +36,8 @@ bool BpeModel::Takes(const BpeSpec& spec) {
 
 Result<std::unique_ptr<const BpeModel>> BpeModel::Make(BpeSpec spec, MergeFunction merge) {
   std::unique_ptr<BpeModel> model(new BpeModel);
-  ARROW_ASSIGN_OR_RAISE(model->merges_, MergeList::Make(spec.merges, spec.vocabulary.id_limit()));
+  ARROW_ASSIGN_OR_RAISE(model->merges_,
+                        MergeList::MakeUseful(spec.merges, spec.vocabulary.CountCharacters()));
   model->vocabulary_ = std::move(spec.vocabulary);
   model->merge_ = merge;
   for (int byte = 0; byte < 256; ++byte) {
@@ -62,23 +63,41 @@ size_t BpeModel::FilterBit(std::string_view word) { return Hash64(word) >> (64 -
 void BpeModel::IndexWords() {
   word_filter_.assign((size_t{1} << kWordFilterBits) / 64, 0);
   const StringTable& tokens = vocabulary_.tokens();
-  words_.Reserve(tokens.size());
+  // Room for so many that hardly a line is full.
+  short_words_.emplace(static_cast<size_t>(tokens.size()) * sizeof(WordLine), HashWordKey);
   std::string bytes;
-  for (int64_t i = 0; i < tokens.size(); ++i) {
-    bytes.clear();
-    if (!ByteAlphabet::Get().ToBytes(tokens[i], &bytes)) continue;
-    words_.Insert(bytes);
+  const auto for_each_word = [&](const auto& visit) {
+    for (int64_t i = 0; i < tokens.size(); ++i) {
+      bytes.clear();
+      if (!ByteAlphabet::Get().ToBytes(tokens[i], &bytes) || bytes.empty()) continue;
+      const int32_t id = vocabulary_.id_at(i);
+      const bool has_key = bytes.size() <= kMaxWordKeyBytes;
+      const WordKey key = has_key ? MakeWordKey(bytes) : WordKey();
+      visit(id, key, has_key && WordTable::Takes(key, &id, 1));
+    }
+  };
+  for_each_word([&](int32_t id, const WordKey& key, bool is_short) {
     const size_t bit = FilterBit(bytes);
     word_filter_[bit / 64] |= uint64_t{1} << bit % 64;
-    word_ids_.push_back(vocabulary_.id_at(i));
     longest_word_ = std::max(longest_word_, bytes.size());
-  }
+    if (is_short) short_words_->Insert(HashWordKey(key), key, &id, 1);
+  });
+  for_each_word([&](int32_t id, const WordKey& key, bool is_short) {
+    if (is_short && short_words_->Find(HashWordKey(key), key) != nullptr) return;
+    words_.Insert(bytes);
+    word_ids_.push_back(id);
+  });
 }
 
 int32_t BpeModel::FindWord(std::string_view word) const {
-  if (!ignore_merges_ || word.size() > longest_word_) return -1;
+  if (!ignore_merges_ || word.empty() || word.size() > longest_word_) return -1;
   const size_t bit = FilterBit(word);
   if ((word_filter_[bit / 64] >> bit % 64 & 1) == 0) return -1;
+  if (word.size() <= kMaxWordKeyBytes) {
+    const WordKey key = MakeWordKey(word);
+    const uint64_t* const packed = short_words_->Find(HashWordKey(key), key);
+    if (packed != nullptr) return WordTable::FirstId(packed);
+  }
   const int32_t index = words_.Find(word);
   return index < 0 ? -1 : word_ids_[index];
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "easydata/tokenizer/model/merge_tables.h"
 #include "easydata/tokenizer/model/string_table.h"
 #include "easydata/tokenizer/model/vocabulary.h"
+#include "easydata/tokenizer/model/word_table.h"
 
 namespace easydata {
 
@@ -58,9 +60,10 @@ class BpeModel {
   int32_t byte_ids_[256];  // -1: the vocabulary lacks the byte
   bool knows_all_bytes_ = true;
   std::vector<uint32_t> byte_pair_ranks_;
-  // With ignore_merges, a pretoken that is a token is that token: tokens by the bytes they stand
-  // for.
+  // With ignore_merges, a pretoken that is a token is that token. Tokens by the bytes they stand
+  // for: those that have a place there in short_words_, the others in words_.
   bool ignore_merges_ = false;
+  std::optional<WordTable> short_words_;
   StringTable words_;
   std::vector<int32_t> word_ids_;
   // A bit per hash of a word: most pretokens that are no token need no look at the table.

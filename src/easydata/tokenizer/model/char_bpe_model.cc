@@ -14,8 +14,33 @@ struct CharBpeModel::Scratch final : ModelScratch {
   std::string mapped;
 };
 
+namespace {
+
+// Whether only tokens of one character, and what is made of them, are ever merged.
+bool MergesCharactersOnly(const BpeSpec& spec) {
+  if (!spec.merges_grow() || !spec.end_of_word_suffix.empty()) return false;
+  std::vector<bool> stands_in(static_cast<size_t>(spec.vocabulary.id_limit()));
+  const auto add = [&](std::string_view token) {
+    if (const int32_t id = spec.vocabulary.Find(token); id >= 0) {
+      stands_in[static_cast<size_t>(id)] = true;
+    }
+  };
+  if (spec.unk_token) add(*spec.unk_token);
+  for (int byte = 0; byte < 256; ++byte) add(ByteToken(static_cast<uint8_t>(byte)));
+  return std::none_of(spec.merges.begin(), spec.merges.end(), [&](const Merge& merge) {
+    return stands_in[static_cast<size_t>(merge.left)] ||
+           stands_in[static_cast<size_t>(merge.right)] ||
+           stands_in[static_cast<size_t>(merge.result)];
+  });
+}
+
+}  // namespace
+
 Result<std::unique_ptr<const CharBpeModel>> CharBpeModel::Make(BpeSpec spec, bool words_are_bytes) {
-  ARROW_ASSIGN_OR_RAISE(MergeList merges, MergeList::Make(spec.merges, spec.vocabulary.id_limit()));
+  ARROW_ASSIGN_OR_RAISE(MergeList merges,
+                        MergesCharactersOnly(spec)
+                            ? MergeList::MakeUseful(spec.merges, spec.vocabulary.CountCharacters())
+                            : MergeList::Make(spec.merges, spec.vocabulary.id_limit()));
   return std::unique_ptr<const CharBpeModel>(
       new CharBpeModel(std::move(spec), std::move(merges), words_are_bytes));
 }

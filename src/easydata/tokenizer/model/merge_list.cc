@@ -8,30 +8,42 @@
 
 namespace easydata {
 
-Result<MergeList> MergeList::Make(const std::vector<Merge>& merges, int64_t id_limit) {
+Status MergeList::CheckSizes(size_t num_merges, int64_t id_limit) {
   if (id_limit > (int64_t{1} << MergeTables::kIdBits) ||
-      merges.size() >= (size_t{1} << MergeTables::kRankBits)) {
+      num_merges >= (size_t{1} << MergeTables::kRankBits)) {
     return Unsupported("model BPE of more than 2^21 ids or 2^22 merges");
   }
-  MergeList list;
-  const size_t slots = std::bit_ceil(std::max<size_t>(merges.size() * 2, 16));
-  list.slots_.assign(slots, MergeTables::kNoEntry);
-  list.filter_.assign((size_t{1} << MergeTables::kFilterBits) / 64, 0);
-  list.shift_ = 64 - std::countr_zero(slots);
+  return Status::OK();
+}
+
+MergeList::MergeList(size_t max_merges) {
+  const size_t slots = std::bit_ceil(std::max<size_t>(max_merges * 2, 64));
+  slots_.assign(slots, MergeTables::kNoEntry);
+  shift_ = 64 - std::countr_zero(slots);
+  constexpr size_t kFilterBitsPerSlot = 8;
+  filter_.assign(slots * kFilterBitsPerSlot / 64, 0);
+  filter_shift_ = 64 - std::countr_zero(slots * kFilterBitsPerSlot);
+}
+
+void MergeList::Insert(const Merge& merge, uint32_t rank) {
+  const uint64_t pair = MergeTables::PairOf(merge.left, merge.right);
+  const uint64_t hash = MergeTables::HashOf(pair);
+  const uint64_t bit = hash >> filter_shift_;
+  filter_[bit / 64] |= uint64_t{1} << bit % 64;
+  size_t slot = hash >> shift_;
+  while (slots_[slot] != MergeTables::kNoEntry && slots_[slot] >> MergeTables::kRankBits != pair) {
+    slot = (slot + 1) & (slots_.size() - 1);
+  }
+  slots_[slot] = pair << MergeTables::kRankBits | rank;
+}
+
+Result<MergeList> MergeList::Make(const std::vector<Merge>& merges, int64_t id_limit) {
+  ARROW_RETURN_NOT_OK(CheckSizes(merges.size(), id_limit));
+  MergeList list(merges.size());
   list.results_.reserve(merges.size());
-  const MergeTables tables = list.tables();
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     list.results_.push_back(merges[rank].result);
-    const uint64_t pair = MergeTables::PairOf(merges[rank].left, merges[rank].right);
-    const uint64_t hash = MergeTables::HashOf(pair);
-    const uint64_t bit = hash >> (64 - MergeTables::kFilterBits);
-    list.filter_[bit / 64] |= uint64_t{1} << bit % 64;
-    size_t slot = hash >> tables.shift;
-    while (list.slots_[slot] != MergeTables::kNoEntry &&
-           list.slots_[slot] >> MergeTables::kRankBits != pair) {
-      slot = (slot + 1) & tables.mask;
-    }
-    list.slots_[slot] = pair << MergeTables::kRankBits | rank;
+    list.Insert(merges[rank], static_cast<uint32_t>(rank));
   }
   return list;
 }
@@ -77,8 +89,8 @@ size_t MergeList::MergeAny(int32_t* symbols, size_t count, MergeScratch* scratch
     if (list[i].id < 0 || list[i].next == none) continue;
     const uint32_t gone = list[i].next;
     const uint32_t now = tables.FindRank(list[i].id, list[gone].id);
-    if (now == MergeTables::kNoRank || results_[now] != results_[rank]) continue;
-    list[i].id = results_[rank];
+    if (now == MergeTables::kNoRank || tables.ResultOf(now) != tables.ResultOf(rank)) continue;
+    list[i].id = tables.ResultOf(rank);
     list[i].next = list[gone].next;
     list[gone].id = -1;
     if (list[i].next != none) list[list[i].next].previous = i;

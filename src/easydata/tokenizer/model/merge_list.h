@@ -40,9 +40,21 @@ class MergeList {
   MergeList(MergeList&&) = default;
   MergeList& operator=(MergeList&&) = default;
 
+  /// The same of those merges alone that are ever carried out where every merge makes a longer
+  /// token, ids have one token each, and merging begins with tokens of one character. `lengths` has
+  /// the number of characters by id.
+  ///
+  /// What comes to be of a part of a text is what would come to be of it alone. So a token that is
+  /// not a character comes to be by one merge only, the last one when its characters are merged;
+  /// lists that were made from ranked tokens name every pair that would give the token.
+  static Result<MergeList> MakeUseful(const std::vector<Merge>& merges,
+                                      const std::vector<uint32_t>& lengths);
+
   /// For the merging loops; points into this object's memory, which moving does not move.
   MergeTables tables() const {
-    return {slots_.data(), slots_.size() - 1, shift_, filter_.data(), results_.data(), nullptr};
+    return {slots_.data(),  slots_.size() - 1, shift_,
+            filter_.data(), filter_shift_,     ranks_are_ids_ ? nullptr : results_.data(),
+            nullptr};
   }
 
   /// Calls visit(left, right) for every pair of ids in the list, in no order.
@@ -67,10 +79,21 @@ class MergeList {
   size_t MergeFew(int32_t* symbols, size_t count) const;
 
  private:
+  // Of each result, the merges that make it, by rank.
+  struct Makers;
+
+  static Status CheckSizes(size_t num_merges, int64_t id_limit);
+
+  explicit MergeList(size_t max_merges);
+
+  void Insert(const Merge& merge, uint32_t rank);
+
   std::vector<uint64_t> slots_;
   std::vector<uint64_t> filter_;
-  std::vector<int32_t> results_;  // by rank
+  std::vector<int32_t> results_;  // by rank; none where ranks are ids
+  bool ranks_are_ids_ = false;
   int shift_ = 0;
+  int filter_shift_ = 0;
 };
 
 }  // namespace easydata

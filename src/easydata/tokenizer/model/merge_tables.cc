@@ -17,7 +17,7 @@ size_t MergeRanked(const MergeTables& tables, uint32_t* ranks, int32_t* symbols,
     for (size_t i = 1; i + 1 < count; ++i) best = ranks[i] < ranks[best] ? i : best;
     const uint32_t rank = ranks[best];
     if (rank == MergeTables::kNoRank) return count;
-    symbols[best] = tables.merged_ids[rank];
+    symbols[best] = tables.ResultOf(rank);
     --count;
     for (size_t i = best + 1; i < count; ++i) {
       symbols[i] = symbols[i + 1];

@@ -21,7 +21,8 @@ struct MergeTables {
   /// A bit per hash of a pair in the list: most pairs that are not in it need no look at `merges`,
   /// which is too large for a near cache.
   const uint64_t* filter;
-  /// What a pair becomes, by rank.
+  int filter_shift;
+  /// What a pair becomes, by rank; null where ranks are the ids of what pairs become.
   const int32_t* merged_ids;
   /// Rank of a pair of bytes, by the first * 256 + the second; null where symbols are not bytes.
   const uint32_t* byte_pair_ranks;
@@ -30,7 +31,10 @@ struct MergeTables {
     return static_cast<uint64_t>(left) << kIdBits | static_cast<uint64_t>(right);
   }
 
-  static constexpr int kFilterBits = 22;
+  /// What the pair of a rank becomes.
+  int32_t ResultOf(uint32_t rank) const {
+    return merged_ids == nullptr ? static_cast<int32_t>(rank) : merged_ids[rank];
+  }
 
   static uint64_t HashOf(uint64_t pair) { return (pair ^ pair >> 21) * 0x9E3779B97F4A7C15u; }
 
@@ -38,7 +42,7 @@ struct MergeTables {
   uint32_t FindRank(int32_t left, int32_t right) const {
     const uint64_t pair = PairOf(left, right);
     const uint64_t hash = HashOf(pair);
-    const uint64_t bit = hash >> (64 - kFilterBits);
+    const uint64_t bit = hash >> filter_shift;
     if ((filter[bit / 64] >> bit % 64 & 1) == 0) return kNoRank;
     for (size_t slot = hash >> shift;; slot = (slot + 1) & mask) {
       const uint64_t entry = merges[slot];

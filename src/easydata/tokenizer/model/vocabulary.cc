@@ -33,4 +33,16 @@ void Vocabulary::IndexIds() {
   }
 }
 
+std::vector<uint32_t> Vocabulary::CountCharacters() const {
+  std::vector<uint32_t> counts(index_of_id_.size());
+  for (int64_t i = 0; i < size(); ++i) {
+    const std::string_view token = tokens_[i];
+    counts[static_cast<size_t>(ids_[i])] =
+        static_cast<uint32_t>(std::count_if(token.begin(), token.end(), [](char c) {
+          return (static_cast<uint8_t>(c) & 0xC0) != 0x80;
+        }));
+  }
+  return counts;
+}
+
 }  // namespace easydata

@@ -41,6 +41,9 @@ class Vocabulary {
     return HasId(id) ? std::optional(TokenOf(id)) : std::nullopt;
   }
 
+  /// The number of characters of each id's token; 0 for a hole.
+  std::vector<uint32_t> CountCharacters() const;
+
   /// Tokens by number, in the order of the file.
   const StringTable& tokens() const { return tokens_; }
   int32_t id_at(int64_t index) const { return ids_[index]; }

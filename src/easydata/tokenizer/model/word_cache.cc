@@ -21,6 +21,7 @@ WordCache::WordCache(int64_t bytes, WordTable::HashFunction hash_key)
       max_arena_(
           std::min<size_t>(static_cast<size_t>(bytes) / 14 * 4 / sizeof(int32_t), UINT32_MAX)),
       long_entries_(std::min(kFirstLongEntries, max_long_entries_)) {
+  arena_.reserve(max_arena_);  // a promise, until it is used
   ForgetLong();
 }
 
@@ -55,9 +56,6 @@ void WordCache::InsertLong(std::string_view word, uint64_t hash, const int32_t* 
   if ((num_long_ + 1) * 2 > long_entries_.size()) MakeRoomForLong();
   if (arena_.size() + needed > max_arena_) ForgetLong();
   const size_t offset = arena_.size();
-  if (offset + needed > arena_.capacity()) {
-    arena_.reserve(std::min(std::max(2 * arena_.capacity(), offset + needed), max_arena_));
-  }
   arena_.resize(offset + needed);
   PutLong({static_cast<uint32_t>(hash), static_cast<uint32_t>(offset)});
   const LongHead head = {static_cast<uint16_t>(count), static_cast<uint16_t>(word.size())};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace easydata {
@@ -19,8 +20,16 @@ constexpr size_t NumSlots(bool narrow) { return narrow ? 4 : 2; }
 WordTable::WordTable(size_t bytes, HashFunction hash_key) : hash_key_(hash_key) {
   for (const bool narrow : {false, true}) {
     const size_t share = bytes / 12 * (narrow ? kNarrowParts : 12 - kNarrowParts);
-    lines_[narrow].max_count = std::max<uint64_t>(share / sizeof(WordLine) / 2 * 2, 2);
-    Resize(narrow, std::min(kFirstLines, lines_[narrow].max_count));
+    Lines& lines = lines_[narrow];
+    lines.max_count = std::max<uint64_t>(share / sizeof(WordLine) / 2 * 2, 2);
+    // One more than there are: what follows the last ids may be read. And one to start at a
+    // multiple of their size. Memory that is not used yet is a promise only.
+    lines.block.reset(std::calloc(lines.max_count + 2, sizeof(WordLine)));
+    if (lines.block == nullptr) throw std::bad_alloc();
+    const auto address = reinterpret_cast<uintptr_t>(lines.block.get());
+    lines.memory =
+        reinterpret_cast<WordLine*>((address + alignof(WordLine) - 1) & ~(alignof(WordLine) - 1));
+    Grow(narrow, std::min(kFirstLines, lines.max_count));
   }
 }
 
@@ -53,7 +62,7 @@ void WordTable::Insert(uint64_t hash, const WordKey& key, const int32_t* ids, si
   const bool narrow = key.is_narrow();
   Lines& lines = lines_[narrow];
   if (lines.num_inserted++ >= lines.grow_at) {
-    Resize(narrow, std::min(lines.count * 2, lines.max_count));
+    Grow(narrow, std::min(lines.count * 2, lines.max_count));
   }
   uint64_t slot[4] = {key.low, key.high, 0, 0};
   uint64_t* const packed = slot + SlotWords(narrow) / 2;
@@ -82,20 +91,25 @@ void WordTable::Place(bool narrow, uint64_t hash, const uint64_t* slot) {
   put(&lines.memory[home], lines.num_inserted % NumSlots(narrow) * slot_words);
 }
 
-void WordTable::Resize(bool narrow, uint64_t count) {
+// In place, from the end: the place of a word never moves down, so that whatever is in its way has
+// moved before.
+void WordTable::Grow(bool narrow, uint64_t count) {
   Lines& lines = lines_[narrow];
-  // One more than there are: what follows the last ids may be read.
-  auto old = std::make_unique<WordLine[]>(count + 1);
-  std::swap(old, lines.memory);
   const uint64_t old_count = std::exchange(lines.count, count);
   // When half the slots are taken.
   lines.grow_at = count < lines.max_count ? count * NumSlots(narrow) / 2 : SIZE_MAX;
   ++num_moves_;
-  for (uint64_t i = 0; i < old_count; ++i) {
-    for (size_t at = 0; at < 8; at += SlotWords(narrow)) {
-      const uint64_t* slot = old[i].words + at;
-      if (slot[0] == 0 && slot[1] == 0) continue;
-      Place(narrow, hash_key_({slot[0], narrow ? slot[0] : slot[1]}), slot);
+  // They are zeros already, but reading a page before writing to it costs two faults.
+  std::memset(lines.memory + old_count, 0, (count - old_count) * sizeof(WordLine));
+  for (uint64_t i = old_count; i > 0; i -= 2) {
+    const WordLine both[2] = {lines.memory[i - 2], lines.memory[i - 1]};
+    std::memset(lines.memory + i - 2, 0, sizeof(both));
+    for (const WordLine& line : both) {
+      for (size_t at = 0; at < 8; at += SlotWords(narrow)) {
+        const uint64_t* const slot = line.words + at;
+        if (slot[0] == 0 && slot[1] == 0) continue;
+        Place(narrow, hash_key_({slot[0], narrow ? slot[0] : slot[1]}), slot);
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 #include "easydata/tokenizer/model/word_key.h"
@@ -28,7 +29,7 @@ class WordTable {
   /// The line for words of this hash; valid until the next Insert that grows the table.
   const WordLine* line(uint64_t hash, bool narrow) const {
     const Lines& lines = lines_[narrow ? 1 : 0];
-    return lines.memory.get() + lines.IndexOf(hash);
+    return lines.memory + lines.IndexOf(hash);
   }
 
   /// The slots of a line, as bits 0..7 for its eight words, whose key starts at a word equal to it.
@@ -47,6 +48,11 @@ class WordTable {
   static constexpr uint64_t kPackedMask = (uint64_t{1} << kPackedBits) - 1;
 
   static size_t NumIds(const uint64_t* packed) { return packed[0] >> 3 * kPackedBits; }
+
+  /// The first id.
+  static int32_t FirstId(const uint64_t* packed) {
+    return static_cast<int32_t>(packed[0] & kPackedMask);
+  }
 
   /// Writes the ids to `out` and returns their number.
   static size_t Unpack(const uint64_t* packed, int32_t* out) {
@@ -78,9 +84,14 @@ class WordTable {
   uint32_t num_moves() const { return num_moves_; }
 
  private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
   // Of the narrow words, and of the others.
   struct Lines {
-    std::unique_ptr<WordLine[]> memory;
+    std::unique_ptr<void, Free> block;  // room for max_count of them and one more
+    WordLine* memory = nullptr;
     uint64_t count = 0;  // even: lines are beside each other in pairs
     uint64_t max_count = 0;
     size_t num_inserted = 0;
@@ -90,7 +101,7 @@ class WordTable {
   };
 
   static const uint64_t* FindIn(const WordLine* line, const WordKey& key);
-  void Resize(bool narrow, uint64_t count);
+  void Grow(bool narrow, uint64_t count);
   void Place(bool narrow, uint64_t hash, const uint64_t* slot);
 
   const HashFunction hash_key_;
