@@ -3,10 +3,10 @@
 Usage: tokenizer_engines.py ENGINE TOKENIZER_FOLDER TEXT.jsonl PASSES
 
 Prints one JSON object: seconds of CPU time of the process, threads included, of loading, of the
-first pass (cold) and of the best later one (warm), and a hash of all ids. Texts are given in batches
-of 1,000, as datasets' map gives them. Before a clock starts, they are in memory as the engine likes
-them best, and the library is imported and has encoded one letter; what an engine returns is turned
-into integers after the clock has stopped.
+first pass (cold) and of the best later one (warm), and a hash of all ids. Texts come in batches of
+1,000, as from datasets' map. Before a clock starts, they are in memory as the engine likes them
+best, and the library is imported and has encoded one letter; what an engine returns is turned into
+integers while the clock stands still.
 """
 
 import hashlib

@@ -45,6 +45,8 @@ std::unique_ptr<EncodeWorker> EncodeWorkers::Take() const {
 }
 
 void EncodeWorkers::GiveBack(std::unique_ptr<EncodeWorker> worker) const {
+  constexpr size_t kMostKeptIds = size_t{4} << 20;
+  if (worker->ids().capacity() > kMostKeptIds) worker->ids() = IdBuffer();
   Process& process = of_this_process();
   std::lock_guard lock(process.mutex);
   process.idle.push_back(std::move(worker));

@@ -2,6 +2,7 @@
 
 #include <arrow/buffer.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -45,11 +46,13 @@ Result<std::shared_ptr<arrow::Buffer>> IdBufferPool::Release(IdBuffer* ids) {
   return std::make_shared<Lent>(std::exchange(*ids, IdBuffer()), shared_from_this());
 }
 
-IdBuffer IdBufferPool::Take() {
+IdBuffer IdBufferPool::Take(size_t count) {
   std::lock_guard lock(mutex_);
   if (idle_.empty()) return {};
-  IdBuffer ids = std::move(idle_.back());
-  idle_.pop_back();
+  auto found = std::ranges::lower_bound(idle_, count, {}, &IdBuffer::capacity);
+  if (found == idle_.end()) --found;
+  IdBuffer ids = std::move(*found);
+  idle_.erase(found);
   num_idle_ids_ -= ids.capacity();
   return ids;
 }
@@ -59,7 +62,8 @@ void IdBufferPool::Return(IdBuffer ids) {
   std::lock_guard lock(mutex_);
   if (idle_.size() == kMaxIdle || num_idle_ids_ + ids.capacity() > kMaxIdleIds) return;
   num_idle_ids_ += ids.capacity();
-  idle_.push_back(std::move(ids));
+  const auto place = std::ranges::lower_bound(idle_, ids.capacity(), {}, &IdBuffer::capacity);
+  idle_.insert(place, std::move(ids));
 }
 
 }  // namespace easydata

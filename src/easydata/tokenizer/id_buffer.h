@@ -57,8 +57,11 @@ class IdBufferPool : public std::enable_shared_from_this<IdBufferPool> {
   /// much more memory than they fill are copied instead.
   Result<std::shared_ptr<arrow::Buffer>> Release(IdBuffer* ids);
 
-  /// Memory for ids that came back, or none.
-  IdBuffer Take();
+  /// Memory that came back, or none: the least that has room for `count` ids, or else the most.
+  IdBuffer Take(size_t count);
+
+  /// Keeps memory for the next Take.
+  void Return(IdBuffer ids);
 
  private:
   class Lent;
@@ -67,11 +70,9 @@ class IdBufferPool : public std::enable_shared_from_this<IdBufferPool> {
   static constexpr size_t kMaxIdle = 16;
   static constexpr size_t kMaxIdleIds = (size_t{64} << 20) / sizeof(int32_t);
 
-  void Return(IdBuffer ids);
-
   std::mutex mutex_;
-  std::vector<IdBuffer> idle_;
-  size_t num_idle_ids_ = 0;  // room for so many
+  std::vector<IdBuffer> idle_;  // by capacity
+  size_t num_idle_ids_ = 0;     // room for so many
 };
 
 }  // namespace easydata

@@ -8,8 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "easydata/exec/parallel_for.h"
-
 namespace easydata {
 namespace {
 
@@ -58,39 +56,65 @@ Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<EncodedRows>& 
       std::move(validity.bits), validity.null_count);
 }
 
-Result<std::shared_ptr<arrow::Buffer>> JoinIds(const std::vector<EncodedRows>& parts,
-                                               int64_t num_ids, int num_threads,
-                                               IdBufferPool* pool) {
-  if (parts.size() == 1) return parts[0].ids;
-  IdBuffer ids = pool->Take();
-  int32_t* out = ids.Reserve(static_cast<size_t>(num_ids));
-  ids.Resize(static_cast<size_t>(num_ids));
-  std::vector<int32_t*> places;
-  places.reserve(parts.size());
-  for (const EncodedRows& part : parts) {
-    places.push_back(out);
-    out += part.num_ids;
-  }
-  // Most of the time goes into fresh pages.
-  ParallelFor(parts.size(), num_threads, [&](size_t i) {
-    const auto bytes = static_cast<size_t>(parts[i].num_ids) * sizeof(int32_t);
-    if (bytes > 0) std::memcpy(places[i], parts[i].ids->data(), bytes);
-    return true;
-  });
-  return pool->Release(&ids);
-}
-
 }  // namespace
 
+IdJoiner::IdJoiner(size_t num_parts, size_t num_expected, IdBufferPool* pool)
+    : num_expected_(num_expected), pool_(pool), parts_(num_parts) {}
+
+void IdJoiner::Add(size_t part, IdBuffer* ids) {
+  std::vector<Part*> placed;
+  {
+    std::lock_guard lock(mutex_);
+    if (parts_.size() == 1) {
+      joined_ = std::exchange(*ids, IdBuffer());
+      num_ids_ = joined_.size();
+      num_placed_ = 1;
+      return;
+    }
+    if (joined_.capacity() == 0) {
+      joined_ = pool_->Take(num_expected_);
+      joined_.Reserve(num_expected_);
+    }
+    parts_[part].ids = std::exchange(*ids, IdBuffer());
+    parts_[part].has_come = true;
+    for (; num_placed_ < parts_.size() && parts_[num_placed_].has_come; ++num_placed_) {
+      Part& next = parts_[num_placed_];
+      next.place = num_ids_;
+      num_ids_ += next.ids.size();
+      if (HasRoom(next)) placed.push_back(&next);
+    }
+  }
+  for (Part* const each : placed) Copy(each);
+  if (ids->capacity() == 0) *ids = pool_->Take(0);
+}
+
+void IdJoiner::Copy(Part* part) {
+  if (part->ids.size() > 0) {
+    std::memcpy(joined_.data() + part->place, part->ids.data(), part->ids.size() * sizeof(int32_t));
+  }
+  pool_->Return(std::exchange(part->ids, IdBuffer()));
+}
+
+Result<std::shared_ptr<arrow::Buffer>> IdJoiner::Finish() {
+  if (num_ids_ > joined_.capacity()) {
+    joined_.Resize(joined_.capacity());
+    joined_.Reserve(num_ids_ - joined_.capacity());
+  }
+  for (Part& part : parts_) {
+    if (part.ids.size() > 0) Copy(&part);
+  }
+  joined_.Resize(num_ids_);
+  return pool_->Release(&joined_);
+}
+
 Result<std::shared_ptr<arrow::Array>> JoinRows(const std::vector<EncodedRows>& parts,
-                                               int num_threads, IdBufferPool* pool) {
+                                               std::shared_ptr<arrow::Buffer> ids) {
   int64_t length = 0, num_ids = 0;
   for (const EncodedRows& part : parts) {
     length += static_cast<int64_t>(part.ends.size());
     num_ids += part.num_ids;
   }
   ARROW_ASSIGN_OR_RAISE(Validity validity, JoinValidity(parts, length));
-  ARROW_ASSIGN_OR_RAISE(auto ids, JoinIds(parts, num_ids, num_threads, pool));
   auto values = std::make_shared<arrow::Int32Array>(num_ids, std::move(ids));
   if (num_ids > std::numeric_limits<int32_t>::max()) {
     return MakeLists<arrow::LargeListArray, int64_t>(parts, std::move(values), std::move(validity),

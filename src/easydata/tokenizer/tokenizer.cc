@@ -26,8 +26,16 @@ namespace {
 // Text that one task of EncodeChunked takes. Texts of several times that are cut.
 constexpr size_t kTaskBytes = size_t{1} << 20;
 
-// A result that is larger than this grows with its ids.
-constexpr size_t kMostReservedIds = size_t{32} << 20;
+// Less text has smaller tasks, this many for each thread, down to that size.
+constexpr int64_t kTasksPerThread = 24;
+constexpr int64_t kLeastTaskBytes = int64_t{1} << 15;
+
+// Room to ask for where so much text is to be encoded: hardly any has more ids, and memory that is
+// not written costs nothing but a promise. A result beyond that grows with its ids.
+size_t ExpectedIds(int64_t text_bytes) {
+  constexpr int64_t kMost = int64_t{1} << 28;
+  return static_cast<size_t>(std::min(text_bytes / 2, kMost));
+}
 
 // A run of rows of one chunk, or some fragments of one row, and what became of it.
 struct EncodeTask {
@@ -39,6 +47,16 @@ struct EncodeTask {
   bool is_last = true;
   EncodedRows rows = {};
   Status status = Status::OK();
+
+  // Of its text.
+  int64_t num_bytes() const {
+    if (fragments.empty()) return column->bytes(begin, end);
+    int64_t bytes = 0;
+    for (const TextFragment& fragment : fragments) {
+      bytes += static_cast<int64_t>(fragment.text.size());
+    }
+    return bytes;
+  }
 };
 
 }  // namespace
@@ -108,9 +126,13 @@ class Tokenizer::Impl {
     return cut;
   }
 
-  Status RunTask(EncodeTask* task, const EncodeOptions& options) const {
+  // Gives the ids to `joiner` as those of part `part`.
+  Status RunTask(EncodeTask* task, const EncodeOptions& options, size_t part,
+                 IdJoiner* joiner) const {
     std::unique_ptr<EncodeWorker> worker = workers_.Take();
-    if (worker->ids().capacity() == 0) worker->ids() = workers_.id_buffers()->Take();
+    if (worker->ids().capacity() == 0) {
+      worker->ids() = workers_.id_buffers()->Take(ExpectedIds(task->num_bytes()));
+    }
     const Status status = task->fragments.empty() ? EncodeRows(task, options, worker.get())
                                                   : EncodeFragments(task, options, worker.get());
     if (status.ok()) {
@@ -118,7 +140,7 @@ class Tokenizer::Impl {
       rows.num_ids = static_cast<int64_t>(worker->ids().size());
       rows.texts = &task->column->array();
       rows.first_row = task->begin;
-      ARROW_ASSIGN_OR_RAISE(rows.ids, workers_.id_buffers()->Release(&worker->ids()));
+      joiner->Add(part, &worker->ids());
     }
     workers_.GiveBack(std::move(worker));
     return status;
@@ -128,19 +150,19 @@ class Tokenizer::Impl {
   Result<std::vector<EncodeTask>> MakeTasks(const std::vector<TextColumn>& columns,
                                             const EncodeOptions& options, int num_threads) const {
     std::vector<EncodeTask> tasks;
-    if (num_threads == 1) {
-      for (const TextColumn& column : columns) {
-        tasks.push_back({&column, 0, column.array().length()});
-      }
-      return tasks;
+    const bool takes_fragments = num_threads > 1 && TakesFragments(options);
+    int64_t num_bytes = 0;
+    for (const TextColumn& column : columns) {
+      num_bytes += column.bytes(0, column.array().length());
     }
-    const bool takes_fragments = TakesFragments(options);
-    const auto limit = static_cast<int64_t>(kTaskBytes);
+    const int64_t limit =
+        std::clamp(num_threads > 1 ? num_bytes / (kTasksPerThread * num_threads) : num_bytes,
+                   kLeastTaskBytes, static_cast<int64_t>(kTaskBytes));
     for (const TextColumn& column : columns) {
       const int64_t length = column.array().length();
       for (int64_t begin = 0; begin < length;) {
         int64_t end = begin + 1;
-        if (takes_fragments && column.bytes(begin, end) >= 4 * limit &&
+        if (takes_fragments && column.bytes(begin, end) >= int64_t{4 * kTaskBytes} &&
             column.array().IsValid(begin)) {
           ARROW_RETURN_NOT_OK(AddFragmentTasks(column, begin, &tasks));
         } else {
@@ -153,10 +175,17 @@ class Tokenizer::Impl {
     return tasks;
   }
 
-  // The lists of tasks that have run, in their order, or the first error.
-  Result<std::shared_ptr<arrow::Array>> JoinTasks(std::span<EncodeTask> tasks,
-                                                  const EncodeOptions& options, int num_threads,
-                                                  int64_t* num_truncated) const {
+  // Runs tasks and joins their lists in their order, or gives the first error.
+  Result<std::shared_ptr<arrow::Array>> RunTasks(std::span<EncodeTask> tasks,
+                                                 const EncodeOptions& options, int num_threads,
+                                                 int64_t* num_truncated) const {
+    int64_t num_bytes = 0;
+    for (const EncodeTask& task : tasks) num_bytes += task.num_bytes();
+    IdJoiner joiner(tasks.size(), ExpectedIds(num_bytes), workers_.id_buffers().get());
+    ParallelFor(tasks.size(), num_threads, [&](size_t i) {
+      tasks[i].status = RunTask(&tasks[i], options, i, &joiner);
+      return tasks[i].status.ok();
+    });
     std::vector<EncodedRows> parts;
     parts.reserve(tasks.size());
     int64_t truncated = 0;
@@ -166,7 +195,8 @@ class Tokenizer::Impl {
       parts.push_back(std::move(task.rows));
     }
     if (num_truncated != nullptr) *num_truncated = truncated;
-    ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, num_threads, workers_.id_buffers().get()));
+    ARROW_ASSIGN_OR_RAISE(auto ids, joiner.Finish());
+    ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, std::move(ids)));
     const auto& padding = plan_->padding();
     return options.pad && padding ? PadLists(*padding, lists) : lists;
   }
@@ -179,9 +209,7 @@ class Tokenizer::Impl {
     ids.Resize(0);
     EncodedRows& rows = task->rows;
     rows.ends.reserve(static_cast<size_t>(task->end - task->begin));
-    // Hardly any text has more ids, and memory that is not written costs nothing but a promise.
-    ids.Reserve(
-        std::min(static_cast<size_t>(column.bytes(task->begin, task->end)) / 2, kMostReservedIds));
+    ids.Reserve(ExpectedIds(task->num_bytes()));
     const bool has_nulls = column.array().null_count() > 0;
     for (int64_t row = task->begin; row < task->end; ++row) {
       if (!has_nulls || column.array().IsValid(row)) {
@@ -355,8 +383,7 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeBatch(const arrow::Array&
                                                              int64_t* num_truncated) const {
   ARROW_ASSIGN_OR_RAISE(const TextColumn column, TextColumn::Make(texts));
   EncodeTask task = {&column, 0, texts.length()};
-  task.status = impl_->RunTask(&task, options);
-  return impl_->JoinTasks({&task, 1}, options, 1, num_truncated);
+  return impl_->RunTasks({&task, 1}, options, 1, num_truncated);
 }
 
 Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::ChunkedArray& texts,
@@ -371,11 +398,7 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::Chun
   }
   ARROW_ASSIGN_OR_RAISE(std::vector<EncodeTask> tasks,
                         impl_->MakeTasks(columns, options, num_threads));
-  ParallelFor(tasks.size(), num_threads, [&](size_t i) {
-    tasks[i].status = impl_->RunTask(&tasks[i], options);
-    return tasks[i].status.ok();
-  });
-  return impl_->JoinTasks(tasks, options, num_threads, num_truncated);
+  return impl_->RunTasks(tasks, options, num_threads, num_truncated);
 }
 
 std::shared_ptr<const TextDecoder> Tokenizer::decoder() const {
