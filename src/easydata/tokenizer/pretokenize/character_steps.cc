@@ -6,6 +6,8 @@
 namespace easydata {
 namespace {
 
+constexpr char32_t kAscii = 128;
+
 const UnicodeProperties& Properties() { return UnicodeProperties::Get(); }
 
 struct IsWhiteSpace {
@@ -27,13 +29,20 @@ template <typename Predicate>
 class SplitAtCharacters final : public PreTokenizer {
  public:
   SplitAtCharacters(Predicate predicate, SplitBehavior behavior)
-      : predicate_(predicate), behavior_(behavior) {}
+      : predicate_(predicate), behavior_(behavior) {
+    for (char32_t c = 0; c < kAscii; ++c) ascii_[c] = predicate_(c);
+  }
 
   Status PreTokenize(bool, PieceText* piece) const override {
     WordCutter cutter(behavior_, /*invert=*/false, &piece->spare_words);
     for (const Word word : piece->words) {
       cutter.Start(word.begin);
       for (size_t i = word.begin; i < word.end;) {
+        if (const auto byte = static_cast<uint8_t>(piece->text[i]); byte < kAscii) {
+          if (ascii_[byte]) cutter.AddMatch(i, i + 1);
+          ++i;
+          continue;
+        }
         const utf8::CodePoint c = utf8::Decode(piece->text.data() + i);
         const size_t end = i + static_cast<size_t>(c.length);
         if (predicate_(c.value)) cutter.AddMatch(i, end);
@@ -48,6 +57,7 @@ class SplitAtCharacters final : public PreTokenizer {
  private:
   const Predicate predicate_;
   const SplitBehavior behavior_;
+  bool ascii_[kAscii];
 };
 
 template <typename Predicate>

@@ -5,6 +5,7 @@
 #include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/pretokenize/character_steps.h"
 #include "easydata/tokenizer/pretokenize/known_patterns.h"
+#include "easydata/tokenizer/pretokenize/metaspace_steps.h"
 #include "easydata/tokenizer/pretokenize/pattern_steps.h"
 #include "easydata/tokenizer/pretokenize/pre_tokenizer.h"
 #include "easydata/tokenizer/pretokenize/rewriting_steps.h"
@@ -112,9 +113,11 @@ class PlanMaker {
       if (i == 0) first_pattern_ = known->pattern;
       steps_.push_back(MakeScannerSplit(known->pattern));
       regex_is_done_ = known->includes_regex;
+      last_type_ = {};
       return i + known->count;
     }
     ARROW_RETURN_NOT_OK(Add(components[i], i + 1 == components.size()));
+    last_type_ = TypeOf(components[i]);
     return i + 1;
   }
 
@@ -177,7 +180,12 @@ class PlanMaker {
       plan_.asks_for_offsets = !steps_.empty();
       plan_.asks_for_start = steps_.empty();
     }
-    steps_.push_back(MakeMetaspace(replacement, scheme, split));
+    if (scheme == PrependScheme::kAlways && replacement >= 0x80 &&
+        last_type_ == "WhitespaceSplit") {
+      steps_.back() = MakeMetaspaceWords(replacement, split);
+    } else {
+      steps_.push_back(MakeMetaspace(replacement, scheme, split));
+    }
     rewritten_ = true;
     return Status::OK();
   }
@@ -218,6 +226,7 @@ class PlanMaker {
   const bool leave_bytes_;
   PreTokenizerPlan plan_;
   std::vector<Step> steps_;
+  std::string_view last_type_;  // of the last step
   bool rewritten_ = false;
   std::optional<SplitPattern> first_pattern_;  // of the first step, if it is a scanner
   bool regex_is_done_ = false;                 // of the ByteLevel to come

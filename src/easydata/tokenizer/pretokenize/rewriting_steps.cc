@@ -93,62 +93,12 @@ class ByteLevel final : public PreTokenizer {
   const std::unique_ptr<const PreTokenizer> scanner_;
 };
 
-class Metaspace final : public PreTokenizer {
- public:
-  Metaspace(char32_t replacement, PrependScheme scheme, bool split)
-      : scheme_(scheme), split_(split) {
-    utf8::Append(replacement, &replacement_);
-  }
-
-  Status PreTokenize(bool at_start, PieceText* piece) const override {
-    for (const Word word : piece->words) {
-      const std::string_view text = piece->TextOf(word);
-      const bool has_prefix = text[0] == ' ' || text.starts_with(replacement_);
-      const bool prepends = scheme_ == PrependScheme::kAlways ||
-                            (scheme_ == PrependScheme::kFirst && at_start && word.begin == 0);
-      Write(text, prepends && !has_prefix, piece);
-    }
-    return piece->CommitText();
-  }
-
- private:
-  void Write(std::string_view text, bool prepends, PieceText* piece) const {
-    std::string& out = piece->spare;
-    size_t begin = out.size();
-    if (prepends) out += replacement_;
-    for (size_t i = 0; i < text.size();) {
-      const bool is_space = text[i] == ' ';
-      if (is_space || text.substr(i).starts_with(replacement_)) {
-        if (split_ && out.size() > begin && !(prepends && i == 0)) {
-          piece->spare_words.push_back(
-              {static_cast<uint32_t>(begin), static_cast<uint32_t>(out.size())});
-          begin = out.size();
-        }
-        out += replacement_;
-        i += is_space ? 1 : replacement_.size();
-      } else {
-        out.push_back(text[i++]);
-      }
-    }
-    piece->spare_words.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(out.size())});
-  }
-
-  const PrependScheme scheme_;
-  const bool split_;
-  std::string replacement_;
-};
-
 }  // namespace
 
 std::unique_ptr<const PreTokenizer> MakeByteLevel(bool add_prefix_space, bool use_regex,
                                                   bool map_bytes) {
   if (!add_prefix_space && !use_regex && !map_bytes) return nullptr;
   return std::make_unique<ByteLevel>(add_prefix_space, use_regex, map_bytes);
-}
-
-std::unique_ptr<const PreTokenizer> MakeMetaspace(char32_t replacement, PrependScheme scheme,
-                                                  bool split) {
-  return std::make_unique<Metaspace>(replacement, scheme, split);
 }
 
 }  // namespace easydata

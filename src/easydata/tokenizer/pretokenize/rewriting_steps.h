@@ -13,11 +13,4 @@ namespace easydata {
 std::unique_ptr<const PreTokenizer> MakeByteLevel(bool add_prefix_space, bool use_regex,
                                                   bool map_bytes);
 
-/// When Metaspace puts its replacement before a word that does not start with it.
-enum class PrependScheme : uint8_t { kNever, kFirst, kAlways };
-
-/// Metaspace: writes `replacement` for every space, prepends it, and cuts before each if `split`.
-std::unique_ptr<const PreTokenizer> MakeMetaspace(char32_t replacement, PrependScheme scheme,
-                                                  bool split);
-
 }  // namespace easydata
