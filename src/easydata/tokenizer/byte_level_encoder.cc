@@ -9,11 +9,12 @@ namespace {
 constexpr int64_t kPartsShare = 8;
 
 // Words without spaces between them, as in Chinese, are new ones made of parts that are not; so are
-// long ones.
+// long ones. Scripts of two bytes per character have spaces.
 bool GoesInParts(std::string_view word) {
   constexpr size_t kWholeBytes = 48;
   if (word.size() > kWholeBytes) return true;
-  return word.size() > 6 && std::any_of(word.begin(), word.end(), [](char c) { return c < 0; });
+  return word.size() > 6 && std::any_of(word.begin(), word.end(),
+                                        [](char c) { return static_cast<uint8_t>(c) >= 0xE0; });
 }
 
 }  // namespace
