@@ -28,11 +28,31 @@ UnicodeForm::UnicodeForm(Kind kind)
       composes_(kind == kNfc || kind == kNfkc),
       compatible_(kind == kNfkc || kind == kNfkd),
       unsafe_(UnsafeBits(kind)) {
-  char32_t c = 0x80;
-  while ((data_[c] & (unsafe_ | FormData::kClassMask)) == 0) ++c;
-  char bytes[4];
-  utf8::Write(c, bytes);
-  first_lead_ = static_cast<uint8_t>(bytes[0]);
+  std::fill(is_inert_, is_inert_ + 0xC0, true);
+  const auto is_inert = [&](char32_t begin, char32_t end) {
+    for (char32_t c = begin; c < end; ++c) {
+      if ((data_[c] & (unsafe_ | FormData::kClassMask)) != 0) return false;
+    }
+    return true;
+  };
+  for (uint32_t lead = 0xC2; lead < 0xE0; ++lead) {
+    const char32_t first = (lead & 0x1F) << 6;
+    is_inert_[lead] = is_inert(first, first + (1 << 6));
+  }
+  for (uint32_t lead = 0xE0; lead < 0xF0; ++lead) {
+    const char32_t first = (lead & 0x0F) << 12;
+    is_inert_[lead] = is_inert(std::max<char32_t>(first, 0x800), first + (1 << 12));
+  }
+}
+
+// The first character from `p` on that starts with a byte that is not inert, or `end`.
+const char* UnicodeForm::SkipInert(const char* p, const char* end) const {
+  for (;;) {
+    p = utf8::SkipAscii(p, end);
+    const char* const other = p;
+    while (p < end && static_cast<uint8_t>(*p) >= 0x80 && is_inert_[static_cast<uint8_t>(*p)]) ++p;
+    if (p == end || p == other || static_cast<uint8_t>(*p) >= 0x80) return p;
+  }
 }
 
 // The first character from `p`, the start of a character, on that may be other in the form, or
@@ -42,8 +62,7 @@ const char* UnicodeForm::FindChange(const char* p, const char* end, const char**
   uint8_t previous_class = 0;
   while (p < end) {
     const char* const start = p;
-    // Continuation bytes are less than any first byte, so this stops at the start of a character.
-    while ((p = utf8::SkipAscii(p, end)) < end && static_cast<uint8_t>(*p) < first_lead_) ++p;
+    p = SkipInert(p, end);
     if (p > start) {
       *safe = utf8::Previous(p);
       previous_class = 0;
@@ -66,7 +85,7 @@ const char* UnicodeForm::FindChange(const char* p, const char* end, const char**
 
 // The first character from `p` on before which the text may be cut, or `end`.
 const char* UnicodeForm::FindBoundary(const char* p, const char* end) const {
-  while (p < end && static_cast<uint8_t>(*p) >= first_lead_) {
+  while (p < end && !is_inert_[static_cast<uint8_t>(*p)]) {
     const utf8::CodePoint c = utf8::Decode(p);
     if ((data_[c.value] & (unsafe_ | FormData::kClassMask)) == 0) break;
     p += c.length;

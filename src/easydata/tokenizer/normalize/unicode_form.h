@@ -36,6 +36,7 @@ class UnicodeForm final : public Normalizer {
     int8_t change;  // of Change; a composite of more than 128 characters is out of reach
   };
 
+  const char* SkipInert(const char* p, const char* end) const;
   const char* FindChange(const char* p, const char* end, const char** safe) const;
   const char* FindBoundary(const char* p, const char* end) const;
   void Decompose(std::string_view segment, std::vector<Mark>* marks) const;
@@ -44,8 +45,9 @@ class UnicodeForm final : public Normalizer {
   const FormData& data_;
   const bool composes_;
   const bool compatible_;
-  const uint16_t unsafe_;      // bits of data_ of what may change or join what is before it
-  uint8_t first_lead_ = 0xFF;  // characters that start with a lesser byte have no data that matters
+  const uint16_t unsafe_;  // bits of data_ of what may change or join what is before it
+  // By byte: no character that starts with it has data that matters. True within characters.
+  bool is_inert_[256] = {};
 };
 
 }  // namespace easydata
