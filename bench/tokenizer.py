@@ -14,13 +14,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import corpora
 import languages
+import pyarrow as pa
 from peer_environment import peer_python
+
+from easydata import Tokenizer
 
 HERE = Path(__file__).resolve().parent
 
@@ -158,23 +162,40 @@ def check(tokenizers: list[str]) -> None:
             print(tokenizer, said)
 
 
+def threads(tokenizer: str, megabytes: int) -> dict[str, object]:
+    """Two threads against one on a whole column, by the clock, warm, in alternation."""
+    with languages.text("english", megabytes).open(encoding="utf-8") as file:
+        texts = pa.array([json.loads(line)["text"] for line in file], pa.large_string())
+    engine = Tokenizer(corpora.SHARED / "data" / "tokenizers" / tokenizer)
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(10):
+        for count, taken in seconds.items():
+            begin = time.perf_counter()
+            engine.encode_batch(texts, add_special_tokens=False, num_threads=count)
+            taken.append(time.perf_counter() - begin)
+    ratio = statistics.median(seconds[1][1:]) / statistics.median(seconds[2][1:])
+    print(f"{tokenizer}, english: 2 threads {ratio:.2f} × one; asked for: 1.9")
+    return {"benchmark": "threads", "tokenizer": tokenizer, "seconds": seconds, "ratio": ratio}
+
+
 def tokenizers(rounds: int, megabytes: int, only: list[str]) -> list[dict[str, object]]:
     """Runs all lines of the plan, or those whose tokenizer or text is named in `only`."""
-    results = []
+    results = [threads(name, megabytes) for name in BYTE_LEVEL if not only or "threads" in only]
+    lines = []
     for tokenizer, name, target in plan():
         if not only or tokenizer in only or name in only:
-            results.append(
+            lines.append(
                 {"benchmark": "tokenizer", **compare(tokenizer, name, target, megabytes, rounds)}
             )
-    missed = [line for result in results for line in cast("list[str]", result["missed"])]
+    missed = [line for result in lines for line in cast("list[str]", result["missed"])]
     print(f"\n{len(missed)} targets missed" + "".join(f"\n  {line}" for line in missed))
-    return results
+    return results + lines
 
 
 def main() -> None:
     """Runs this benchmark alone."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("only", nargs="*", help="tokenizers or texts; default: all")
+    parser.add_argument("only", nargs="*", help="tokenizers, texts or threads; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=32, help="of each text, at most")
     parser.add_argument("--check", action="store_true", help="only say who takes which tokenizer")
