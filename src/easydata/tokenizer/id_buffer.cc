@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace easydata {
 
 void IdBuffer::Grow(size_t capacity) {
-  constexpr size_t kAlignment = 64;
-  constexpr size_t kIdsPerLine = kAlignment / sizeof(int32_t);
+  constexpr size_t kIdsPerLine = 64 / sizeof(int32_t);
   capacity = std::max(capacity, capacity_ + capacity_ / 2);
   capacity = (capacity + kIdsPerLine - 1) / kIdsPerLine * kIdsPerLine;
-  void* const memory = std::aligned_alloc(kAlignment, capacity * sizeof(int32_t));
-  if (memory == nullptr) throw std::bad_alloc();
-  if (size_ > 0) std::memcpy(memory, data_.get(), size_ * sizeof(int32_t));
-  data_.reset(static_cast<int32_t*>(memory));
+  AlignedArray<int32_t> grown = MakeAlignedArray<int32_t>(capacity);
+  if (size_ > 0) std::memcpy(grown.get(), data_.get(), size_ * sizeof(int32_t));
+  data_ = std::move(grown);
   capacity_ = capacity;
 }
 
@@ -58,6 +55,7 @@ IdBuffer IdBufferPool::Take(size_t count) {
 }
 
 void IdBufferPool::Return(IdBuffer ids) {
+  if (ids.capacity() == 0) return;
   ids.Resize(0);
   std::lock_guard lock(mutex_);
   if (idle_.size() == kMaxIdle || num_idle_ids_ + ids.capacity() > kMaxIdleIds) return;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "easydata/base/aligned_array.h"
 #include "easydata/base/status.h"
 
 namespace easydata {
@@ -38,13 +38,9 @@ class IdBuffer {
   void Append(const std::vector<int32_t>& ids) { Append(ids.data(), ids.size()); }
 
  private:
-  struct Free {
-    void operator()(int32_t* data) const { std::free(data); }
-  };
-
   void Grow(size_t capacity);
 
-  std::unique_ptr<int32_t[], Free> data_;  // aligned as Arrow likes it
+  AlignedArray<int32_t> data_;  // aligned as Arrow likes it
   size_t size_ = 0;
   size_t capacity_ = 0;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace easydata {
@@ -22,13 +21,7 @@ WordTable::WordTable(size_t bytes, HashFunction hash_key) : hash_key_(hash_key) 
     const size_t share = bytes / 12 * (narrow ? kNarrowParts : 12 - kNarrowParts);
     Lines& lines = lines_[narrow];
     lines.max_count = std::max<uint64_t>(share / sizeof(WordLine) / 2 * 2, 2);
-    // One more than there are: what follows the last ids may be read. And one to start at a
-    // multiple of their size. Memory that is not used yet is a promise only.
-    lines.block.reset(std::calloc(lines.max_count + 2, sizeof(WordLine)));
-    if (lines.block == nullptr) throw std::bad_alloc();
-    const auto address = reinterpret_cast<uintptr_t>(lines.block.get());
-    lines.memory =
-        reinterpret_cast<WordLine*>((address + alignof(WordLine) - 1) & ~(alignof(WordLine) - 1));
+    lines.memory = MakeAlignedArray<WordLine>(lines.max_count + 1);
     Grow(narrow, std::min(kFirstLines, lines.max_count));
   }
 }
@@ -99,11 +92,10 @@ void WordTable::Grow(bool narrow, uint64_t count) {
   // When half the slots are taken.
   lines.grow_at = count < lines.max_count ? count * NumSlots(narrow) / 2 : SIZE_MAX;
   ++num_moves_;
-  // They are zeros already, but reading a page before writing to it costs two faults.
-  std::memset(lines.memory + old_count, 0, (count - old_count) * sizeof(WordLine));
+  std::memset(&lines.memory[old_count], 0, (count - old_count) * sizeof(WordLine));
   for (uint64_t i = old_count; i > 0; i -= 2) {
     const WordLine both[2] = {lines.memory[i - 2], lines.memory[i - 1]};
-    std::memset(lines.memory + i - 2, 0, sizeof(both));
+    std::memset(&lines.memory[i - 2], 0, sizeof(both));
     for (const WordLine& line : both) {
       for (size_t at = 0; at < 8; at += SlotWords(narrow)) {
         const uint64_t* const slot = line.words + at;

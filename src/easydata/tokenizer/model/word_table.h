@@ -2,9 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 
+#include "easydata/base/aligned_array.h"
 #include "easydata/tokenizer/model/word_key.h"
 
 namespace easydata {
@@ -29,7 +28,7 @@ class WordTable {
   /// The line for words of this hash; valid until the next Insert that grows the table.
   const WordLine* line(uint64_t hash, bool narrow) const {
     const Lines& lines = lines_[narrow ? 1 : 0];
-    return lines.memory + lines.IndexOf(hash);
+    return lines.memory.get() + lines.IndexOf(hash);
   }
 
   /// The slots of a line, as bits 0..7 for its eight words, whose key starts at a word equal to it.
@@ -84,14 +83,10 @@ class WordTable {
   uint32_t num_moves() const { return num_moves_; }
 
  private:
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-
   // Of the narrow words, and of the others.
   struct Lines {
-    std::unique_ptr<void, Free> block;  // room for max_count of them and one more
-    WordLine* memory = nullptr;
+    // Room for max_count of them and one more: what follows the last ids may be read.
+    AlignedArray<WordLine> memory;
     uint64_t count = 0;  // even: lines are beside each other in pairs
     uint64_t max_count = 0;
     size_t num_inserted = 0;
