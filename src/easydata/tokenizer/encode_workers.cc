@@ -45,6 +45,7 @@ std::unique_ptr<EncodeWorker> EncodeWorkers::Take() const {
 }
 
 void EncodeWorkers::GiveBack(std::unique_ptr<EncodeWorker> worker) const {
+  // What one long text needed is not kept for all that follow.
   constexpr size_t kMostKeptIds = size_t{4} << 20;
   if (worker->ids().capacity() > kMostKeptIds) worker->ids() = IdBuffer();
   Process& process = of_this_process();

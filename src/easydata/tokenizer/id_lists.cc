@@ -59,23 +59,22 @@ Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<EncodedRows>& 
 }  // namespace
 
 IdJoiner::IdJoiner(size_t num_parts, size_t num_expected, IdBufferPool* pool)
-    : num_expected_(num_expected), pool_(pool), parts_(num_parts) {}
+    : pool_(pool), parts_(num_parts) {
+  if (num_parts <= 1) return;  // the ids of one part are the joined ones
+  joined_ = pool_->Take(num_expected);
+  joined_.Reserve(num_expected);
+}
 
-void IdJoiner::Add(size_t part, IdBuffer* ids) {
+void IdJoiner::Add(size_t part, IdBuffer ids) {
   std::vector<Part*> placed;
   {
     std::lock_guard lock(mutex_);
     if (parts_.size() == 1) {
-      joined_ = std::exchange(*ids, IdBuffer());
-      num_ids_ = joined_.size();
-      num_placed_ = 1;
+      num_ids_ = ids.size();
+      joined_ = std::move(ids);
       return;
     }
-    if (joined_.capacity() == 0) {
-      joined_ = pool_->Take(num_expected_);
-      joined_.Reserve(num_expected_);
-    }
-    parts_[part].ids = std::exchange(*ids, IdBuffer());
+    parts_[part].ids = std::move(ids);
     parts_[part].has_come = true;
     for (; num_placed_ < parts_.size() && parts_[num_placed_].has_come; ++num_placed_) {
       Part& next = parts_[num_placed_];
@@ -85,7 +84,6 @@ void IdJoiner::Add(size_t part, IdBuffer* ids) {
     }
   }
   for (Part* const each : placed) Copy(each);
-  if (ids->capacity() == 0) *ids = pool_->Take(0);
 }
 
 void IdJoiner::Copy(Part* part) {

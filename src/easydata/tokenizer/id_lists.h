@@ -31,9 +31,8 @@ class IdJoiner {
   /// ids are in memory of `pool`.
   IdJoiner(size_t num_parts, size_t num_expected, IdBufferPool* pool);
 
-  /// Takes the ids of part `part`, each of which comes once, and leaves memory for others. Thread-
-  /// safe.
-  void Add(size_t part, IdBuffer* ids);
+  /// Takes the ids of part `part`, each of which comes once. Thread-safe.
+  void Add(size_t part, IdBuffer ids);
 
   /// All ids, once each part has come.
   Result<std::shared_ptr<arrow::Buffer>> Finish();
@@ -50,7 +49,6 @@ class IdJoiner {
   }
   void Copy(Part* part);
 
-  const size_t num_expected_;
   IdBufferPool* const pool_;
   std::mutex mutex_;
   std::vector<Part> parts_;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "easydata/exec/parallel_for.h"
@@ -25,8 +26,7 @@ std::vector<int32_t> Join(const std::vector<size_t>& sizes, const std::vector<si
     const size_t begin = std::accumulate(sizes.begin(), sizes.begin() + part, size_t{0});
     IdBuffer ids;
     for (size_t k = 0; k < sizes[part]; ++k) ids.Append(static_cast<int32_t>(begin + k));
-    joiner.Add(part, &ids);
-    EXPECT_EQ(ids.size(), 0u);
+    joiner.Add(part, std::move(ids));
     return true;
   });
   const auto joined = joiner.Finish().ValueOrDie();

@@ -130,9 +130,10 @@ class Tokenizer::Impl {
   Status RunTask(EncodeTask* task, const EncodeOptions& options, size_t part,
                  IdJoiner* joiner) const {
     std::unique_ptr<EncodeWorker> worker = workers_.Take();
-    if (worker->ids().capacity() == 0) {
-      worker->ids() = workers_.id_buffers()->Take(ExpectedIds(task->num_bytes()));
-    }
+    const size_t expected = ExpectedIds(task->num_bytes());
+    if (worker->ids().capacity() == 0) worker->ids() = workers_.id_buffers()->Take(expected);
+    worker->ids().Resize(0);
+    worker->ids().Reserve(expected);
     const Status status = task->fragments.empty() ? EncodeRows(task, options, worker.get())
                                                   : EncodeFragments(task, options, worker.get());
     if (status.ok()) {
@@ -140,7 +141,7 @@ class Tokenizer::Impl {
       rows.num_ids = static_cast<int64_t>(worker->ids().size());
       rows.texts = &task->column->array();
       rows.first_row = task->begin;
-      joiner->Add(part, &worker->ids());
+      joiner->Add(part, std::exchange(worker->ids(), IdBuffer()));
     }
     workers_.GiveBack(std::move(worker));
     return status;
@@ -206,10 +207,8 @@ class Tokenizer::Impl {
     const TextColumn& column = *task->column;
     ARROW_RETURN_NOT_OK(column.Check(task->begin, task->end));
     IdBuffer& ids = worker->ids();
-    ids.Resize(0);
     EncodedRows& rows = task->rows;
     rows.ends.reserve(static_cast<size_t>(task->end - task->begin));
-    ids.Reserve(ExpectedIds(task->num_bytes()));
     const bool has_nulls = column.array().null_count() > 0;
     for (int64_t row = task->begin; row < task->end; ++row) {
       if (!has_nulls || column.array().IsValid(row)) {
@@ -241,7 +240,6 @@ class Tokenizer::Impl {
   Status EncodeFragments(EncodeTask* task, const EncodeOptions& options,
                          EncodeWorker* worker) const {
     IdBuffer& ids = worker->ids();
-    ids.Resize(0);
     const TextLayout& layout = plan_->post().layout(options.add_special_tokens);
     if (task->is_first) ids.Append(layout.constants[0]);
     for (const TextFragment& fragment : task->fragments) {
