@@ -113,11 +113,14 @@ class PlanMaker {
       if (i == 0) first_pattern_ = known->pattern;
       steps_.push_back(MakeScannerSplit(known->pattern));
       regex_is_done_ = known->includes_regex;
-      last_type_ = {};
       return i + known->count;
     }
+    if (TypeOf(components[i]) == "WhitespaceSplit" && i + 1 < components.size() &&
+        TypeOf(components[i + 1]) == "Metaspace") {
+      ARROW_RETURN_NOT_OK(AddMetaspace(components[i + 1], /*behind_white_space=*/true));
+      return i + 2;
+    }
     ARROW_RETURN_NOT_OK(Add(components[i], i + 1 == components.size()));
-    last_type_ = TypeOf(components[i]);
     return i + 1;
   }
 
@@ -134,7 +137,7 @@ class PlanMaker {
   Status Add(object component, bool is_last) {
     const std::string_view type = TypeOf(component);
     if (type == "ByteLevel") return AddByteLevel(component, is_last);
-    if (type == "Metaspace") return AddMetaspace(component);
+    if (type == "Metaspace") return AddMetaspace(component, /*behind_white_space=*/false);
     ARROW_ASSIGN_OR_RAISE(Step step, MakeCuttingStep(type, component));
     steps_.push_back(std::move(step));
     return Status::OK();
@@ -168,25 +171,30 @@ class PlanMaker {
     }
   }
 
-  Status AddMetaspace(object component) {
+  // `behind_white_space`: and a WhitespaceSplit before it.
+  Status AddMetaspace(object component, bool behind_white_space) {
     ARROW_ASSIGN_OR_RAISE(char32_t replacement, CharacterAt(component, "replacement"));
     ARROW_ASSIGN_OR_RAISE(PrependScheme scheme, PrependSchemeOf(component));
     ARROW_ASSIGN_OR_RAISE(bool split, BoolOr(component, "split", true, kName));
     if (const auto text = Find(component, "str_rep")) {
       ARROW_RETURN_NOT_OK(AsString(*text, "str_rep"));
     }
+    const bool was_rewritten = std::exchange(rewritten_, true);
+    if (behind_white_space) {
+      constexpr char32_t kAscii = 0x80;
+      if (scheme == PrependScheme::kAlways && replacement >= kAscii) {
+        steps_.push_back(MakeMetaspaceWords(replacement, split));
+        return Status::OK();
+      }
+      steps_.push_back(MakeWhitespaceSplit());
+    }
     if (scheme == PrependScheme::kFirst) {
-      if (rewritten_) return Unsupported(kName, " Metaspace \"first\" behind what rewrites text");
+      if (was_rewritten)
+        return Unsupported(kName, " Metaspace \"first\" behind what rewrites text");
       plan_.asks_for_offsets = !steps_.empty();
       plan_.asks_for_start = steps_.empty();
     }
-    if (scheme == PrependScheme::kAlways && replacement >= 0x80 &&
-        last_type_ == "WhitespaceSplit") {
-      steps_.back() = MakeMetaspaceWords(replacement, split);
-    } else {
-      steps_.push_back(MakeMetaspace(replacement, scheme, split));
-    }
-    rewritten_ = true;
+    steps_.push_back(MakeMetaspace(replacement, scheme, split));
     return Status::OK();
   }
 
@@ -226,7 +234,6 @@ class PlanMaker {
   const bool leave_bytes_;
   PreTokenizerPlan plan_;
   std::vector<Step> steps_;
-  std::string_view last_type_;  // of the last step
   bool rewritten_ = false;
   std::optional<SplitPattern> first_pattern_;  // of the first step, if it is a scanner
   bool regex_is_done_ = false;                 // of the ByteLevel to come

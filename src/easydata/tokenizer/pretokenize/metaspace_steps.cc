@@ -114,6 +114,7 @@ class MetaspaceWords final : public PreTokenizer {
     const char* const end = p + text.size();
     const char* begin = nullptr;  // of the word at `p`
     bool is_ascii = true;         // that word so far
+    uint64_t spaces = 0;
     const auto close = [&](const char* word_end) {
       const std::string_view word(begin, static_cast<size_t>(word_end - begin));
       if (is_ascii) {
@@ -125,18 +126,13 @@ class MetaspaceWords final : public PreTokenizer {
       is_ascii = true;
     };
     while (p < end) {
-      char last[Block::kBytes] = {};
-      const auto left = static_cast<size_t>(end - p);
-      if (left < Block::kBytes) std::memcpy(last, p, left);
-      const Block block(left < Block::kBytes ? last : p);
-      size_t count = std::min(left, Block::kBytes);
-      if (block.other != 0) count = std::min<size_t>(count, std::countr_zero(block.other));
+      const size_t count = FindAsciiEnd(p, end, &spaces);
       if (count > 0) {
-        const uint64_t letters = ~block.space & (~uint64_t{0} >> (Block::kBytes - count));
-        const uint64_t before = letters << 1 | (begin != nullptr ? 1 : 0);
-        // Where words begin and where they have ended, by turns.
         const uint64_t valid = ~uint64_t{0} >> (Block::kBytes - count);
-        for (uint64_t edges = (letters ^ before) & valid; edges != 0; edges &= edges - 1) {
+        const uint64_t letters = ~spaces & valid;
+        const uint64_t behind_letter = letters << 1 | (begin != nullptr ? 1 : 0);
+        // Where words begin and where they have ended, by turns.
+        for (uint64_t edges = (letters ^ behind_letter) & valid; edges != 0; edges &= edges - 1) {
           const char* const edge = p + std::countr_zero(edges);
           if (begin == nullptr) {
             begin = edge;
@@ -146,17 +142,31 @@ class MetaspaceWords final : public PreTokenizer {
         }
         p += count;
       }
-      if (p == end || static_cast<uint8_t>(*p) < 0x80) continue;
-      const utf8::CodePoint c = utf8::Decode(p);
-      if (properties.is_white_space(c.value)) {
-        if (begin != nullptr) close(p);
-      } else {
-        if (begin == nullptr) begin = p;
-        is_ascii = false;
+      while (p < end && static_cast<uint8_t>(*p) >= 0x80) {
+        const utf8::CodePoint c = utf8::Decode(p);
+        if (properties.is_white_space(c.value)) {
+          if (begin != nullptr) close(p);
+        } else {
+          if (begin == nullptr) begin = p;
+          is_ascii = false;
+        }
+        p += c.length;
       }
-      p += c.length;
     }
     if (begin != nullptr) close(end);
+  }
+
+  // How many of the next bytes, 64 at most, are ASCII before one that is not; sets *spaces.
+  static size_t FindAsciiEnd(const char* p, const char* end, uint64_t* spaces) {
+    const auto left = static_cast<size_t>(end - p);
+    char last[Block::kBytes];
+    if (left < Block::kBytes) {
+      std::memset(last, 0, sizeof(last));
+      p = static_cast<const char*>(std::memcpy(last, p, left));
+    }
+    const Block block(p);
+    *spaces = block.space;
+    return std::min({left, Block::kBytes, static_cast<size_t>(std::countr_zero(block.other))});
   }
 
   // A word without white space or anything to replace.
