@@ -7,13 +7,6 @@
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
-
-struct CharBpeModel::Scratch final : ModelScratch {
-  MergeScratch merge;
-  std::vector<int32_t> symbols;
-  std::string mapped;
-};
-
 namespace {
 
 // Whether only tokens of one character, and what is made of them, are ever merged.
@@ -35,6 +28,12 @@ bool MergesCharactersOnly(const BpeSpec& spec) {
 }
 
 }  // namespace
+
+struct CharBpeModel::Scratch final : ModelScratch {
+  MergeScratch merge;
+  std::vector<int32_t> symbols;
+  std::string mapped;
+};
 
 Result<std::unique_ptr<const CharBpeModel>> CharBpeModel::Make(BpeSpec spec, bool words_are_bytes) {
   ARROW_ASSIGN_OR_RAISE(MergeList merges,

@@ -79,9 +79,6 @@ class MergeList {
   size_t MergeFew(int32_t* symbols, size_t count) const;
 
  private:
-  // Of each result, the merges that make it, by rank.
-  struct Makers;
-
   static Status CheckSizes(size_t num_merges, int64_t id_limit);
 
   explicit MergeList(size_t max_merges);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "easydata/tokenizer/model/bpe_model.h"
+#include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 
@@ -27,8 +28,8 @@ class SafeCuts {
   /// The first safe cut between characters behind `begin`, or word.size().
   size_t FindCut(std::string_view word, size_t begin) const {
     size_t position = begin + 1;
-    while (position < word.size() && ((static_cast<uint8_t>(word[position]) & 0xC0) == 0x80 ||
-                                      !IsSafe(word.data(), word.size(), position))) {
+    while (position < word.size() &&
+           (utf8::IsContinuation(word[position]) || !IsSafe(word.data(), word.size(), position))) {
       ++position;
     }
     return position < word.size() ? position : word.size();

@@ -5,8 +5,10 @@
 #include "easydata/tokenizer/model/merge_list.h"
 
 namespace easydata {
+namespace {
 
-struct MergeList::Makers {
+// Of each result, the merges that make it, by rank.
+struct Makers {
   Makers(const std::vector<Merge>& merges, size_t id_limit)
       : begins(id_limit + 1), ranks(merges.size()) {
     for (const Merge& merge : merges) ++begins[static_cast<size_t>(merge.result)];
@@ -17,11 +19,15 @@ struct MergeList::Makers {
     }
   }
 
+  size_t num_results() const {
+    size_t count = 0;
+    for (size_t id = 0; id + 1 < begins.size(); ++id) count += begins[id] < begins[id + 1] ? 1 : 0;
+    return count;
+  }
+
   std::vector<uint32_t> begins;  // by result, in ranks
   std::vector<uint32_t> ranks;
 };
-
-namespace {
 
 // All ids, shortest tokens first.
 std::vector<uint32_t> SortByLength(const std::vector<uint32_t>& lengths) {
@@ -40,10 +46,7 @@ Result<MergeList> MergeList::MakeUseful(const std::vector<Merge>& merges,
                                         const std::vector<uint32_t>& lengths) {
   ARROW_RETURN_NOT_OK(CheckSizes(merges.size(), static_cast<int64_t>(lengths.size())));
   Makers makers(merges, lengths.size());
-  size_t num_results = 0;
-  for (size_t id = 0; id < lengths.size(); ++id)
-    num_results += makers.begins[id] < makers.begins[id + 1] ? 1 : 0;
-  MergeList list(num_results);
+  MergeList list(makers.num_results());
   list.ranks_are_ids_ =
       std::is_sorted(merges.begin(), merges.end(),
                      [](const Merge& a, const Merge& b) { return a.result < b.result; });

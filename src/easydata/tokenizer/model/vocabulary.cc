@@ -1,8 +1,10 @@
 #include "easydata/tokenizer/model/vocabulary.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "easydata/tokenizer/component_json.h"
+#include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 
@@ -38,9 +40,7 @@ std::vector<uint32_t> Vocabulary::CountCharacters() const {
   for (int64_t i = 0; i < size(); ++i) {
     const std::string_view token = tokens_[i];
     counts[static_cast<size_t>(ids_[i])] =
-        static_cast<uint32_t>(std::count_if(token.begin(), token.end(), [](char c) {
-          return (static_cast<uint8_t>(c) & 0xC0) != 0x80;
-        }));
+        static_cast<uint32_t>(std::ranges::count_if(token, std::not_fn(utf8::IsContinuation)));
   }
   return counts;
 }
