@@ -107,7 +107,7 @@ std::unique_ptr<const PreTokenizer> BertWords::Make(
   return std::make_unique<BertWords>(bert);
 }
 
-Status BertWords::PreTokenize(bool at_start, PieceText* piece) const {
+Status BertWords::PreTokenize(PieceText* piece) const {
   const UnicodeProperties& properties = UnicodeProperties::Get();
   const char case_bit = normalizer_.options().lowercase ? 0x20 : 0;
   const char* p = piece->text.data();

@@ -22,7 +22,7 @@ class BertWords final : public PreTokenizer {
 
   explicit BertWords(const BertNormalizer* normalizer) : normalizer_(*normalizer) {}
 
-  Status PreTokenize(bool at_start, PieceText* piece) const override;
+  Status PreTokenize(PieceText* piece) const override;
 
  private:
   const BertNormalizer& normalizer_;

@@ -18,8 +18,8 @@ constexpr std::string_view kPreTokenizer = R"({"type":"BertPreTokenizer"})";
 
 std::vector<std::string> WordsOf(const PreTokenizer& pre_tokenizer, std::string_view text) {
   static PieceText piece;  // reused, as by an encoder
-  piece.Reset(text);
-  EXPECT_TRUE(pre_tokenizer.PreTokenize(true, &piece).ok());
+  piece.Reset(text, 0);
+  EXPECT_TRUE(pre_tokenizer.PreTokenize(&piece).ok());
   std::vector<std::string> words;
   for (const Word word : piece.words) words.emplace_back(piece.TextOf(word));
   return words;

@@ -28,7 +28,7 @@ ByteLevelEncoder::ByteLevelEncoder(const BpeModel* model, SplitPattern pattern,
       add_prefix_space_(add_prefix_space),
       parts_(model, cuts, cache_bytes / kPartsShare) {}
 
-Status ByteLevelEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
+Status ByteLevelEncoder::Encode(std::string_view piece, size_t origin, const char* readable_end,
                                 size_t limit) {
   if (add_prefix_space_ && !piece.empty() && piece[0] != ' ') {
     prefixed_.assign(" ").append(piece);

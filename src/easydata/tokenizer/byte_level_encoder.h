@@ -21,7 +21,7 @@ class ByteLevelEncoder final : public WordEncoder {
   ByteLevelEncoder(const BpeModel* model, SplitPattern pattern, bool add_prefix_space,
                    const SafeCuts* cuts, const Kernels* kernels, int64_t cache_bytes);
 
-  Status Encode(std::string_view piece, bool at_start, const char* readable_end,
+  Status Encode(std::string_view piece, size_t origin, const char* readable_end,
                 size_t limit) override;
   size_t FindCut(std::string_view piece, size_t from) const override;
 

@@ -14,11 +14,11 @@ class PieceEncoder {
  public:
   virtual ~PieceEncoder() = default;
 
-  /// Appends the ids of `piece`, valid UTF-8 of less than 4 GiB, to ids(). `at_start`: the piece
-  /// begins where its text begins. Bytes up to `readable_end` may be read, not used. May stop early
-  /// once ids() holds more than `limit`; what it holds then is a true beginning. Invalid where the
-  /// reference raises.
-  virtual Status Encode(std::string_view piece, bool at_start, const char* readable_end,
+  /// Appends the ids of `piece`, valid UTF-8 of less than 4 GiB, to ids(). `origin`: so many of its
+  /// first bytes are tied to offset 0 of their text (Normalizer); 0 elsewhere. Bytes up to
+  /// `readable_end` may be read, not used. May stop early once ids() holds more than `limit`; what
+  /// it holds then is a true beginning. Invalid where the reference raises.
+  virtual Status Encode(std::string_view piece, size_t origin, const char* readable_end,
                         size_t limit) = 0;
 
   /// The first position behind `from` at which `piece` may be cut so that its parts, encoded one by
@@ -29,7 +29,7 @@ class PieceEncoder {
 
   /// Encode of a part behind a cut that FindCut found: nothing is put before it.
   virtual Status EncodeRest(std::string_view part, const char* readable_end, size_t limit) {
-    return Encode(part, false, readable_end, limit);
+    return Encode(part, 0, readable_end, limit);
   }
 
   IdBuffer& ids() { return ids_; }

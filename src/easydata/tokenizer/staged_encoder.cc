@@ -13,11 +13,11 @@ StagedEncoder::StagedEncoder(const PreTokenizer* pre_tokenizer, const Model* mod
       model_(model),
       scratch_(model->MakeScratch()) {}
 
-Status StagedEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
+Status StagedEncoder::Encode(std::string_view piece, size_t origin, const char* readable_end,
                              size_t limit) {
-  text_.Reset(piece);
+  text_.Reset(piece, origin);
   if (pre_tokenizer_ != nullptr) {
-    ARROW_RETURN_NOT_OK(pre_tokenizer_->PreTokenize(at_start, &text_));
+    ARROW_RETURN_NOT_OK(pre_tokenizer_->PreTokenize(&text_));
     if (text_.text.data() != piece.data()) readable_end = text_.text.data() + text_.text.size();
   }
   const std::vector<Word>& words = text_.words;

@@ -16,7 +16,7 @@ class StagedEncoder final : public WordEncoder {
   StagedEncoder(const PreTokenizer* pre_tokenizer, const Model* model, const Kernels* kernels,
                 int64_t cache_bytes);
 
-  Status Encode(std::string_view piece, bool at_start, const char* readable_end,
+  Status Encode(std::string_view piece, size_t origin, const char* readable_end,
                 size_t limit) override;
 
  private:

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "easydata/tokenizer/text_column.h"
 #include "easydata/tokenizer/text_fragments.h"
 #include "easydata/tokenizer/tokenizer_plan.h"
+#include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 namespace {
@@ -282,41 +284,50 @@ class Tokenizer::Impl {
 
   Status EncodeRawPiece(std::string_view piece, bool at_start, const char* readable_end,
                         size_t limit, EncodeWorker* worker) const {
+    const size_t origin =
+        at_start && !piece.empty() ? static_cast<size_t>(utf8::Decode(piece.data()).length) : 0;
     if (plan_->encoders_normalize()) {
       if (plan_->TakesRaw(piece)) {
-        return worker->encoder->Encode(piece, at_start, readable_end, limit);
+        return worker->encoder->Encode(piece, origin, readable_end, limit);
       }
       if (worker->staged == nullptr) worker->staged = plan_->MakeStagedEncoder();
       IdBuffer& ids = worker->staged->ids();
       ids.Resize(0);
       ARROW_RETURN_NOT_OK(
-          EncodeStages(piece, at_start, readable_end, SIZE_MAX, worker, worker->staged.get()));
+          EncodeStages(piece, origin, readable_end, SIZE_MAX, worker, worker->staged.get()));
       worker->ids().Append(ids.data(), ids.size());
       return Status::OK();
     }
-    return EncodeStages(piece, at_start, readable_end, limit, worker, worker->encoder.get());
+    return EncodeStages(piece, origin, readable_end, limit, worker, worker->encoder.get());
   }
 
   // A piece is normalized and searched for normalized added tokens.
-  Status EncodeStages(std::string_view piece, bool at_start, const char* readable_end, size_t limit,
+  Status EncodeStages(std::string_view piece, size_t origin, const char* readable_end, size_t limit,
                       EncodeWorker* worker, PieceEncoder* encoder) const {
     if (const Normalizer* normalizer = plan_->normalizer();
         normalizer != nullptr && !normalizer->IsInert(piece)) {
-      ARROW_RETURN_NOT_OK(normalizer->Normalize(piece, &worker->normalized));
+      ARROW_RETURN_NOT_OK(plan_->asks_for_origin() && origin > 0
+                              ? normalizer->NormalizeWithOrigin(piece, &origin, &worker->normalized)
+                              : normalizer->Normalize(piece, &worker->normalized));
       piece = worker->normalized;
       readable_end = piece.data() + piece.size();
+      if (piece.size() > std::numeric_limits<uint32_t>::max()) {
+        return Status::Invalid(
+            "a text grows beyond 4 GiB in the normalizer; cut it into smaller ones");
+      }
     }
     worker->normalized_parts.clear();
     if (!plan_->added().normalized().Split(piece, &worker->normalized_parts)) {
-      return encoder->Encode(piece, at_start, readable_end, limit);
+      return encoder->Encode(piece, origin, readable_end, limit);
     }
     for (const TextPart& part : worker->normalized_parts) {
       if (encoder->ids().size() > limit) break;
       if (part.id >= 0) {
         encoder->ids().Append(part.id);
       } else {
-        ARROW_RETURN_NOT_OK(encoder->Encode(piece.substr(part.begin, part.end - part.begin),
-                                            at_start && part.begin == 0, readable_end, limit));
+        const std::string_view rest = piece.substr(part.begin, part.end - part.begin);
+        const size_t rest_origin = std::min(origin - std::min(origin, part.begin), rest.size());
+        ARROW_RETURN_NOT_OK(encoder->Encode(rest, rest_origin, readable_end, limit));
       }
     }
     return Status::OK();

@@ -33,29 +33,6 @@ std::string NameOf(const std::optional<element>& component) {
   return name.empty() ? "(type guessed)" : name;
 }
 
-// Whether what a normalizer puts first always comes from the first character of its text. One that
-// drops characters may leave a later one there, and so does a replacement of several.
-bool KeepsStart(element component) {
-  if (!component.is_object()) return false;
-  const object fields = component.get_object().value_unsafe();
-  const std::string_view type = TypeOf(fields);
-  for (const char* name : {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "ByteLevel"}) {
-    if (type == name) return true;
-  }
-  if (type == "Prepend") return !StringAt(fields, "prepend", "").ValueOr("").empty();
-  if (type == "Replace") {
-    std::string_view pattern;
-    if (fields["pattern"]["String"].get_string().get(pattern) != simdjson::SUCCESS) return false;
-    return pattern.size() == 1 && !StringAt(fields, "content", "").ValueOr("").empty();
-  }
-  const auto parts = ArrayAt(fields, "normalizers", "");
-  if (type != "Sequence" || !parts.ok()) return false;
-  for (const element part : *parts) {
-    if (!KeepsStart(part)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 // The root of the file; null components are absent ones.
@@ -142,10 +119,6 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   }
   ARROW_ASSIGN_OR_RAISE(
       added_, AddedTokens::Make(added, *model_, normalizer_.get(), options.split_special_tokens));
-  if (pre_tokenizer_.asks_for_start && file.normalizer &&
-      (!KeepsStart(*file.normalizer) || !added_.normalized().empty())) {
-    return Unsupported("pre_tokenizer that asks for offsets behind a normalizer");
-  }
   if (pre_tokenizer_.has_byte_level) normalizer_ = RefuseInsertions(std::move(normalizer_));
   if (file.post_processor) {
     ARROW_ASSIGN_OR_RAISE(post_, MakePostProcessor(*file.post_processor));
@@ -178,8 +151,9 @@ Status TokenizerPlan::MakeModelAndPreTokenizer(const File& file, std::string_vie
   options.merge = kernels_->merge;
   if (file.pre_tokenizer) {
     ARROW_ASSIGN_OR_RAISE(pre_tokenizer_, MakePreTokenizer(*file.pre_tokenizer, true));
-    if (pre_tokenizer_.asks_for_offsets && normalizer_ != nullptr) {
-      return Unsupported("pre_tokenizer that asks for offsets behind a normalizer");
+    if (asks_for_origin() && normalizer_ != nullptr && normalizer_->may_insert()) {
+      return Unsupported("pre_tokenizer that asks for offsets behind a normalizer that may put ",
+                         "text before the first character");
     }
   }
   options.words_are_bytes = pre_tokenizer_.maps_bytes;

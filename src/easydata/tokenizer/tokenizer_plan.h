@@ -50,6 +50,10 @@ class TokenizerPlan {
   }
   bool encoders_normalize() const { return encoders_normalize_; }
 
+  /// Whether encoders have to be told the origin of pieces that do not begin their text, or begin
+  /// it behind a normalizer.
+  bool asks_for_origin() const { return pre_tokenizer_.asks_for_origin; }
+
   const AddedTokens& added() const { return added_; }
   const Model& model() const { return *model_; }
   const PostProcessing& post() const { return post_; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace easydata::utf8 {
 
@@ -28,6 +29,13 @@ inline CodePoint Decode(const char* p) {
 
 /// Whether a byte continues a character.
 inline bool IsContinuation(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
+
+/// How many characters valid UTF-8 has.
+inline size_t CountCharacters(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += IsContinuation(c) ? 0 : 1;
+  return count;
+}
 
 /// The start of the character before `p`, in valid UTF-8 that starts before `p`.
 inline const char* Previous(const char* p) {

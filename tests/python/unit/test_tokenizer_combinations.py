@@ -32,8 +32,9 @@ from tokenizers import (  # noqa: E402
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 QUICK_ROWS = 170
-# What the native engine leaves to the library on purpose: no tokenizer in use has it.
-ODD = ("that normalizes to nothing", "asks for offsets behind a normalizer")
+# What the native engine leaves to the library on purpose, which panics on all text that is not
+# ASCII then.
+ODD = "that normalizes to nothing"
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 LLAMA3 = (
@@ -450,7 +451,7 @@ def run(row: dict[str, str], folder: Path, seed: int) -> None:
     ours = Tokenizer(file)
     if ours.engine != "native":
         why = ours.describe()["why_not_native"]
-        assert any(reason in why for reason in ODD), (row, why)
+        assert ODD in why, (row, why)
     rng = random.Random(seed)
     mixed = ["".join(rng.choices(TEXTS, k=3)) for _ in range(6)]
     mixed += ["".join(rng.sample(text, min(len(text), 40))) for text in rng.choices(CORPUS, k=6)]

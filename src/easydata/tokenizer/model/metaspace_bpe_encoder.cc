@@ -23,11 +23,11 @@ bool MetaspaceBpeEncoder::Prepends(std::string_view piece, bool at_start) const 
   return !bpe_->IsSpace(utf8::Decode(piece.data()).value);
 }
 
-Status MetaspaceBpeEncoder::Encode(std::string_view piece, bool at_start, const char* readable_end,
+Status MetaspaceBpeEncoder::Encode(std::string_view piece, size_t origin, const char* readable_end,
                                    size_t limit) {
   if (piece.empty()) return Status::OK();
   size_t position = 0;
-  if (Prepends(piece, at_start)) {
+  if (Prepends(piece, origin > 0)) {
     position = bpe_->FindCutBehindSpace(piece);
     prefixed_.assign(1, ' ').append(piece.substr(0, position));
     const auto size = static_cast<uint32_t>(prefixed_.size());

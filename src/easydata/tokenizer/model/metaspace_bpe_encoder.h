@@ -16,7 +16,7 @@ class MetaspaceBpeEncoder final : public WordEncoder {
  public:
   MetaspaceBpeEncoder(const MetaspaceBpe* bpe, const Kernels* kernels, int64_t cache_bytes);
 
-  Status Encode(std::string_view piece, bool at_start, const char* readable_end,
+  Status Encode(std::string_view piece, size_t origin, const char* readable_end,
                 size_t limit) override;
   Status EncodeRest(std::string_view part, const char* readable_end, size_t limit) override;
   size_t FindCut(std::string_view piece, size_t from) const override {

@@ -84,7 +84,7 @@ Ids Encode(MetaspaceBpeEncoder* encoder, std::string_view text, bool at_start) {
   std::memcpy(copy.get(), text.data(), text.size());
   encoder->ids().Resize(0);
   const Status status =
-      encoder->Encode({copy.get(), text.size()}, at_start, copy.get() + text.size(), SIZE_MAX);
+      encoder->Encode({copy.get(), text.size()}, at_start ? 1 : 0, copy.get() + text.size(), SIZE_MAX);
   EXPECT_TRUE(status.ok()) << status;
   return {encoder->ids().data(), encoder->ids().data() + encoder->ids().size()};
 }

@@ -30,6 +30,18 @@ Status ApplyChanges(std::string_view text, size_t inserted, size_t removed_first
   return Status::OK();
 }
 
+size_t CountOrigin(const std::vector<Change>& changes, size_t origin) {
+  std::string tied;
+  size_t next = 0;  // of the characters before
+  for (const Change& change : changes) {
+    const size_t place = change.change > 0 && next > 0 ? next - 1 : next;
+    if (place >= origin) break;
+    utf8::Append(change.character, &tied);
+    if (change.change <= 0) next += static_cast<size_t>(1 - change.change);
+  }
+  return tied.size();
+}
+
 Status ApplyRemoval(std::string_view text, size_t inserted, bool (*drops)(char32_t),
                     std::string* out) {
   std::vector<Change> changes;

@@ -28,6 +28,10 @@ Status ApplyChanges(std::string_view text, size_t inserted, size_t removed_first
 Status ApplyRemoval(std::string_view text, size_t inserted, bool (*drops)(char32_t),
                     std::string* out);
 
+/// How many bytes of the characters of `changes` are tied to offset 0 of the user's text when as
+/// many as `origin` of the characters before them were (Normalizer).
+size_t CountOrigin(const std::vector<Change>& changes, size_t origin);
+
 /// The error of a text on which the reference crashes.
 Status ReferenceCrashes();
 

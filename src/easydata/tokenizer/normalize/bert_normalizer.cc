@@ -195,6 +195,45 @@ Status BertNormalizer::Normalize(std::string_view text, std::string* out) const 
   return Status::OK();
 }
 
+// Step by step for the origin and the characters that may be ordered before its marks.
+Status BertNormalizer::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                           std::string* out) const {
+  const char* const origin_end = text.data() + *origin;
+  const char* const end = text.data() + text.size();
+  std::string head;
+  size_t tied = 0;  // bytes of head
+  for (const char* p = text.data(); p < end;) {
+    const utf8::CodePoint c = utf8::Decode(p);
+    const uint8_t action = actions_[c.value];
+    if (p >= origin_end && action != kDrop && action != kOrder) break;
+    p += c.length;
+    const uint8_t edits = EditTable()[c.value];
+    if (options_.clean_text && (edits & t::kBertDropped) != 0) continue;
+    const bool padded = options_.handle_chinese_chars && (edits & t::kChinese) != 0;
+    if (padded) head.push_back(' ');
+    utf8::Append(options_.clean_text && (edits & t::kBertSpaced) != 0 ? U' ' : c.value, &head);
+    if (padded) head.push_back(' ');
+    if (p <= origin_end) tied = head.size();
+  }
+  if (options_.strip_accents) {
+    const std::vector<Change> changes = UnicodeForm(UnicodeForm::kNfd).Changes(head);
+    tied = CountOrigin(changes, utf8::CountCharacters(std::string_view(head).substr(0, tied)));
+    head.clear();
+    for (const Change& change : changes) utf8::Append(change.character, &head);
+  }
+  *origin = 0;
+  for (const char *p = head.data(), *tied_end = p + tied; p < tied_end;) {
+    const utf8::CodePoint c = utf8::Decode(p);
+    p += c.length;
+    if (options_.strip_accents && IsAccent(c.value)) continue;
+    Lower(c.value, [&](char32_t lowered) {
+      char bytes[4];
+      *origin += static_cast<size_t>(utf8::Write(lowered, bytes) - bytes);
+    });
+  }
+  return Normalize(text, out);
+}
+
 Status BertNormalizer::NormalizeTracked(std::string_view text, size_t* inserted,
                                         std::string* out) const {
   if (*inserted == 0) return Normalize(text, out);

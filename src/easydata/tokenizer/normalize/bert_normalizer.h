@@ -29,6 +29,8 @@ class BertNormalizer final : public Normalizer {
   bool IsInert(std::string_view text) const override;
   Status Normalize(std::string_view text, std::string* out) const override;
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
   const BertOptions& options() const { return options_; }
 

@@ -156,6 +156,13 @@ Status Normalizer::NormalizeTracked(std::string_view text, size_t* inserted,
   return *inserted == 0 || text.empty() ? Normalize(text, out) : ReferenceCrashes();
 }
 
+Status Normalizer::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                       std::string* out) const {
+  ARROW_RETURN_NOT_OK(Normalize(text.substr(0, *origin), out));
+  *origin = out->size();
+  return Normalize(text, out);
+}
+
 std::unique_ptr<const Normalizer> RefuseInsertions(std::unique_ptr<const Normalizer> normalizer) {
   if (normalizer == nullptr || !normalizer->may_insert()) return normalizer;
   return std::make_unique<InsertionRefuser>(std::move(normalizer));

@@ -36,6 +36,12 @@ class Normalizer {
   /// rewrites a word by ByteLevel, the reference crashes if the word starts before `inserted` and
   /// ends behind it; a word that ends by then comes out twice, mapped and then unmapped.
   virtual Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const;
+
+  /// As Normalize for text whose first *origin bytes are tied to offset 0 of the user's text; sets
+  /// *origin to how many bytes of *out are. The reference keeps for each character where it comes
+  /// from, and asks that where a text begins. Not for normalizers that may_insert(). Here: what
+  /// becomes of a character does not depend on others.
+  virtual Status NormalizeWithOrigin(std::string_view text, size_t* origin, std::string* out) const;
 };
 
 /// The normalizer of tokenizer.json's "normalizer"; nullptr for null. NotImplemented for what the

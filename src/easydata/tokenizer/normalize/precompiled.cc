@@ -27,6 +27,7 @@ class TextWriter {
 
   void Keep(const char* begin, const char* end) { sink_.Append(begin, end); }
   void Replace(std::string_view, std::string_view replacement) { sink_.Append(replacement); }
+  static constexpr bool is_done() { return false; }
 
  private:
   TextSink sink_;
@@ -47,20 +48,68 @@ class ChangeWriter {
     const size_t first = changes_.size();
     Keep(replacement.data(), replacement.data() + replacement.size());
     const size_t now = changes_.size() - first;
-    size_t before = 0;
-    for (char c : part) before += utf8::IsContinuation(c) ? 0 : 1;
+    const size_t before = utf8::CountCharacters(part);
     for (size_t i = before; i < now; ++i) changes_[first + i].change = 1;
     if (before > now && !changes_.empty()) {
       changes_.back().change -= static_cast<int>(before - now);
     }
   }
 
+  static constexpr bool is_done() { return false; }
   bool modified() const { return modified_; }
   const std::vector<Change>& changes() const { return changes_; }
 
  private:
   std::vector<Change> changes_;
   bool modified_ = false;
+};
+
+// Counts the bytes that are tied to the origin, as ChangeWriter's changes would, up to the first
+// that are not.
+class OriginWriter {
+ public:
+  // `origin`: in characters.
+  explicit OriginWriter(size_t origin) : origin_(origin) {}
+
+  void Keep(const char* begin, const char* end) {
+    while (begin < end && next_ < origin_) {
+      const auto length = static_cast<size_t>(utf8::Decode(begin).length);
+      Take(length, next_++);
+      begin += length;
+    }
+    is_done_ = next_ >= origin_ && begin < end;
+  }
+  void Replace(std::string_view part, std::string_view replacement) {
+    const size_t before = utf8::CountCharacters(part);
+    size_t now = 0;
+    for (const char *p = replacement.data(), *end = p + replacement.size(); p < end; ++now) {
+      const auto length = static_cast<size_t>(utf8::Decode(p).length);
+      if (now < before) {
+        Take(length, next_++);
+      } else {
+        Take(length, next_ > 0 ? next_ - 1 : 0);
+      }
+      p += length;
+    }
+    // What is dropped before the first character is forgotten.
+    if (before > now && has_written_) next_ += before - now;
+  }
+
+  bool is_done() const { return is_done_; }
+  size_t size() const { return size_; }
+
+ private:
+  void Take(size_t length, size_t place) {
+    has_written_ = true;
+    is_done_ = is_done_ || place >= origin_;
+    if (!is_done_) size_ += length;
+  }
+
+  const size_t origin_;
+  size_t next_ = 0;  // of the characters before
+  size_t size_ = 0;
+  bool has_written_ = false;
+  bool is_done_ = false;
 };
 
 bool JoinsNothing(uint8_t grapheme) {
@@ -141,7 +190,7 @@ Status Precompiled::Rewrite(std::string_view text, Writer* writer) const {
     // Each plain character starts a cluster; the last may have the next character in its own.
     if (p > plain && p < end && static_cast<uint8_t>(*p) >= 0x80) p = utf8::Previous(p);
     writer->Keep(plain, p);
-    if (p == end) break;
+    if (p == end || writer->is_done()) break;
     const char* const cluster_end = graphemes.ClusterEnd(p, end);
     ARROW_RETURN_NOT_OK(RewriteCluster({p, static_cast<size_t>(cluster_end - p)}, writer));
     p = cluster_end;
@@ -157,6 +206,14 @@ bool Precompiled::IsInert(std::string_view text) const {
 Status Precompiled::Normalize(std::string_view text, std::string* out) const {
   TextWriter writer(text.size(), out);
   return Rewrite(text, &writer);
+}
+
+Status Precompiled::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                        std::string* out) const {
+  OriginWriter writer(utf8::CountCharacters(text.substr(0, *origin)));
+  ARROW_RETURN_NOT_OK(Rewrite(text, &writer));
+  *origin = writer.size();
+  return Normalize(text, out);
 }
 
 Status Precompiled::NormalizeTracked(std::string_view text, size_t* inserted,

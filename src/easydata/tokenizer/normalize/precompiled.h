@@ -17,6 +17,8 @@ class Precompiled final : public Normalizer {
   bool IsInert(std::string_view text) const override;
   Status Normalize(std::string_view text, std::string* out) const override;
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
  private:
   const char* SkipPlain(const char* p, const char* end) const;

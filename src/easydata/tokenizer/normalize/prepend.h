@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "easydata/tokenizer/normalize/normalizer.h"
+#include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 
@@ -11,7 +12,9 @@ class Prepend final : public Normalizer {
  public:
   explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  bool IsInert(std::string_view text) const override { return text.empty() || prefix_.empty(); }
+  bool IsInert(std::string_view text) const override { return text.empty(); }
+  /// The reference ties the first character to nothing when nothing is put before it.
+  bool may_insert() const override { return prefix_.empty(); }
   Status Normalize(std::string_view text, std::string* out) const override {
     out->clear();
     if (!text.empty()) out->append(prefix_);
@@ -20,7 +23,16 @@ class Prepend final : public Normalizer {
   }
   Status NormalizeTracked(std::string_view text, size_t* inserted,
                           std::string* out) const override {
-    if (*inserted > 0) *inserted += prefix_.size();
+    if (*inserted > 0) {
+      *inserted += prefix_.size();
+    } else if (prefix_.empty() && !text.empty()) {
+      *inserted = static_cast<size_t>(utf8::Decode(text.data()).length);
+    }
+    return Normalize(text, out);
+  }
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override {
+    if (*origin > 0) *origin += prefix_.size();
     return Normalize(text, out);
   }
 

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::string_view kTwoSpaces = "  ";
 
-// Writes a text with matches replaced, and moves *inserted: what replaces a match that ends by
-// there, or a match of nothing at the start, belongs to no character either.
+// Writes a text with matches replaced, and moves *head, the end of what is inserted or of the
+// origin: what replaces a match that ends by there is part of it.
 class Replacer {
  public:
-  Replacer(std::string_view text, std::string_view content, size_t* inserted, std::string* out)
-      : text_(text), content_(content), limit_(*inserted), inserted_(inserted), out_(out) {
-    *inserted_ = 0;
+  Replacer(std::string_view text, std::string_view content, size_t* head, std::string* out)
+      : text_(text), content_(content), limit_(*head), head_(head), out_(out) {
+    *head_ = 0;
     out_->clear();
   }
 
@@ -26,14 +26,14 @@ class Replacer {
     CopyUntil(begin);
     out_->append(content_);
     copied_ = end;
-    if (end <= limit_) *inserted_ = out_->size();
+    if (end <= limit_) *head_ = out_->size();
   }
 
   void Finish() { CopyUntil(text_.size()); }
 
  private:
   void CopyUntil(size_t end) {
-    if (copied_ < limit_) *inserted_ = out_->size() + std::min(end, limit_) - copied_;
+    if (copied_ < limit_) *head_ = out_->size() + std::min(end, limit_) - copied_;
     out_->append(text_.substr(copied_, end - copied_));
     copied_ = end;
   }
@@ -42,7 +42,7 @@ class Replacer {
   const std::string_view content_;
   const size_t limit_;
   size_t copied_ = 0;
-  size_t* const inserted_;
+  size_t* const head_;
   std::string* const out_;
 };
 
@@ -81,6 +81,11 @@ Status ReplaceString::Normalize(std::string_view text, std::string* out) const {
   return NormalizeTracked(text, &inserted, out);
 }
 
+Status ReplaceString::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                          std::string* out) const {
+  return NormalizeTracked(text, origin, out);
+}
+
 Status ReplaceString::NormalizeTracked(std::string_view text, size_t* inserted,
                                        std::string* out) const {
   Replacer replacer(text, content_, inserted, out);
@@ -104,6 +109,11 @@ Status ReplaceRegex::Normalize(std::string_view text, std::string* out) const {
   return NormalizeTracked(text, &inserted, out);
 }
 
+Status ReplaceRegex::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                         std::string* out) const {
+  return NormalizeTracked(text, origin, out);
+}
+
 Status ReplaceRegex::NormalizeTracked(std::string_view text, size_t* inserted,
                                       std::string* out) const {
   Replacer replacer(text, content_, inserted, out);
@@ -123,6 +133,11 @@ bool ReplaceSpaceRuns::IsInert(std::string_view text) const {
 Status ReplaceSpaceRuns::Normalize(std::string_view text, std::string* out) const {
   size_t inserted = 0;
   return NormalizeTracked(text, &inserted, out);
+}
+
+Status ReplaceSpaceRuns::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                             std::string* out) const {
+  return NormalizeTracked(text, origin, out);
 }
 
 Status ReplaceSpaceRuns::NormalizeTracked(std::string_view text, size_t* inserted,

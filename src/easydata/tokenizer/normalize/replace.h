@@ -19,6 +19,8 @@ class ReplaceString final : public Normalizer {
   /// The empty string occurs between all characters.
   bool may_insert() const override { return pattern_.empty() && !content_.empty(); }
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
  private:
   void ReplaceByte(std::string_view text, std::string* out) const;
@@ -35,8 +37,10 @@ class ReplaceRegex final : public Normalizer {
 
   bool IsInert(std::string_view text) const override { return text.empty(); }
   Status Normalize(std::string_view text, std::string* out) const override;
-  bool may_insert() const override { return !content_.empty(); }
+  bool may_insert() const override { return !content_.empty() && regex_->may_match_nothing(); }
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
  private:
   const std::unique_ptr<const Regex> regex_;
@@ -51,6 +55,8 @@ class ReplaceSpaceRuns final : public Normalizer {
   bool IsInert(std::string_view text) const override;
   Status Normalize(std::string_view text, std::string* out) const override;
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
  private:
   const std::string content_;

@@ -44,4 +44,16 @@ Status NormalizerSequence::NormalizeTracked(std::string_view text, size_t* inser
   return Status::OK();
 }
 
+Status NormalizerSequence::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                               std::string* out) const {
+  std::string current(text);
+  for (const auto& part : parts_) {
+    if (part->IsInert(current)) continue;
+    ARROW_RETURN_NOT_OK(part->NormalizeWithOrigin(current, origin, out));
+    out->swap(current);
+  }
+  out->swap(current);
+  return Status::OK();
+}
+
 }  // namespace easydata

@@ -17,6 +17,8 @@ class NormalizerSequence final : public Normalizer {
   Status Normalize(std::string_view text, std::string* out) const override;
   bool may_insert() const override { return may_insert_; }
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
  private:
   const std::vector<std::unique_ptr<const Normalizer>> parts_;

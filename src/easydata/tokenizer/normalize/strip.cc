@@ -7,14 +7,6 @@
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
-namespace {
-
-size_t CountCharacters(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return !utf8::IsContinuation(c); }));
-}
-
-}  // namespace
 
 std::string_view Strip::Stripped(std::string_view text) const {
   const UnicodeProperties& properties = UnicodeProperties::Get();
@@ -40,6 +32,14 @@ Status Strip::Normalize(std::string_view text, std::string* out) const {
   return Status::OK();
 }
 
+Status Strip::NormalizeWithOrigin(std::string_view text, size_t* origin, std::string* out) const {
+  const std::string_view kept = Stripped(text);
+  const auto leading = static_cast<size_t>(kept.data() - text.data());
+  *origin = std::min(*origin - std::min(*origin, leading), kept.size());
+  out->assign(kept);
+  return Status::OK();
+}
+
 Status Strip::NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const {
   const std::string_view kept = Stripped(text);
   if (*inserted == 0 || kept.size() == text.size()) {
@@ -47,8 +47,8 @@ Status Strip::NormalizeTracked(std::string_view text, size_t* inserted, std::str
     return Status::OK();
   }
   const auto leading = static_cast<size_t>(kept.data() - text.data());
-  const size_t leading_characters = CountCharacters(text.substr(0, leading));
-  const size_t trailing_characters = CountCharacters(text.substr(leading + kept.size()));
+  const size_t leading_characters = utf8::CountCharacters(text.substr(0, leading));
+  const size_t trailing_characters = utf8::CountCharacters(text.substr(leading + kept.size()));
   // The reference means to tie what it cuts behind the text to the last character, but finds that
   // one by counting bytes.
   const size_t tied = text.size() - trailing_characters - 1;

@@ -12,6 +12,8 @@ class Strip final : public Normalizer {
   bool IsInert(std::string_view text) const override;
   Status Normalize(std::string_view text, std::string* out) const override;
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
  private:
   std::string_view Stripped(std::string_view text) const;

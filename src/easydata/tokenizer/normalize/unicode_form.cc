@@ -181,6 +181,14 @@ std::vector<Change> UnicodeForm::Changes(std::string_view text) const {
   return changes;
 }
 
+Status UnicodeForm::NormalizeWithOrigin(std::string_view text, size_t* origin,
+                                        std::string* out) const {
+  const char* const boundary = FindBoundary(text.data() + *origin, text.data() + text.size());
+  const std::string_view head(text.data(), static_cast<size_t>(boundary - text.data()));
+  *origin = CountOrigin(Changes(head), utf8::CountCharacters(text.substr(0, *origin)));
+  return Normalize(text, out);
+}
+
 Status UnicodeForm::NormalizeTracked(std::string_view text, size_t* inserted,
                                      std::string* out) const {
   if (*inserted == 0) return Normalize(text, out);

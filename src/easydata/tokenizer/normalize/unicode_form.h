@@ -25,6 +25,8 @@ class UnicodeForm final : public Normalizer {
   bool IsInert(std::string_view text) const override;
   Status Normalize(std::string_view text, std::string* out) const override;
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
+  Status NormalizeWithOrigin(std::string_view text, size_t* origin,
+                             std::string* out) const override;
 
   /// The form of `text` with the changes that the reference's alignments are made of. Slow.
   std::vector<Change> Changes(std::string_view text) const;

@@ -33,7 +33,7 @@ class SplitAtCharacters final : public PreTokenizer {
     for (char32_t c = 0; c < kAscii; ++c) ascii_[c] = predicate_(c);
   }
 
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     WordCutter cutter(behavior_, /*invert=*/false, &piece->spare_words);
     for (const Word word : piece->words) {
       cutter.Start(word.begin);
@@ -83,7 +83,7 @@ struct BertKind {
 template <typename KindOf>
 class SplitByKind final : public PreTokenizer {
  public:
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     const KindOf kind_of;
     for (const Word word : piece->words) {
       uint32_t begin = word.begin;
@@ -107,7 +107,7 @@ class SplitByKind final : public PreTokenizer {
 
 class UnicodeScripts final : public PreTokenizer {
  public:
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     for (const Word word : piece->words) {
       uint32_t begin = word.begin;
       uint8_t last_script = 0;
@@ -132,7 +132,7 @@ class FixedLength final : public PreTokenizer {
  public:
   explicit FixedLength(size_t length) : length_(length) {}
 
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     for (const Word word : piece->words) {
       uint32_t begin = word.begin;
       size_t length = 0;

@@ -26,8 +26,8 @@ class StepSequence final : public PreTokenizer {
  public:
   explicit StepSequence(std::vector<Step> steps) : steps_(std::move(steps)) {}
 
-  Status PreTokenize(bool at_start, PieceText* piece) const override {
-    for (const Step& step : steps_) ARROW_RETURN_NOT_OK(step->PreTokenize(at_start, piece));
+  Status PreTokenize(PieceText* piece) const override {
+    for (const Step& step : steps_) ARROW_RETURN_NOT_OK(step->PreTokenize(piece));
     return Status::OK();
   }
 
@@ -115,7 +115,7 @@ class PlanMaker {
       regex_is_done_ = known->includes_regex;
       return i + known->count;
     }
-    if (TypeOf(components[i]) == "WhitespaceSplit" && i + 1 < components.size() &&
+    if (TypeOf(components[i]) == "WhitespaceSplit" && i + 2 == components.size() &&
         TypeOf(components[i + 1]) == "Metaspace") {
       ARROW_RETURN_NOT_OK(AddMetaspace(components[i + 1], /*behind_white_space=*/true));
       return i + 2;
@@ -158,7 +158,6 @@ class PlanMaker {
     if (Step step = MakeByteLevel(add_prefix_space, use_regex, !plan_.maps_bytes)) {
       steps_.push_back(std::move(step));
     }
-    rewritten_ = true;
     return Status::OK();
   }
 
@@ -179,7 +178,6 @@ class PlanMaker {
     if (const auto text = Find(component, "str_rep")) {
       ARROW_RETURN_NOT_OK(AsString(*text, "str_rep"));
     }
-    const bool was_rewritten = std::exchange(rewritten_, true);
     if (behind_white_space) {
       constexpr char32_t kAscii = 0x80;
       if (scheme == PrependScheme::kAlways && replacement >= kAscii) {
@@ -188,12 +186,7 @@ class PlanMaker {
       }
       steps_.push_back(MakeWhitespaceSplit());
     }
-    if (scheme == PrependScheme::kFirst) {
-      if (was_rewritten)
-        return Unsupported(kName, " Metaspace \"first\" behind what rewrites text");
-      plan_.asks_for_offsets = !steps_.empty();
-      plan_.asks_for_start = steps_.empty();
-    }
+    if (scheme == PrependScheme::kFirst) plan_.asks_for_origin = true;
     steps_.push_back(MakeMetaspace(replacement, scheme, split));
     return Status::OK();
   }
@@ -234,7 +227,6 @@ class PlanMaker {
   const bool leave_bytes_;
   PreTokenizerPlan plan_;
   std::vector<Step> steps_;
-  bool rewritten_ = false;
   std::optional<SplitPattern> first_pattern_;  // of the first step, if it is a scanner
   bool regex_is_done_ = false;                 // of the ByteLevel to come
 };

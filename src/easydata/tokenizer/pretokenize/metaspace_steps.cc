@@ -22,11 +22,16 @@ class Metaspace final : public PreTokenizer {
     utf8::Append(replacement, &replacement_);
   }
 
-  Status PreTokenize(bool at_start, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     for (const Word word : piece->words) {
+      const std::string_view origin = piece->OriginOf(word);
       const bool prepends = scheme_ == PrependScheme::kAlways ||
-                            (scheme_ == PrependScheme::kFirst && at_start && word.begin == 0);
+                            (scheme_ == PrependScheme::kFirst && !origin.empty());
+      const size_t begin = piece->spare.size();
       Write(piece->TextOf(word), prepends, piece);
+      if (origin.empty()) continue;
+      const size_t size = piece->spare.size() - begin;
+      piece->spare_origin = begin + size - RewrittenSize(piece->TextOf(word).substr(origin.size()));
     }
     return piece->CommitText();
   }
@@ -55,6 +60,12 @@ class Metaspace final : public PreTokenizer {
   const std::string& replacement() const { return replacement_; }
 
  private:
+  // Of text that nothing is put before.
+  size_t RewrittenSize(std::string_view text) const {
+    const auto spaces = static_cast<size_t>(std::count(text.begin(), text.end(), ' '));
+    return text.size() + spaces * (replacement_.size() - 1);
+  }
+
   // The first space or replacement from `i` on, or the end.
   size_t FindReplaced(std::string_view text, size_t i) const {
     for (; i < text.size() && text[i] != ' '; ++i) {
@@ -102,7 +113,7 @@ class MetaspaceWords final : public PreTokenizer {
   MetaspaceWords(char32_t replacement, bool split)
       : metaspace_(replacement, PrependScheme::kAlways, split) {}
 
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     for (const Word word : piece->words) Cut(piece->TextOf(word), piece);
     return piece->CommitText();
   }

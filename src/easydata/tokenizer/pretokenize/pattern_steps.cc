@@ -14,7 +14,7 @@ class LiteralSplit final : public PreTokenizer {
   LiteralSplit(std::string_view literal, SplitBehavior behavior, bool invert)
       : literal_(literal), behavior_(behavior), invert_(invert) {}
 
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     WordCutter cutter(behavior_, invert_, &piece->spare_words);
     for (const Word word : piece->words) {
       const std::string_view text = piece->TextOf(word);
@@ -40,7 +40,7 @@ class RegexSplit final : public PreTokenizer {
   RegexSplit(std::unique_ptr<const Regex> regex, SplitBehavior behavior, bool invert)
       : regex_(std::move(regex)), behavior_(behavior), invert_(invert) {}
 
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     WordCutter cutter(behavior_, invert_, &piece->spare_words);
     std::vector<Regex::Match> matches;
     for (const Word word : piece->words) {
@@ -66,7 +66,7 @@ class ScannerSplit final : public PreTokenizer {
   explicit ScannerSplit(SplitPattern pattern)
       : split_(BestKernels().split[static_cast<int>(pattern)]) {}
 
-  Status PreTokenize(bool, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     constexpr size_t kWordsPerRound = 512;
     uint32_t ends[kWordsPerRound];
     for (const Word word : piece->words) {

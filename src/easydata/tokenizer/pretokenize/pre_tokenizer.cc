@@ -1,6 +1,7 @@
 #include "easydata/tokenizer/pretokenize/pre_tokenizer.h"
 
 #include <limits>
+#include <utility>
 
 namespace easydata {
 
@@ -12,6 +13,7 @@ Status PieceText::CommitText() {
   buffer.swap(spare);
   spare.clear();
   text = buffer;
+  origin = std::exchange(spare_origin, 0);
   CommitWords();
   return Status::OK();
 }

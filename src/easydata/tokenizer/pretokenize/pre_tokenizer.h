@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,14 +31,18 @@ struct PieceText {
   std::string buffer;
   /// In order, not empty, not overlapping; gaps are text that is dropped.
   std::vector<Word> words;
+  /// So many first bytes of `text` are tied to offset 0 of the original text: Normalizer's origin.
+  size_t origin = 0;
 
   /// For the steps: where the next text and the next words grow before they take their places.
   std::string spare;
   std::vector<Word> spare_words;
+  size_t spare_origin = 0;
 
   /// Starts over with one word, the whole of `piece` (valid UTF-8 of less than 4 GiB).
-  void Reset(std::string_view piece) {
+  void Reset(std::string_view piece, size_t piece_origin) {
     text = piece;
+    origin = piece_origin;
     words.clear();
     if (!piece.empty()) words.push_back({0, static_cast<uint32_t>(piece.size())});
   }
@@ -46,13 +51,18 @@ struct PieceText {
     return text.substr(word.begin, word.end - word.begin);
   }
 
+  /// What of `word` is tied to offset 0 of the original text.
+  std::string_view OriginOf(Word word) const {
+    return text.substr(word.begin, std::clamp<size_t>(origin, word.begin, word.end) - word.begin);
+  }
+
   /// Spare words take the place of the words.
   void CommitWords() {
     words.swap(spare_words);
     spare_words.clear();
   }
 
-  /// Spare text and words take the places of the text and the words. Invalid when the text is too
+  /// Spare text, words and origin take the places of the others. Invalid when the text is too
   /// large for offsets of 32 bits.
   Status CommitText();
 };
@@ -62,9 +72,8 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
 
-  /// Cuts (and rewrites) the words of `piece`. `at_start`: the piece begins at offset 0 of the
-  /// original text, for Metaspace's prepend scheme "first". Invalid where the reference fails.
-  virtual Status PreTokenize(bool at_start, PieceText* piece) const = 0;
+  /// Cuts (and rewrites) the words of `piece`. Invalid where the reference fails.
+  virtual Status PreTokenize(PieceText* piece) const = 0;
 };
 
 /// What a `pre_tokenizer` component comes to.
@@ -81,12 +90,9 @@ struct PreTokenizerPlan {
   std::optional<ByteScanner> scanner;
   /// A ByteLevel is among the components.
   bool has_byte_level = false;
-  /// A step behind others asks whether a word begins at offset 0 of the original text. It takes the
-  /// beginning of the piece for that, which a normalizer that drops or adds text there makes wrong.
-  bool asks_for_offsets = false;
-  /// The first step asks whether the piece begins there: where a normalizer drops what stands
-  /// first, a piece that begins the text does not.
-  bool asks_for_start = false;
+  /// A step asks whether words begin at offset 0 of the original text: pieces come with their
+  /// origin.
+  bool asks_for_origin = false;
 };
 
 /// Reads a `pre_tokenizer` component; null gives no steps. `leave_bytes`: a ByteLevel at the end

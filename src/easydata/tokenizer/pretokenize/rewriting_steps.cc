@@ -56,9 +56,9 @@ class ByteLevel final : public PreTokenizer {
         map_bytes_(map_bytes),
         scanner_(use_regex ? MakeScannerSplit(SplitPattern::kGpt2) : nullptr) {}
 
-  Status PreTokenize(bool at_start, PieceText* piece) const override {
+  Status PreTokenize(PieceText* piece) const override {
     if (add_prefix_space_) ARROW_RETURN_NOT_OK(AddPrefixSpaces(piece));
-    if (scanner_ != nullptr) ARROW_RETURN_NOT_OK(scanner_->PreTokenize(at_start, piece));
+    if (scanner_ != nullptr) ARROW_RETURN_NOT_OK(scanner_->PreTokenize(piece));
     return map_bytes_ ? MapBytes(piece) : Status::OK();
   }
 
@@ -72,6 +72,8 @@ class ByteLevel final : public PreTokenizer {
     for (const Word word : piece->words) {
       const auto begin = static_cast<uint32_t>(piece->spare.size());
       if (piece->text[word.begin] != ' ') piece->spare.push_back(' ');
+      const std::string_view origin = piece->OriginOf(word);
+      if (!origin.empty()) piece->spare_origin = piece->spare.size() + origin.size();
       piece->spare += piece->TextOf(word);
       piece->spare_words.push_back({begin, static_cast<uint32_t>(piece->spare.size())});
     }
@@ -82,7 +84,10 @@ class ByteLevel final : public PreTokenizer {
     const ByteSpellings& spellings = ByteSpellings::Get();
     for (const Word word : piece->words) {
       const auto begin = static_cast<uint32_t>(piece->spare.size());
-      spellings.Append(piece->TextOf(word), &piece->spare);
+      const std::string_view origin = piece->OriginOf(word);
+      spellings.Append(origin, &piece->spare);
+      if (!origin.empty()) piece->spare_origin = piece->spare.size();
+      spellings.Append(piece->TextOf(word).substr(origin.size()), &piece->spare);
       piece->spare_words.push_back({begin, static_cast<uint32_t>(piece->spare.size())});
     }
     return piece->CommitText();

@@ -213,6 +213,11 @@ Result<std::unique_ptr<const Regex>> Regex::Compile(std::string_view pattern) {
 Regex::Regex(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
 Regex::~Regex() = default;
 
+bool Regex::may_match_nothing() const {
+  uint32_t may = 1;
+  return pcre2_pattern_info(program_->code, PCRE2_INFO_MATCHEMPTY, &may) != 0 || may != 0;
+}
+
 Status Regex::FindAll(std::string_view text, std::vector<Match>* matches) const {
   MatchScratch& scratch = MatchScratch::OfThread();
   if (!scratch.ok()) return Status::OutOfMemory("no memory to match a regex");

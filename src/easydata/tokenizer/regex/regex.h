@@ -33,6 +33,9 @@ class Regex {
   Regex(const Regex&) = delete;
   Regex& operator=(const Regex&) = delete;
 
+  /// Whether it might match the empty string somewhere; false means that it never does.
+  bool may_match_nothing() const;
+
   /// Replaces *matches by the matches in valid UTF-8 `text`, in byte offsets, stepping as the
   /// reference does: from the end of a match on; an empty match where the last one ended is passed
   /// over. Invalid when matching takes too many steps, which the reference fails at earlier.
