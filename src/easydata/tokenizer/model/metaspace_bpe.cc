@@ -162,12 +162,15 @@ void MetaspaceBpe::AddJoints(bool split_at_spaces) {
     ends[vocabulary.id_at(i)] = {Fold(utf8::Decode(token.data()).value),
                                  Fold(utf8::Decode(last).value), false};
   }
+  std::vector<bool> joins(kLoneLimit);
   model_->merges().ForEachPair([&](int32_t left_id, int32_t right_id) {
     const Ends& left = ends[left_id];
     const Ends& right = ends[right_id];
     if (left.empty || right.empty) return;
     // Where every space starts a word, nothing is joined to what is before it.
     if (split_at_spaces && right.first == U' ') return;
+    if (left.last < kLoneLimit) joins[left.last] = true;
+    if (right.first < kLoneLimit) joins[right.first] = true;
     if (left.last < kAscii && right.first < kAscii) {
       is_safe_[left.last * kAscii + right.first] = 0;
     } else {
@@ -175,6 +178,40 @@ void MetaspaceBpe::AddJoints(bool split_at_spaces) {
       table_[index / 64] |= uint64_t{1} << index % 64;
     }
   });
+  AddLone(joins);
+}
+
+void MetaspaceBpe::AddLone(const std::vector<bool>& joins) {
+  lone_ids_.assign(kLoneLimit, kJoins);
+  for (char32_t c = kAscii; c < kLoneLimit; ++c) {
+    if (joins[c] || Fold(c) != c) continue;
+    const int32_t id = model_->CharacterId(c);
+    lone_ids_[c] = id < 0 ? kBytes : id;
+  }
+}
+
+size_t MetaspaceBpe::EncodeLone(const char* text, size_t size, size_t* position,
+                                int32_t* out) const {
+  const int32_t* const begin = out;
+  size_t i = *position;
+  // The bytes' ids are written for all characters: which fall back to them is not to be foretold.
+  const auto write = [&](char32_t c, size_t length) {
+    const int32_t id = lone_ids_[c];
+    if (id == kJoins) return false;
+    for (size_t k = 0; k < length; ++k) out[k] = model_->ByteId(static_cast<uint8_t>(text[i + k]));
+    out[0] = id == kBytes ? out[0] : id;
+    out += id == kBytes ? length : 1;
+    i += length;
+    return true;
+  };
+  while (i < size) {
+    const auto lead = static_cast<uint8_t>(text[i]);
+    if (lead < kAscii || lead >= 0xF0) break;
+    const char32_t c = utf8::Decode(text + i).value;
+    if (!(lead >= 0xE0 ? write(c, 3) : write(c, 2))) break;
+  }
+  *position = i;
+  return static_cast<size_t>(out - begin);
 }
 
 size_t MetaspaceBpe::FindParts(const char* text, size_t size, size_t* position, uint32_t* ends,
@@ -195,9 +232,18 @@ size_t MetaspaceBpe::FindParts(const char* text, size_t size, size_t* position, 
     }
     const utf8::CodePoint c = utf8::Decode(text + i);
     const char32_t right = Fold(c.value);
-    count += MayJoin(left, right) ? 0 : 1;
+    const size_t next = i + static_cast<size_t>(c.length);
+    if (IsLone(right)) {
+      ++count;
+      if (next < size && IsLone(utf8::Decode(text + next).value)) {
+        *position = i;
+        return count;
+      }
+    } else {
+      count += MayJoin(left, right) ? 0 : 1;
+    }
     left = right;
-    i += static_cast<size_t>(c.length);
+    i = next;
   }
   if (count < capacity) ends[count++] = static_cast<uint32_t>(size);
   *position = ends[count - 1];

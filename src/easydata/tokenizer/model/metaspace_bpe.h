@@ -41,8 +41,14 @@ class MetaspaceBpe {
   /// Whether `c` becomes a space before the model sees it.
   bool IsSpace(char32_t c) const { return c == ' ' || (c == kMetaspace && spaces_are_metaspace_); }
 
+  /// Writes the ids of the lone characters that text[*position, size) starts with and moves
+  /// *position behind them: characters of two or three bytes that no merge joins to another, as
+  /// nearly all of Chinese is to Llama 2. `out` has room for one id per byte. Returns their number.
+  size_t EncodeLone(const char* text, size_t size, size_t* position, int32_t* out) const;
+
   /// Writes the ends of parts of text[*position, size) to `ends`, at most `capacity`, and moves
-  /// *position to the last of them.
+  /// *position to the last of them. Stops, behind the first part, before lone characters of which
+  /// there are several.
   size_t FindParts(const char* text, size_t size, size_t* position, uint32_t* ends,
                    size_t capacity) const;
 
@@ -59,10 +65,16 @@ class MetaspaceBpe {
   static constexpr char32_t kMetaspace = 0x2581;
   static constexpr uint32_t kAscii = 128;
   static constexpr int kTableBits = 20;
+  static constexpr uint32_t kLoneLimit = 0x10000;
+  // In lone_ids_: of characters that are not lone, and of lone ones that fall back to bytes.
+  static constexpr int32_t kJoins = -1;
+  static constexpr int32_t kBytes = -2;
 
   struct Components;
 
   MetaspaceBpe(const CharBpeModel* model, const Components& components);
+
+  bool IsLone(char32_t c) const { return c < kLoneLimit && lone_ids_[c] != kJoins; }
 
   // Spaces as one character.
   char32_t Fold(char32_t c) const { return c == kMetaspace && spaces_are_metaspace_ ? U' ' : c; }
@@ -77,6 +89,7 @@ class MetaspaceBpe {
   }
 
   void AddJoints(bool split_at_spaces);
+  void AddLone(const std::vector<bool>& joins);
   int32_t IdOf(char32_t folded) const;
 
   const CharBpeModel* model_;
@@ -85,6 +98,7 @@ class MetaspaceBpe {
   int32_t ascii_ids_[kAscii];          // with the space's; -1: falls back to bytes
   std::vector<uint8_t> is_safe_;       // by pairs of ASCII characters
   std::vector<uint64_t> table_;        // other pairs, hashed: those that may join
+  std::vector<int32_t> lone_ids_;      // by character
   std::vector<uint32_t> ascii_ranks_;  // of pairs of ASCII characters' tokens
 };
 

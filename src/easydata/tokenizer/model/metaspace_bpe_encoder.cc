@@ -1,5 +1,7 @@
 #include "easydata/tokenizer/model/metaspace_bpe_encoder.h"
 
+#include <algorithm>
+
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
@@ -42,6 +44,9 @@ Status MetaspaceBpeEncoder::Encode(std::string_view piece, size_t origin, const 
 Status MetaspaceBpeEncoder::EncodeRest(std::string_view part, const char* readable_end,
                                        size_t limit) {
   for (size_t position = 0; position < part.size() && ids().size() <= limit;) {
+    const size_t lone_end = std::min(part.size(), position + kLoneBytes);
+    int32_t* lone = ids().Reserve(lone_end - position + kSpareIds);
+    ids().Resize(ids().size() + bpe_->EncodeLone(part.data(), lone_end, &position, lone));
     const size_t begin = position;
     const size_t count =
         bpe_->FindParts(part.data(), part.size(), &position, ends_, kWordsPerRound);

@@ -24,6 +24,9 @@ class MetaspaceBpeEncoder final : public WordEncoder {
   }
 
  private:
+  // Of lone characters in one round.
+  static constexpr size_t kLoneBytes = 4096;
+
   bool Prepends(std::string_view piece, bool at_start) const;
   size_t EncodeNew(std::string_view word, int32_t* out) override;
 
