@@ -30,7 +30,7 @@ WordKey LoadKey(const char* text, size_t size) {
 }  // namespace
 
 PartEncoder::PartEncoder(const BpeModel* model, const SafeCuts* cuts, int64_t cache_bytes)
-    : model_(model), cuts_(cuts), cache_(cache_bytes, HashWordKey) {}
+    : model_(model), cuts_(cuts), lone_(model, cuts), cache_(cache_bytes, HashWordKey) {}
 
 size_t PartEncoder::Encode(std::string_view word, int32_t* out) {
   if (cuts_ == nullptr) return model_->Encode(word, &scratch_, out);
@@ -46,27 +46,37 @@ size_t PartEncoder::Encode(std::string_view word, int32_t* out) {
   for (size_t begin = 0; begin < word.size();) {
     size_t count = 0;
     for (; count < kRound && begin < word.size(); ++count) {
+      parts[count].lone = lone_.Find(word, begin);
+      if (parts[count].lone != nullptr) {
+        begin += LoneCharacters::kBytes;
+        continue;
+      }
       const size_t end = cuts_->FindCut(word, begin);
       parts[count] = MakePart(word, begin, end);
       begin = end;
     }
-    for (size_t i = 0; i < count; ++i) {
-      const std::string_view text = word.substr(parts[i].begin, parts[i].size);
-      out +=
-          text.size() > kMaxWordKeyBytes ? EncodeLong(text, out) : EncodeShort(text, parts[i], out);
-    }
+    for (size_t i = 0; i < count; ++i) out += EncodePart(word, parts[i], out);
   }
   return static_cast<size_t>(out - start);
 }
 
 PartEncoder::Part PartEncoder::MakePart(std::string_view word, size_t begin, size_t end) {
-  Part part = {{}, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
+  Part part = {nullptr, {}, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
   if (part.size <= kMaxWordKeyBytes) {
     part.key = LoadKey(word.data() + begin, part.size);
     part.hash = HashWordKey(part.key);
     __builtin_prefetch(cache_.table().line(part.hash, part.key.is_narrow()));
   }
   return part;
+}
+
+size_t PartEncoder::EncodePart(std::string_view word, const Part& part, int32_t* out) {
+  if (part.lone != nullptr) {
+    std::memcpy(out, part.lone->ids, sizeof(part.lone->ids));
+    return part.lone->num_ids;
+  }
+  const std::string_view text = word.substr(part.begin, part.size);
+  return text.size() > kMaxWordKeyBytes ? EncodeLong(text, out) : EncodeShort(text, part, out);
 }
 
 size_t PartEncoder::EncodeShort(std::string_view text, const Part& part, int32_t* out) {

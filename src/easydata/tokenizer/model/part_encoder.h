@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "easydata/tokenizer/model/bpe_model.h"
+#include "easydata/tokenizer/model/lone_characters.h"
 #include "easydata/tokenizer/model/safe_cuts.h"
 #include "easydata/tokenizer/model/word_cache.h"
 
@@ -27,6 +28,7 @@ class PartEncoder {
   static constexpr size_t kRound = 32;
 
   struct Part {
+    const LoneCharacter* lone;  // or else:
     WordKey key;
     uint64_t hash;
     uint32_t begin;
@@ -34,11 +36,13 @@ class PartEncoder {
   };
 
   Part MakePart(std::string_view word, size_t begin, size_t end);
+  size_t EncodePart(std::string_view word, const Part& part, int32_t* out);
   size_t EncodeShort(std::string_view text, const Part& part, int32_t* out);
   size_t EncodeLong(std::string_view text, int32_t* out);
 
   const BpeModel* model_;
   const SafeCuts* cuts_;
+  LoneCharacters lone_;
   WordCache cache_;
   MergeScratch scratch_;
   std::vector<char> padded_;

@@ -25,6 +25,10 @@ class SafeCuts {
   /// Whether text[0, size) may be cut at `position`, 0 < position < size.
   bool IsSafe(const char* text, size_t size, size_t position) const;
 
+  /// Whether a place between `left`, one to three bytes, and a byte `right` is safe whatever else
+  /// is before and behind it.
+  bool IsSafeBefore(std::string_view left, uint8_t right) const;
+
   /// The first safe cut between characters behind `begin`, or word.size().
   size_t FindCut(std::string_view word, size_t begin) const {
     size_t position = begin + 1;
@@ -39,8 +43,12 @@ class SafeCuts {
   // Sides of one or two bytes are compared whole; of longer ones, the three bytes at the place.
   static constexpr size_t kContext = 3;
   static constexpr int kTableBits = 21;
+  static constexpr int kByteTableBits = 18;
 
-  SafeCuts() : kinds_(256 * 256, 0), table_(size_t{1} << (kTableBits - 6), 0) {}
+  SafeCuts()
+      : kinds_(256 * 256, 0),
+        table_(size_t{1} << (kTableBits - 6), 0),
+        byte_table_(size_t{1} << (kByteTableBits - 6), 0) {}
 
   // Of a left and a right context of i and j bytes: where in table_.
   static uint32_t Index(uint32_t left, size_t i, uint32_t right, size_t j) {
@@ -49,10 +57,16 @@ class SafeCuts {
     return static_cast<uint32_t>((hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u >> (64 - kTableBits));
   }
 
+  // Of a left context of i bytes and the byte behind it: where in byte_table_.
+  static uint32_t ByteIndex(uint32_t left, size_t i, uint8_t right) {
+    return Index(left, i, right, 0) >> (kTableBits - kByteTableBits);
+  }
+
   // By the byte before a place * 256 + the byte behind it: which lengths of contexts (bit i * 3 + j
   // - 4) some merge has there.
   std::vector<uint16_t> kinds_;
   std::vector<uint64_t> table_;
+  std::vector<uint64_t> byte_table_;
 };
 
 }  // namespace easydata
