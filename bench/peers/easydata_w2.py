@@ -9,6 +9,7 @@ import easydata.execution.loader
 import easydata.execution.stages
 import easydata.sources
 import easydata.transforms
+import numpy as np
 
 import easydata
 
@@ -31,7 +32,7 @@ with easydata.Pipeline.from_config(config).source().tokenize().pack().load().bui
     for batch in loader:
         if tokens == 0:
             first = time.perf_counter() - start
-        tokens += batch["input_ids"].size
+        tokens += np.size(batch["input_ids"])
 seconds = time.perf_counter() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"tokens": tokens, "seconds": seconds, "first": first, "peak_mb": peak}))
