@@ -15,6 +15,7 @@
 
 #include <map>
 
+#include "easydata/sink/parquet_lists.h"
 #include "easydata/sink/shard_format.h"
 
 namespace easydata {
@@ -160,11 +161,13 @@ class ParquetShard : public ShardEncoder {
 class ParquetFormat : public ShardFormat {
  public:
   ParquetFormat(std::shared_ptr<arrow::Schema> schema,
-                std::shared_ptr<parquet::WriterProperties> properties)
-      : schema_(std::move(schema)), properties_(std::move(properties)) {}
+                std::shared_ptr<parquet::WriterProperties> properties,
+                const std::shared_ptr<const parquet::FileMetaData>& file)
+      : schema_(std::move(schema)), properties_(std::move(properties)), lists_(file, properties_) {}
 
   Result<EncodedGroup> Encode(
       const std::vector<std::shared_ptr<arrow::RecordBatch>>& parts) const override {
+    if (lists_.Takes(parts)) return lists_.Encode(parts);
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     EncodedGroup group;
     ARROW_ASSIGN_OR_RAISE(auto table, arrow::Table::FromRecordBatches(schema_, parts));
@@ -192,14 +195,29 @@ class ParquetFormat : public ShardFormat {
  private:
   const std::shared_ptr<arrow::Schema> schema_;
   const std::shared_ptr<parquet::WriterProperties> properties_;
+  const ParquetLists lists_;
 };
+
+// The metadata of a file without rows.
+Result<std::shared_ptr<const parquet::FileMetaData>> EmptyFile(
+    const arrow::Schema& schema, const std::shared_ptr<parquet::WriterProperties>& properties) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::BufferOutputStream::Create());
+  ARROW_ASSIGN_OR_RAISE(
+      auto writer, parquet::arrow::FileWriter::Open(schema, arrow::default_memory_pool(), stream,
+                                                    properties, ArrowProperties()));
+  ARROW_RETURN_NOT_OK(writer->Close());
+  return writer->metadata();
+  END_PARQUET_CATCH_EXCEPTIONS
+}
 
 }  // namespace
 
 Result<std::unique_ptr<ShardFormat>> MakeParquetFormat(std::shared_ptr<arrow::Schema> schema,
                                                        const std::string& compression) {
   auto properties = MakeProperties(*schema, compression);
-  return std::make_unique<ParquetFormat>(std::move(schema), std::move(properties));
+  ARROW_ASSIGN_OR_RAISE(auto file, EmptyFile(*schema, properties));
+  return std::make_unique<ParquetFormat>(std::move(schema), std::move(properties), file);
 }
 
 }  // namespace easydata
