@@ -194,13 +194,16 @@ size_t MetaspaceBpe::EncodeLone(const char* text, size_t size, size_t* position,
                                 int32_t* out) const {
   const int32_t* const begin = out;
   size_t i = *position;
-  // The bytes' ids are written for all characters: which fall back to them is not to be foretold.
   const auto write = [&](char32_t c, size_t length) {
     const int32_t id = lone_ids_[c];
-    if (id == kJoins) return false;
-    for (size_t k = 0; k < length; ++k) out[k] = model_->ByteId(static_cast<uint8_t>(text[i + k]));
-    out[0] = id == kBytes ? out[0] : id;
-    out += id == kBytes ? length : 1;
+    if (id < 0) {
+      if (id == kJoins) return false;
+      for (size_t k = 0; k < length; ++k) {
+        *out++ = model_->ByteId(static_cast<uint8_t>(text[i + k]));
+      }
+    } else {
+      *out++ = id;
+    }
     i += length;
     return true;
   };
