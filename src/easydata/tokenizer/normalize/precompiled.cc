@@ -77,7 +77,7 @@ class OriginWriter {
       Take(length, next_++);
       begin += length;
     }
-    is_done_ = next_ >= origin_ && begin < end;
+    is_done_ = is_done_ || begin < end;
   }
   void Replace(std::string_view part, std::string_view replacement) {
     const size_t before = utf8::CountCharacters(part);
