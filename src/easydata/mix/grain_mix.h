@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// Which row of a mix comes from where, as Grain's `MapDataset.mix` and `IterDataset.mix` have it:
+/// a pure function of the row's number, without a generator. For mixes that have to be Grain's.
+///
+/// Weights become integers, 100 for the smallest. Data set i then takes its share of the rows that
+/// those before it left, each as soon as it is due.
+class GrainMix {
+ public:
+  /// A row of the mix: row `row` of data set `source`.
+  struct Place {
+    size_t source;
+    uint64_t row;
+
+    bool operator==(const Place&) const = default;
+  };
+
+  /// Invalid unless there are weights and all are above 0 and finite.
+  static Result<GrainMix> Make(std::span<const double> weights);
+
+  Place At(uint64_t row) const;
+
+  /// How many rows there are before one data set of these lengths would be read beyond its end, as
+  /// Grain counts them. `lengths` are as many as the weights were.
+  uint64_t Length(std::span<const uint64_t> lengths) const;
+
+  size_t num_sources() const { return shares_.size(); }
+
+ private:
+  explicit GrainMix(std::vector<uint64_t> shares);
+
+  std::vector<uint64_t> shares_;
+  uint64_t total_ = 0;
+};
+
+}  // namespace easydata
