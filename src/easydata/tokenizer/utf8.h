@@ -65,6 +65,9 @@ inline char* Write(char32_t c, char* to) {
   return to;
 }
 
+/// How many bytes spell a code point.
+inline size_t Size(char32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
+
 /// Appends the UTF-8 of a code point.
 inline void Append(char32_t c, std::string* out) {
   char bytes[4];

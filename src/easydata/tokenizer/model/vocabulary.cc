@@ -1,7 +1,6 @@
 #include "easydata/tokenizer/model/vocabulary.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "easydata/tokenizer/component_json.h"
 #include "easydata/tokenizer/utf8.h"
@@ -39,8 +38,7 @@ std::vector<uint32_t> Vocabulary::CountCharacters() const {
   std::vector<uint32_t> counts(index_of_id_.size());
   for (int64_t i = 0; i < size(); ++i) {
     const std::string_view token = tokens_[i];
-    counts[static_cast<size_t>(ids_[i])] =
-        static_cast<uint32_t>(std::ranges::count_if(token, std::not_fn(utf8::IsContinuation)));
+    counts[static_cast<size_t>(ids_[i])] = static_cast<uint32_t>(utf8::CountCharacters(token));
   }
   return counts;
 }

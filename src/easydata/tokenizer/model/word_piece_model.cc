@@ -44,11 +44,7 @@ Result<std::unique_ptr<const WordPieceModel>> WordPieceModel::Make(simdjson::dom
 }
 
 size_t WordPieceModel::EncodeKnown(std::string_view word, int32_t* out) const {
-  if (word.size() > max_characters_) {
-    const auto characters = static_cast<uint64_t>(
-        std::count_if(word.begin(), word.end(), [](char c) { return !utf8::IsContinuation(c); }));
-    if (characters > max_characters_) return 0;
-  }
+  if (word.size() > max_characters_ && utf8::CountCharacters(word) > max_characters_) return 0;
   size_t count = 0;
   for (size_t begin = 0; begin < word.size();) {
     const DoubleArray& tokens = begin == 0 ? first_ : continuing_;

@@ -1,7 +1,5 @@
 #include "easydata/tokenizer/normalize/alignment.h"
 
-#include <algorithm>
-
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
@@ -15,9 +13,7 @@ Status ReferenceCrashes() {
 
 Status ApplyChanges(std::string_view text, size_t inserted, size_t removed_first,
                     const std::vector<Change>& changes, std::string* out) {
-  const auto left =
-      static_cast<size_t>(std::count_if(text.begin() + static_cast<ptrdiff_t>(inserted), text.end(),
-                                        [](char c) { return !utf8::IsContinuation(c); }));
+  const size_t left = utf8::CountCharacters(text.substr(inserted));
   size_t replaced = removed_first;
   out->assign(text.substr(0, inserted));
   for (const Change& change : changes) {
@@ -31,15 +27,15 @@ Status ApplyChanges(std::string_view text, size_t inserted, size_t removed_first
 }
 
 size_t CountOrigin(const std::vector<Change>& changes, size_t origin) {
-  std::string tied;
+  size_t size = 0;
   size_t next = 0;  // of the characters before
   for (const Change& change : changes) {
     const size_t place = change.change > 0 && next > 0 ? next - 1 : next;
     if (place >= origin) break;
-    utf8::Append(change.character, &tied);
+    size += utf8::Size(change.character);
     if (change.change <= 0) next += static_cast<size_t>(1 - change.change);
   }
-  return tied.size();
+  return size;
 }
 
 Status ApplyRemoval(std::string_view text, size_t inserted, bool (*drops)(char32_t),

@@ -226,10 +226,7 @@ Status BertNormalizer::NormalizeWithOrigin(std::string_view text, size_t* origin
     const utf8::CodePoint c = utf8::Decode(p);
     p += c.length;
     if (options_.strip_accents && IsAccent(c.value)) continue;
-    Lower(c.value, [&](char32_t lowered) {
-      char bytes[4];
-      *origin += static_cast<size_t>(utf8::Write(lowered, bytes) - bytes);
-    });
+    Lower(c.value, [&](char32_t lowered) { *origin += utf8::Size(lowered); });
   }
   return Normalize(text, out);
 }
