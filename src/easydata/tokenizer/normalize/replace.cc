@@ -77,13 +77,7 @@ Status ReplaceString::Normalize(std::string_view text, std::string* out) const {
     ReplaceByte(text, out);
     return Status::OK();
   }
-  size_t inserted = 0;
-  return NormalizeTracked(text, &inserted, out);
-}
-
-Status ReplaceString::NormalizeWithOrigin(std::string_view text, size_t* origin,
-                                          std::string* out) const {
-  return NormalizeTracked(text, origin, out);
+  return Replacement::Normalize(text, out);
 }
 
 Status ReplaceString::NormalizeTracked(std::string_view text, size_t* inserted,
@@ -104,16 +98,6 @@ Status ReplaceString::NormalizeTracked(std::string_view text, size_t* inserted,
   return Status::OK();
 }
 
-Status ReplaceRegex::Normalize(std::string_view text, std::string* out) const {
-  size_t inserted = 0;
-  return NormalizeTracked(text, &inserted, out);
-}
-
-Status ReplaceRegex::NormalizeWithOrigin(std::string_view text, size_t* origin,
-                                         std::string* out) const {
-  return NormalizeTracked(text, origin, out);
-}
-
 Status ReplaceRegex::NormalizeTracked(std::string_view text, size_t* inserted,
                                       std::string* out) const {
   Replacer replacer(text, content_, inserted, out);
@@ -128,16 +112,6 @@ Status ReplaceRegex::NormalizeTracked(std::string_view text, size_t* inserted,
 
 bool ReplaceSpaceRuns::IsInert(std::string_view text) const {
   return text.find(kTwoSpaces) == std::string_view::npos;
-}
-
-Status ReplaceSpaceRuns::Normalize(std::string_view text, std::string* out) const {
-  size_t inserted = 0;
-  return NormalizeTracked(text, &inserted, out);
-}
-
-Status ReplaceSpaceRuns::NormalizeWithOrigin(std::string_view text, size_t* origin,
-                                             std::string* out) const {
-  return NormalizeTracked(text, origin, out);
 }
 
 Status ReplaceSpaceRuns::NormalizeTracked(std::string_view text, size_t* inserted,
