@@ -33,11 +33,14 @@ class TextWriter {
   TextSink sink_;
 };
 
-// Notes the changes as the reference does, in which a removal goes to the character before it.
+// Notes the changes as the reference does, in which a removal goes to the character before it,
+// until they stand for more than `limit` characters.
 class ChangeWriter {
  public:
+  explicit ChangeWriter(size_t limit = SIZE_MAX) : limit_(limit) {}
+
   void Keep(const char* begin, const char* end) {
-    while (begin < end) {
+    for (; begin < end && !is_done(); ++num_replaced_) {
       const utf8::CodePoint c = utf8::Decode(begin);
       changes_.push_back({c.value, 0});
       begin += c.length;
@@ -45,71 +48,27 @@ class ChangeWriter {
   }
   void Replace(std::string_view part, std::string_view replacement) {
     modified_ = true;
-    const size_t first = changes_.size();
-    Keep(replacement.data(), replacement.data() + replacement.size());
-    const size_t now = changes_.size() - first;
     const size_t before = utf8::CountCharacters(part);
-    for (size_t i = before; i < now; ++i) changes_[first + i].change = 1;
-    if (before > now && !changes_.empty()) {
-      changes_.back().change -= static_cast<int>(before - now);
+    size_t now = 0;
+    for (const char *p = replacement.data(), *end = p + replacement.size(); p < end; ++now) {
+      const utf8::CodePoint c = utf8::Decode(p);
+      changes_.push_back({c.value, now < before ? 0 : 1});
+      p += c.length;
     }
+    if (changes_.empty()) return;  // what is dropped before the first character is forgotten
+    if (before > now) changes_.back().change -= static_cast<int>(before - now);
+    num_replaced_ += before;
   }
 
-  static constexpr bool is_done() { return false; }
+  bool is_done() const { return num_replaced_ > limit_; }
   bool modified() const { return modified_; }
   const std::vector<Change>& changes() const { return changes_; }
 
  private:
+  const size_t limit_;
   std::vector<Change> changes_;
+  size_t num_replaced_ = 0;
   bool modified_ = false;
-};
-
-// Counts the bytes that are tied to the origin, as ChangeWriter's changes would, up to the first
-// that are not.
-class OriginWriter {
- public:
-  // `origin`: in characters.
-  explicit OriginWriter(size_t origin) : origin_(origin) {}
-
-  void Keep(const char* begin, const char* end) {
-    while (begin < end && next_ < origin_) {
-      const auto length = static_cast<size_t>(utf8::Decode(begin).length);
-      Take(length, next_++);
-      begin += length;
-    }
-    is_done_ = is_done_ || begin < end;
-  }
-  void Replace(std::string_view part, std::string_view replacement) {
-    const size_t before = utf8::CountCharacters(part);
-    size_t now = 0;
-    for (const char *p = replacement.data(), *end = p + replacement.size(); p < end; ++now) {
-      const auto length = static_cast<size_t>(utf8::Decode(p).length);
-      if (now < before) {
-        Take(length, next_++);
-      } else {
-        Take(length, next_ > 0 ? next_ - 1 : 0);
-      }
-      p += length;
-    }
-    // What is dropped before the first character is forgotten.
-    if (before > now && has_written_) next_ += before - now;
-  }
-
-  bool is_done() const { return is_done_; }
-  size_t size() const { return size_; }
-
- private:
-  void Take(size_t length, size_t place) {
-    has_written_ = true;
-    is_done_ = is_done_ || place >= origin_;
-    if (!is_done_) size_ += length;
-  }
-
-  const size_t origin_;
-  size_t next_ = 0;  // of the characters before
-  size_t size_ = 0;
-  bool has_written_ = false;
-  bool is_done_ = false;
 };
 
 bool JoinsNothing(uint8_t grapheme) {
@@ -210,9 +169,10 @@ Status Precompiled::Normalize(std::string_view text, std::string* out) const {
 
 Status Precompiled::NormalizeWithOrigin(std::string_view text, size_t* origin,
                                         std::string* out) const {
-  OriginWriter writer(utf8::CountCharacters(text.substr(0, *origin)));
+  const size_t num_tied = utf8::CountCharacters(text.substr(0, *origin));
+  ChangeWriter writer(num_tied);
   ARROW_RETURN_NOT_OK(Rewrite(text, &writer));
-  *origin = writer.size();
+  *origin = CountOrigin(writer.changes(), num_tied);
   return Normalize(text, out);
 }
 
