@@ -34,22 +34,22 @@ Status NormalizerSequence::Normalize(std::string_view text, std::string* out) co
 
 Status NormalizerSequence::NormalizeTracked(std::string_view text, size_t* inserted,
                                             std::string* out) const {
-  std::string current(text);
-  for (const auto& part : parts_) {
-    if (*inserted == 0 && part->IsInert(current)) continue;
-    ARROW_RETURN_NOT_OK(part->NormalizeTracked(current, inserted, out));
-    out->swap(current);
-  }
-  out->swap(current);
-  return Status::OK();
+  return RunParts(text, &Normalizer::NormalizeTracked, inserted, out);
 }
 
 Status NormalizerSequence::NormalizeWithOrigin(std::string_view text, size_t* origin,
                                                std::string* out) const {
+  return RunParts(text, &Normalizer::NormalizeWithOrigin, origin, out);
+}
+
+Status NormalizerSequence::RunParts(std::string_view text, NormalizeHead normalize, size_t* head,
+                                    std::string* out) const {
+  // A text that a part leaves as it is keeps its origin, but may not keep what is inserted.
+  const bool is_origin = normalize == &Normalizer::NormalizeWithOrigin;
   std::string current(text);
   for (const auto& part : parts_) {
-    if (part->IsInert(current)) continue;
-    ARROW_RETURN_NOT_OK(part->NormalizeWithOrigin(current, origin, out));
+    if ((is_origin || *head == 0) && part->IsInert(current)) continue;
+    ARROW_RETURN_NOT_OK((part.get()->*normalize)(current, head, out));
     out->swap(current);
   }
   out->swap(current);

@@ -21,6 +21,12 @@ class NormalizerSequence final : public Normalizer {
                              std::string* out) const override;
 
  private:
+  // NormalizeTracked or NormalizeWithOrigin.
+  using NormalizeHead = Status (Normalizer::*)(std::string_view, size_t*, std::string*) const;
+
+  Status RunParts(std::string_view text, NormalizeHead normalize, size_t* head,
+                  std::string* out) const;
+
   const std::vector<std::unique_ptr<const Normalizer>> parts_;
   bool may_insert_ = false;
 };
