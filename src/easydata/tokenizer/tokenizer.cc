@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -311,10 +310,7 @@ class Tokenizer::Impl {
                               : normalizer->Normalize(piece, &worker->normalized));
       piece = worker->normalized;
       readable_end = piece.data() + piece.size();
-      if (piece.size() > std::numeric_limits<uint32_t>::max()) {
-        return Status::Invalid(
-            "a text grows beyond 4 GiB in the normalizer; cut it into smaller ones");
-      }
+      ARROW_RETURN_NOT_OK(CheckGrownSize(piece.size(), "normalizer"));
     }
     worker->normalized_parts.clear();
     if (!plan_->added().normalized().Split(piece, &worker->normalized_parts)) {
@@ -326,7 +322,7 @@ class Tokenizer::Impl {
         encoder->ids().Append(part.id);
       } else {
         const std::string_view rest = piece.substr(part.begin, part.end - part.begin);
-        const size_t rest_origin = std::min(origin - std::min(origin, part.begin), rest.size());
+        const size_t rest_origin = std::clamp(origin, part.begin, part.end) - part.begin;
         ARROW_RETURN_NOT_OK(encoder->Encode(rest, rest_origin, readable_end, limit));
       }
     }

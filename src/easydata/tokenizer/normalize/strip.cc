@@ -35,7 +35,7 @@ Status Strip::Normalize(std::string_view text, std::string* out) const {
 Status Strip::NormalizeWithOrigin(std::string_view text, size_t* origin, std::string* out) const {
   const std::string_view kept = Stripped(text);
   const auto leading = static_cast<size_t>(kept.data() - text.data());
-  *origin = std::min(*origin - std::min(*origin, leading), kept.size());
+  *origin = std::clamp(*origin, leading, leading + kept.size()) - leading;
   out->assign(kept);
   return Status::OK();
 }

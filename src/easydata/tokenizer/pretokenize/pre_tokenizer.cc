@@ -5,11 +5,14 @@
 
 namespace easydata {
 
+Status CheckGrownSize(size_t size, const char* component) {
+  if (size <= std::numeric_limits<uint32_t>::max()) return Status::OK();
+  return Status::Invalid("a text grows beyond 4 GiB in the ", component,
+                         "; cut it into smaller ones");
+}
+
 Status PieceText::CommitText() {
-  if (spare.size() > std::numeric_limits<uint32_t>::max()) {
-    return Status::Invalid(
-        "a text grows beyond 4 GiB in the pre_tokenizer; cut it into smaller ones");
-  }
+  ARROW_RETURN_NOT_OK(CheckGrownSize(spare.size(), "pre_tokenizer"));
   buffer.swap(spare);
   spare.clear();
   text = buffer;

@@ -15,6 +15,9 @@
 
 namespace easydata {
 
+/// Invalid for a text that has become too large for offsets of 32 bits in `component`.
+Status CheckGrownSize(size_t size, const char* component);
+
 /// Bytes [begin, end) of a PieceText.
 struct Word {
   uint32_t begin;
