@@ -9,9 +9,7 @@
 namespace easydata {
 
 void IdBuffer::Grow(size_t capacity) {
-  constexpr size_t kIdsPerLine = 64 / sizeof(int32_t);
   capacity = std::max(capacity, capacity_ + capacity_ / 2);
-  capacity = (capacity + kIdsPerLine - 1) / kIdsPerLine * kIdsPerLine;
   AlignedArray<int32_t> grown = MakeAlignedArray<int32_t>(capacity);
   if (size_ > 0) std::memcpy(grown.get(), data_.get(), size_ * sizeof(int32_t));
   data_ = std::move(grown);

@@ -2,13 +2,12 @@
 
 namespace easydata {
 
-const LoneCharacter& LoneCharacters::Learn(const char* p, uint32_t c) {
+const LoneCharacter& LoneCharacters::Learn(const char* p, char32_t c) {
   std::unique_ptr<Page>& page = pages_[c >> kPageBits];
   if (page == nullptr) page = std::make_unique<Page>();
   LoneCharacter& character = (*page)[c % page->size()];
-  int32_t ids[kBytes];
-  character.num_ids = static_cast<uint8_t>(model_->EncodePart({p, kBytes}, &scratch_, ids));
-  for (size_t i = 0; i < character.num_ids; ++i) character.ids[i] = ids[i];
+  character.num_ids =
+      static_cast<uint8_t>(model_->EncodePart({p, kBytes}, &scratch_, character.ids));
   for (unsigned bits = 0; bits < 16; ++bits) {
     const auto lead = static_cast<uint8_t>(0xE0 | bits);
     if (!cuts_->IsSafeBefore({p, kBytes}, lead)) {

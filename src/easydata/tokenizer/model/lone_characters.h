@@ -8,6 +8,7 @@
 
 #include "easydata/tokenizer/model/bpe_model.h"
 #include "easydata/tokenizer/model/safe_cuts.h"
+#include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
 
@@ -45,9 +46,7 @@ class LoneCharacters {
   using Page = std::array<LoneCharacter, size_t{1} << kPageBits>;
 
   const LoneCharacter& Get(const char* p) {
-    const uint32_t c = (static_cast<uint8_t>(p[0]) & 0x0Fu) << 12 |
-                       (static_cast<uint8_t>(p[1]) & 0x3Fu) << 6 |
-                       (static_cast<uint8_t>(p[2]) & 0x3Fu);
+    const char32_t c = utf8::Decode(p).value;
     const std::unique_ptr<Page>& page = pages_[c >> kPageBits];
     if (page != nullptr) {
       const LoneCharacter& known = (*page)[c % page->size()];
@@ -56,7 +55,7 @@ class LoneCharacters {
     return Learn(p, c);
   }
 
-  const LoneCharacter& Learn(const char* p, uint32_t c);
+  const LoneCharacter& Learn(const char* p, char32_t c);
 
   const BpeModel* model_;
   const SafeCuts* cuts_;

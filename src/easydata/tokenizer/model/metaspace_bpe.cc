@@ -194,24 +194,16 @@ size_t MetaspaceBpe::EncodeLone(const char* text, size_t size, size_t* position,
                                 int32_t* out) const {
   const int32_t* const begin = out;
   size_t i = *position;
-  const auto write = [&](char32_t c, size_t length) {
-    const int32_t id = lone_ids_[c];
-    if (id < 0) {
-      if (id == kJoins) return false;
-      for (size_t k = 0; k < length; ++k) {
-        *out++ = model_->ByteId(static_cast<uint8_t>(text[i + k]));
-      }
-    } else {
-      *out++ = id;
-    }
-    i += length;
-    return true;
-  };
   while (i < size) {
-    const auto lead = static_cast<uint8_t>(text[i]);
-    if (lead < kAscii || lead >= 0xF0) break;
-    const char32_t c = utf8::Decode(text + i).value;
-    if (!(lead >= 0xE0 ? write(c, 3) : write(c, 2))) break;
+    const utf8::CodePoint c = utf8::Decode(text + i);
+    if (!IsLone(c.value)) break;
+    const size_t end = i + static_cast<size_t>(c.length);
+    const int32_t id = lone_ids_[c.value];
+    if (id != kBytes) {
+      *out++ = id;
+      i = end;
+    }
+    for (; i < end; ++i) *out++ = model_->ByteId(static_cast<uint8_t>(text[i]));
   }
   *position = i;
   return static_cast<size_t>(out - begin);

@@ -55,8 +55,7 @@ std::unique_ptr<const SafeCuts> SafeCuts::Make(const BpeModel& model) {
         static_cast<uint16_t>(1u << (i * 3 + j - 4));
     const uint32_t index = Index(Pack(left.last, i), i, Pack(right.first, j), j);
     cuts->table_[index / 64] |= uint64_t{1} << index % 64;
-    const uint32_t byte_index = ByteIndex(Pack(left.last, i), i, right.first[0]);
-    cuts->byte_table_[byte_index / 64] |= uint64_t{1} << byte_index % 64;
+    cuts->byte_table_[ByteIndex(Pack(left.last, i), i, right.first[0])] = true;
   });
   return cuts;
 }
@@ -64,8 +63,7 @@ std::unique_ptr<const SafeCuts> SafeCuts::Make(const BpeModel& model) {
 bool SafeCuts::IsSafeBefore(std::string_view left, uint8_t right) const {
   const auto* const end = reinterpret_cast<const uint8_t*>(left.data()) + left.size();
   for (size_t i = 1; i <= left.size(); ++i) {
-    const uint32_t index = ByteIndex(Pack(end - i, i), i, right);
-    if ((byte_table_[index / 64] >> index % 64 & 1) != 0) return false;
+    if (byte_table_[ByteIndex(Pack(end - i, i), i, right)]) return false;
   }
   return true;
 }

@@ -48,7 +48,7 @@ class SafeCuts {
   SafeCuts()
       : kinds_(256 * 256, 0),
         table_(size_t{1} << (kTableBits - 6), 0),
-        byte_table_(size_t{1} << (kByteTableBits - 6), 0) {}
+        byte_table_(size_t{1} << kByteTableBits) {}
 
   // Of a left and a right context of i and j bytes: where in table_.
   static uint32_t Index(uint32_t left, size_t i, uint32_t right, size_t j) {
@@ -66,7 +66,7 @@ class SafeCuts {
   // - 4) some merge has there.
   std::vector<uint16_t> kinds_;
   std::vector<uint64_t> table_;
-  std::vector<uint64_t> byte_table_;
+  std::vector<bool> byte_table_;
 };
 
 }  // namespace easydata
