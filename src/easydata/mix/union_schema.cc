@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "easydata/stream/columns.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/json_text.h"
 
@@ -19,10 +20,6 @@ namespace easydata {
 namespace {
 
 using TypePtr = std::shared_ptr<arrow::DataType>;
-
-bool IsList(const arrow::DataType& type) {
-  return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST;
-}
 
 /// The type that holds the values of both, or null.
 TypePtr CommonType(const TypePtr& a, const TypePtr& b) {

@@ -17,6 +17,7 @@
 
 #include "easydata/sink/parquet_lists.h"
 #include "easydata/sink/shard_format.h"
+#include "easydata/stream/columns.h"
 
 namespace easydata {
 namespace {
@@ -30,10 +31,6 @@ arrow::Compression::type CompressionOf(const std::string& name) {
       {"gzip", arrow::Compression::GZIP},         {"lz4", arrow::Compression::LZ4},
       {"zstd", arrow::Compression::ZSTD},         {"", arrow::Compression::ZSTD}};
   return types.at(name);
-}
-
-bool IsList(const arrow::DataType& type) {
-  return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST;
 }
 
 /// Whether a column of integers is mostly steps of 0 (masks and the like) or 1 (positions): their
@@ -71,6 +68,19 @@ std::shared_ptr<parquet::WriterProperties> MakeProperties(const arrow::Schema& s
 std::shared_ptr<parquet::ArrowWriterProperties> ArrowProperties() {
   parquet::ArrowWriterProperties::Builder builder;
   return builder.store_schema()->build();
+}
+
+// Writes a file without rows.
+Result<std::shared_ptr<const parquet::FileMetaData>> WriteEmptyFile(
+    const arrow::Schema& schema, const std::shared_ptr<parquet::WriterProperties>& properties,
+    const std::shared_ptr<arrow::io::OutputStream>& stream) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  ARROW_ASSIGN_OR_RAISE(
+      auto writer, parquet::arrow::FileWriter::Open(schema, arrow::default_memory_pool(), stream,
+                                                    properties, ArrowProperties()));
+  ARROW_RETURN_NOT_OK(writer->Close());
+  return writer->metadata();
+  END_PARQUET_CATCH_EXCEPTIONS
 }
 
 /// Copies row groups behind each other and writes a footer that knows where they are now.
@@ -115,12 +125,7 @@ class ParquetShard : public ShardEncoder {
 
   Status Finish() override {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
-    if (builder_ == nullptr) {
-      ARROW_ASSIGN_OR_RAISE(
-          auto writer, parquet::arrow::FileWriter::Open(*schema_, arrow::default_memory_pool(),
-                                                        stream_, properties_, ArrowProperties()));
-      return writer->Close();
-    }
+    if (builder_ == nullptr) return WriteEmptyFile(*schema_, properties_, stream_).status();
     auto footer = builder_->Finish(first_->key_value_metadata());
     // Writes the footer's length and the closing magic too.
     return parquet::arrow::WriteFileMetaData(*footer, stream_.get());
@@ -198,25 +203,13 @@ class ParquetFormat : public ShardFormat {
   const ParquetLists lists_;
 };
 
-// The metadata of a file without rows.
-Result<std::shared_ptr<const parquet::FileMetaData>> EmptyFile(
-    const arrow::Schema& schema, const std::shared_ptr<parquet::WriterProperties>& properties) {
-  BEGIN_PARQUET_CATCH_EXCEPTIONS
-  ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::BufferOutputStream::Create());
-  ARROW_ASSIGN_OR_RAISE(
-      auto writer, parquet::arrow::FileWriter::Open(schema, arrow::default_memory_pool(), stream,
-                                                    properties, ArrowProperties()));
-  ARROW_RETURN_NOT_OK(writer->Close());
-  return writer->metadata();
-  END_PARQUET_CATCH_EXCEPTIONS
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ShardFormat>> MakeParquetFormat(std::shared_ptr<arrow::Schema> schema,
                                                        const std::string& compression) {
   auto properties = MakeProperties(*schema, compression);
-  ARROW_ASSIGN_OR_RAISE(auto file, EmptyFile(*schema, properties));
+  ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::BufferOutputStream::Create());
+  ARROW_ASSIGN_OR_RAISE(auto file, WriteEmptyFile(*schema, properties, stream));
   return std::make_unique<ParquetFormat>(std::move(schema), std::move(properties), file);
 }
 

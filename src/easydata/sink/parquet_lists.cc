@@ -4,6 +4,7 @@
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <parquet/column_page.h>
 #include <parquet/column_writer.h>
 #include <parquet/encoding.h>
@@ -14,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "easydata/stream/columns.h"
+
 namespace easydata {
 namespace {
 
@@ -22,17 +25,7 @@ constexpr int64_t kLeastMeanLength = 16;
 
 // Numbers whose plain encoding is their memory.
 bool IsPlain(const arrow::DataType& type) {
-  switch (type.id()) {
-    case arrow::Type::INT32:
-    case arrow::Type::UINT32:
-    case arrow::Type::INT64:
-    case arrow::Type::UINT64:
-    case arrow::Type::FLOAT:
-    case arrow::Type::DOUBLE:
-      return true;
-    default:
-      return false;
-  }
+  return arrow::is_numeric(type.id()) && type.byte_width() >= 4;
 }
 
 // The lists of an array of list or large_list.
@@ -48,10 +41,6 @@ class Lists {
       large_offsets_ = lists.raw_value_offsets();
       values_ = lists.values().get();
     }
-  }
-
-  static bool AreLists(const arrow::DataType& type) {
-    return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST;
   }
 
   int64_t length() const { return array_.length(); }
@@ -217,24 +206,21 @@ class ListColumn {
 }  // namespace
 
 bool ParquetLists::Takes(const std::vector<std::shared_ptr<arrow::RecordBatch>>& parts) const {
-  for (const auto& part : parts) {
-    for (const auto& column : part->columns()) {
-      if (!Lists::AreLists(*column->type())) return false;
-      const Lists lists(*column);
-      if (!IsPlain(*lists.values().type()) || lists.values().null_count() > 0) return false;
-    }
-  }
-  // By the rows as a whole: how they are cut into parts does not matter.
-  for (int i = 0; i < file_->num_columns(); ++i) {
+  if (parts.empty()) return false;
+  for (int i = 0; i < parts[0]->num_columns(); ++i) {
     int64_t rows = 0, values = 0;
     for (const auto& part : parts) {
-      const Lists lists(*part->column(i));
+      const arrow::Array& column = *part->column(i);
+      if (!IsList(*column.type())) return false;
+      const Lists lists(column);
+      if (!IsPlain(*lists.values().type()) || lists.values().null_count() > 0) return false;
       rows += lists.length();
       values += lists.begin(lists.length()) - lists.begin(0);
     }
+    // By the rows as a whole: how they are cut into parts does not matter.
     if (values < rows * kLeastMeanLength) return false;
   }
-  return !parts.empty();
+  return true;
 }
 
 Result<EncodedGroup> ParquetLists::Encode(

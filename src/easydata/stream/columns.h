@@ -1,5 +1,7 @@
 #pragma once
 
+#include <arrow/type.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,5 +25,10 @@ struct ColumnRequest {
 /// gives the one column kRowColumn. A requested column that a typed source lacks is an error that
 /// names it and its near misses.
 using Columns = std::optional<std::vector<ColumnRequest>>;
+
+/// Whether a column holds lists of any length: tokens, masks.
+inline bool IsList(const arrow::DataType& type) {
+  return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST;
+}
 
 }  // namespace easydata
