@@ -20,8 +20,6 @@ class GrainMix {
   struct Place {
     size_t source;
     uint64_t row;
-
-    bool operator==(const Place&) const = default;
   };
 
   /// Invalid unless there are weights and all are above 0 and finite.
@@ -32,8 +30,6 @@ class GrainMix {
   /// How many rows there are before one data set of these lengths would be read beyond its end, as
   /// Grain counts them. `lengths` are as many as the weights were.
   uint64_t Length(std::span<const uint64_t> lengths) const;
-
-  size_t num_sources() const { return shares_.size(); }
 
  private:
   explicit GrainMix(std::vector<uint64_t> shares);

@@ -16,7 +16,7 @@ uint64_t Encode(const GrainMix::Place& place) { return place.source * 1'000'000 
 TEST(GrainMixTest, EqualsRecordedValues) {
   const std::filesystem::path file =
       std::filesystem::path(EASYDATA_SHARED_DIR) / "data/golden/grain/mix.json";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no recorded values here";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not here";
   constexpr uint64_t kLengthWhereNotSaid = 50;
   size_t compared = 0;
   const auto recorded = nlohmann::json::parse(std::ifstream(file));

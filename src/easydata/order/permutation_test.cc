@@ -162,7 +162,7 @@ TEST(PermutationTest, SeedsMeanWhatTheyMeant) {
 TEST(GrainIndexShuffleTest, EqualsRecordedValues) {
   const std::filesystem::path file =
       std::filesystem::path(EASYDATA_SHARED_DIR) / "data/golden/grain/index_shuffle.json";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no recorded values here";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not here";
   const auto cases = nlohmann::json::parse(std::ifstream(file))["cases"];
   ASSERT_GT(cases.size(), 200u);
   size_t compared = 0;
