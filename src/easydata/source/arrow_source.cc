@@ -1,5 +1,5 @@
 #include <arrow/buffer.h>
-#include <arrow/io/interfaces.h>
+#include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
@@ -95,6 +95,8 @@ class BatchFile {
     return Status::OK();
   }
 
+  bool is_stream() const { return file_ == nullptr; }
+
   Result<std::optional<int64_t>> KnownRows() {
     if (file_ == nullptr) return std::nullopt;
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, file_->CountRows());
@@ -118,6 +120,26 @@ class BatchFile {
   int64_t next_ = 0;
 };
 
+/// The batches of a file of the format with a footer; their rows are known without their columns.
+Result<Blocks> BlocksOfFile(const std::string& path) {
+  ARROW_ASSIGN_OR_RAISE(auto file,
+                        arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ));
+  IpcReadOptions options = IpcReadOptions::Defaults();
+  options.use_threads = false;
+  options.included_fields = {0};
+  auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);
+  if (!reader.ok()) return NotWhole(path, "Arrow IPC file", reader.status());
+  Blocks blocks;
+  blocks.count = (*reader)->num_record_batches();
+  blocks.row_starts = {0};
+  for (int i = 0; i < (*reader)->num_record_batches(); ++i) {
+    auto batch = (*reader)->ReadRecordBatch(i);
+    if (!batch.ok()) return Damaged("record batch " + std::to_string(i), batch.status());
+    blocks.row_starts.push_back(blocks.row_starts.back() + (*batch)->num_rows());
+  }
+  return blocks;
+}
+
 struct Slice {
   BatchPtr rows;
   int64_t next_at;
@@ -127,8 +149,12 @@ struct Slice {
 class ArrowReader : public ShardReader {
  public:
   ArrowReader(std::unique_ptr<BatchFile> file, std::shared_ptr<arrow::Schema> schema,
-              const ShardPosition& from, const ReadContext& context)
-      : file_(std::move(file)), schema_(std::move(schema)), position_(from), context_(context) {}
+              const ShardPosition& from, int64_t end_at, const ReadContext& context)
+      : file_(std::move(file)),
+        schema_(std::move(schema)),
+        position_(from),
+        end_at_(end_at),
+        context_(context) {}
 
   Result<ShardPosition> Start() override {
     BatchPtr first;
@@ -158,9 +184,11 @@ class ArrowReader : public ShardReader {
     position_.exact = true;
     auto file = std::shared_ptr<BatchFile>(std::move(file_));
     slices_ = std::make_unique<ReadAhead<Slice>>(
-        context_.pool, 3, [file, batch = first, into]() mutable -> Result<std::optional<Slice>> {
+        context_.pool, 3,
+        [file, batch = first, into, end_at = end_at_]() mutable -> Result<std::optional<Slice>> {
           for (;;) {
             if (batch == nullptr) {
+              if (file->next() >= end_at) return std::nullopt;
               ARROW_ASSIGN_OR_RAISE(batch, file->Next());
               if (batch == nullptr) return std::nullopt;
             }
@@ -209,6 +237,7 @@ class ArrowReader : public ShardReader {
   std::unique_ptr<BatchFile> file_;
   const std::shared_ptr<arrow::Schema> schema_;
   ShardPosition position_;
+  const int64_t end_at_;
   const ReadContext context_;
   int64_t skip_ = 0;
   std::unique_ptr<ReadAhead<Slice>> slices_;
@@ -233,7 +262,8 @@ class ArrowSource : public Source {
                                             const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto file, BatchFile::Open(files_.paths()[shard]));
     ARROW_RETURN_NOT_OK(ChosenFields(*file->schema(), *schema, files_.paths()[shard]).status());
-    return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, context);
+    return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, options.end_at,
+                                         context);
   }
 
   bool has_unchecked_text() const override { return true; }
@@ -263,6 +293,11 @@ class ArrowSource : public Source {
     std::lock_guard<std::mutex> lock(mutex_);
     rows_[shard] = rows;
     return rows;
+  }
+
+  Result<Blocks> ListBlocks(size_t shard) const override {
+    ARROW_ASSIGN_OR_RAISE(auto file, BatchFile::Open(files_.paths()[shard]));
+    return file->is_stream() ? Blocks{} : BlocksOfFile(files_.paths()[shard]);
   }
 
   nlohmann::json Describe() const override { return files_.Describe("arrow"); }

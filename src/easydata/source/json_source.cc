@@ -141,7 +141,7 @@ class JsonSource : public Source {
     ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
     ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
     if (form == JsonForm::kLines) {
-      return OpenLineReader(file, from, true,
+      return OpenLineReader(file, from, options.end_at, true,
                             std::make_shared<JsonLines>(options, std::move(schema)), context);
     }
     return MakeRecordReader([path = file->path, codec = file->codec,
@@ -165,6 +165,19 @@ class JsonSource : public Source {
     std::lock_guard<std::mutex> lock(mutex_);
     counts_[shard] = rows;
     return rows;
+  }
+
+  Result<Blocks> ListBlocks(size_t shard) const override {
+    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
+    return form == JsonForm::kLines ? ListLineBlocks(*file) : Blocks{};
+  }
+
+  Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
+    return form == JsonForm::kLines ? CountLineBlocks(file, true, context)
+                                    : Source::CountBlocks(shard, context);
   }
 
   nlohmann::json Describe() const override { return files_.Describe("json"); }

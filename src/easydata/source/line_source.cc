@@ -71,11 +71,12 @@ Result<int64_t> ExtendIndex(const std::shared_ptr<LineShard>& shard, const File&
 class PlainReader : public ShardReader {
  public:
   PlainReader(std::shared_ptr<LineShard> shard, File file, const ShardPosition& from,
-              bool skip_blank, std::shared_ptr<const LineDecoder> decoder,
+              int64_t end_at, bool skip_blank, std::shared_ptr<const LineDecoder> decoder,
               const ReadContext& context)
       : shard_(std::move(shard)),
         file_(std::move(file)),
         position_(from),
+        end_(std::min(end_at, file_.num_chunks())),
         skip_blank_(skip_blank),
         decoder_(std::move(decoder)),
         context_(context) {}
@@ -95,7 +96,7 @@ class PlainReader : public ShardReader {
   }
 
   Result<std::optional<BlockTask>> Next() override {
-    if (next_ >= file_.num_chunks()) return std::nullopt;
+    if (next_ >= end_) return std::nullopt;
     const int64_t skip = next_ == position_.at ? position_.skip : 0;
     BlockTask task;
     task.decode = [file = file_, k = next_, skip, decoder = decoder_,
@@ -117,6 +118,7 @@ class PlainReader : public ShardReader {
   const std::shared_ptr<LineShard> shard_;
   const File file_;
   ShardPosition position_;
+  const int64_t end_;
   const bool skip_blank_;
   const std::shared_ptr<const LineDecoder> decoder_;
   const ReadContext context_;
@@ -222,7 +224,8 @@ class CompressedReader : public ShardReader {
 }  // namespace
 
 Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
-                                                    const ShardPosition& from, bool skip_blank,
+                                                    const ShardPosition& from, int64_t end_at,
+                                                    bool skip_blank,
                                                     std::shared_ptr<const LineDecoder> decoder,
                                                     const ReadContext& context) {
   if (shard->codec != arrow::Compression::UNCOMPRESSED) {
@@ -230,7 +233,7 @@ Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> s
                                               std::move(decoder), context);
   }
   ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->path));
-  return std::make_unique<PlainReader>(std::move(shard), std::move(file), from, skip_blank,
+  return std::make_unique<PlainReader>(std::move(shard), std::move(file), from, end_at, skip_blank,
                                        std::move(decoder), context);
 }
 
@@ -260,6 +263,26 @@ Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip
   std::lock_guard<std::mutex> lock(shard->mutex);
   shard->num_rows = rows;
   return rows;
+}
+
+Result<Blocks> ListLineBlocks(const LineShard& shard) {
+  Blocks blocks;
+  if (shard.codec != arrow::Compression::UNCOMPRESSED) return blocks;
+  ARROW_ASSIGN_OR_RAISE(const File file, OpenFile(shard.path));
+  blocks.count = file.num_chunks();
+  blocks.bytes = kChunkBytes;
+  return blocks;
+}
+
+Result<Blocks> CountLineBlocks(const std::shared_ptr<LineShard>& shard, bool skip_blank,
+                               const ReadContext& context) {
+  ARROW_ASSIGN_OR_RAISE(Blocks blocks, ListLineBlocks(*shard));
+  ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountLineRows(shard, skip_blank, context));
+  for (int64_t k = 0; k < blocks.count; ++k) {
+    blocks.row_starts.push_back(k == 0 ? 0 : shard->index.At(k).row);
+  }
+  blocks.row_starts.push_back(rows);
+  return blocks;
 }
 
 }  // namespace easydata

@@ -30,14 +30,21 @@ struct LineShard {
   int64_t num_rows = -1;  // once counted
 };
 
-/// A reader of a file of lines. `skip_blank`: blank lines are no rows.
+/// A reader of a file of lines, up to chunk `end_at`. `skip_blank`: blank lines are no rows.
 Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
-                                                    const ShardPosition& from, bool skip_blank,
+                                                    const ShardPosition& from, int64_t end_at,
+                                                    bool skip_blank,
                                                     std::shared_ptr<const LineDecoder> decoder,
                                                     const ReadContext& context);
 
 /// Counts the rows of a file of lines, chunks in parallel, and remembers where each chunk begins.
 Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip_blank,
                               const ReadContext& context);
+
+/// Source::ListBlocks and Source::CountBlocks of a file of lines: its chunks, or one block where
+/// the file is compressed.
+Result<Blocks> ListLineBlocks(const LineShard& shard);
+Result<Blocks> CountLineBlocks(const std::shared_ptr<LineShard>& shard, bool skip_blank,
+                               const ReadContext& context);
 
 }  // namespace easydata

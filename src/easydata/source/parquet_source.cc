@@ -112,13 +112,14 @@ int64_t GroupBytes(const parquet::RowGroupMetaData& group, const std::vector<int
 class ParquetReader : public ShardReader {
  public:
   ParquetReader(std::shared_ptr<const ParquetFile> file, std::vector<int> fields,
-                std::shared_ptr<arrow::Schema> schema, const ShardPosition& from,
+                std::shared_ptr<arrow::Schema> schema, const ShardPosition& from, int64_t end_at,
                 const ReadContext& context)
       : file_(std::move(file)),
         fields_(std::move(fields)),
         leaves_(Leaves(*file_, fields_)),
         schema_(std::move(schema)),
         position_(from),
+        end_(static_cast<int>(std::min<int64_t>(end_at, file_->metadata->num_row_groups()))),
         context_(context) {}
 
   Result<ShardPosition> Start() override {
@@ -159,7 +160,7 @@ class ParquetReader : public ShardReader {
         SetSlices(nullptr);
         ++group_;
       }
-      if (group_ >= file_->metadata->num_row_groups()) return std::nullopt;
+      if (group_ >= end_) return std::nullopt;
       const auto group = file_->metadata->RowGroup(group_);
       const int64_t slice = SliceRows(*group);
       if (slice < group->num_rows()) {
@@ -282,6 +283,7 @@ class ParquetReader : public ShardReader {
   const std::vector<int> leaves_;
   const std::shared_ptr<arrow::Schema> schema_;
   ShardPosition position_;
+  const int end_;
   const ReadContext context_;
   int group_ = 0;
   int64_t first_slice_ = 0;
@@ -313,7 +315,7 @@ class ParquetSource : public Source {
     ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
     ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*file->schema, *schema, file->path));
     return std::make_unique<ParquetReader>(std::move(file), std::move(fields), std::move(schema),
-                                           from, context);
+                                           from, options.end_at, context);
   }
 
   bool has_unchecked_text() const override { return true; }
@@ -332,6 +334,18 @@ class ParquetSource : public Source {
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto rows, KnownRows(shard));
     return *rows;
+  }
+
+  Result<Blocks> ListBlocks(size_t shard) const override {
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    Blocks blocks;
+    blocks.count = file->metadata->num_row_groups();
+    blocks.row_starts = {0};
+    for (int group = 0; group < file->metadata->num_row_groups(); ++group) {
+      blocks.row_starts.push_back(blocks.row_starts.back() +
+                                  file->metadata->RowGroup(group)->num_rows());
+    }
+    return blocks;
   }
 
   nlohmann::json Describe() const override { return files_.Describe("parquet"); }

@@ -2,7 +2,9 @@
 
 #include <arrow/type_fwd.h>
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -20,9 +22,26 @@ namespace easydata {
 /// What becomes of a row that does not parse, is not UTF-8 or has a field of the wrong type.
 enum class OnError { kRaise, kSkip, kQuarantine };
 
+/// "Read on to the shard's end."
+inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
+
 struct ReadOptions {
   Columns columns;
   OnError on_error = OnError::kRaise;
+  /// The number of the block (Source::ListBlocks) to stop before.
+  int64_t end_at = kToTheEnd;
+};
+
+/// What a shard is made of: row groups, record batches or chunks of lines, numbered from 0, each of
+/// which can be read by itself: from ShardPosition::at = i to ReadOptions::end_at = i + 1. One
+/// block is the shard as a whole.
+struct Blocks {
+  int64_t count = 1;
+  /// Rows of the shard before each block, and all of them: count + 1 numbers. Empty where only
+  /// reading would tell; then rows of a block count from its begin.
+  std::vector<int64_t> row_starts;
+  /// Where row_starts is empty, block i has the rows that begin in byte i * bytes or behind.
+  int64_t bytes = 0;
 };
 
 /// What a reader needs of the pass that it is part of.
@@ -62,6 +81,12 @@ class Source {
 
   /// Rows of a shard, counted without parsing where it must be; remembered.
   virtual Result<int64_t> CountRows(size_t shard, const ReadContext& context) const = 0;
+
+  /// What a shard is made of; reads a file's head or foot at most. By default it is one block.
+  virtual Result<Blocks> ListBlocks(size_t shard) const { return Blocks{}; }
+
+  /// The same with row_starts; counts rows where it must.
+  virtual Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const;
 
   /// What determines the rows: {"source.kind": ..., "source.files": ..., ...}.
   virtual nlohmann::json Describe() const = 0;

@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "easydata/exec/ordered_map.h"
 #include "easydata/io/expand_files.h"
+#include "easydata/order/window_shuffle_stage.h"
+#include "easydata/source/grain_order_stage.h"
 #include "easydata/source/quarantine.h"
+#include "easydata/source/read_order.h"
 #include "easydata/source/text_check.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
@@ -27,21 +31,20 @@ constexpr const char kAdvice[] =
 class SourceStage : public Stage {
  public:
   SourceStage(std::shared_ptr<const Source> source, const SourceStageOptions& options,
-              std::vector<size_t> shards, std::shared_ptr<arrow::Schema> schema,
+              std::unique_ptr<ReadOrder> order, std::shared_ptr<arrow::Schema> schema,
               const StageContext& context)
       : source_(std::move(source)),
         options_(options),
-        shards_(std::move(shards)),
         context_(context),
         source_schema_(schema),
         schema_(std::move(schema)),
-        quarantine_(options.quarantine_path) {
-    start_.row = options_.start_row;
-    SetCursor(start_);
-    for (size_t shard : shards_) {
-      refs_.push_back(
-          std::make_shared<const ShardRef>(ShardRef{options_.name, source_->shard_names()[shard]}));
-    }
+        quarantine_(options.quarantine_path),
+        order_(std::move(order)) {
+    order_->Save(&cursor_);
+    if (options_.shuffle.mode != SourceShuffle::kNone) return;  // where the first block begins
+    start_ = ShardPosition();
+    start_->row = options_.start_row;
+    SetPosition(*start_);
   }
 
   ~SourceStage() override { Cancel(); }
@@ -65,26 +68,15 @@ class SourceStage : public Stage {
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    const std::string name = cursor.at("shard").get<std::string>();
-    ShardPosition position;
-    position.row = cursor.at("row").get<int64_t>();
-    position.at = cursor.value("at", int64_t{0});
-    position.skip = cursor.value("skip", int64_t{0});
-    position.line = cursor.value("line", int64_t{0});
-    position.exact = cursor.contains("at");
-    if (!shards_.empty() || !name.empty()) {
-      const auto found = std::find_if(refs_.begin(), refs_.end(),
-                                      [&](const auto& ref) { return ref->shard == name; });
-      if (found == refs_.end()) {
-        return Status::Invalid("the saved position is in ", name,
-                               ", which is not among the shards of this source",
-                               options_.name.empty() ? "" : " \"" + options_.name + "\"",
-                               "; resume with the files it was saved with");
-      }
-      first_shard_ = found - refs_.begin();
-    }
-    start_ = position;
+    ARROW_RETURN_NOT_OK(order_->Restore(cursor));
     cursor_ = cursor;
+    if (!cursor.contains("row")) return Status::OK();
+    start_ = ShardPosition();
+    start_->row = cursor.at("row").get<int64_t>();
+    start_->at = cursor.value("at", int64_t{0});
+    start_->skip = cursor.value("skip", int64_t{0});
+    start_->line = cursor.value("line", int64_t{0});
+    start_->exact = cursor.contains("at");
     return Status::OK();
   }
 
@@ -105,14 +97,19 @@ class SourceStage : public Stage {
   }
 
  private:
-  /// Where the reader of a shard begins, known to it before the first of its tasks ran.
+  /// A part of a shard that is read, and its place in the order.
+  struct OpenPart {
+    std::shared_ptr<const ShardRef> ref;
+    nlohmann::json place;
+    bool has_relative_rows;
+  };
   struct Item {
-    size_t shard;                        // index into shards_
-    std::optional<ShardPosition> start;  // of the shard's first task
+    std::shared_ptr<const OpenPart> part;
+    std::optional<ShardPosition> start;  // of the part's first task: where its reader begins
     BlockTask task;
   };
   struct Done {
-    size_t shard;
+    std::shared_ptr<const OpenPart> part;
     std::optional<ShardPosition> start;
     int64_t next_at;
     int64_t next_skip;
@@ -131,8 +128,9 @@ class SourceStage : public Stage {
     if (done.start.has_value()) {
       row_ = done.start->row - done.start->skip;
       line_ = done.start->line;
+      at_ = done.start->at;
     }
-    const auto& ref = refs_[done.shard];
+    const auto& ref = done.part->ref;
     done.batch.addresses.ShiftRows(row_);
     if (!done.op_error.ok()) {
       // The rows before the bad one come first. The position stays: what follows that row is not
@@ -144,6 +142,7 @@ class SourceStage : public Stage {
     }
     ARROW_RETURN_NOT_OK(HandleBadRows(done.block, ref, &done.batch));
     const int64_t first_row = row_;
+    const int64_t first_line = line_;
     if (done.block.stopped.has_value()) {
       pending_ = ErrorOf(*done.block.stopped, ref);
     } else if (!done.block.broken.ok()) {
@@ -162,16 +161,20 @@ class SourceStage : public Stage {
       // The rest of the block is for whoever goes on once the row is mended.
       position = ShardPosition();
       position.row = first_row + done.block.stopped->row;
+      if (done.part->has_relative_rows) {
+        position = {position.row, at_, done.block.stopped->row, first_line, /*exact=*/true};
+      }
     }
-    current_ = done.shard;
-    SetCursor(position);
+    at_ = done.next_at;
+    cursor_ = done.part->place;
+    SetPosition(position);
     rows_ += done.batch.num_rows();
     return std::move(done.batch);
   }
 
-  void SetCursor(const ShardPosition& position) {
-    cursor_ = {{"shard", shards_.empty() ? "" : source_->shard_names()[shards_[current_]]},
-               {"row", position.row}};
+  /// Adds the place in the part to that of the part.
+  void SetPosition(const ShardPosition& position) {
+    cursor_["row"] = position.row;
     if (!position.exact) return;
     cursor_["at"] = position.at;
     if (position.skip != 0) cursor_["skip"] = position.skip;
@@ -179,7 +182,6 @@ class SourceStage : public Stage {
   }
 
   void StartMap() {
-    pulled_ = first_shard_;
     auto map = std::make_unique<OrderedMap<Item, Done>>(
         context_.pool, 2 * context_.pool->num_threads() + 1, [this] { return Pull(); },
         [this](Item item) { return Work(std::move(item)); });
@@ -192,30 +194,32 @@ class SourceStage : public Stage {
     for (;;) {
       std::optional<ShardPosition> start;
       if (reader_ == nullptr) {
-        if (pulled_ == shards_.size()) return std::nullopt;
-        ARROW_ASSIGN_OR_RAISE(start, OpenReader());
+        ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
+        if (!part.has_value()) return std::nullopt;
+        ARROW_ASSIGN_OR_RAISE(start, OpenReader(*part));
       }
       auto task = reader_->Next();
-      if (!task.ok()) return PlaceOf(task.status(), refs_[pulled_], std::nullopt);
-      if (task->has_value()) {
-        return Item{pulled_, start, std::move(**task)};
-      }
+      if (!task.ok()) return PlaceOf(task.status(), part_->ref, std::nullopt);
+      if (task->has_value()) return Item{part_, start, std::move(**task)};
       std::lock_guard<std::mutex> lock(mutex_);
       reader_.reset();
-      ++pulled_;
     }
   }
 
-  Result<ShardPosition> OpenReader() {
-    ShardPosition from;
-    from.exact = true;
-    if (pulled_ == first_shard_) from = start_;
+  Result<ShardPosition> OpenReader(const ShardPart& part) {
+    auto open = std::make_shared<OpenPart>();
+    open->ref = std::make_shared<const ShardRef>(ShardRef{options_.name, part.name});
+    order_->Save(&open->place);
+    open->has_relative_rows = part.has_relative_rows;
+    part_ = std::move(open);
+    ShardPosition from = part.from;
+    if (start_.has_value()) from = *std::exchange(start_, std::nullopt);
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
-    const ReadOptions read_options{options_.columns, options_.on_error};
-    auto reader = source_->Open(shards_[pulled_], from, read_options, source_schema_, context);
-    if (!reader.ok()) return PlaceOf(reader.status(), refs_[pulled_], std::nullopt);
+    const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
+    auto reader = source_->Open(part.shard, from, read_options, source_schema_, context);
+    if (!reader.ok()) return PlaceOf(reader.status(), part_->ref, std::nullopt);
     auto first = (*reader)->Start();
-    if (!first.ok()) return PlaceOf(first.status(), refs_[pulled_], std::nullopt);
+    if (!first.ok()) return PlaceOf(first.status(), part_->ref, std::nullopt);
     std::lock_guard<std::mutex> lock(mutex_);
     reader_ = std::move(*reader);
     if (cancelled_) reader_->Cancel();
@@ -224,7 +228,7 @@ class SourceStage : public Stage {
 
   /// Runs on the pool: decodes a block and applies the ops to it.
   Result<Done> Work(Item item) const {
-    Done done{item.shard, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
+    Done done{item.part, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
     auto block = item.task.decode();
     // The rows' places are not known here: the consumer says where it is.
     if (!block.ok()) {
@@ -238,7 +242,7 @@ class SourceStage : public Stage {
       }
       done.batch.rows = std::move(done.block.rows);
       for (const auto& [first, count] : done.block.runs) {
-        done.batch.addresses.Append(refs_[item.shard], first, -1, count);
+        done.batch.addresses.Append(item.part->ref, first, -1, count);
       }
     }
     AppliedBatch applied = ApplyOps(ops_, std::move(done.batch));
@@ -307,26 +311,24 @@ class SourceStage : public Stage {
 
   const std::shared_ptr<const Source> source_;
   const SourceStageOptions options_;
-  const std::vector<size_t> shards_;
   const StageContext context_;
   const std::shared_ptr<arrow::Schema> source_schema_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::vector<std::shared_ptr<const ShardRef>> refs_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   std::shared_ptr<std::atomic<int64_t>> bytes_read_ = std::make_shared<std::atomic<int64_t>>(0);
   std::atomic<bool> cancelled_{false};
   Quarantine quarantine_;
 
   // What was pulled: ahead of what was handed out.
-  size_t first_shard_ = 0;
-  ShardPosition start_;
-  size_t pulled_ = 0;
+  const std::unique_ptr<ReadOrder> order_;
+  std::optional<ShardPosition> start_;  // in the first part; taken by its reader
+  std::shared_ptr<const OpenPart> part_;
   std::unique_ptr<ShardReader> reader_;
 
   // What was handed out.
-  size_t current_ = 0;
   int64_t row_ = 0;
   int64_t line_ = 0;
+  int64_t at_ = 0;  // the block that comes next, as its format numbers them
   int64_t rows_ = 0;
   int64_t reported_ = 0;
   int64_t next_report_ = 0;
@@ -347,6 +349,19 @@ const char* Name(OnError on_error) {
       return "quarantine";
     default:
       return "raise";
+  }
+}
+
+const char* Name(SourceShuffle mode) {
+  switch (mode) {
+    case SourceShuffle::kBlocks:
+      return "blocks";
+    case SourceShuffle::kRows:
+      return "rows";
+    case SourceShuffle::kGrain:
+      return "grain";
+    default:
+      return "none";
   }
 }
 
@@ -382,6 +397,14 @@ Result<std::vector<size_t>> Choose(const Source& source,
 
 }  // namespace
 
+Result<SourceShuffle> ParseSourceShuffle(const std::string& name) {
+  for (const auto mode : {SourceShuffle::kBlocks, SourceShuffle::kRows, SourceShuffle::kGrain}) {
+    if (name == Name(mode)) return mode;
+  }
+  return Status::Invalid(
+      "a source is shuffled by \"blocks\", by \"rows\", or as \"grain\" does; got \"", name, "\"");
+}
+
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options) {
   if (options.start_row < 0) {
     return Status::IndexError("a row number cannot be negative: ", options.start_row);
@@ -394,6 +417,14 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   if (options.shards.has_value()) (*description)["source.shards"] = *options.shards;
   if (options.start_row != 0) (*description)["source.start_row"] = options.start_row;
   (*description)["source.on_error"] = Name(options.on_error);
+  if (options.shuffle.mode != SourceShuffle::kNone) {
+    if (options.start_row != 0) {
+      return Status::Invalid("a shuffled source is read as a whole; start_row is ",
+                             options.start_row);
+    }
+    (*description)["source.shuffle"] = Name(options.shuffle.mode);
+    (*description)["source.shuffle_seed"] = options.shuffle.seed;
+  }
   if (options.columns.has_value()) {
     nlohmann::json columns = nlohmann::json::object();
     for (const auto& column : *options.columns) columns[column.name] = Name(column.kind);
@@ -401,14 +432,35 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   }
   StreamPlan plan;
   plan.description = std::move(description);
-  plan.make =
-      [source = std::move(source), options = std::move(options),
-       shards = std::move(shards)](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+  if (options.shuffle.mode == SourceShuffle::kGrain) {
+    if (options.on_error != OnError::kRaise) {
+      return Status::NotImplemented(
+          "shuffle=\"grain\" needs every row in its place and cannot leave bad ones out; use "
+          "on_error=\"raise\", or shuffle \"rows\"");
+    }
+    plan.make = [source,
+                 grain = GrainOrderOptions{options.name, options.columns, shards,
+                                           options.shuffle.seed}](const StageContext& context) {
+      return MakeGrainOrderStage(source, grain, context);
+    };
+    return plan;
+  }
+  plan.make = [source, options,
+               shards](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto schema,
                           source->Schema(options.columns, shards.empty() ? 0 : shards[0]));
-    return std::make_unique<SourceStage>(source, options, shards, std::move(schema), context);
+    auto order = options.shuffle.mode == SourceShuffle::kNone
+                     ? InShardOrder(source, shards, options.name)
+                     : InShuffledBlocks(source, shards, options.shuffle.seed, context.epoch);
+    return std::make_unique<SourceStage>(source, options, std::move(order), std::move(schema),
+                                         context);
   };
-  return plan;
+  if (options.shuffle.mode != SourceShuffle::kRows) return plan;
+  WindowShuffleOptions window;
+  window.rows = std::numeric_limits<int64_t>::max();
+  window.bytes = options.shuffle.window_bytes;
+  window.seed = options.shuffle.seed;
+  return WindowShufflePlan(std::move(plan), window, "source.shuffle_window");
 }
 
 }  // namespace easydata

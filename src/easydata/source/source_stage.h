@@ -11,14 +11,33 @@
 
 namespace easydata {
 
+/// The order of a source's rows.
+enum class SourceShuffle {
+  kNone,    // shard by shard, as they are
+  kBlocks,  // row groups, record batches, chunks of lines in random order, their rows in their own
+  kRows,    // that, and the rows of the blocks of a window
+  kGrain,   // Grain's permutation of all rows
+};
+
+Result<SourceShuffle> ParseSourceShuffle(const std::string& name);
+
+struct SourceShuffleOptions {
+  SourceShuffle mode = SourceShuffle::kNone;
+  /// With the epoch, what determines the order.
+  uint64_t seed = 0;
+  /// kRows: a window ends with the row at which its content reaches this.
+  int64_t window_bytes = int64_t{64} << 20;
+};
+
 struct SourceStageOptions {
   /// Name of the source in addresses; may be empty.
   std::string name;
   Columns columns;
   /// Shards to read, in this order; nothing means all.
   std::optional<std::vector<std::string>> shards;
-  /// Rows to pass over in the first shard.
+  /// Rows to pass over in the first shard; 0 where rows are shuffled.
   int64_t start_row = 0;
+  SourceShuffleOptions shuffle;
   OnError on_error = OnError::kRaise;
   /// With kQuarantine: a file to which each row left out is added as a line of JSON.
   std::string quarantine_path;
@@ -27,8 +46,8 @@ struct SourceStageOptions {
 };
 
 /// The stream of a source's rows: blocks are read and decoded by tasks in parallel, with the ops
-/// fused into it, and numbered in order. Its cursor is {"shard", "row"} and shortcuts of the
-/// format.
+/// fused into it, and numbered in order. Its cursor is the place in the ReadOrder, "row" and
+/// shortcuts of the format.
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options);
 
 }  // namespace easydata

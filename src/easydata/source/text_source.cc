@@ -84,7 +84,7 @@ class TextSource : public Source {
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
-    return OpenLineReader(lines, from, false,
+    return OpenLineReader(lines, from, options.end_at, false,
                           std::make_shared<TextLines>(options.on_error, std::move(schema)),
                           context);
   }
@@ -94,6 +94,16 @@ class TextSource : public Source {
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
     return CountLineRows(lines, false, context);
+  }
+
+  Result<Blocks> ListBlocks(size_t shard) const override {
+    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
+    return ListLineBlocks(*lines);
+  }
+
+  Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
+    return CountLineBlocks(lines, false, context);
   }
 
   nlohmann::json Describe() const override {

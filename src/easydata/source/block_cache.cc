@@ -1,0 +1,99 @@
+#include "easydata/source/block_cache.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/util/byte_size.h>
+
+#include <string>
+
+#include "easydata/source/text_check.h"
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+
+BlockCache::BlockCache(std::shared_ptr<const Source> source, ReadOptions options,
+                       std::shared_ptr<arrow::Schema> schema, ReadContext context,
+                       int64_t max_bytes)
+    : source_(std::move(source)),
+      options_(std::move(options)),
+      schema_(std::move(schema)),
+      context_(std::move(context)),
+      max_bytes_(max_bytes) {}
+
+Result<std::shared_ptr<const Batch>> BlockCache::Get(const std::shared_ptr<const ShardRef>& ref,
+                                                     size_t shard, const Blocks& blocks,
+                                                     int64_t block) {
+  const Key key{shard, block};
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto& known = entries_[key];
+    if (known == nullptr) {
+      known = std::make_shared<Entry>();
+      known->place = used_.insert(used_.begin(), key);
+    } else {
+      used_.splice(used_.begin(), used_, known->place);
+    }
+    entry = known;
+  }
+  std::lock_guard<std::mutex> reading(entry->reading);
+  if (entry->rows != nullptr) return entry->rows;
+  ARROW_ASSIGN_OR_RAISE(Batch rows, Read(ref, shard, blocks, block));
+  entry->rows = std::make_shared<const Batch>(std::move(rows));
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = entries_.find(key);
+  if (known != entries_.end() && known->second == entry) {
+    entry->bytes = arrow::util::TotalBufferSize(*entry->rows->rows);
+    bytes_ += entry->bytes;
+    Trim();
+  }
+  return entry->rows;
+}
+
+void BlockCache::Trim() {
+  // The one that was read last stays, however large.
+  while (bytes_ > max_bytes_ && used_.size() > 1) {
+    const auto oldest = entries_.find(used_.back());
+    bytes_ -= oldest->second->bytes;
+    entries_.erase(oldest);
+    used_.pop_back();
+  }
+}
+
+Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_t shard,
+                               const Blocks& blocks, int64_t block) const {
+  ShardPosition from;
+  from.row = blocks.row_starts[block];
+  from.at = block;
+  from.exact = true;
+  ReadOptions options = options_;
+  if (blocks.count > 1) options.end_at = block + 1;
+  ARROW_ASSIGN_OR_RAISE(auto reader, source_->Open(shard, from, options, schema_, context_));
+  ARROW_RETURN_NOT_OK(reader->Start().status());
+  std::vector<Batch> parts;
+  int64_t row = from.row;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
+    if (!task.has_value()) break;
+    ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, task->decode());
+    if (source_->has_unchecked_text()) {
+      ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
+    }
+    if (decoded.stopped.has_value()) {
+      return RowError({ref, row + decoded.stopped->row, -1}, decoded.stopped->message);
+    }
+    ARROW_RETURN_NOT_OK(decoded.broken);
+    Batch part;
+    part.rows = std::move(decoded.rows);
+    part.addresses = Addresses(ref, row, part.rows->num_rows());
+    row += decoded.num_rows;
+    parts.push_back(std::move(part));
+  }
+  if (row != blocks.row_starts[block + 1]) {
+    return Status::IOError(ref->shard, ": block ", block, " has ", row - blocks.row_starts[block],
+                           " rows where ", blocks.row_starts[block + 1] - blocks.row_starts[block],
+                           " were expected; was the file changed?");
+  }
+  return ConcatenateBatches(parts);
+}
+
+}  // namespace easydata

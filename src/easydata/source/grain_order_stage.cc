@@ -1,0 +1,223 @@
+#include "easydata/source/grain_order_stage.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "easydata/exec/ordered_map.h"
+#include "easydata/order/permutation.h"
+#include "easydata/source/block_cache.h"
+#include "easydata/stream/apply_ops.h"
+#include "easydata/stream/batch_op.h"
+#include "easydata/stream/gather_rows.h"
+
+namespace easydata {
+namespace {
+
+/// Where all rows of a source are.
+struct RowIndex {
+  std::vector<size_t> shards;
+  std::vector<std::shared_ptr<const ShardRef>> refs;
+  std::vector<Blocks> blocks;  // by shard
+  std::vector<int64_t> ends;   // rows up to the end of each shard
+
+  int64_t num_rows() const { return ends.empty() ? 0 : ends.back(); }
+
+  struct Place {
+    size_t shard;  // an index into `shards`
+    int64_t block;
+    int64_t row;  // of the block
+  };
+  Place At(int64_t row) const {
+    const auto shard =
+        static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), row) - ends.begin());
+    if (shard > 0) row -= ends[shard - 1];
+    const std::vector<int64_t>& starts = blocks[shard].row_starts;
+    const auto block = std::upper_bound(starts.begin(), starts.end(), row) - starts.begin() - 1;
+    return {shard, block, row - starts[block]};
+  }
+};
+
+class GrainOrderStage : public Stage {
+ public:
+  GrainOrderStage(std::shared_ptr<const Source> source, const GrainOrderOptions& options,
+                  std::shared_ptr<arrow::Schema> schema, const StageContext& context)
+      : source_(std::move(source)),
+        options_(options),
+        source_schema_(schema),
+        schema_(std::move(schema)),
+        context_(context),
+        // Tasks must not wait for others of their own pool, as readers do.
+        read_context_{std::make_shared<ThreadPool>(context.pool->num_threads()),
+                      [bytes = bytes_read_](int64_t n) { *bytes += n; }},
+        cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {}
+
+  ~GrainOrderStage() override { Cancel(); }
+
+  Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
+    ops_.push_back(std::move(op));
+    return true;
+  }
+
+  Result<std::optional<Batch>> Next() override {
+    ARROW_RETURN_NOT_OK(failed_);
+    auto next = DoNext();
+    if (!next.ok()) failed_ = next.status();
+    return next;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    *cursor = {{"place", place_}};
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    place_ = cursor.at("place").get<int64_t>();
+    return Status::OK();
+  }
+
+  void Cancel() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
+    if (map_ != nullptr) map_->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = num_rows_;
+    stats.bytes_read = *bytes_read_;
+    return stats;
+  }
+
+ private:
+  struct Places {
+    int64_t begin;
+    int64_t end;
+  };
+  struct Done {
+    int64_t end;
+    AppliedBatch applied;
+  };
+
+  Result<std::optional<Batch>> DoNext() {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    ARROW_RETURN_NOT_OK(pending_);
+    if (map_ == nullptr) ARROW_RETURN_NOT_OK(Start());
+    ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
+    if (!done.has_value()) return std::nullopt;
+    Batch& batch = done->applied.batch;
+    num_rows_ += batch.num_rows();
+    pending_ = done->applied.error;
+    if (!pending_.ok()) {
+      if (batch.num_rows() == 0) return pending_;
+      return std::move(batch);  // the position stays before the bad row's batch
+    }
+    place_ = done->end;
+    return std::move(batch);
+  }
+
+  Status Start() {
+    for (size_t shard : options_.shards) {
+      ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, read_context_));
+      index_.shards.push_back(shard);
+      index_.refs.push_back(
+          std::make_shared<const ShardRef>(ShardRef{options_.name, source_->shard_names()[shard]}));
+      index_.ends.push_back(index_.num_rows() + blocks.row_starts.back());
+      index_.blocks.push_back(std::move(blocks));
+    }
+    if (place_ > index_.num_rows()) {
+      return Status::Invalid("the saved position is at row ", place_, " of a source of ",
+                             index_.num_rows(), ": its files were changed since");
+    }
+    if (index_.num_rows() > 0) {
+      const uint64_t seed = options_.seed + static_cast<uint64_t>(context_.epoch);
+      order_.emplace(static_cast<uint64_t>(index_.num_rows()), static_cast<uint32_t>(seed));
+    }
+    auto map = std::make_unique<OrderedMap<Places, Done>>(
+        context_.pool, context_.pool->num_threads() + 1,
+        [this, next = place_]() mutable -> Result<std::optional<Places>> {
+          if (next >= index_.num_rows()) return std::nullopt;
+          const int64_t begin = next;
+          // On a grid, so that a place means the same batch after a restore.
+          next = std::min((begin / options_.rows_per_batch + 1) * options_.rows_per_batch,
+                          index_.num_rows());
+          return Places{begin, next};
+        },
+        [this](Places places) { return Work(places); });
+    std::lock_guard<std::mutex> lock(mutex_);
+    map_ = std::move(map);
+    if (cancelled_) map_->Cancel();
+    return Status::OK();
+  }
+
+  /// Runs on the pool: gathers the rows of some places and applies the ops to them.
+  Result<Done> Work(Places places) {
+    // By block, the rows of it that are wanted: no more than one block at a time is held.
+    std::map<std::pair<size_t, int64_t>, std::vector<RowRef>> wanted;
+    std::vector<std::pair<std::pair<size_t, int64_t>, int64_t>> order;
+    for (int64_t place = places.begin; place < places.end; ++place) {
+      const auto row = static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)]);
+      const RowIndex::Place at = index_.At(row);
+      const std::pair<size_t, int64_t> block{at.shard, at.block};
+      auto& of_block = wanted[block];
+      order.emplace_back(block, static_cast<int64_t>(of_block.size()));
+      of_block.push_back({0, at.row});
+    }
+    std::vector<Batch> parts;
+    std::map<std::pair<size_t, int64_t>, int32_t> part_of;
+    for (const auto& [key, of_block] : wanted) {
+      const auto& [shard, block] = key;
+      ARROW_ASSIGN_OR_RAISE(auto whole, cache_.Get(index_.refs[shard], index_.shards[shard],
+                                                   index_.blocks[shard], block));
+      part_of[key] = static_cast<int32_t>(parts.size());
+      ARROW_ASSIGN_OR_RAISE(Batch part, GatherRows({*whole}, of_block, source_schema_));
+      parts.push_back(std::move(part));
+    }
+    std::vector<RowRef> rows;
+    for (const auto& [block, row] : order) rows.push_back({part_of[block], row});
+    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, source_schema_));
+    return Done{places.end, ApplyOps(ops_, std::move(batch))};
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const GrainOrderOptions options_;
+  const std::shared_ptr<arrow::Schema> source_schema_;
+  std::shared_ptr<arrow::Schema> schema_;
+  const StageContext context_;
+  const std::shared_ptr<std::atomic<int64_t>> bytes_read_ =
+      std::make_shared<std::atomic<int64_t>>(0);
+  const ReadContext read_context_;
+  BlockCache cache_;
+  std::vector<std::shared_ptr<const BatchOp>> ops_;
+  RowIndex index_;
+  std::optional<GrainIndexShuffle> order_;
+  int64_t place_ = 0;  // of the next row to hand out
+  int64_t num_rows_ = 0;
+  Status pending_;  // comes out with the next call
+  Status failed_;
+  std::atomic<bool> cancelled_{false};
+  std::mutex mutex_;  // guards map_ against Cancel()
+  // Last: its destructor waits for tasks that use the members above.
+  std::unique_ptr<OrderedMap<Places, Done>> map_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
+                                                   const GrainOrderOptions& options,
+                                                   const StageContext& context) {
+  ARROW_ASSIGN_OR_RAISE(
+      auto schema, source->Schema(options.columns, options.shards.empty() ? 0 : options.shards[0]));
+  return std::make_unique<GrainOrderStage>(std::move(source), options, std::move(schema), context);
+}
+
+}  // namespace easydata

@@ -1,0 +1,172 @@
+#include "easydata/source/read_order.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/order/permutation.h"
+
+namespace easydata {
+namespace {
+
+class ShardOrder : public ReadOrder {
+ public:
+  ShardOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards,
+             std::string source_name)
+      : source_(std::move(source)),
+        shards_(std::move(shards)),
+        source_name_(std::move(source_name)) {}
+
+  Result<std::optional<ShardPart>> Next() override {
+    if (next_ == shards_.size()) return std::nullopt;
+    ShardPart part;
+    part.shard = shards_[next_++];
+    part.from.exact = true;
+    part.name = source_->shard_names()[part.shard];
+    return part;
+  }
+
+  void Save(nlohmann::json* cursor) const override {
+    const size_t place = next_ > 0 ? next_ - 1 : 0;
+    (*cursor)["shard"] = shards_.empty() ? "" : source_->shard_names()[shards_[place]];
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    const std::string name = cursor.at("shard").get<std::string>();
+    if (shards_.empty() && name.empty()) return Status::OK();
+    const auto found = std::find_if(shards_.begin(), shards_.end(), [&](size_t shard) {
+      return source_->shard_names()[shard] == name;
+    });
+    if (found == shards_.end()) {
+      return Status::Invalid("the saved position is in ", name,
+                             ", which is not among the shards of this source",
+                             source_name_.empty() ? "" : " \"" + source_name_ + "\"",
+                             "; resume with the files it was saved with");
+    }
+    next_ = static_cast<size_t>(found - shards_.begin());
+    return Status::OK();
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const std::vector<size_t> shards_;
+  const std::string source_name_;
+  size_t next_ = 0;
+};
+
+class BlockOrder : public ReadOrder {
+ public:
+  BlockOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards, uint64_t seed,
+             int64_t epoch)
+      : source_(std::move(source)),
+        shards_(std::move(shards)),
+        seed_(seed),
+        epoch_(static_cast<uint64_t>(epoch)) {}
+
+  Result<std::optional<ShardPart>> Next() override {
+    while (next_ == num_blocks()) {
+      if (group_ + 1 == num_groups()) return std::nullopt;
+      ARROW_RETURN_NOT_OK(OpenGroup(group_ + 1));
+      next_ = 0;
+    }
+    const uint64_t item = (*order_)[next_++];
+    const auto shard = std::upper_bound(ends_.begin(), ends_.end(), item) - ends_.begin();
+    const auto block = static_cast<int64_t>(item - (shard == 0 ? 0 : ends_[shard - 1]));
+    return PartOf(blocks_[shard], group_shards_[shard], block);
+  }
+
+  void Save(nlohmann::json* cursor) const override {
+    (*cursor)["group"] = std::max<int64_t>(group_, 0);
+    (*cursor)["block"] = next_ > 0 ? next_ - 1 : 0;
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    const auto group = cursor.at("group").get<int64_t>();
+    const auto block = cursor.at("block").get<uint64_t>();
+    if (shards_.empty() && group == 0 && block == 0) return Status::OK();
+    if (group < 0 || group >= num_groups()) return Gone();
+    ARROW_RETURN_NOT_OK(OpenGroup(group));
+    if (block > num_blocks()) return Gone();
+    next_ = block;
+    return Status::OK();
+  }
+
+ private:
+  static constexpr int64_t kShardsTogether = 64;
+
+  static Status Gone() {
+    return Status::Invalid(
+        "the saved position is in a block that is no more: the files were changed since");
+  }
+
+  int64_t num_groups() const {
+    return (static_cast<int64_t>(shards_.size()) + kShardsTogether - 1) / kShardsTogether;
+  }
+
+  uint64_t num_blocks() const { return ends_.empty() ? 0 : ends_.back(); }
+
+  Status OpenGroup(int64_t group) {
+    const Permutation shards(shards_.size(), {seed_, epoch_, 0});
+    const auto begin = static_cast<uint64_t>(group * kShardsTogether);
+    const uint64_t end = std::min<uint64_t>(begin + kShardsTogether, shards_.size());
+    group_ = group;
+    group_shards_.clear();
+    blocks_.clear();
+    ends_.clear();
+    order_.reset();
+    for (uint64_t i = begin; i < end; ++i) {
+      group_shards_.push_back(shards_[shards[i]]);
+      ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->ListBlocks(group_shards_.back()));
+      ends_.push_back(num_blocks() + static_cast<uint64_t>(blocks.count));
+      blocks_.push_back(std::move(blocks));
+    }
+    if (num_blocks() == 0) return Status::OK();
+    order_.emplace(num_blocks(),
+                   std::initializer_list<uint64_t>{seed_, epoch_, 1, static_cast<uint64_t>(group)});
+    return Status::OK();
+  }
+
+  ShardPart PartOf(const Blocks& blocks, size_t shard, int64_t block) const {
+    ShardPart part;
+    part.shard = shard;
+    part.name = source_->shard_names()[shard];
+    part.from.exact = true;
+    if (blocks.count == 1) return part;
+    part.from.at = block;
+    part.end_at = block + 1;
+    if (!blocks.row_starts.empty()) {
+      part.from.row = blocks.row_starts[block];
+    } else if (block > 0) {
+      part.name += "@" + std::to_string(block * blocks.bytes);
+      part.has_relative_rows = true;
+    }
+    return part;
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const std::vector<size_t> shards_;
+  const uint64_t seed_;
+  const uint64_t epoch_;
+  int64_t group_ = -1;
+  // The group's shards, what they are made of, and the blocks up to the end of each.
+  std::vector<size_t> group_shards_;
+  std::vector<Blocks> blocks_;
+  std::vector<uint64_t> ends_;
+  std::optional<Permutation> order_;  // of the group's blocks
+  uint64_t next_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
+                                        std::vector<size_t> shards, std::string source_name) {
+  return std::make_unique<ShardOrder>(std::move(source), std::move(shards), std::move(source_name));
+}
+
+std::unique_ptr<ReadOrder> InShuffledBlocks(std::shared_ptr<const Source> source,
+                                            std::vector<size_t> shards, uint64_t seed,
+                                            int64_t epoch) {
+  return std::make_unique<BlockOrder>(std::move(source), std::move(shards), seed, epoch);
+}
+
+}  // namespace easydata

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/source/source.h"
+
+namespace easydata {
+
+/// A part of a shard that is read at one go.
+struct ShardPart {
+  size_t shard = 0;    // an index into shard_names()
+  ShardPosition from;  // its `row` counts from where `name` says
+  int64_t end_at = kToTheEnd;
+  /// What the addresses of its rows are called: the shard's name, or that and the byte behind which
+  /// rows are counted, where the shard's rows before are not known.
+  std::string name;
+  bool has_relative_rows = false;
+};
+
+/// Which parts of a source's shards one pass reads, one after the other. For one thread.
+class ReadOrder {
+ public:
+  virtual ~ReadOrder() = default;
+
+  /// The next part, or nothing at the end of the pass.
+  virtual Result<std::optional<ShardPart>> Next() = 0;
+
+  /// Writes where the order stands: at the part that Next() gave last, or before the first one.
+  virtual void Save(nlohmann::json* cursor) const = 0;
+
+  /// Makes Next() give the part again that was the last one at a save.
+  virtual Status Restore(const nlohmann::json& cursor) = 0;
+};
+
+/// The shards as they are listed, each as one part. Its cursor is {"shard": name}, which a new file
+/// does not shift. `source_name` is for errors.
+std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
+                                        std::vector<size_t> shards, std::string source_name);
+
+/// The blocks of the shards (Source::Blocks) in a random order of each (seed, epoch).
+///
+/// Shards come in groups of 64, drawn by a permutation of all of them, and the blocks of a group by
+/// a permutation of theirs: so what must be known of the files is bounded, whatever their number.
+/// Up to 64 shards are one group. Its cursor is {"group", "block"}.
+std::unique_ptr<ReadOrder> InShuffledBlocks(std::shared_ptr<const Source> source,
+                                            std::vector<size_t> shards, uint64_t seed,
+                                            int64_t epoch);
+
+}  // namespace easydata
