@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "easydata/base/random.h"
+#include "easydata/order/permutation.h"
 #include "easydata/order/repeat_stage.h"
 #include "easydata/order/window_shuffle_stage.h"
 
@@ -45,6 +46,26 @@ void BindOrder(nb::module_& m) {
       },
       nb::arg("seed"), nb::arg("size"),
       "list(range(size)) as numpy.random.default_rng(seed) shuffles it.");
+  m.def(
+      "permuted",
+      [](uint64_t size, uint64_t seed, uint64_t epoch, uint64_t begin, uint64_t end) {
+        std::vector<uint64_t> items(end - begin);
+        if (!items.empty()) Permutation(size, {seed, epoch}).Fill(begin, items);
+        return items;
+      },
+      nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("begin"), nb::arg("end"),
+      "What places `begin` to `end` of the order of (seed, epoch) of range(size) hold.");
+  m.def(
+      "grain_permuted",
+      [](uint64_t size, uint64_t seed, uint64_t epoch, uint64_t begin, uint64_t end) {
+        std::vector<uint64_t> items;
+        if (begin == end) return items;
+        const GrainIndexShuffle order(size, static_cast<uint32_t>(seed + epoch));
+        for (uint64_t place = begin; place < end; ++place) items.push_back(order[place]);
+        return items;
+      },
+      nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("begin"), nb::arg("end"),
+      "The same of Grain's MapDataset.range(size).shuffle(seed).");
 }
 
 }  // namespace easydata

@@ -165,11 +165,23 @@ std::shared_ptr<nb::object> Share(nb::object callable) {
   });
 }
 
+SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
+                               std::optional<int64_t> window_bytes) {
+  SourceShuffleOptions options;
+  if (mode.has_value()) options.mode = Unwrap(ParseSourceShuffle(*mode));
+  options.seed = seed;
+  if (window_bytes.has_value()) options.window_bytes = *window_bytes;
+  return options;
+}
+
 Stream StreamOf(const PySource& self, nb::object columns,
                 std::optional<std::vector<std::string>> shards, int64_t start_row,
                 const std::string& name, const std::string& on_error,
-                const std::string& quarantine_path, nb::object report) {
+                const std::string& quarantine_path, nb::object report,
+                const std::optional<std::string>& shuffle, uint64_t seed,
+                std::optional<int64_t> window_bytes) {
   SourceStageOptions options;
+  options.shuffle = ShuffleOf(shuffle, seed, window_bytes);
   options.name = name;
   options.columns = ColumnsFromPython(columns);
   options.shards = std::move(shards);
@@ -191,7 +203,8 @@ Stream StreamOf(const PySource& self, nb::object columns,
 
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
                     nb::object schema, nb::object description, const std::string& name,
-                    int64_t start_row) {
+                    int64_t start_row, const std::optional<std::string>& shuffle, uint64_t seed,
+                    std::optional<int64_t> window_bytes) {
   auto source = std::make_shared<PythonSource>();
   source->shard_names = std::move(shard_names);
   source->open = std::move(open);
@@ -199,13 +212,21 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   if (!schema.is_none()) source->schema = Unwrap(ImportSchema(schema));
   source->name = name;
   source->start_row = start_row;
+  const SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
+  if (order.mode != SourceShuffle::kNone) source->shuffle_seed = seed;
   nlohmann::json described = JsonFromPython(description);
   if (start_row != 0) described["source.start_row"] = start_row;
   if (!columns.is_none()) described["source.columns"] = JsonFromPython(columns);
   described["source.shards"] = source->shard_names;
+  if (source->shuffle_seed.has_value()) described["source.shuffle_seed"] = seed;
   Stream stream;
   stream.plan.description = std::make_shared<const nlohmann::json>(std::move(described));
-  stream.plan.make = [source](const StageContext&) { return MakePythonStage(source); };
+  stream.plan.make = [source](const StageContext& context) {
+    return MakePythonStage(source, context);
+  };
+  if (order.mode == SourceShuffle::kRows) {
+    stream.plan = Unwrap(ShuffleRows(std::move(stream.plan), order));
+  }
   return stream;
 }
 
@@ -266,11 +287,15 @@ void BindSource(nb::module_& m) {
       .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
            nb::arg("start_row") = 0, nb::arg("name") = "", nb::arg("on_error") = "raise",
            nb::arg("quarantine_path") = "", nb::arg("report") = nb::none(),
-           nb::sig("def stream(self, columns: dict[str, str] | None = None, shards: "
-                   "collections.abc.Sequence[str] | None = None, start_row: int = 0, name: str = "
-                   "'', on_error: str = 'raise', quarantine_path: str = '', report: "
-                   "collections.abc.Callable[[str], object] | None = None) -> Stream"),
-           "The rows of the shards, from row `start_row` of the first one on.")
+           nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0,
+           nb::arg("window_bytes") = nb::none(),
+           nb::sig(
+               "def stream(self, columns: dict[str, str] | None = None, shards: "
+               "collections.abc.Sequence[str] | None = None, start_row: int = 0, name: str = "
+               "'', on_error: str = 'raise', quarantine_path: str = '', report: "
+               "collections.abc.Callable[[str], object] | None = None, shuffle: str | None = None, "
+               "seed: int = 0, window_bytes: int | None = None) -> Stream"),
+           "The rows of the shards, from row `start_row` of the first one on, or shuffled.")
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
@@ -351,10 +376,12 @@ void BindSource(nb::module_& m) {
   m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),
         nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
         nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
-        nb::sig("def python_stream(open: collections.abc.Callable[[str, int], "
+        nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0, nb::arg("window_bytes") = nb::none(),
+        nb::sig("def python_stream(open: collections.abc.Callable[..., "
                 "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
                 "columns: dict[str, str] | None = None, schema: object | None = None, description: "
-                "dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream"),
+                "dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None "
+                "= None, seed: int = 0, window_bytes: int | None = None) -> Stream"),
         "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.");
 
   nb::class_<RowIterator> rows(m, "RowIterator", "Rows of a stream as dicts.");

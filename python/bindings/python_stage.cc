@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arrow_exchange.h"
+#include "easydata/order/permutation.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/stream/row_error.h"
@@ -28,11 +29,21 @@ constexpr std::chrono::milliseconds kLongestWait{20};
 
 class PythonStage : public Stage {
  public:
-  PythonStage(std::shared_ptr<const PythonSource> source, std::shared_ptr<arrow::Schema> schema)
-      : source_(std::move(source)), schema_(std::move(schema)), row_(source_->start_row) {
+  PythonStage(std::shared_ptr<const PythonSource> source, std::shared_ptr<arrow::Schema> schema,
+              int64_t epoch)
+      : source_(std::move(source)),
+        schema_(std::move(schema)),
+        epoch_(epoch),
+        row_(source_->start_row) {
     for (const std::string& name : source_->shard_names) {
       refs_.push_back(std::make_shared<const ShardRef>(ShardRef{source_->name, name}));
     }
+    if (!source_->shuffle_seed.has_value() || refs_.empty()) return;
+    const Permutation order(refs_.size(),
+                            {*source_->shuffle_seed, static_cast<uint64_t>(epoch_), 0});
+    std::vector<std::shared_ptr<const ShardRef>> shuffled;
+    for (size_t i = 0; i < refs_.size(); ++i) shuffled.push_back(refs_[order[i]]);
+    refs_ = std::move(shuffled);
   }
 
   ~PythonStage() override {
@@ -96,11 +107,7 @@ class PythonStage : public Stage {
       }
       if (shard_ >= refs_.size()) return std::nullopt;
       try {
-        if (!iterator_.is_valid()) {
-          const std::string& shard = refs_[shard_]->shard;
-          iterator_ = nb::iter(state_.empty() ? source_->open(shard, row_)
-                                              : source_->open(shard, row_, state_));
-        }
+        if (!iterator_.is_valid()) iterator_ = nb::iter(Open(refs_[shard_]->shard));
         Batch batch;
         if (source_->schema != nullptr) {
           const nb::object item = NextItem();
@@ -121,6 +128,12 @@ class PythonStage : public Stage {
         return PythonError(error);
       }
     }
+  }
+
+  nb::object Open(const std::string& shard) const {
+    if (source_->shuffle_seed.has_value())
+      return source_->open(shard, row_, nb::arg("epoch") = epoch_);
+    return state_.empty() ? source_->open(shard, row_) : source_->open(shard, row_, state_);
   }
 
   /// What the shard's iterator gives; invalid at its end.
@@ -187,7 +200,8 @@ class PythonStage : public Stage {
 
   const std::shared_ptr<const PythonSource> source_;
   const std::shared_ptr<arrow::Schema> schema_;
-  std::vector<std::shared_ptr<const ShardRef>> refs_;
+  const int64_t epoch_;
+  std::vector<std::shared_ptr<const ShardRef>> refs_;  // in reading order
   nb::object iterator_;
   bool shard_ended_ = false;
   size_t shard_ = 0;
@@ -210,7 +224,8 @@ PythonSource::~PythonSource() {
   open.reset();
 }
 
-Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source) {
+Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source,
+                                               const StageContext& context) {
   std::shared_ptr<arrow::Schema> schema;
   if (source->schema != nullptr) {
     ARROW_ASSIGN_OR_RAISE(schema, ChosenSchema(*source->schema, source->columns,
@@ -218,7 +233,7 @@ Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSourc
   } else {
     schema = JsonRowSchema(source->columns);
   }
-  return std::make_unique<PythonStage>(std::move(source), std::move(schema));
+  return std::make_unique<PythonStage>(std::move(source), std::move(schema), context.epoch);
 }
 
 }  // namespace easydata

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct PythonSource {
   std::shared_ptr<arrow::Schema> schema;
   std::string name;
   int64_t start_row = 0;
+  /// Where set, shards are read in an order of each (seed, epoch), and `open` is told the epoch.
+  std::optional<uint64_t> shuffle_seed;
 
   ~PythonSource();
 };
@@ -28,6 +31,7 @@ struct PythonSource {
 /// A stage that asks Python for rows or batches, taking the GIL once per batch. Its cursor is
 /// {"shard", "row"}. Where batches of dicts end depends on how fast they come; what is in them does
 /// not. After Cancel() it asks for no further row.
-Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source);
+Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source,
+                                               const StageContext& context);
 
 }  // namespace easydata

@@ -105,8 +105,10 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None) -> Stream:
-        """The rows of the shards, from row `start_row` of the first one on."""
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None) -> Stream:
+        """
+        The rows of the shards, from row `start_row` of the first one on, or shuffled.
+        """
 
     def known_rows(self, shard: int) -> int | None:
         """Rows of a shard where the file says so, else None."""
@@ -138,7 +140,7 @@ def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> 
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
-def python_stream(open: Callable[[str, int], Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0) -> Stream:
+def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None) -> Stream:
     """
     A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.
     """
@@ -226,6 +228,14 @@ def window_order(seed: int, epoch: int, window: int, size: int) -> list[int]:
 
 def shuffled(seed: int, size: int) -> list[int]:
     """list(range(size)) as numpy.random.default_rng(seed) shuffles it."""
+
+def permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
+    """
+    What places `begin` to `end` of the order of (seed, epoch) of range(size) hold.
+    """
+
+def grain_permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
+    """The same of Grain's MapDataset.range(size).shuffle(seed)."""
 
 class WeightSchedule:
     """Mixing weights as a function of the step."""

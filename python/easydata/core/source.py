@@ -6,7 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import datasets
@@ -39,6 +39,15 @@ class ShardInfo:
     byte_size: int | None = None
     url: str | None = None
     checksum: str | None = None
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """A random order of a source's rows; see ShardedDataSource.shuffle()."""
+
+    shuffle: str
+    seed: int
+    window_bytes: int | None = None
 
 
 class ShardedDataSource(ABC, Generic[T_co]):
@@ -158,10 +167,25 @@ class ShardedDataSource(ABC, Generic[T_co]):
         )
 
     def shuffle(
-        self, mode: Literal["blocks", "rows", "grain"] = "blocks", seed: int | None = None
-    ) -> NoReturn:
-        """A source of the same rows in an order per (seed, epoch)."""
-        raise NotImplementedError("shuffled sources come with a later release of EasyData")
+        self,
+        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        seed: int | None = None,
+        *,
+        window_bytes: int | None = None,
+    ) -> ShardedDataSource[T_co]:
+        """A source of the same rows in an order of each (seed, epoch).
+
+        Args:
+            mode: "blocks": row groups, record batches, megabytes of lines (of sources in Python:
+                shards) in random order, each read as it is. "rows": that, and the rows of all
+                blocks in a window. "grain": Grain's permutation of all rows, which costs a block
+                for nearly each row unless the blocks fit into memory.
+            seed: None means 0.
+            window_bytes: Content of a window of "rows"; None: 64 MB.
+        """
+        from easydata.sources.shuffled import ShuffledShardedSource
+
+        return ShuffledShardedSource(self, mode, seed, window_bytes)
 
     def to_hf(self) -> datasets.IterableDataset:
         """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated."""
@@ -180,9 +204,26 @@ class ShardedDataSource(ABC, Generic[T_co]):
             columns: The fields that are read, and in which form; all by default.
             shards: The shards to read, in this order; all by default.
         """
+        return self._python_stream(columns, shards)
+
+    def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
+        """The rows in a random order."""
+        if order.shuffle == "grain":
+            raise ValueError(
+                f'shuffle("grain") needs rows that can be read one by one, which '
+                f'{type(self).__name__} does not offer; use "rows", or files'
+            )
+        return self._python_stream(columns, order=order)
+
+    def _python_stream(
+        self,
+        columns: Columns | None,
+        shards: Sequence[str] | None = None,
+        order: Shuffle | None = None,
+    ) -> _native.Stream:
         from easydata import _native
 
-        def rows(shard: str, row: int) -> Iterator[Any]:
+        def rows(shard: str, row: int, epoch: int = 0) -> Iterator[Any]:
             return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
 
         return _native.python_stream(
@@ -190,6 +231,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             list(self.shard_names if shards is None else shards),
             None if columns is None else dict(columns),
             description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
+            **({} if order is None else vars(order)),
         )
 
 
@@ -233,6 +275,17 @@ class MappedShardedDataSource(ShardedDataSource[T]):
 
     def __len__(self) -> int:
         return len(self._source)
+
+    def shuffle(
+        self,
+        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        seed: int | None = None,
+        *,
+        window_bytes: int | None = None,
+    ) -> ShardedDataSource[T]:
+        """The same of the rows of the source below, shuffled."""
+        shuffled = self._source.shuffle(mode, seed, window_bytes=window_bytes)
+        return MappedShardedDataSource(shuffled, self._fn)
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

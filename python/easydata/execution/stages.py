@@ -47,7 +47,7 @@ class SourceStage(BaseStage):
 
         made: Sources = {}
         for dataset in context.config.datasets:
-            source: ShardedDataSource[Any] = create_source(dataset)
+            source: ShardedDataSource[Any] = create_source(dataset, context.seed)
             if dataset.format_callback is not None:
                 source = source.transform(MapTransform(dataset.format_callback))
             if dataset.format_fields:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
+    from easydata.sources.shuffled import ShuffledShardedSource
     from easydata.sources.text import TextShardedSource
 
 _HOME = {
@@ -28,6 +29,7 @@ _HOME = {
     "JsonShardedSource": "json",
     "ParquetShardInfo": "parquet",
     "ParquetShardedSource": "parquet",
+    "ShuffledShardedSource": "shuffled",
     "TextShardedSource": "text",
     "create_source": "create",
     "expand_data_files": "data_files",
@@ -44,6 +46,7 @@ __all__ = [
     "JsonShardedSource",
     "ParquetShardInfo",
     "ParquetShardedSource",
+    "ShuffledShardedSource",
     "TextShardedSource",
     "create_source",
     "expand_data_files",

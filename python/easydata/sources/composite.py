@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from easydata.core.source import Columns, ShardedDataSource, ShardInfo
 
@@ -79,6 +79,23 @@ class CompositeShardedSource(ShardedDataSource[Any]):
 
     def __len__(self) -> int:
         return sum(len(source) for source in self._sources)
+
+    def shuffle(
+        self,
+        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        seed: int | None = None,
+        *,
+        window_bytes: int | None = None,
+    ) -> NoReturn:
+        """Not of several sources.
+
+        Raises:
+            ValueError: Always: their rows would stay apart.
+        """
+        raise ValueError(
+            "a composite reads one source after the other, and shuffling each of them leaves them "
+            "so; mix shuffled sources instead (MixedShardedSource)"
+        )
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

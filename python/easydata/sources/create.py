@@ -17,11 +17,12 @@ _HUB = ("hf", "huggingface")
 _FORMATS = {"jsonl": "json", "ndjson": "json", "pq": "parquet", "text": "txt"}
 
 
-def create_source(config: DatasetConfig) -> ShardedDataSource[Any]:
+def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedDataSource[Any]:
     """The source that a data set's config describes.
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
-    error that names them. `config.num_rows` limits the rows.
+    error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), `config.num_rows`
+    limits them.
 
     Raises:
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
@@ -29,7 +30,7 @@ def create_source(config: DatasetConfig) -> ShardedDataSource[Any]:
     """
     source = _unlimited(config)
     if config.shuffle is not None:
-        source = source.shuffle(config.shuffle)
+        source = source.shuffle(config.shuffle, seed)
     if config.num_rows is not None:
         from easydata.transforms import LimitedShardedSource
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo
+from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import expand_data_files
 
 if TYPE_CHECKING:
@@ -132,9 +132,16 @@ class FileSource(ShardedDataSource[Row]):
         return self._open_stream(columns, shards, 0)
 
     def _open_stream(
-        self, columns: Columns | None, shards: Sequence[str] | None, start_row: int
+        self,
+        columns: Columns | None,
+        shards: Sequence[str] | None,
+        start_row: int,
+        order: Shuffle | None = None,
     ) -> _native.Stream:
-        return self._stream_of(self._source, columns, shards, start_row)
+        return self._stream_of(self._source, columns, shards, start_row, order)
+
+    def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
+        return self._open_stream(columns, None, 0, order)
 
     def _stream_of(
         self,
@@ -142,6 +149,7 @@ class FileSource(ShardedDataSource[Row]):
         columns: Columns | None,
         shards: Sequence[str] | None,
         start_row: int,
+        order: Shuffle | None = None,
     ) -> _native.Stream:
         return source.stream(
             None if columns is None else dict(columns),
@@ -151,6 +159,7 @@ class FileSource(ShardedDataSource[Row]):
             self._on_error,
             self._quarantine_path,
             None if self._on_error == "raise" else _logger.warning,
+            **({} if order is None else vars(order)),
         )
 
     def _peek(self) -> Iterator[Any]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo
+from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,6 +141,35 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             start_row=row,
         )
 
+    def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
+        if self.is_streaming:
+            if order.shuffle == "blocks":
+                raise ValueError(
+                    'a streaming data set has no blocks to shuffle; use "rows", which shuffles its '
+                    "rows within windows"
+                )
+            return super()._shuffled_stream(columns, order)
+        from easydata import _native
+
+        schema = self._arrow_schema()
+
+        def rows(_: str, row: int, epoch: int) -> Iterator[Any]:
+            places = _Places(order, len(self._dataset), epoch)
+            if schema is None:
+                return _chosen_rows(self._dataset, places, row)
+            return _chosen_tables(self._dataset.with_format("arrow"), places, row)
+
+        description = {**self._description(), "source.shuffle": order.shuffle}
+        return _native.python_stream(
+            rows,
+            list(self.shard_names),
+            None if columns is None else dict(columns),
+            schema=schema,
+            description=description,
+            shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
+            seed=order.seed,
+        )
+
     def _description(self) -> dict[str, Any]:
         return {
             "source.kind": "rows in memory",
@@ -229,6 +258,49 @@ def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
 def _tables(dataset: Any, row: int) -> Iterator[pa.RecordBatch]:
     for begin in range(row, len(dataset), _ROWS_AT_ONCE):
         yield from _batches(dataset[begin : begin + _ROWS_AT_ONCE])
+
+
+class _Places:
+    """Which row of `size` comes at each place of a shuffled pass."""
+
+    def __init__(self, order: Shuffle, size: int, epoch: int) -> None:
+        self._order = order
+        self._size = size
+        self._epoch = epoch
+
+    def chunks(self, begin: int) -> Iterator[Sequence[int]]:
+        """The rows of the places from `begin` on, in chunks on a fixed grid."""
+        from easydata import _native
+
+        if self._order.shuffle == "blocks":
+            yield from self._blocks(begin)
+            return
+        choose = _native.grain_permuted if self._order.shuffle == "grain" else _native.permuted
+        while begin < self._size:
+            end = min((begin // _ROWS_AT_ONCE + 1) * _ROWS_AT_ONCE, self._size)
+            yield choose(self._size, self._order.seed, self._epoch, begin, end)
+            begin = end
+
+    def _blocks(self, skip: int) -> Iterator[Sequence[int]]:
+        from easydata import _native
+
+        blocks = -(-self._size // _ROWS_AT_ONCE)
+        for block in _native.permuted(blocks, self._order.seed, self._epoch, 0, blocks):
+            rows = range(block * _ROWS_AT_ONCE, min((block + 1) * _ROWS_AT_ONCE, self._size))
+            if skip < len(rows):
+                yield rows[skip:]
+            skip = max(0, skip - len(rows))
+
+
+def _chosen_tables(dataset: Any, places: _Places, row: int) -> Iterator[pa.RecordBatch]:
+    for chunk in places.chunks(row):
+        yield from _batches(dataset[chunk])
+
+
+def _chosen_rows(dataset: Any, places: _Places, row: int) -> Iterator[dict[str, Any]]:
+    for chunk in places.chunks(row):
+        for index in chunk:
+            yield dict(dataset[index])
 
 
 class _StreamedTables:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.source import Columns, ShardInfo
+from easydata.core.source import Columns, ShardInfo, Shuffle
 from easydata.sources.files import DataFiles, FileSource, OnError
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ class ParquetShardedSource(FileSource):
         return ParquetShardInfo(**vars(info), num_row_groups=groups)
 
     def _open_stream(
-        self, columns: Columns | None, shards: Sequence[str] | None, start_row: int
+        self,
+        columns: Columns | None,
+        shards: Sequence[str] | None,
+        start_row: int,
+        order: Shuffle | None = None,
     ) -> _native.Stream:
         if self._columns is not None:
             if columns is None:
@@ -83,4 +87,4 @@ class ParquetShardedSource(FileSource):
                     f"{', '.join(missing)}: not among the columns that this source was made to "
                     f"read ({', '.join(self._columns)})"
                 )
-        return super()._open_stream(columns, shards, start_row)
+        return super()._open_stream(columns, shards, start_row, order)

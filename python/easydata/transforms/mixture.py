@@ -188,6 +188,21 @@ class MixedShardedSource(ShardedDataSource[Any]):
     def __len__(self) -> int:
         return sum(len(source) for source in self._sources.values())
 
+    def shuffle(
+        self,
+        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        seed: int | None = None,
+        *,
+        window_bytes: int | None = None,
+    ) -> ShardedDataSource[Any]:
+        """The mixture of the sources, each shuffled; their shares and order stay."""
+        mixed = copy.copy(self)
+        mixed._sources = {
+            name: source.shuffle(mode, seed, window_bytes=window_bytes)
+            for name, source in self._sources.items()
+        }
+        return mixed
+
     def __repr__(self) -> str:
         return f"MixedShardedSource({self._names}, stop_strategy={self._stop_strategy!r})"
 

@@ -307,6 +307,18 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
     def __len__(self) -> int:
         raise TypeError("the number of packed rows is not known before they are packed")
 
+    def shuffle(
+        self,
+        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        seed: int | None = None,
+        *,
+        window_bytes: int | None = None,
+    ) -> PackedShardedSource:
+        """Rows packed of the documents, shuffled; `shuffle=True` of the packer shuffles rows."""
+        packed = copy.copy(self)
+        packed._source = self._source.shuffle(mode, seed, window_bytes=window_bytes)
+        return packed
+
     def __repr__(self) -> str:
         return f"PackedShardedSource({self._source!r}, {self._options})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import logging
 import os
@@ -143,6 +144,23 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             f"TokenizedShardedSource({self._source!r}, max_length={self._config.max_length}, "
             f"content_field={self._content_field!r})"
         )
+
+    def shuffle(
+        self,
+        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        seed: int | None = None,
+        *,
+        window_bytes: int | None = None,
+    ) -> ShardedDataSource[Example]:
+        """The tokens of the rows of the source below, shuffled."""
+        tokenized = copy.copy(self)
+        tokenized._source = self._source.shuffle(mode, seed, window_bytes=window_bytes)
+        tokenized._rows = tokenized._source
+        if self._steps:
+            tokenized._rows = TransformedShardedSource(
+                tokenized._source, ChainedTransform(self._steps)
+            )
+        return tokenized
 
     def _one_to_one(self) -> bool:
         return self._callback is None and self._on_error == "raise"

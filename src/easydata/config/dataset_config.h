@@ -108,9 +108,7 @@ struct DatasetConfig {
               "\"rows\": rows across "
               "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from "
               "the seed."}
-            .OneOf({"blocks", "rows", "grain"})
-            .OnlyDefault("shuffled sources come with a later version; load.shuffle_buffer_size "
-                         "shuffles within windows"),
+            .OneOf({"blocks", "rows", "grain"}),
         Field{"on_error", &C::on_error,
               "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
               "wrong type: stop, "

@@ -405,6 +405,14 @@ Result<SourceShuffle> ParseSourceShuffle(const std::string& name) {
       "a source is shuffled by \"blocks\", by \"rows\", or as \"grain\" does; got \"", name, "\"");
 }
 
+Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& options) {
+  WindowShuffleOptions window;
+  window.rows = std::numeric_limits<int64_t>::max();
+  window.bytes = options.window_bytes;
+  window.seed = options.seed;
+  return WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
+}
+
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options) {
   if (options.start_row < 0) {
     return Status::IndexError("a row number cannot be negative: ", options.start_row);
@@ -456,11 +464,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
                                          context);
   };
   if (options.shuffle.mode != SourceShuffle::kRows) return plan;
-  WindowShuffleOptions window;
-  window.rows = std::numeric_limits<int64_t>::max();
-  window.bytes = options.shuffle.window_bytes;
-  window.seed = options.shuffle.seed;
-  return WindowShufflePlan(std::move(plan), window, "source.shuffle_window");
+  return ShuffleRows(std::move(plan), options.shuffle);
 }
 
 }  // namespace easydata

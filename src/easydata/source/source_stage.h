@@ -29,6 +29,9 @@ struct SourceShuffleOptions {
   int64_t window_bytes = int64_t{64} << 20;
 };
 
+/// Shuffles the rows of the windows that a stream of shuffled blocks goes through: what kRows adds.
+Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& options);
+
 struct SourceStageOptions {
   /// Name of the source in addresses; may be empty.
   std::string name;

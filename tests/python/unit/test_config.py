@@ -291,7 +291,6 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"datasets": [DatasetConfig("gs://bucket/a.jsonl")]}, "datasets[0].data_files"),
         ({"datasets": [DatasetConfig("x", type="hf")]}, "datasets[0].type"),
         ({"datasets": [DatasetConfig("x", cache_path="c")]}, "datasets[0].cache_path"),
-        ({"datasets": [DatasetConfig("x", shuffle="grain")]}, "datasets[0].shuffle"),
         ({"datasets": [DatasetConfig("x", split="test")]}, "datasets[0].split"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -350,11 +350,6 @@ def test_to_hf_gives_the_same_rows(tmp_path: Path) -> None:
     assert stream.num_shards == 3
 
 
-def test_shuffled_sources_are_refused_until_they_come() -> None:
-    with pytest.raises(NotImplementedError):
-        Plain().shuffle()
-
-
 def test_lengths_are_counted_without_parsing(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("nope\n\n" * 5)
     source = JsonShardedSource(tmp_path / "a.jsonl")
