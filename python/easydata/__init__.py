@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from easydata import core as core
     from easydata import distributed as distributed
     from easydata import execution as execution
+    from easydata import jax as jax
     from easydata import sources as sources
+    from easydata import torch as torch
     from easydata import transforms as transforms
     from easydata import utils as utils
     from easydata._native import Cancelled as Cancelled
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBMODULES = ("core", "distributed", "execution", "sources", "transforms", "utils")
+
+# They need libraries that not everybody has, so `import *` leaves them out.
+_ADAPTERS = ("jax", "torch")
 
 # Where each public name lives.
 _NAMES = {
@@ -156,7 +161,7 @@ __all__ = sorted([*_SUBMODULES, *_HOME])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name in _ADAPTERS:
         return importlib.import_module(f"easydata.{name}")
     home = _HOME.get(name)
     if home is None:

@@ -293,6 +293,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             seed=seed or 0,
         )
         self._sharding_map = sharding_map
+        self._rank, self._world_size = rank, world_size
         self._exhausted = False
         # No thread outlives the loader, nor the interpreter.
         self._finalizer = weakref.finalize(self, self._native.close)
@@ -328,6 +329,16 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     def get_output_sharding(self) -> Mapping[str, Any] | None:
         """`{column: sharding}` as given, or None."""
         return self._sharding_map
+
+    @property
+    def rank(self) -> int:
+        """Which part of each step this process gets, from 0."""
+        return self._rank
+
+    @property
+    def world_size(self) -> int:
+        """Processes that share the stream."""
+        return self._world_size
 
     @property
     def is_exhausted(self) -> bool:

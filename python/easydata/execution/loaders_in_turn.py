@@ -50,6 +50,16 @@ class LoadersInTurn:
         while (batch := await asyncio.to_thread(next, iterator, None)) is not None:
             yield batch
 
+    @property
+    def rank(self) -> int:
+        """Which part of each batch this process gets, from 0: the same of all loaders."""
+        return next(iter(self.loaders.values())).rank
+
+    @property
+    def world_size(self) -> int:
+        """Processes that share the batches."""
+        return next(iter(self.loaders.values())).world_size
+
     def state_dict(self) -> dict[str, Any]:
         """Where every loader stands and whose turn it is; JSON-able."""
         return {

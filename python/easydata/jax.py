@@ -1,0 +1,205 @@
+"""A loader's batches as global JAX arrays.
+
+```python
+ranks = easydata.jax.ranks(mesh, "data")
+loader = AsyncDataLoader(source, batch_size=64, **ranks)
+for batch in easydata.jax.iterate(loader, mesh, "data"):   # {column: jax.Array [64, ...]}
+    ...
+```
+
+With several processes (jax.distributed) each reads its own part of every batch, and the arrays are
+those of the whole batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+try:
+    import jax
+    from jax.sharding import NamedSharding, PartitionSpec
+except ModuleNotFoundError as error:
+    if error.name != "jax":
+        raise
+    raise ModuleNotFoundError(
+        'easydata.jax needs jax; pip install "easydata[jax]"', name="jax"
+    ) from error
+
+from easydata.execution.ranks import Ranks
+
+if TYPE_CHECKING:
+    from easydata.execution.loader import AsyncDataLoader
+    from easydata.execution.loaders_in_turn import LoadersInTurn
+
+__all__ = ["GlobalBatches", "iterate", "ranks"]
+
+
+def ranks(mesh: Any, batch_axes: str | Sequence[str] | None = None) -> Ranks:
+    """Which part of each batch this process's devices hold: `{"rank": r, "world_size": w}`.
+
+    Processes that only share an axis that batches are not split over get the same part.
+
+    Args:
+        mesh: A `jax.sharding.Mesh`.
+        batch_axes: The mesh axes that batches are split over, the outermost first; None: the only
+            axis that the mesh has.
+
+    Raises:
+        ValueError: When an axis is not in the mesh, this process has no device in it, or its
+            devices hold no contiguous part of a batch.
+    """
+    axes = _axes(mesh, batch_axes)
+    parts = _parts(mesh, axes)
+    sharding = NamedSharding(mesh, PartitionSpec(axes))
+    held: dict[int, set[int]] = {}
+    for device, (index,) in sharding.devices_indices_map((parts,)).items():
+        held.setdefault(device.process_index, set()).add(index.indices(parts)[0])
+    mine = held.get(jax.process_index())
+    if mine is None:
+        raise ValueError(f"the mesh has no device of this process, {jax.process_index()}")
+    first, size = min(mine), len(mine)
+    for process, numbers in held.items():
+        # Contiguous and of one size everywhere: then each begins at a multiple of that size.
+        if numbers != set(range(min(numbers), min(numbers) + size)):
+            raise ValueError(
+                "each process must hold one contiguous part of a batch, all of one size; order "
+                f"the devices of the mesh by process along the axes {axes}; process {process} "
+                f"holds the parts {sorted(numbers)} of {parts}"
+            )
+    return Ranks(rank=first // size, world_size=parts // size)
+
+
+def iterate(
+    loader: AsyncDataLoader | LoadersInTurn,
+    mesh: Any,
+    batch_axes: str | Sequence[str] | None = None,
+    *,
+    prefetch: int = 0,
+) -> GlobalBatches:
+    """The loader's batches as `{column: jax.Array}`, split by rows over the mesh.
+
+    An array has the rows of the whole batch, those of other processes too; axes of the mesh that
+    are not in `batch_axes` hold copies. Columns that the loader gives as lists (strings) stay
+    lists, of this process's rows. JAX decides on the dtype: int64 becomes int32 unless
+    `jax_enable_x64` is set.
+
+    On CPU devices an array is the loader's memory, not a copy, where the rows of a device begin at
+    an address that is a multiple of 64; JAX copies others.
+
+    Args:
+        loader: A loader made with `rank` and `world_size` of ranks(mesh, batch_axes).
+        mesh: A `jax.sharding.Mesh`.
+        batch_axes: The mesh axes that batches are split over, the outermost first; None: the only
+            axis that the mesh has.
+        prefetch: Batches put on the devices ahead of the one that is handed out. The loader is then
+            ahead of what was handed out, so take states from what this returns. 0: none; 1 hides
+            the copy to an accelerator from a loop that waits for each step.
+
+    Raises:
+        ValueError: As ranks() does; when the loader has another rank; while iterating, when the
+            rows of a batch cannot be split evenly over the devices.
+    """
+    return GlobalBatches(loader, mesh, batch_axes, prefetch)
+
+
+class GlobalBatches(Iterator[dict[str, Any]]):
+    """See iterate(). After the end, the next `for` is the next epoch, as with the loader."""
+
+    def __init__(
+        self,
+        loader: AsyncDataLoader | LoadersInTurn,
+        mesh: Any,
+        batch_axes: str | Sequence[str] | None,
+        prefetch: int,
+    ) -> None:
+        if prefetch < 0:
+            raise ValueError(f"prefetch must be at least 0, not {prefetch}")
+        needed = ranks(mesh, batch_axes)
+        if needed != Ranks(rank=loader.rank, world_size=loader.world_size):
+            raise ValueError(
+                "the loader does not give this process the rows that its devices hold; make it "
+                "with **easydata.jax.ranks(mesh, batch_axes); the mesh needs "
+                f"rank={needed['rank']}, world_size={needed['world_size']}, the loader has "
+                f"rank={loader.rank}, world_size={loader.world_size}"
+            )
+        axes = _axes(mesh, batch_axes)
+        self._loader = loader
+        self._world_size = needed["world_size"]
+        self._local_parts = _parts(mesh, axes) // self._world_size
+        self._sharding = NamedSharding(mesh, PartitionSpec(axes))
+        self._prefetch = prefetch
+        self._batches = iter(loader)
+        self._ended = False
+        # Batches on the devices, each with the loader's state behind it.
+        self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | None]] = deque()
+        self._state: dict[str, Any] | None = None
+
+    def __next__(self) -> dict[str, Any]:
+        while not self._ended and len(self._ahead) <= self._prefetch:
+            batch = next(self._batches, None)
+            if batch is None:
+                self._ended = True
+            else:
+                state = self._loader.state_dict() if self._prefetch > 0 else None
+                self._ahead.append((self._put(batch), state))
+        if not self._ahead:
+            self._restart()
+            raise StopIteration
+        batch, self._state = self._ahead.popleft()
+        return batch
+
+    def _put(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        rows = len(next(iter(batch.values())))
+        if rows % self._local_parts != 0:
+            raise ValueError(
+                f"{rows} rows cannot be split evenly over the {self._local_parts} parts that this "
+                "process's devices hold; choose a batch_size that is a multiple of the devices, "
+                "and drop_last=True"
+            )
+        return {
+            name: values
+            if isinstance(values, list)
+            else jax.make_array_from_process_local_data(
+                self._sharding, values, (rows * self._world_size, *values.shape[1:])
+            )
+            for name, values in batch.items()
+        }
+
+    def _restart(self) -> None:
+        self._ahead.clear()
+        self._ended = False
+        self._state = None
+        self._batches = iter(self._loader)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The loader's state behind the batch that was handed out last."""
+        # Without batches ahead the loader stands where the caller does.
+        return self._loader.state_dict() if self._state is None else self._state
+
+    def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
+        """Goes on from a state_dict(), this one's or the loader's, as the loader does."""
+        self._loader.load_state_dict(state, allow)
+        self._restart()
+
+
+def _axes(mesh: Any, batch_axes: str | Sequence[str] | None) -> tuple[str, ...]:
+    names = tuple(mesh.axis_names)
+    if batch_axes is None:
+        if len(names) != 1:
+            raise ValueError(
+                f"batch_axes: say which axes of the mesh batches are split over; it has {names}"
+            )
+        return names
+    axes = (batch_axes,) if isinstance(batch_axes, str) else tuple(batch_axes)
+    for axis in axes:
+        if axis not in names:
+            raise ValueError(f"batch_axes: the mesh has no axis {axis!r}; it has {names}")
+    return axes
+
+
+def _parts(mesh: Any, axes: Sequence[str]) -> int:
+    """The parts that a batch is split into."""
+    return math.prod(mesh.shape[axis] for axis in axes)

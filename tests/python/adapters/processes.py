@@ -1,0 +1,58 @@
+"""Starts the processes of a job and waits for them."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TIMEOUT = 300
+
+
+def run_ranks(script: str, world_size: int, options: Mapping[str, object]) -> None:
+    """Runs a script of this folder in `world_size` processes; fails with what any of them says.
+
+    The script gets `--rank`, `--world-size` and `--<option> <value>` for each option.
+    """
+    arguments = [f"--{name}={value}" for name, value in options.items()]
+    ranks = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                str(HERE / script),
+                f"--rank={rank}",
+                f"--world-size={world_size}",
+                *arguments,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"},
+        )
+        for rank in range(world_size)
+    ]
+    said = []
+    try:
+        for process in ranks:
+            said.append(process.communicate(timeout=TIMEOUT)[0])
+    finally:
+        for process in ranks:
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+    for rank, (process, text) in enumerate(zip(ranks, said, strict=True)):
+        if process.returncode != 0:
+            pytest.fail(f"rank {rank} of {world_size}: exit {process.returncode}\n{text}")
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

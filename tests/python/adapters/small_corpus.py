@@ -1,0 +1,82 @@
+"""Two small sources, and a loader that tokenizes, mixes, packs and shuffles them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from easydata import AsyncDataLoader, Pipeline, PipelineConfig
+
+SEQ_LENGTH = 32
+BATCH_SIZE = 12
+WORDS = ("the", "of", "water", "42", "naïve", "日本", "tokenizer", ",", ".", "\n", "def f(x):")
+
+
+def write_corpus(folder: Path, seed: int = 11) -> Path:
+    """Writes prose (three shards) and code (two): documents of many lengths, some of them empty."""
+    random = np.random.default_rng(seed)
+    for name, shards, rows in (("prose", 3, 40), ("code", 2, 25)):
+        (folder / name).mkdir(parents=True)
+        for shard in range(shards):
+            with open(folder / name / f"{shard}.jsonl", "w") as file:
+                for _ in range(rows):
+                    size = int(random.integers(0, 60)) * int(random.integers(0, 4))
+                    file.write(json.dumps({"text": " ".join(random.choice(WORDS, size))}) + "\n")
+    return folder
+
+
+def tokenizer_folder(shared: Path) -> str:
+    """A tokenizer of 2,020 ids; skips where it is absent."""
+    folder = shared / "data" / "tokenizers" / "tiny-bytelevel"
+    if not folder.is_dir():
+        pytest.skip("no tiny-bytelevel in ../shared/data/tokenizers")
+    return str(folder)
+
+
+def packed_loader(
+    corpus: Path | str,
+    tokenizer: str,
+    *,
+    rank: int = 0,
+    world_size: int = 1,
+    stop_strategy: str = "restart",
+    **load: Any,
+) -> AsyncDataLoader:
+    """Batches of a mix of both sources, packed and shuffled; endless unless told otherwise."""
+    config = PipelineConfig.from_dict(
+        {
+            "seed": 5,
+            "datasets": [
+                {"data_files": f"{corpus}/{name}/*.jsonl", "name": name, "tokenizer": tokenizer}
+                for name in ("prose", "code")
+            ],
+            "mix": {
+                "weights": {"prose": 0.7, "code": 0.3},
+                "block_size": 10,
+                "stop_strategy": stop_strategy,
+            },
+            "pack": {
+                "enabled": True,
+                "seq_length": SEQ_LENGTH,
+                "eos_token_id": 0,
+                "shuffle_packed": True,
+                "shuffle_buffer_factor": 1,
+            },
+            "load": {"batch_size": BATCH_SIZE, "rank": rank, "world_size": world_size, **load},
+        }
+    )
+    loader: AsyncDataLoader = (
+        Pipeline.from_config(config).source().tokenize().mix().pack().load().build()
+    )
+    return loader
+
+
+class RecordedLoader(AsyncDataLoader):
+    """Keeps the arrays that it has handed out, for comparing addresses."""
+
+    def __iter__(self) -> Any:
+        for batch in super().__iter__():
+            self.handed_out = batch
+            yield batch

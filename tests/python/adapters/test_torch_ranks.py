@@ -1,0 +1,118 @@
+"""easydata.torch in several processes that torch.distributed joins (gloo)."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from processes import run_ranks
+from small_corpus import BATCH_SIZE, packed_loader, tokenizer_folder, write_corpus
+
+pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
+
+BATCHES = 20
+AFTER = 7
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts")
+
+
+@pytest.fixture(scope="module")
+def tokenizer(shared: Path) -> str:
+    return tokenizer_folder(shared)
+
+
+def gathered(folder: Path, kind: str, world_size: int) -> list[dict[str, Any]]:
+    """The global batches that the ranks' rows make up, in rank order."""
+    ranks = [dict(np.load(folder / f"{kind}-{rank}.npz")) for rank in range(world_size)]
+    share = BATCH_SIZE // world_size
+    return [
+        {
+            name: np.concatenate([rows[name][step * share : (step + 1) * share] for rows in ranks])
+            for name in ranks[0]
+        }
+        for step in range(len(next(iter(ranks[0].values()))) // share)
+    ]
+
+
+def assert_same(got: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    assert len(got) == len(expected)
+    for step, (left, right) in enumerate(zip(got, expected, strict=True)):
+        assert left.keys() == right.keys()
+        for name, values in right.items():
+            assert left[name].dtype == values.dtype
+            np.testing.assert_array_equal(left[name], values, err_msg=f"step {step}, {name}")
+
+
+@pytest.mark.parametrize("world_size", [2, 3])
+def test_ranks_rows_join_to_the_batches_of_one_process(
+    tmp_path: Path, corpus: Path, tokenizer: str, world_size: int
+) -> None:
+    # The truth: one process, no torch; its states are those that the ranks must come to.
+    states = {}
+    with packed_loader(corpus, tokenizer) as loader:
+        expected = []
+        for batch in itertools.islice(loader, AFTER + BATCHES):
+            expected.append(batch)
+            states[len(expected)] = loader.state_dict()
+    (tmp_path / "after.json").write_text(json.dumps(states[AFTER]))
+    options = {
+        "job": "collect",
+        "corpus": corpus,
+        "tokenizer": tokenizer,
+        "output": tmp_path,
+        "state": tmp_path / "after.json",
+        "rows": BATCHES * BATCH_SIZE // world_size,
+    }
+    run_ranks("gloo_rank.py", world_size, options)
+    for kind, first in (("start", 0), ("state", AFTER)):
+        assert_same(gathered(tmp_path, kind, world_size), expected[first : first + BATCHES])
+        for rank in range(world_size):
+            state = json.loads((tmp_path / f"{kind}-{rank}.json").read_text())
+            assert state == states[first + BATCHES]
+
+
+def test_losses_are_the_same_to_the_bit_with_restarts_at_other_world_sizes(
+    tmp_path: Path, corpus: Path, tokenizer: str
+) -> None:
+    def run(name: str, world_size: int, steps: int, model: str, state: Path | None) -> Path:
+        output = tmp_path / name
+        output.mkdir()
+        options = {"job": "train", "corpus": corpus, "tokenizer": tokenizer, "output": output}
+        if state is not None:
+            options["state"] = state
+        run_ranks(
+            "gloo_rank.py", world_size, {**options, "steps": steps, "model": tmp_path / model}
+        )
+        return output
+
+    def losses(output: Path, rank: int) -> list[str]:
+        said: list[str] = json.loads((output / f"losses-{rank}.json").read_text())
+        return said
+
+    undisturbed = run("undisturbed", 1, 200, "whole.pt", None)
+    expected = losses(undisturbed, 0)
+    assert len(expected) == 200
+    assert len(set(expected)) == 200
+    values = [float.fromhex(loss) for loss in expected]
+    assert values[-1] < values[0] / 2, "the model learns"
+
+    got: list[str] = []
+    state: Path | None = None
+    for part, (world_size, steps) in enumerate(((1, 47), (3, 61), (2, 53), (1, 39))):
+        output = run(f"part-{part}", world_size, steps, "parts.pt", state)
+        for rank in range(world_size):
+            assert losses(output, rank) == losses(output, 0)
+        got += losses(output, 0)
+        # Each process saved the position; any one of them will do.
+        states = [json.loads((output / f"state-{r}.json").read_text()) for r in range(world_size)]
+        assert all(each == states[0] for each in states)
+        state = output / f"state-{world_size - 1}.json"
+    assert got == expected
+    whole = json.loads((undisturbed / "state-0.json").read_text())
+    assert state is not None
+    assert json.loads(state.read_text()) == whole
