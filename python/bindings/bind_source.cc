@@ -15,6 +15,7 @@
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/stream/lane_rows_stage.h"
 #include "python_stage.h"
 #include "rows.h"
 
@@ -221,8 +222,9 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   if (source->shuffle_seed.has_value()) described["source.shuffle_seed"] = seed;
   Stream stream;
   stream.plan.description = std::make_shared<const nlohmann::json>(std::move(described));
-  stream.plan.make = [source](const StageContext& context) {
-    return MakePythonStage(source, context);
+  stream.plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
+    return DealRows(std::move(stage), context);
   };
   if (order.mode == SourceShuffle::kRows) {
     stream.plan = Unwrap(ShuffleRows(std::move(stream.plan), order));

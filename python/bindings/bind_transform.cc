@@ -18,6 +18,7 @@
 #include "easydata/source/quarantine.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/keep_rows.h"
+#include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/tokenizer/tokenize_op.h"
 #include "easydata/transform/add_constant.h"
@@ -189,8 +190,13 @@ Stream LimitStream(const Stream& stream, int64_t max_rows) {
   plan.description = std::move(description);
   plan.make = [make = stream.plan.make,
                max_rows](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return MakeLimitStage(std::move(stage), max_rows);
+    // The first rows are those of the whole stream, whatever lane is made.
+    StageContext whole = context;
+    whole.lane = 0;
+    whole.lanes = 1;
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(whole));
+    ARROW_ASSIGN_OR_RAISE(stage, MakeLimitStage(std::move(stage), max_rows));
+    return DealRows(std::move(stage), context);
   };
   return {std::move(plan)};
 }

@@ -56,6 +56,7 @@ class GrainOrderStage : public Stage {
         // Tasks must not wait for others of their own pool, as readers do.
         read_context_{std::make_shared<ThreadPool>(context.pool->num_threads()),
                       [bytes = bytes_read_](int64_t n) { *bytes += n; }},
+        grid_(options.rows_per_batch * context.lanes),
         cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {}
 
   ~GrainOrderStage() override { Cancel(); }
@@ -148,8 +149,7 @@ class GrainOrderStage : public Stage {
           if (next >= index_.num_rows()) return std::nullopt;
           const int64_t begin = next;
           // On a grid, so that a place means the same batch after a restore.
-          next = std::min((begin / options_.rows_per_batch + 1) * options_.rows_per_batch,
-                          index_.num_rows());
+          next = std::min((begin / grid_ + 1) * grid_, index_.num_rows());
           return Places{begin, next};
         },
         [this](Places places) { return Work(places); });
@@ -165,6 +165,7 @@ class GrainOrderStage : public Stage {
     std::map<std::pair<size_t, int64_t>, std::vector<RowRef>> wanted;
     std::vector<std::pair<std::pair<size_t, int64_t>, int64_t>> order;
     for (int64_t place = places.begin; place < places.end; ++place) {
+      if (place % context_.lanes != context_.lane) continue;
       const auto row = static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)]);
       const RowIndex::Place at = index_.At(row);
       const std::pair<size_t, int64_t> block{at.shard, at.block};
@@ -196,6 +197,7 @@ class GrainOrderStage : public Stage {
   const std::shared_ptr<std::atomic<int64_t>> bytes_read_ =
       std::make_shared<std::atomic<int64_t>>(0);
   const ReadContext read_context_;
+  const int64_t grid_;  // places of a batch; a lane has its share of their rows
   BlockCache cache_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   RowIndex index_;

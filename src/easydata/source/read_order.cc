@@ -56,20 +56,24 @@ class ShardOrder : public ReadOrder {
 
 class BlockOrder : public ReadOrder {
  public:
-  BlockOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards, uint64_t seed,
-             int64_t epoch)
+  BlockOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards,
+             std::optional<uint64_t> seed, const StageContext& context)
       : source_(std::move(source)),
         shards_(std::move(shards)),
         seed_(seed),
-        epoch_(static_cast<uint64_t>(epoch)) {}
+        epoch_(static_cast<uint64_t>(context.epoch)),
+        lane_(static_cast<uint64_t>(context.lane)),
+        lanes_(static_cast<uint64_t>(context.lanes)) {}
 
   Result<std::optional<ShardPart>> Next() override {
-    while (next_ == num_blocks()) {
+    while (next_ >= num_blocks()) {
       if (group_ + 1 == num_groups()) return std::nullopt;
       ARROW_RETURN_NOT_OK(OpenGroup(group_ + 1));
-      next_ = 0;
+      next_ = lane_;
     }
-    const uint64_t item = (*order_)[next_++];
+    const uint64_t item = order_.has_value() ? (*order_)[next_] : next_;
+    last_ = next_;
+    next_ += lanes_;
     const auto shard = std::upper_bound(ends_.begin(), ends_.end(), item) - ends_.begin();
     const auto block = static_cast<int64_t>(item - (shard == 0 ? 0 : ends_[shard - 1]));
     return PartOf(blocks_[shard], group_shards_[shard], block);
@@ -77,22 +81,23 @@ class BlockOrder : public ReadOrder {
 
   void Save(nlohmann::json* cursor) const override {
     (*cursor)["group"] = std::max<int64_t>(group_, 0);
-    (*cursor)["block"] = next_ > 0 ? next_ - 1 : 0;
+    (*cursor)["block"] = last_;
   }
 
   Status Restore(const nlohmann::json& cursor) override {
     const auto group = cursor.at("group").get<int64_t>();
     const auto block = cursor.at("block").get<uint64_t>();
-    if (shards_.empty() && group == 0 && block == 0) return Status::OK();
+    if (group == 0 && block == lane_) return Status::OK();  // at the first block, if there is one
     if (group < 0 || group >= num_groups()) return Gone();
     ARROW_RETURN_NOT_OK(OpenGroup(group));
-    if (block > num_blocks()) return Gone();
-    next_ = block;
+    if (block >= num_blocks() || block % lanes_ != lane_) return Gone();
+    next_ = last_ = block;
     return Status::OK();
   }
 
  private:
   static constexpr int64_t kShardsTogether = 64;
+  using Entropy = std::initializer_list<uint64_t>;
 
   static Status Gone() {
     return Status::Invalid(
@@ -106,7 +111,8 @@ class BlockOrder : public ReadOrder {
   uint64_t num_blocks() const { return ends_.empty() ? 0 : ends_.back(); }
 
   Status OpenGroup(int64_t group) {
-    const Permutation shards(shards_.size(), {seed_, epoch_, 0});
+    std::optional<Permutation> shards;
+    if (seed_.has_value()) shards.emplace(shards_.size(), Entropy{*seed_, epoch_, 0});
     const auto begin = static_cast<uint64_t>(group * kShardsTogether);
     const uint64_t end = std::min<uint64_t>(begin + kShardsTogether, shards_.size());
     group_ = group;
@@ -115,14 +121,13 @@ class BlockOrder : public ReadOrder {
     ends_.clear();
     order_.reset();
     for (uint64_t i = begin; i < end; ++i) {
-      group_shards_.push_back(shards_[shards[i]]);
+      group_shards_.push_back(shards_[shards.has_value() ? (*shards)[i] : i]);
       ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->ListBlocks(group_shards_.back()));
       ends_.push_back(num_blocks() + static_cast<uint64_t>(blocks.count));
       blocks_.push_back(std::move(blocks));
     }
-    if (num_blocks() == 0) return Status::OK();
-    order_.emplace(num_blocks(),
-                   std::initializer_list<uint64_t>{seed_, epoch_, 1, static_cast<uint64_t>(group)});
+    if (num_blocks() == 0 || !seed_.has_value()) return Status::OK();
+    order_.emplace(num_blocks(), Entropy{*seed_, epoch_, 1, static_cast<uint64_t>(group)});
     return Status::OK();
   }
 
@@ -145,15 +150,18 @@ class BlockOrder : public ReadOrder {
 
   const std::shared_ptr<const Source> source_;
   const std::vector<size_t> shards_;
-  const uint64_t seed_;
+  const std::optional<uint64_t> seed_;  // nothing: as they are listed
   const uint64_t epoch_;
+  const uint64_t lane_;
+  const uint64_t lanes_;
   int64_t group_ = -1;
   // The group's shards, what they are made of, and the blocks up to the end of each.
   std::vector<size_t> group_shards_;
   std::vector<Blocks> blocks_;
   std::vector<uint64_t> ends_;
   std::optional<Permutation> order_;  // of the group's blocks
-  uint64_t next_ = 0;
+  uint64_t next_ = 0;                 // place in the group
+  uint64_t last_ = lane_;
 };
 
 }  // namespace
@@ -163,10 +171,11 @@ std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
   return std::make_unique<ShardOrder>(std::move(source), std::move(shards), std::move(source_name));
 }
 
-std::unique_ptr<ReadOrder> InShuffledBlocks(std::shared_ptr<const Source> source,
-                                            std::vector<size_t> shards, uint64_t seed,
-                                            int64_t epoch) {
-  return std::make_unique<BlockOrder>(std::move(source), std::move(shards), seed, epoch);
+std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
+                                        std::vector<size_t> shards,
+                                        std::optional<uint64_t> shuffle_seed,
+                                        const StageContext& context) {
+  return std::make_unique<BlockOrder>(std::move(source), std::move(shards), shuffle_seed, context);
 }
 
 }  // namespace easydata

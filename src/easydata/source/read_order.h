@@ -9,6 +9,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/source/source.h"
+#include "easydata/stream/stage.h"
 
 namespace easydata {
 
@@ -43,13 +44,15 @@ class ReadOrder {
 std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards, std::string source_name);
 
-/// The blocks of the shards (Source::Blocks) in a random order of each (seed, epoch).
+/// The blocks of the shards (Source::ListBlocks) one by one, dealt in turn among the lanes of a
+/// stream: as they are listed, or in a random order of each (seed, epoch).
 ///
-/// Shards come in groups of 64, drawn by a permutation of all of them, and the blocks of a group by
-/// a permutation of theirs: so what must be known of the files is bounded, whatever their number.
-/// Up to 64 shards are one group. Its cursor is {"group", "block"}.
-std::unique_ptr<ReadOrder> InShuffledBlocks(std::shared_ptr<const Source> source,
-                                            std::vector<size_t> shards, uint64_t seed,
-                                            int64_t epoch);
+/// Shards come in groups of 64, for a random order drawn by a permutation of all of them, and the
+/// blocks of a group by a permutation of theirs: so what must be known of the files is bounded,
+/// whatever their number. Up to 64 shards are one group. Its cursor is {"group", "block"}.
+std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
+                                        std::vector<size_t> shards,
+                                        std::optional<uint64_t> shuffle_seed,
+                                        const StageContext& context);
 
 }  // namespace easydata

@@ -233,6 +233,56 @@ TEST(ShuffledSourceTest, ManyShardsAreDrawnInGroups) {
   for (int64_t i = 0; i < 4000; ++i) ASSERT_EQ(order[i], i);
 }
 
+// What each lane gives, as one list of all lanes.
+std::vector<std::string> RowsOfLanes(const std::shared_ptr<const Source>& source,
+                                     const SourceStageOptions& options, int64_t lanes,
+                                     std::vector<size_t>* sizes) {
+  std::vector<std::string> all;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    StageContract contract = ContractOf(source, options);
+    contract.make = [make = contract.make, lane, lanes](StageContext context) {
+      context.lane = lane;
+      context.lanes = lanes;
+      return make(context);
+    };
+    CheckStageContract(contract);
+    const auto rows = AllRows(contract);
+    sizes->push_back(rows.size());
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+TEST(LanesTest, ShareARowExactlyOnce) {
+  for (const Format& format : Formats()) {
+    TestFolder folder;
+    const auto source = format.make(folder);
+    for (const auto mode : {SourceShuffle::kNone, SourceShuffle::kBlocks, SourceShuffle::kRows,
+                            SourceShuffle::kGrain}) {
+      std::vector<std::string> whole;
+      std::vector<size_t> sizes;
+      // By shards where these are enough, by blocks, by rows.
+      for (const int64_t lanes : {1, 2, 3, 8}) {
+        SCOPED_TRACE(std::string(format.name) + " " + std::to_string(static_cast<int>(mode)) + " " +
+                     std::to_string(lanes));
+        sizes.clear();
+        auto rows = RowsOfLanes(source, Shuffled(mode, 3), lanes, &sizes);
+        // Rows of a chunk of lines that is read by itself are counted from its byte.
+        for (std::string& row : rows) row.resize(row.find(' '));
+        std::sort(rows.begin(), rows.end());
+        if (lanes == 1) whole = rows;
+        EXPECT_EQ(rows, whole);
+        EXPECT_EQ(static_cast<int64_t>(rows.size()), format.rows);
+        // Dealt by blocks or rows, lanes are about as long as each other.
+        if (lanes == 8) {
+          EXPECT_GT(*std::min_element(sizes.begin(), sizes.end()),
+                    static_cast<size_t>(format.rows / 8 / 2));
+        }
+      }
+    }
+  }
+}
+
 TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
   TestFolder folder;
   std::string text;

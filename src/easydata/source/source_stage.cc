@@ -20,6 +20,7 @@
 #include "easydata/source/text_check.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -395,6 +396,47 @@ Result<std::vector<size_t>> Choose(const Source& source,
   return out;
 }
 
+/// The order in which one lane reads, and whether it reads all and keeps its own rows.
+struct LaneOrder {
+  std::unique_ptr<ReadOrder> order;
+  bool by_row = false;
+};
+
+/// Shards are dealt among the lanes, or, where they are fewer, their blocks, or, where those are
+/// few too, their rows.
+Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
+                              const SourceStageOptions& options, const std::vector<size_t>& shards,
+                              const StageContext& context) {
+  // Fewer blocks a lane would make lanes of very different lengths.
+  constexpr int64_t kLeastBlocks = 4;
+  const bool is_shuffled = options.shuffle.mode != SourceShuffle::kNone;
+  std::optional<uint64_t> seed;
+  if (is_shuffled) seed = options.shuffle.seed;
+  if (context.lanes > 1 && options.start_row != 0) {
+    return Status::Invalid("lanes are of a source as a whole; start_row is ", options.start_row);
+  }
+  const auto num_shards = static_cast<int64_t>(shards.size());
+  if (num_shards < context.lanes) {
+    int64_t num_blocks = 0;
+    for (size_t shard : shards) {
+      ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source->ListBlocks(shard));
+      num_blocks += blocks.count;
+    }
+    if (num_blocks >= kLeastBlocks * context.lanes) {
+      return LaneOrder{InBlockOrder(source, shards, seed, context)};
+    }
+    StageContext whole = context;
+    whole.lane = 0;
+    whole.lanes = 1;
+    if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, whole), true};
+    return LaneOrder{InShardOrder(source, shards, options.name), true};
+  }
+  if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, context)};
+  std::vector<size_t> mine;
+  for (int64_t i = context.lane; i < num_shards; i += context.lanes) mine.push_back(shards[i]);
+  return LaneOrder{InShardOrder(source, std::move(mine), options.name)};
+}
+
 }  // namespace
 
 Result<SourceShuffle> ParseSourceShuffle(const std::string& name) {
@@ -457,11 +499,10 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
                shards](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto schema,
                           source->Schema(options.columns, shards.empty() ? 0 : shards[0]));
-    auto order = options.shuffle.mode == SourceShuffle::kNone
-                     ? InShardOrder(source, shards, options.name)
-                     : InShuffledBlocks(source, shards, options.shuffle.seed, context.epoch);
-    return std::make_unique<SourceStage>(source, options, std::move(order), std::move(schema),
-                                         context);
+    ARROW_ASSIGN_OR_RAISE(LaneOrder dealt, OrderOfLane(source, options, shards, context));
+    std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(
+        source, options, std::move(dealt.order), std::move(schema), context);
+    return dealt.by_row ? DealRows(std::move(stage), context) : std::move(stage);
   };
   if (options.shuffle.mode != SourceShuffle::kRows) return plan;
   return ShuffleRows(std::move(plan), options.shuffle);

@@ -69,6 +69,10 @@ struct StageContext {
   /// Number of the pass, from 0: shuffled sources have an order per (seed, epoch).
   int64_t epoch = 0;
   std::shared_ptr<ThreadPool> pool;
+  /// Which of `lanes` independent parts of the stream is made, from 0. Sources deal what they have
+  /// among the lanes; all behind them works on its own lane's rows alone.
+  int64_t lane = 0;
+  int64_t lanes = 1;
 };
 
 /// Makes the stages of one pass: a new pass is a new stage.
