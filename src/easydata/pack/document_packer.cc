@@ -25,7 +25,7 @@ PackOptions OneRowBatches(PackOptions options) {
 DocumentPacker::DocumentPacker(PackOptions options)
     : options_(OneRowBatches(std::move(options))),
       writer_(options_, {{"input_ids", FieldRule::kTokens, 0}}),
-      pool_(options_.num_packers, options_.seq_length) {}
+      planner_(WindowPlanner::Make(options_)) {}
 
 Result<std::unique_ptr<DocumentPacker>> DocumentPacker::Make(PackOptions options) {
   ARROW_RETURN_NOT_OK(options.Validate());
@@ -57,34 +57,27 @@ Result<std::vector<Batch>> DocumentPacker::Add(std::shared_ptr<arrow::Array> tok
   std::vector<Batch> rows;
   ARROW_ASSIGN_OR_RAISE(auto document, Open(std::move(tokens)));
   if (!document.has_value()) return rows;
-  if (options_.strategy == PackStrategy::kGreedy) {
+  if (planner_ == nullptr) {
     ARROW_RETURN_NOT_OK(PutGreedily(*document, &rows));
     return rows;
   }
-  if (options_.strategy == PackStrategy::kPool) {
-    pool_.Add(static_cast<int64_t>(window_.size()), document->length, &plan_);
-  }
+  ARROW_ASSIGN_OR_RAISE(const bool fits, planner_->Add(document->length, &plan_));
   window_.push_back(std::move(*document));
-  const bool closed = static_cast<int64_t>(window_.size()) >= options_.pack_window;
-  if (closed) CloseWindow();
-  ARROW_RETURN_NOT_OK(WritePlan(&rows));
-  if (closed) window_.clear();
+  ARROW_RETURN_NOT_OK(!fits || planner_->full() ? CloseWindow(false, &rows) : WritePlan(&rows));
   return rows;
 }
 
 Result<std::vector<Batch>> DocumentPacker::Flush() {
   std::vector<Batch> rows;
-  if (options_.strategy == PackStrategy::kGreedy) {
-    writer_.CloseRow();
-    if (writer_.full()) {
-      ARROW_ASSIGN_OR_RAISE(Batch row, writer_.Finish());
-      rows.push_back(std::move(row));
-    }
+  if (planner_ != nullptr) {
+    ARROW_RETURN_NOT_OK(CloseWindow(true, &rows));
     return rows;
   }
-  CloseWindow();
-  ARROW_RETURN_NOT_OK(WritePlan(&rows));
-  window_.clear();
+  writer_.CloseRow();
+  if (writer_.full()) {
+    ARROW_ASSIGN_OR_RAISE(Batch row, writer_.Finish());
+    rows.push_back(std::move(row));
+  }
   return rows;
 }
 
@@ -101,14 +94,15 @@ Status DocumentPacker::PutGreedily(const Document& document, std::vector<Batch>*
   return Status::OK();
 }
 
-void DocumentPacker::CloseWindow() {
-  if (options_.strategy == PackStrategy::kPool) {
-    pool_.Flush(&plan_);
-    return;
+Status DocumentPacker::CloseWindow(bool last, std::vector<Batch>* rows) {
+  const int64_t count = planner_->Close(rows_before_, last, &plan_);
+  ARROW_RETURN_NOT_OK(WritePlan(rows));
+  rows_before_ += std::exchange(window_rows_, 0);
+  window_.erase(window_.begin(), window_.begin() + count);
+  for (const Document& document : window_) {
+    ARROW_RETURN_NOT_OK(planner_->Add(document.length, &plan_).status());
   }
-  std::vector<int64_t> lengths;
-  for (const Document& document : window_) lengths.push_back(document.length);
-  plan_ = PlanFirstFit(lengths, options_.seq_length);
+  return Status::OK();
 }
 
 Status DocumentPacker::WritePlan(std::vector<Batch>* rows) {
@@ -121,6 +115,7 @@ Status DocumentPacker::WritePlan(std::vector<Batch>* rows) {
     ARROW_ASSIGN_OR_RAISE(Batch batch, writer_.Finish());
     rows->push_back(std::move(batch));
   }
+  window_rows_ += plan_.num_rows();
   plan_ = {};
   return Status::OK();
 }

@@ -9,13 +9,13 @@
 #include "easydata/pack/pack_options.h"
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
+#include "easydata/pack/window_planner.h"
 #include "easydata/stream/batch.h"
 
 namespace easydata {
 
 /// Packs documents that are handed in one by one: what a stage does, without a stream. A span's
-/// document is the number of its Add(), from 0. Pool and first_fit close their rows after
-/// options.pack_window documents.
+/// document is the number of its Add(), from 0.
 class DocumentPacker {
  public:
   static Result<std::unique_ptr<DocumentPacker>> Make(PackOptions options);
@@ -32,12 +32,14 @@ class DocumentPacker {
   Result<std::optional<Document>> Open(std::shared_ptr<arrow::Array> tokens);
   Status PutGreedily(const Document& document, std::vector<Batch>* rows);
   Status WritePlan(std::vector<Batch>* rows);
-  void CloseWindow();
+  Status CloseWindow(bool last, std::vector<Batch>* rows);
 
   const PackOptions options_;
   RowWriter writer_;
-  PoolPlanner pool_;
-  RowPlan plan_;
+  const std::unique_ptr<WindowPlanner> planner_;  // null: concatenate
+  RowPlan plan_;                                  // rows that are complete
+  int64_t window_rows_ = 0;                       // rows given out of the window
+  int64_t rows_before_ = 0;                       // and of those before it
   std::vector<Document> window_;
   int64_t next_number_ = 0;
 };

@@ -16,13 +16,17 @@ namespace easydata {
 namespace {
 
 TEST(DocumentPackerTest, GivesTheStagesRows) {
-  for (auto strategy : {PackStrategy::kGreedy, PackStrategy::kPool, PackStrategy::kFirstFit}) {
+  for (auto strategy :
+       {PackStrategy::kGreedy, PackStrategy::kPool, PackStrategy::kFirstFit, PackStrategy::kBestFit,
+        PackStrategy::kGrainFirstFit, PackStrategy::kGrainBestFit, PackStrategy::kGrainConcat}) {
     PackOptions options;
     options.strategy = strategy;
     options.seq_length = 8;
     options.eos_token_id = 9;
     options.pack_window = 11;
     options.rows_per_batch = 1;
+    options.shuffle_bins = IsGrainBins(strategy);
+    if (options.shuffle_bins) options.overlong = Overlong::kTruncate;
     auto packer = DocumentPacker::Make(options).ValueOrDie();
     auto values = std::make_shared<arrow::Int32Builder>();
     arrow::ListBuilder lists(arrow::default_memory_pool(), values);

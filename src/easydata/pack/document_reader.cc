@@ -86,7 +86,7 @@ Status DocumentReader::Pull() {
     batch->columns.push_back(std::move(column));
   }
   batch->batch = std::move(*next);
-  before_batch_ = std::move(before);
+  batch->before = std::move(before);
   const int64_t skipped = std::min(skip_, batch->batch.num_rows());
   row_ = skipped;
   skip_ -= skipped;
@@ -135,36 +135,50 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
                           " values, not " + std::to_string(length));
     }
   }
-  const bool closed = tokens.Value(row, length - 1) == options_.eos_token_id;
+  if (row + 1 < batch_->batch.num_rows()) tokens.PrefetchLast(row + 1);
+  const bool closed =
+      IsGrain(options_.strategy) || tokens.Value(row, length - 1) == options_.eos_token_id;
   document->kept = length;
   document->length = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
   if (document->length > longest) {
     switch (options_.overlong) {
       case Overlong::kSplit:
-        break;
-      case Overlong::kTruncate:
-        document->kept = longest - 1;
-        document->length = longest;
+        if (!IsGrainBins(options_.strategy)) break;
+        return TooLong(row, document->length);
+      case Overlong::kTruncate: {
         // A closing EOS of the document's own is not lost: it is written again.
+        const int64_t eos = IsGrain(options_.strategy) ? 0 : 1;
+        document->kept = longest - eos;
+        document->length = longest;
         Count(batch_->batch.addresses.At(row), "truncated", 1,
-              length - document->kept - (closed ? 1 : 0));
+              length - document->kept - (closed ? eos : 0));
         break;
+      }
       case Overlong::kDrop:
         Count(batch_->batch.addresses.At(row), "overlong", 1, length);
         return false;
       case Overlong::kError:
-        return RowError(
-            batch_->batch.addresses.At(row),
-            "the document does not fit into a row of " + std::to_string(longest) +
-                " tokens; set overlong=\"split\", \"truncate\" or \"drop\", or a larger "
-                "seq_length; its length, with the closing EOS, is " +
-                std::to_string(document->length));
+        return TooLong(row, document->length);
     }
   }
   document->batch = batch_;
   document->row = row;
   return true;
+}
+
+Status DocumentReader::TooLong(int64_t row, int64_t length) const {
+  std::string message = "the document does not fit into a row of ";
+  message += std::to_string(options_.seq_length) + " tokens";
+  if (IsGrainBins(options_.strategy)) {
+    message += ", and \"" + std::string(Name(options_.strategy)) + "\" cuts none; set overlong=";
+  } else {
+    message += "; set overlong=\"split\", ";
+  }
+  message += "\"truncate\" or \"drop\", or a larger seq_length; its length, ";
+  message += IsGrain(options_.strategy) ? "in tokens" : "with the closing EOS";
+  message += ", is " + std::to_string(length);
+  return RowError(batch_->batch.addresses.At(row), message);
 }
 
 Result<bool> DocumentReader::Next(Document* document) {
@@ -179,10 +193,12 @@ Result<bool> DocumentReader::Next(Document* document) {
   return false;
 }
 
-DocumentReader::Position DocumentReader::Before() const { return {before_batch_, row_ - 1}; }
+DocumentReader::Position DocumentReader::Before(const Document& document) {
+  return {document.batch->before, document.row};
+}
 
 Result<DocumentReader::Position> DocumentReader::After() const {
-  if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return Position{before_batch_, row_};
+  if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return Position{batch_->before, row_};
   auto upstream = std::make_shared<nlohmann::json>();
   ARROW_RETURN_NOT_OK(upstream_->Save(upstream.get()));
   return Position{std::move(upstream), 0};

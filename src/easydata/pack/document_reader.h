@@ -37,6 +37,8 @@ Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
 struct DocumentBatch {
   Batch batch;
   std::vector<TokenColumn> columns;
+  /// The upstream's position before the batch.
+  std::shared_ptr<const nlohmann::json> before;
 };
 
 /// A document as it goes into rows: its tokens, cut to `kept`, and the closing EOS where it lacks
@@ -63,12 +65,13 @@ class DocumentReader {
     std::shared_ptr<const nlohmann::json> upstream;
     int64_t records = 0;
   };
-  /// The position at which the last document is read again, or behind it.
-  Position Before() const;
+  /// The position at which the document is read again.
+  static Position Before(const Document& document);
+  /// The position behind the last document.
   Result<Position> After() const;
   Status Restore(const Position& position);
 
-  /// What was left out since the last call. `Forget` drops it: it was delivered before a restore.
+  /// What was left out since the last call.
   std::vector<DropCount> TakeDropped();
 
   Stage* upstream() const { return upstream_.get(); }
@@ -76,13 +79,13 @@ class DocumentReader {
  private:
   Status Pull();
   Result<bool> Accept(int64_t row, Document* document);
+  Status TooLong(int64_t row, int64_t length) const;
   void Count(const Address& address, const char* reason, int64_t rows, int64_t tokens);
 
   std::unique_ptr<Stage> upstream_;
   const PackOptions options_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  std::shared_ptr<const nlohmann::json> before_batch_;
   int64_t row_ = 0;   // of the next record
   int64_t skip_ = 0;  // records to pass over after a restore
   bool ended_ = false;

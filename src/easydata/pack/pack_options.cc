@@ -2,27 +2,71 @@
 
 namespace easydata {
 
-Result<PackStrategy> ParsePackStrategy(const std::string& name) {
-  if (name == "greedy") return PackStrategy::kGreedy;
-  if (name == "pool") return PackStrategy::kPool;
-  if (name == "first_fit") return PackStrategy::kFirstFit;
-  if (name == "best_fit") {
-    return Status::NotImplemented(
-        "the packing strategy \"best_fit\" is not there yet; use \"first_fit\"");
+namespace {
+
+template <typename T>
+struct Named {
+  const char* name;
+  T value;
+};
+
+constexpr Named<PackStrategy> kStrategies[] = {
+    {"greedy", PackStrategy::kGreedy},
+    {"pool", PackStrategy::kPool},
+    {"first_fit", PackStrategy::kFirstFit},
+    {"best_fit", PackStrategy::kBestFit},
+    {"grain_first_fit", PackStrategy::kGrainFirstFit},
+    {"grain_best_fit", PackStrategy::kGrainBestFit},
+    {"grain_concat", PackStrategy::kGrainConcat},
+};
+
+constexpr Named<Overlong> kPolicies[] = {
+    {"split", Overlong::kSplit},
+    {"truncate", Overlong::kTruncate},
+    {"drop", Overlong::kDrop},
+    {"error", Overlong::kError},
+};
+
+template <typename T, size_t n>
+Result<T> Parse(const Named<T> (&known)[n], const char* what, const std::string& name) {
+  std::string names;
+  for (const auto& each : known) {
+    if (each.name == name) return each.value;
+    if (!names.empty()) names += &each == &known[n - 1] ? " or " : ", ";
+    names += "\"" + std::string(each.name) + "\"";
   }
-  return Status::Invalid("unknown packing strategy; use \"greedy\", \"pool\" or \"first_fit\": \"",
-                         name, "\"");
+  return Status::Invalid("unknown ", what, "; use ", names, ": \"", name, "\"");
 }
 
-Result<Overlong> ParseOverlong(const std::string& name) {
-  if (name == "split") return Overlong::kSplit;
-  if (name == "truncate") return Overlong::kTruncate;
-  if (name == "drop") return Overlong::kDrop;
-  if (name == "error") return Overlong::kError;
-  return Status::Invalid(
-      "unknown value of overlong; use \"split\", \"truncate\", \"drop\" or \"error\": \"", name,
-      "\"");
+template <typename T, size_t n>
+const char* NameOf(const Named<T> (&known)[n], T value) {
+  for (const auto& each : known) {
+    if (each.value == value) return each.name;
+  }
+  return "";
 }
+
+}  // namespace
+
+bool IsGrain(PackStrategy strategy) {
+  return IsGrainBins(strategy) || strategy == PackStrategy::kGrainConcat;
+}
+
+bool IsGrainBins(PackStrategy strategy) {
+  return strategy == PackStrategy::kGrainFirstFit || strategy == PackStrategy::kGrainBestFit;
+}
+
+Result<PackStrategy> ParsePackStrategy(const std::string& name) {
+  return Parse(kStrategies, "packing strategy", name);
+}
+
+const char* Name(PackStrategy strategy) { return NameOf(kStrategies, strategy); }
+
+Result<Overlong> ParseOverlong(const std::string& name) {
+  return Parse(kPolicies, "value of overlong", name);
+}
+
+const char* Name(Overlong overlong) { return NameOf(kPolicies, overlong); }
 
 Status PackOptions::Validate() const {
   if (seq_length < 2) {
@@ -35,6 +79,12 @@ Status PackOptions::Validate() const {
     return Status::Invalid("pack_window must be at least 1; it is ", pack_window);
   if (pack_window_bytes < 1) {
     return Status::Invalid("pack_window_bytes must be at least 1; it is ", pack_window_bytes);
+  }
+  if (shuffle_bins && !IsGrainBins(strategy)) {
+    return Status::Invalid(
+        "shuffle_bins is for the bins of \"grain_first_fit\" and \"grain_best_fit\"; the strategy "
+        "is \"",
+        Name(strategy), "\"");
   }
   if (rows_per_batch < 1) {
     return Status::Invalid("rows_per_batch must be at least 1; it is ", rows_per_batch);

@@ -12,25 +12,38 @@ enum class PackStrategy {
   kGreedy,    // concatenate and cut
   kPool,      // the packer that the document fills best, else packer 0 (EasyDeL's rule)
   kFirstFit,  // longest first within a window, into the first row with room
+  kBestFit,   // the same, into the fullest row with room
+  // As Grain 0.2.18 does it (grain_row_plan.h): documents as they are, no EOS is added.
+  kGrainFirstFit,
+  kGrainBestFit,
+  kGrainConcat,  // ConcatThenSplit: concatenate and cut
 };
+
+/// Whether documents are packed as Grain does it, without an EOS of ours.
+bool IsGrain(PackStrategy strategy);
+/// Whether the strategy fills bins as Grain does: it never cuts a document, and shuffles rows
+/// itself, within a group of bins.
+bool IsGrainBins(PackStrategy strategy);
 
 /// What becomes of a document that, its closing EOS included, is longer than a row.
 enum class Overlong {
-  kSplit,     // goes on in the next row
-  kTruncate,  // keeps its first seq_length - 1 tokens and the EOS
+  kSplit,     // goes on in the next row; an error in Grain's bins
+  kTruncate,  // keeps its first tokens, and the EOS where one is due
   kDrop,      // is left out and counted
   kError,     // ends the stream with its address
 };
 
 Result<PackStrategy> ParsePackStrategy(const std::string& name);
+const char* Name(PackStrategy strategy);
 Result<Overlong> ParseOverlong(const std::string& name);
+const char* Name(Overlong overlong);
 
 struct PackOptions {
   int32_t seq_length = 2048;
   int32_t eos_token_id = 2;
   int32_t pad_token_id = 0;
   PackStrategy strategy = PackStrategy::kGreedy;
-  /// Open rows of the pool strategy.
+  /// Open rows of the pool strategy; bins of a group of Grain's.
   int32_t num_packers = 4;
   bool include_segment_ids = true;
   Overlong overlong = Overlong::kSplit;
@@ -39,10 +52,13 @@ struct PackOptions {
   std::vector<std::string> token_fields;
   /// Those of DefaultTokenFields() that exist are cut too.
   bool default_token_fields = true;
-  /// Pool and first_fit flush after this many documents, or this many bytes of tokens (4 each),
-  /// whichever comes first.
+  /// Pool and first_fit flush (best_fit at the latest) after this many documents, or this many
+  /// bytes of tokens (4 each), whichever comes first.
   int64_t pack_window = 1000;
   int64_t pack_window_bytes = int64_t{32} << 20;
+  /// Grain's bins only: whether those of a group are permuted, by `seed`, as shuffle_bins does.
+  bool shuffle_bins = false;
+  uint64_t seed = 0;
   /// Rows of an output batch: nothing but a matter of hand-over, no part of the stream.
   int64_t rows_per_batch = 64;
 

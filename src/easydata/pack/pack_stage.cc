@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "easydata/pack/document_reader.h"
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
+#include "easydata/pack/window_planner.h"
 
 namespace easydata {
 namespace {
@@ -80,7 +82,7 @@ class GreedyStage : public PackStage {
     DocumentReader::Position position = restored_;
     int64_t tokens = skip_tokens_;
     if (position.upstream == nullptr && done_ < document_.length) {
-      position = reader_.Before();
+      position = DocumentReader::Before(document_);
       tokens = done_;
     } else if (position.upstream == nullptr) {
       ARROW_ASSIGN_OR_RAISE(position, reader_.After());
@@ -133,25 +135,34 @@ class GreedyStage : public PackStage {
 /// Plans the rows of a window of documents, then writes them.
 class WindowedStage : public PackStage {
  public:
-  using PackStage::PackStage;
+  WindowedStage(std::unique_ptr<Stage> upstream, const PackOptions& options,
+                const std::vector<TokenField>& fields)
+      : PackStage(std::move(upstream), options, fields), planner_(WindowPlanner::Make(options)) {}
 
   Status Save(nlohmann::json* cursor) const override {
-    DocumentReader::Position start = window_start_;
-    int64_t rows = restored_ ? skip_rows_ : next_row_;
-    if (!restored_ && next_row_ == plan_.num_rows()) {
-      ARROW_ASSIGN_OR_RAISE(start, reader_.After());
+    Window window = window_;
+    int64_t rows = next_row_;
+    if (restored_) {
+      rows = skip_rows_;
+    } else if (next_row_ == plan_.num_rows()) {
+      ARROW_ASSIGN_OR_RAISE(window, NextWindow());
       rows = 0;
     }
-    *cursor = {{"upstream", *start.upstream}, {"records", start.records}, {"rows", rows}};
+    *cursor = {
+        {"upstream", *window.start.upstream}, {"records", window.start.records}, {"rows", rows}};
+    if (options_.shuffle_bins) (*cursor)["rows_before"] = window.rows_before;
+    if (window.counted > 0) (*cursor)["counted"] = window.counted;
     return Status::OK();
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    window_start_ = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
+    window_.start = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
                      cursor.at("records").get<int64_t>()};
+    window_.rows_before = cursor.value("rows_before", int64_t{0});
+    window_.counted = cursor.value("counted", int64_t{0});
     skip_rows_ = cursor.at("rows").get<int64_t>();
     restored_ = true;
-    return reader_.Restore(window_start_);
+    return reader_.Restore(window_.start);
   }
 
  protected:
@@ -173,33 +184,53 @@ class WindowedStage : public PackStage {
   }
 
  private:
+  struct Window {
+    DocumentReader::Position start;
+    int64_t rows_before = 0;  // rows of the windows before it
+    // Documents at its beginning that were read for the window before it: what was left out up to
+    // the last of them was counted there.
+    int64_t counted = 0;
+  };
+
+  Result<Window> NextWindow() const {
+    Window next;
+    next.rows_before = window_.rows_before + plan_.num_rows();
+    next.counted = static_cast<int64_t>(held_.size());
+    if (held_.empty()) {
+      ARROW_ASSIGN_OR_RAISE(next.start, reader_.After());
+    } else {
+      next.start = DocumentReader::Before(held_[0]);
+    }
+    return next;
+  }
+
   Status OpenWindow() {
     if (!restored_) {
-      ARROW_ASSIGN_OR_RAISE(window_start_, reader_.After());
+      ARROW_ASSIGN_OR_RAISE(window_, NextWindow());
     }
-    documents_.clear();
     plan_ = {};
     next_row_ = 0;
-    int64_t bytes = 0;
-    Document document;
-    while (static_cast<int64_t>(documents_.size()) < options_.pack_window &&
-           bytes < options_.pack_window_bytes) {
-      ARROW_ASSIGN_OR_RAISE(bool any, reader_.Next(&document));
-      if (!any) break;
-      bytes += document.length * static_cast<int64_t>(sizeof(int32_t));
+    documents_.clear();
+    bool last = false;
+    bool fits = true;
+    for (size_t held = 0; fits && !planner_->full();) {
+      Document document;
+      if (held < held_.size()) {
+        document = std::move(held_[held++]);
+      } else {
+        ARROW_ASSIGN_OR_RAISE(bool any, reader_.Next(&document));
+        last = !any;
+        if (last) break;
+        const auto read = static_cast<int64_t>(documents_.size()) + 1;
+        if (restored_ && read == window_.counted) reader_.TakeDropped();
+      }
+      ARROW_ASSIGN_OR_RAISE(fits, planner_->Add(document.length, &plan_));
       documents_.push_back(std::move(document));
     }
-    if (options_.strategy == PackStrategy::kFirstFit) {
-      std::vector<int64_t> lengths;
-      for (const Document& each : documents_) lengths.push_back(each.length);
-      plan_ = PlanFirstFit(lengths, options_.seq_length);
-    } else {
-      PoolPlanner planner(options_.num_packers, options_.seq_length);
-      for (size_t i = 0; i < documents_.size(); ++i) {
-        planner.Add(static_cast<int64_t>(i), documents_[i].length, &plan_);
-      }
-      planner.Flush(&plan_);
-    }
+    const int64_t count = planner_->Close(window_.rows_before, last, &plan_);
+    held_.assign(std::make_move_iterator(documents_.begin() + count),
+                 std::make_move_iterator(documents_.end()));
+    documents_.resize(count);
     if (skip_rows_ > 0) reader_.TakeDropped();  // counted when the window's first rows came
     next_row_ = std::exchange(skip_rows_, 0);
     restored_ = false;
@@ -211,37 +242,15 @@ class WindowedStage : public PackStage {
     return Status::OK();
   }
 
+  std::unique_ptr<WindowPlanner> planner_;
+  Window window_;
   std::vector<Document> documents_;
   RowPlan plan_;
   int64_t next_row_ = 0;
-  DocumentReader::Position window_start_;
+  std::vector<Document> held_;  // read, but of the next window
   int64_t skip_rows_ = 0;
   bool restored_ = false;
 };
-
-const char* Name(PackStrategy strategy) {
-  switch (strategy) {
-    case PackStrategy::kPool:
-      return "pool";
-    case PackStrategy::kFirstFit:
-      return "first_fit";
-    default:
-      return "greedy";
-  }
-}
-
-const char* Name(Overlong overlong) {
-  switch (overlong) {
-    case Overlong::kTruncate:
-      return "truncate";
-    case Overlong::kDrop:
-      return "drop";
-    case Overlong::kError:
-      return "error";
-    default:
-      return "split";
-  }
-}
 
 }  // namespace
 
@@ -249,7 +258,7 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
                                              const PackOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   ARROW_ASSIGN_OR_RAISE(auto fields, FindTokenFields(*upstream->schema(), options));
-  if (options.strategy == PackStrategy::kGreedy) {
+  if (options.strategy == PackStrategy::kGreedy || options.strategy == PackStrategy::kGrainConcat) {
     return std::make_unique<GreedyStage>(std::move(upstream), options, fields);
   }
   return std::make_unique<WindowedStage>(std::move(upstream), options, fields);
@@ -268,10 +277,24 @@ Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   keys["pack.include_segment_ids"] = options.include_segment_ids;
   keys["pack.token_fields"] = options.token_fields;
   keys["pack.default_token_fields"] = options.default_token_fields;
-  if (options.strategy == PackStrategy::kPool) keys["pack.num_packers"] = options.num_packers;
-  if (options.strategy != PackStrategy::kGreedy) {
-    keys["pack.window"] = options.pack_window;
-    keys["pack.window_bytes"] = options.pack_window_bytes;
+  switch (options.strategy) {
+    case PackStrategy::kGreedy:
+    case PackStrategy::kGrainConcat:
+      break;
+    case PackStrategy::kGrainFirstFit:
+    case PackStrategy::kGrainBestFit:
+      keys["pack.num_packers"] = options.num_packers;
+      keys["pack.shuffle_bins"] = options.shuffle_bins;
+      if (options.shuffle_bins) keys["pack.seed"] = options.seed;
+      break;
+    case PackStrategy::kPool:
+      keys["pack.num_packers"] = options.num_packers;
+      [[fallthrough]];
+    case PackStrategy::kFirstFit:
+    case PackStrategy::kBestFit:
+      keys["pack.window"] = options.pack_window;
+      keys["pack.window_bytes"] = options.pack_window_bytes;
+      break;
   }
   StreamPlan plan;
   plan.description = std::move(description);

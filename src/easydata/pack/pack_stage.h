@@ -8,8 +8,9 @@
 
 namespace easydata {
 
-/// Packs lists of tokens into rows of exactly seq_length, each document closed by one EOS. No token
-/// is lost: what is left out on purpose is counted in the batches' `dropped`.
+/// Packs lists of tokens into rows of exactly seq_length, each document closed by one EOS (but not
+/// in Grain's strategies, which take documents as they are). No token is lost: what is left out on
+/// purpose is counted in the batches' `dropped`.
 ///
 /// Gives columns of fixed_size_list<int32>[seq_length]: the tokens as input_ids, attention_mask (0
 /// on padding), position_ids (restart at each segment and at a row's start), segment_ids (0-based;

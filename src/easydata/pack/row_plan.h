@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "easydata/pack/rows_by_room.h"
+
 namespace easydata {
 
 /// A run of a document's tokens inside a row; the closing EOS counts as the document's last token.
@@ -48,5 +50,25 @@ class PoolPlanner {
 /// Documents longer than a row are cut into whole rows and a rest, which is placed like the others.
 /// O(n log n), after Johnson's tournament tree of the rows' room.
 RowPlan PlanFirstFit(const std::vector<int64_t>& lengths, int32_t seq_length);
+
+/// Best fit decreasing: as PlanFirstFit(), but each into the fullest row that has room (ties: the
+/// first such row). O(n log n).
+class BestFitPlanner {
+ public:
+  explicit BestFitPlanner(int32_t seq_length);
+
+  RowPlan Plan(const std::vector<int64_t>& lengths);
+  /// Plans the first `*documents` documents only, at least half of them: all, or as many as make
+  /// one row less, whichever fills its rows more. For a window that need not end at its last
+  /// document: where it does, its last row is but half full on average.
+  RowPlan PlanFullest(const std::vector<int64_t>& lengths, int64_t* documents);
+
+ private:
+  /// Puts the pieces of the first `documents` documents into rows; returns how many rows.
+  int32_t Place(const std::vector<Piece>& pieces, int64_t documents, std::vector<int32_t>* rows);
+
+  const int32_t seq_length_;
+  RowsByRoom open_;  // empty between calls
+};
 
 }  // namespace easydata

@@ -154,6 +154,11 @@ void TokenColumn::Copy(int64_t row, int64_t offset, int64_t length, int32_t* out
   });
 }
 
+void TokenColumn::PrefetchLast(int64_t row) const {
+  if (type_ != arrow::Type::INT32 || Length(row) == 0) return;
+  __builtin_prefetch(static_cast<const int32_t*>(data_) + Start(row) + Length(row) - 1);
+}
+
 int32_t TokenColumn::Value(int64_t row, int64_t i) const {
   int32_t value;
   Copy(row, i, 1, &value);
