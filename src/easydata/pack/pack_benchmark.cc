@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "easydata/pack/balance_stage.h"
 #include "easydata/pack/pack_stage.h"
 #include "easydata/stream/memory_stage.h"
 
@@ -30,6 +31,15 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> Documents() {
   return batches;
 }
 
+int64_t Drain(Stage* stage) {
+  int64_t rows = 0;
+  for (;;) {
+    auto batch = stage->Next().ValueOrDie();
+    if (!batch.has_value()) return rows;
+    rows += batch->num_rows();
+  }
+}
+
 void BM_Pack(benchmark::State& state) {
   static const auto documents = Documents();
   PackOptions options;
@@ -39,11 +49,7 @@ void BM_Pack(benchmark::State& state) {
   for (auto _ : state) {
     auto source = MakeMemoryStage(documents, documents[0]->schema(), "s", "m").ValueOrDie();
     auto stage = MakePackStage(std::move(source), options).ValueOrDie();
-    for (;;) {
-      auto batch = stage->Next().ValueOrDie();
-      if (!batch.has_value()) break;
-      tokens += batch->num_rows() * options.seq_length;
-    }
+    tokens += Drain(stage.get()) * options.seq_length;
   }
   state.counters["tokens/s"] =
       benchmark::Counter(static_cast<double>(tokens), benchmark::Counter::kIsRate);
@@ -54,7 +60,29 @@ BENCHMARK(BM_Pack)
     ->Args({0, 64})
     ->Args({1, 8})
     ->Args({2, 8})
-    ->UseRealTime();
+    ->Args({3, 8})
+    ->Args({4, 8})
+    ->Args({5, 8})
+    ->Args({6, 8});
+
+/// What balancing adds: steps of 32 rows in groups of 4.
+void BM_PackAndBalance(benchmark::State& state) {
+  static const auto documents = Documents();
+  PackOptions options;
+  options.rows_per_batch = 32;
+  int64_t tokens = 0;
+  for (auto _ : state) {
+    auto source = MakeMemoryStage(documents, documents[0]->schema(), "s", "m").ValueOrDie();
+    auto stage = MakePackStage(std::move(source), options).ValueOrDie();
+    if (state.range(0) > 0) {
+      stage = MakeBalanceStage(std::move(stage), {8, {{0, 32}}}).ValueOrDie();
+    }
+    tokens += Drain(stage.get()) * options.seq_length;
+  }
+  state.counters["tokens/s"] =
+      benchmark::Counter(static_cast<double>(tokens), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_PackAndBalance)->ArgName("balance")->Arg(0)->Arg(1);
 
 }  // namespace
 }  // namespace easydata

@@ -1,0 +1,288 @@
+#include "easydata/pack/balance_stage.h"
+
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+#include "easydata/base/slab_pool.h"
+#include "easydata/stream/gather_rows.h"
+
+namespace easydata {
+namespace {
+
+class BalanceStage : public Stage {
+ public:
+  BalanceStage(std::unique_ptr<Stage> upstream, BalanceOptions options)
+      : upstream_(std::move(upstream)), options_(std::move(options)) {}
+
+  Result<std::optional<Batch>> Next() override {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    const int64_t wanted = RowsOfStep();
+    std::vector<Batch> parts;
+    std::vector<RowRef> rows;
+    while (static_cast<int64_t>(rows.size()) < wanted) {
+      if (failed_.ok()) failed_ = Hold();
+      if (!held_.has_value()) break;
+      const auto part = static_cast<int32_t>(parts.size());
+      parts.push_back(*held_);
+      while (held_from_ < held_->num_rows() && static_cast<int64_t>(rows.size()) < wanted) {
+        rows.push_back({part, held_from_++});
+      }
+      if (held_from_ == held_->num_rows()) held_.reset();
+    }
+    if (rows.empty()) {
+      ARROW_RETURN_NOT_OK(failed_);
+      if (dropped_.empty()) return std::nullopt;
+      Batch batch;
+      ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
+      batch.spans = std::make_shared<SpanTable>();
+      batch.dropped = std::exchange(dropped_, {});
+      return batch;
+    }
+    if (static_cast<int64_t>(rows.size()) == wanted) {
+      ARROW_ASSIGN_OR_RAISE(rows, Balanced(parts, rows));
+    }
+    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, schema(), &slabs_));
+    batch.dropped = std::exchange(dropped_, {});
+    ++step_;
+    num_rows_ += batch.num_rows();
+    return batch;
+  }
+
+  Status Save(nlohmann::json* cursor) const override {
+    nlohmann::json upstream;
+    int64_t records = 0;
+    if (restored_ != nullptr) {
+      upstream = *restored_;
+      records = skip_records_;
+    } else if (held_.has_value()) {
+      upstream = before_held_;
+      records = held_from_;
+    } else {
+      ARROW_RETURN_NOT_OK(upstream_->Save(&upstream));
+    }
+    *cursor = {{"upstream", std::move(upstream)}, {"records", records}, {"step", step_}};
+    return Status::OK();
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    restored_ = std::make_unique<nlohmann::json>(cursor.at("upstream"));
+    skip_records_ = cursor.at("records").get<int64_t>();
+    step_ = cursor.at("step").get<int64_t>();
+    return upstream_->Restore(*restored_);
+  }
+
+  void Cancel() override {
+    cancelled_ = true;
+    upstream_->Cancel();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
+
+  StageStats stats() const override {
+    StageStats stats;
+    stats.rows = num_rows_;
+    stats.AddUpstream(upstream_->stats());
+    return stats;
+  }
+
+ private:
+  int64_t RowsOfStep() const {
+    int64_t rows = 0;
+    for (const auto& [step, size] : options_.batch_sizes) {
+      if (step <= step_) rows = size;
+    }
+    return rows;
+  }
+
+  /// Makes sure that a batch with rows that were not given out is held, unless the stream ends.
+  Status Hold() {
+    while (!held_.has_value()) {
+      nlohmann::json before;
+      if (restored_ == nullptr) {
+        ARROW_RETURN_NOT_OK(upstream_->Save(&before));
+      } else {
+        before = std::move(*restored_);
+        restored_.reset();
+      }
+      ARROW_ASSIGN_OR_RAISE(auto next, upstream_->Next());
+      if (!next.has_value()) return Status::OK();
+      // What was dropped with rows that are skipped was counted before the restore.
+      if (skip_records_ == 0) {
+        dropped_.insert(dropped_.end(), next->dropped.begin(), next->dropped.end());
+      }
+      const int64_t skipped = std::min(skip_records_, next->num_rows());
+      skip_records_ -= skipped;
+      if (skipped == next->num_rows()) continue;
+      if (next->spans == nullptr) {
+        return Status::Invalid("rows can only be balanced by cost once they are packed");
+      }
+      held_ = std::move(next);
+      held_from_ = skipped;
+      before_held_ = std::move(before);
+    }
+    return Status::OK();
+  }
+
+  Result<std::vector<RowRef>> Balanced(const std::vector<Batch>& parts,
+                                       const std::vector<RowRef>& rows) const {
+    std::vector<uint64_t> costs;
+    costs.reserve(rows.size());
+    for (const RowRef& row : rows) {
+      const SpanTable& spans = *parts[row.part].spans;
+      uint64_t cost = 0;
+      for (int64_t s = spans.row_starts[row.row]; s < spans.row_starts[row.row + 1]; ++s) {
+        const auto length = static_cast<uint64_t>(spans.spans[s].length);
+        cost += length * length;
+      }
+      costs.push_back(cost);
+    }
+    std::vector<RowRef> ordered;
+    ordered.reserve(rows.size());
+    for (int64_t i : BalancedOrder(costs, options_.groups)) ordered.push_back(rows[i]);
+    return ordered;
+  }
+
+  std::unique_ptr<Stage> upstream_;
+  const BalanceOptions options_;
+  SlabPool slabs_;
+  int64_t step_ = 0;
+  // The batch that the next step begins in.
+  std::optional<Batch> held_;
+  int64_t held_from_ = 0;
+  nlohmann::json before_held_;
+  // After a restore, until the first batch is there.
+  std::unique_ptr<nlohmann::json> restored_;
+  int64_t skip_records_ = 0;
+  std::vector<DropCount> dropped_;
+  Status failed_;
+  int64_t num_rows_ = 0;
+  std::atomic<bool> cancelled_{false};
+};
+
+/// A group of rows: their numbers by cost, the cheapest first, and the sum.
+struct Group {
+  std::vector<int64_t> rows;
+  uint64_t sum = 0;
+};
+
+/// Exchanges the pair of rows that brings the sums of two groups closest; false where none does.
+bool Exchange(const std::vector<uint64_t>& costs, Group* heavy, Group* light) {
+  const uint64_t gap = heavy->sum - light->sum;
+  // Moving d = a - b from one to the other leaves |gap - 2d|: a gain for 0 < d < gap.
+  uint64_t best_left = gap;
+  size_t best_a = 0, best_b = 0;
+  size_t b = 0;
+  for (size_t a = 0; a < heavy->rows.size(); ++a) {
+    const uint64_t cost = costs[heavy->rows[a]];
+    auto left = [&](size_t i) {
+      const uint64_t other = costs[light->rows[i]];
+      if (other >= cost) return gap;
+      const uint64_t twice = 2 * (cost - other);
+      return twice > gap ? twice - gap : gap - twice;
+    };
+    // Both lists ascend, so the best partner moves on with the row.
+    while (b + 1 < light->rows.size() && 2 * cost > gap + 2 * costs[light->rows[b]] &&
+           left(b + 1) <= left(b)) {
+      ++b;
+    }
+    if (left(b) < best_left) {
+      best_left = left(b);
+      best_a = a;
+      best_b = b;
+    }
+  }
+  if (best_left == gap) return false;
+  const int64_t down = heavy->rows[best_a];
+  const int64_t up = light->rows[best_b];
+  const uint64_t moved = costs[down] - costs[up];
+  heavy->sum -= moved;
+  light->sum += moved;
+  auto cheaper = [&costs](int64_t x, int64_t y) {
+    return costs[x] != costs[y] ? costs[x] < costs[y] : x < y;
+  };
+  auto replace = [&cheaper](std::vector<int64_t>* rows, size_t place, int64_t row) {
+    rows->erase(rows->begin() + static_cast<std::ptrdiff_t>(place));
+    rows->insert(std::upper_bound(rows->begin(), rows->end(), row, cheaper), row);
+  };
+  replace(&heavy->rows, best_a, up);
+  replace(&light->rows, best_b, down);
+  return true;
+}
+
+}  // namespace
+
+Status BalanceOptions::Validate() const {
+  if (groups < 1) return Status::Invalid("balance_groups must be at least 1; it is ", groups);
+  if (batch_sizes.empty() || batch_sizes[0].first != 0) {
+    return Status::Invalid("balance_groups needs the rows of a step from step 0 on");
+  }
+  for (const auto& [step, rows] : batch_sizes) {
+    if (rows < 1 || rows % groups != 0) {
+      return Status::Invalid(
+          "balance_groups must divide the rows of every step into equal groups; choose another "
+          "balance_groups or batch_size; ",
+          rows, " rows of a step from step ", step, " on are no multiple of ", groups);
+    }
+  }
+  return Status::OK();
+}
+
+std::vector<int64_t> BalancedOrder(const std::vector<uint64_t>& costs, int64_t groups) {
+  std::vector<int64_t> order(costs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&costs](int64_t a, int64_t b) { return costs[a] > costs[b]; });
+  const size_t rows_each = costs.size() / static_cast<size_t>(groups);
+  std::vector<Group> dealt(groups);
+  for (int64_t row : order) {
+    Group* lightest = nullptr;
+    for (Group& group : dealt) {
+      if (group.rows.size() == rows_each) continue;
+      if (lightest == nullptr || group.sum < lightest->sum) lightest = &group;
+    }
+    lightest->rows.push_back(row);
+    lightest->sum += costs[row];
+  }
+  for (Group& group : dealt) std::reverse(group.rows.begin(), group.rows.end());
+  auto lighter = [](const Group& a, const Group& b) { return a.sum < b.sum; };
+  // Each exchange makes the sum of squares smaller, so this ends; few are needed.
+  for (size_t i = 0; i < costs.size(); ++i) {
+    auto [light, heavy] = std::minmax_element(dealt.begin(), dealt.end(), lighter);
+    if (light == heavy || !Exchange(costs, &*heavy, &*light)) break;
+  }
+  std::vector<int64_t> balanced;
+  balanced.reserve(costs.size());
+  for (Group& group : dealt) {
+    std::sort(group.rows.begin(), group.rows.end());
+    balanced.insert(balanced.end(), group.rows.begin(), group.rows.end());
+  }
+  return balanced;
+}
+
+Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
+                                                const BalanceOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  return std::make_unique<BalanceStage>(std::move(upstream), options);
+}
+
+Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  auto description = std::make_shared<nlohmann::json>(*upstream.description);
+  (*description)["pack.balance_groups"] = options.groups;
+  (*description)["pack.balance_batch_sizes"] = options.batch_sizes;
+  StreamPlan plan;
+  plan.description = std::move(description);
+  plan.make = [make = std::move(upstream.make),
+               options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+    return MakeBalanceStage(std::move(stage), options);
+  };
+  return plan;
+}
+
+}  // namespace easydata

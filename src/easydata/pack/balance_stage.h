@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+struct BalanceOptions {
+  /// Contiguous parts of a step that are to cost the same.
+  int64_t groups = 1;
+  /// {first step, rows of a step from there on}, by step from 0: what the loader's steps are.
+  std::vector<std::pair<int64_t, int64_t>> batch_sizes;
+
+  /// Invalid where the groups do not divide a step.
+  Status Validate() const;
+};
+
+/// Deals rows of the given costs to `groups` groups of as many rows each, so that the groups' sums
+/// come close to each other: the costliest first to the lightest group that is not full (longest
+/// processing time, Graham 1969), then the exchange between the heaviest and the lightest that
+/// evens them most, as long as there is one. Returns rows by group, within a group in their order.
+std::vector<int64_t> BalancedOrder(const std::vector<uint64_t>& costs, int64_t groups);
+
+/// Orders packed rows within each step so that the `groups` contiguous parts of the step cost about
+/// the same, the cost of a row being the sum of its segments' squared lengths: what attention
+/// costs. The step has the same rows as before; one at the end that is not full keeps its order.
+///
+/// Gives a batch a step. Its cursor is the upstream's before the first row that was not given out,
+/// and the number of the step.
+Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
+                                                const BalanceOptions& options);
+
+/// The plan that balances `upstream`; its description gets the keys "pack.balance_groups" and
+/// "pack.balance_batch_sizes".
+Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& options);
+
+}  // namespace easydata
