@@ -1,6 +1,7 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,6 +9,7 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
+#include "easydata/pack/balance_stage.h"
 #include "easydata/pack/document_packer.h"
 #include "easydata/pack/pack_stage.h"
 
@@ -16,7 +18,8 @@ namespace {
 
 PackOptions MakeOptions(int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
                         const std::string& strategy, int32_t num_packers, bool include_segment_ids,
-                        const std::string& overlong, int64_t pack_window) {
+                        const std::string& overlong, int64_t pack_window,
+                        std::optional<uint64_t> bin_seed) {
   PackOptions options;
   options.seq_length = seq_length;
   options.eos_token_id = eos_token_id;
@@ -26,6 +29,8 @@ PackOptions MakeOptions(int32_t seq_length, int32_t eos_token_id, int32_t pad_to
   options.include_segment_ids = include_segment_ids;
   options.overlong = Unwrap(ParseOverlong(overlong));
   options.pack_window = pack_window;
+  options.shuffle_bins = bin_seed.has_value();
+  options.seed = bin_seed.value_or(0);
   return options;
 }
 
@@ -47,10 +52,12 @@ void BindPack(nb::module_& m) {
       "pack",
       [](const Stream& stream, int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
          const std::string& strategy, int32_t num_packers, bool include_segment_ids,
-         const std::string& overlong, int64_t pack_window, const std::string& input_field,
-         std::optional<std::vector<std::string>> token_fields, int64_t rows_per_batch) {
-        PackOptions options = MakeOptions(seq_length, eos_token_id, pad_token_id, strategy,
-                                          num_packers, include_segment_ids, overlong, pack_window);
+         const std::string& overlong, int64_t pack_window, std::optional<uint64_t> bin_seed,
+         const std::string& input_field, std::optional<std::vector<std::string>> token_fields,
+         int64_t rows_per_batch) {
+        PackOptions options =
+            MakeOptions(seq_length, eos_token_id, pad_token_id, strategy, num_packers,
+                        include_segment_ids, overlong, pack_window, bin_seed);
         options.input_field = input_field;
         options.default_token_fields = !token_fields.has_value();
         if (token_fields.has_value()) options.token_fields = std::move(*token_fields);
@@ -60,24 +67,40 @@ void BindPack(nb::module_& m) {
       nb::arg("stream"), nb::arg("seq_length"), nb::arg("eos_token_id"),
       nb::arg("pad_token_id") = 0, nb::arg("strategy") = "greedy", nb::arg("num_packers") = 4,
       nb::arg("include_segment_ids") = true, nb::arg("overlong") = "split",
-      nb::arg("pack_window") = 1000, nb::arg("input_field") = "input_ids",
-      nb::arg("token_fields").none() = nb::none(), nb::arg("rows_per_batch") = 0,
-      "Packs lists of tokens into rows of `seq_length`.");
+      nb::arg("pack_window") = 1000, nb::arg("bin_seed").none() = nb::none(),
+      nb::arg("input_field") = "input_ids", nb::arg("token_fields").none() = nb::none(),
+      nb::arg("rows_per_batch") = 0, "Packs lists of tokens into rows of `seq_length`.");
+  m.def(
+      "shuffles_bins",
+      [](const std::string& strategy) { return IsGrainBins(Unwrap(ParsePackStrategy(strategy))); },
+      nb::arg("strategy"),
+      "Whether the strategy permutes its rows itself, by `bin_seed`: a group of bins, as Grain "
+      "does.");
+  m.def(
+      "balance",
+      [](const Stream& stream, int64_t groups,
+         std::vector<std::pair<int64_t, int64_t>> batch_sizes) {
+        return Stream{Unwrap(BalancePlan(stream.plan, {groups, std::move(batch_sizes)}))};
+      },
+      nb::arg("stream"), nb::arg("groups"), nb::arg("batch_sizes"),
+      "Orders packed rows within each step so that `groups` equal parts of it cost about the same; "
+      "`batch_sizes`: rows of a step by first step.");
   m.def("default_token_fields", &DefaultTokenFields,
         "Columns that are packed beside the tokens where they exist.");
 
   nb::class_<DocumentPacker>(m, "Packer", "Packs documents that are handed in one by one.")
       .def(nb::new_([](int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
                        const std::string& strategy, int32_t num_packers, bool include_segment_ids,
-                       const std::string& overlong, int64_t pack_window) {
+                       const std::string& overlong, int64_t pack_window,
+                       std::optional<uint64_t> bin_seed) {
              return Unwrap(DocumentPacker::Make(
                  MakeOptions(seq_length, eos_token_id, pad_token_id, strategy, num_packers,
-                             include_segment_ids, overlong, pack_window)));
+                             include_segment_ids, overlong, pack_window, bin_seed)));
            }),
            nb::arg("seq_length"), nb::arg("eos_token_id"), nb::arg("pad_token_id") = 0,
            nb::arg("strategy") = "greedy", nb::arg("num_packers") = 4,
            nb::arg("include_segment_ids") = true, nb::arg("overlong") = "split",
-           nb::arg("pack_window") = 1000)
+           nb::arg("pack_window") = 1000, nb::arg("bin_seed").none() = nb::none())
       .def(
           "add",
           [](DocumentPacker& self, nb::handle tokens) {

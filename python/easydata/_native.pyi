@@ -266,8 +266,18 @@ def mix(streams: Sequence[Stream], names: Sequence[str], weights: Sequence[float
     Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the clock that a schedule is read by; without them it counts examples.
     """
 
-def pack(stream: Stream, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, input_field: str = 'input_ids', token_fields: Sequence[str] | None = None, rows_per_batch: int = 0) -> Stream:
+def pack(stream: Stream, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, bin_seed: int | None = None, input_field: str = 'input_ids', token_fields: Sequence[str] | None = None, rows_per_batch: int = 0) -> Stream:
     """Packs lists of tokens into rows of `seq_length`."""
+
+def shuffles_bins(strategy: str) -> bool:
+    """
+    Whether the strategy permutes its rows itself, by `bin_seed`: a group of bins, as Grain does.
+    """
+
+def balance(stream: Stream, groups: int, batch_sizes: Sequence[tuple[int, int]]) -> Stream:
+    """
+    Orders packed rows within each step so that `groups` equal parts of it cost about the same; `batch_sizes`: rows of a step by first step.
+    """
 
 def default_token_fields() -> list[str]:
     """Columns that are packed beside the tokens where they exist."""
@@ -275,7 +285,7 @@ def default_token_fields() -> list[str]:
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000) -> None: ...
+    def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, bin_seed: int | None = None) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""

@@ -89,7 +89,7 @@ class PackStageConfig:
     seq_length: int = 2048
     eos_token_id: int | None = None
     pad_token_id: int = 0
-    strategy: Literal["greedy", "pool", "first_fit", "best_fit"] = "greedy"
+    strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy"
     num_packers: int = 4
     include_segment_ids: bool = True
     shuffle_packed: bool = True
@@ -97,6 +97,7 @@ class PackStageConfig:
     overlong: Literal["split", "truncate", "drop", "error"] = "split"
     token_fields: list[str] | None = None
     pack_window: int = 1000
+    balance_groups: int = 1
 
 @dataclass
 class PipelineConfig:

@@ -226,6 +226,7 @@ class PackStage(BaseStage):
             "seed": context.seed,
             "overlong": config.overlong,
             "pack_window": config.pack_window,
+            "balance_groups": config.balance_groups,
         }
         if config.token_fields is not None:
             options["token_fields"] = config.token_fields

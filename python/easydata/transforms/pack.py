@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     Ints: TypeAlias = NDArray[np.int32]
 
-Strategy: TypeAlias = Literal["greedy", "pool", "first_fit", "best_fit"]
+Strategy: TypeAlias = Literal[
+    "greedy",
+    "pool",
+    "first_fit",
+    "best_fit",
+    "grain_first_fit",
+    "grain_best_fit",
+    "grain_concat",
+]
 Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
 
 # Rows of a shuffle window, by the unit of shuffle_buffer_factor.
@@ -217,20 +225,33 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         eos_token_id: Closes every document; one that already ends in it gets no second.
         pad_token_id: Fills what is left of rows.
         strategy: "greedy" puts documents end to end and cuts; "pool" keeps `num_packers` rows open
-            and fills the best fitting; "first_fit" takes the longest first, within windows.
-        num_packers: Open rows of the pool.
+            and fills the best fitting; "first_fit" takes the longest first, within windows, and
+            puts each into the first row with room, "best_fit" into the fullest one.
+            "grain_first_fit", "grain_best_fit" and "grain_concat" give the rows of Grain's
+            FirstFitPackIterDataset, BestFitPackIterDataset and ConcatThenSplitIterDataset (0.2.18):
+            they add no EOS. Documents without tokens are left out here too (Grain gives them a
+            segment number).
+        num_packers: Open rows of the pool; bins of "grain_first_fit" and "grain_best_fit".
         include_segment_ids: Whether rows have segment_ids.
         input_field: The field of the token ids.
-        shuffle: Whether rows are permuted within windows, in another order in every epoch.
+        shuffle: Whether rows are permuted within windows, in another order in every epoch; with
+            "grain_first_fit" and "grain_best_fit" the bins of a group, as Grain's shuffle_bins
+            does with this seed.
         shuffle_buffer_factor: Hundreds of rows in a window.
         seed: Seed of the shuffle; None means 0.
         overlong: What becomes of a document that, with its EOS, is longer than a row: "split" goes
             on in the next row, "truncate" keeps its beginning and the EOS, "drop" leaves it out,
-            "error" ends the stream. What is left out is counted.
+            "error" ends the stream. What is left out is counted. "grain_first_fit" and
+            "grain_best_fit" cannot split: there "split" is an error too.
         token_fields: Fields with a value for each token, which are cut like the tokens. None: those
             of labels, loss_mask, completion_mask, assistant_masks and token_type_ids that there
             are. The EOS has itself as label and 1 in masks, padding has -100 and 0.
-        pack_window: Documents after which pool and first_fit close their rows.
+        pack_window: Documents after which pool and first_fit close their rows, and best_fit at the
+            latest: it does so where its rows come out fullest, in the second half of a window.
+        balance_groups: In front of a loader, the rows of each step are ordered so that this many
+            equal, contiguous parts of it cost about the same (the sum of the segments' squared
+            lengths: attention's cost). A step keeps its rows; one that is not full, its order. It
+            must divide the loader's batch size.
     """
 
     def __init__(
@@ -250,6 +271,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         overlong: Overlong = "split",
         token_fields: Sequence[str] | None = None,
         pack_window: int = 1000,
+        balance_groups: int = 1,
     ) -> None:
         from easydata import _native
         from easydata.sources import wrap_hf_dataset
@@ -264,9 +286,14 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         self._seq_length = seq_length
         self._input_field = input_field
         self._token_fields = None if token_fields is None else list(token_fields)
-        self._shuffle_rows = shuffle_buffer_factor * _ROWS_PER_FACTOR if shuffle else 0
+        if balance_groups < 1:
+            raise ValueError(f"balance_groups must be at least 1, not {balance_groups}")
         self._seed = seed or 0
-        self._rows_per_batch = 0
+        own_shuffle = _native.shuffles_bins(strategy)
+        windows = shuffle and not own_shuffle
+        self._shuffle_rows = shuffle_buffer_factor * _ROWS_PER_FACTOR if windows else 0
+        self._balance_groups = balance_groups
+        self._batch_sizes: list[tuple[int, int]] = []  # of a loader: rows of a step by first step
         self._passes = 1
         self._options: dict[str, Any] = {
             "seq_length": seq_length,
@@ -277,6 +304,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             "include_segment_ids": include_segment_ids,
             "overlong": overlong,
             "pack_window": pack_window,
+            "bin_seed": self._seed if shuffle and own_shuffle else None,
         }
         _native.Packer(**self._options)  # the engine judges the options before anything is read
 
@@ -327,7 +355,9 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
     ) -> PackedShardedSource:
         """These rows in front of a loader: in batches of its size, so that they need no copy."""
         paced = copy.copy(self)
-        paced._rows_per_batch = batch_size
+        sizes = {0: batch_size}
+        sizes.update((step, int(batch_size * by)) for step, by in (batch_rampup or {}).items())
+        paced._batch_sizes = sorted(sizes.items())
         pace = getattr(self._source, "_paced", None)
         if pace is not None:
             paced._source = pace(batch_size, self._seq_length, batch_rampup)
@@ -352,6 +382,15 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         if fields is None:
             known = _fields_of(self._source)
             fields = [name for name in _native.default_token_fields() if name in known]
+        balanced = self._balance_groups > 1
+        if balanced and not self._batch_sizes:
+            raise ValueError(
+                "balance_groups orders the rows of a loader's step, and there is no loader right "
+                "behind the packed rows; leave it at 1 here, or hand them to a loader: "
+                f"{self._balance_groups}"
+            )
+        # Batches of the loader's size need no copy.
+        rows_per_batch = self._batch_sizes[0][1] if self._batch_sizes else 0
         wanted: Columns = dict.fromkeys([self._input_field, *fields], "tokens")
         documents = self._source._stream(wanted)
         if self._passes > 1:
@@ -361,7 +400,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             **self._options,
             input_field=self._input_field,
             token_fields=fields,
-            rows_per_batch=self._rows_per_batch,
+            rows_per_batch=rows_per_batch,
         )
         if self._shuffle_rows:
             stream = _native.shuffle_window(
@@ -369,8 +408,10 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
                 self._shuffle_rows,
                 self._seed,
                 "pack.shuffle",
-                rows_per_batch=self._rows_per_batch,
+                rows_per_batch=rows_per_batch,
             )
+        if balanced:
+            stream = _native.balance(stream, self._balance_groups, self._batch_sizes)
         return stream
 
 

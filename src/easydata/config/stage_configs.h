@@ -187,6 +187,7 @@ struct PackStageConfig {
   std::string overlong = "split";
   std::optional<std::vector<std::string>> token_fields;
   int64_t pack_window = 1000;
+  int64_t balance_groups = 1;
 
   static auto Fields() {
     using C = PackStageConfig;
@@ -206,24 +207,39 @@ struct PackStageConfig {
         Field{"strategy", &C::strategy,
               "greedy: put documents end to end and cut; pool: the open row that fits best; "
               "first_fit: longest first, "
-              "within a window; best_fit: the fullest row that fits."}
-            .OneOf({"greedy", "pool", "first_fit", "best_fit"})
-            .Refuse("best_fit", "best-fit packing comes with a later version; use \"first_fit\""),
-        Field{"num_packers", &C::num_packers, "Open rows of the pool strategy."}.AtLeast(1),
+              "within a window; best_fit: the same, into the fullest row that fits; "
+              "grain_first_fit, grain_best_fit, grain_concat: exactly the rows of Grain's "
+              "FirstFitPackIterDataset, BestFitPackIterDataset and ConcatThenSplitIterDataset, "
+              "which add no EOS."}
+            .OneOf({"greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit",
+                    "grain_concat"}),
+        Field{"num_packers", &C::num_packers,
+              "Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit."}
+            .AtLeast(1),
         Field{"include_segment_ids", &C::include_segment_ids,
               "Write a column segment_ids: which document of its row a token is in."},
-        Field{"shuffle_packed", &C::shuffle_packed, "Shuffle rows within windows."},
+        Field{"shuffle_packed", &C::shuffle_packed,
+              "Shuffle rows within windows; with grain_first_fit and grain_best_fit the bins of a "
+              "group, as Grain's shuffle_bins does."},
         Field{"shuffle_buffer_factor", &C::shuffle_buffer_factor,
               "Hundreds of rows in a shuffle window."}
             .AtLeast(1),
-        Field{"overlong", &C::overlong, "What happens to a document that is longer than a row."}
+        Field{"overlong", &C::overlong,
+              "What happens to a document that is longer than a row. grain_first_fit and "
+              "grain_best_fit cannot split: there it is an error, as in Grain."}
             .OneOf({"split", "truncate", "drop", "error"}),
         Field{"token_fields", &C::token_fields,
               "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, "
               "completion_mask, "
               "assistant_masks, token_type_ids."},
         Field{"pack_window", &C::pack_window,
-              "Documents after which open rows are closed (not greedy)."}
+              "Documents after which open rows are closed (pool, first_fit; best_fit: at the "
+              "latest)."}
+            .AtLeast(1),
+        Field{"balance_groups", &C::balance_groups,
+              "Order the rows of each step of the loader so that this many equal parts of it cost "
+              "about the same, by the sum of the segments' squared lengths; 1: leave them as they "
+              "come."}
             .AtLeast(1),
     };
   }

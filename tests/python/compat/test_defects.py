@@ -67,7 +67,7 @@ from easydata import (
 
 Row = dict[str, Any]
 EOS = 999
-STRATEGIES: list[Any] = ["greedy", "pool", "first_fit"]
+STRATEGIES: list[Any] = ["greedy", "pool", "first_fit", "best_fit"]
 
 
 @pytest.fixture

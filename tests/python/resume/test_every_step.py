@@ -70,7 +70,8 @@ def make(kind: str, corpus: Path, shared: Path, **options: Any) -> AsyncDataLoad
         )
 
     def packed(source: Any, strategy: str) -> PackedShardedSource:
-        return PackedShardedSource(source, 64, 50256, strategy=strategy, seed=3)
+        overlong: Any = "truncate" if strategy == "grain_best_fit" else "split"
+        return PackedShardedSource(source, 64, 50256, strategy=strategy, seed=3, overlong=overlong)
 
     if kind == "tokens":
         return AsyncDataLoader(tokens("prose"), 4, drop_last=False, **options)
@@ -95,7 +96,16 @@ def same(left: Batches, right: Batches) -> bool:
     )
 
 
-KINDS = ["tokens", "pack greedy", "pack pool", "pack first_fit", "mix"]
+KINDS = [
+    "tokens",
+    "pack greedy",
+    "pack pool",
+    "pack first_fit",
+    "pack best_fit",
+    "pack grain_best_fit",
+    "pack grain_concat",
+    "mix",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)

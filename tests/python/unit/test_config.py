@@ -249,7 +249,8 @@ def test_validate_lists_every_problem_at_once() -> None:
         'datasets[2].quarantine_path is required with on_error="quarantine": name a JSONL file',
         "mix.block_size must be at least 1, not 0",
         "pack.seq_length must be at least 2, not 1",
-        'pack.strategy must be one of "greedy", "pool", "first_fit", "best_fit", not "greedi"; '
+        'pack.strategy must be one of "greedy", "pool", "first_fit", "best_fit", '
+        '"grain_first_fit", "grain_best_fit", "grain_concat", not "greedi"; '
         'did you mean "greedy"?',
         "load.batch_size must be a multiple of world_size (4), not 10",
         'save.compression must be one of none, lz4, zstd for arrow files, not "gzip"',
@@ -283,7 +284,6 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"load": LoadStageConfig(lanes=2, batch_size=8)}, "load.lanes"),
         ({"load": LoadStageConfig(prefetch_to_device=True)}, "load.prefetch_to_device"),
         ({"load": LoadStageConfig(batch_rampup={0: 1, 9: 2})}, "load.batch_rampup"),
-        ({"pack": PackStageConfig(strategy="best_fit")}, "pack.strategy"),
         ({"mix": MixStageConfig(unit="tokens")}, "mix.unit"),
         ({"save": SaveStageConfig(push_to_hub=True)}, "save.push_to_hub"),
         ({"save": SaveStageConfig(output_dir="s3://bucket/x")}, "save.output_dir"),

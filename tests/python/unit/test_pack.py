@@ -25,7 +25,7 @@ from easydata import (
 )
 
 EOS = 999
-STRATEGIES: list[Any] = ["greedy", "pool", "first_fit"]
+STRATEGIES: list[Any] = ["greedy", "pool", "first_fit", "best_fit"]
 
 
 class Rows(ShardedDataSource[dict[str, Any]]):
@@ -302,9 +302,9 @@ def test_overlong_documents_can_be_an_error() -> None:
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="best_fit"):
-        PackedShardedSource(documents([1]), 8, EOS, strategy="best_fit")
-    with pytest.raises(ValueError, match="unknown packing strategy"):
+    with pytest.raises(
+        ValueError, match=r'unknown packing strategy; use "greedy", .*"grain_concat"'
+    ):
         PackedShardedSource(documents([1]), 8, EOS, strategy="wost")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown value of overlong"):
         PackedShardedSource(documents([1]), 8, EOS, overlong="wrap")  # type: ignore[arg-type]
@@ -312,6 +312,8 @@ def test_bad_options_are_refused() -> None:
         PackedShardedSource(documents([1]), 1, EOS)
     with pytest.raises(ValueError, match="shuffle_buffer_factor"):
         PackedShardedSource(documents([1]), 8, EOS, shuffle_buffer_factor=0)
+    with pytest.raises(ValueError, match="balance_groups must be at least 1"):
+        PackedShardedSource(documents([1]), 8, EOS, balance_groups=0)
     with pytest.raises(TypeError, match="not known before"):
         len(PackedShardedSource(documents([1]), 8, EOS))
 

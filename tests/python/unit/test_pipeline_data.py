@@ -393,7 +393,7 @@ def test_a_schedule_counts_the_packed_steps(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "pool", "first_fit"])
+@pytest.mark.parametrize("strategy", ["greedy", "pool", "first_fit", "best_fit"])
 def test_a_pipeline_goes_on_where_another_stopped(folder: Path, gpt2: str, strategy: str) -> None:
     for name in ("a", "b"):
         rows = [{"text": f"{name} " * (1 + i % 23) + str(i)} for i in range(150)]
