@@ -1,12 +1,35 @@
 #include "easydata/base/hash.h"
 
+#include "easydata/base/long_hash.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace easydata {
+namespace {
+
+/// Bytes above which a call through a pointer is worth it: shorter ones are not worked on in wide
+/// registers.
+constexpr size_t kLong = 240;
+
+uint64_t LongHashPlain(const void* bytes, size_t size, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes, size, seed);
+}
+
+LongHash BestLongHash() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512f")) return LongHashAvx512;
+  if (__builtin_cpu_supports("avx2")) return LongHashAvx2;
+#endif
+  return LongHashPlain;
+}
+
+}  // namespace
 
 uint64_t Hash64(std::string_view bytes, uint64_t seed) {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+  if (bytes.size() <= kLong) return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+  static const LongHash long_hash = BestLongHash();
+  return long_hash(bytes.data(), bytes.size(), seed);
 }
 
 std::string ToHex(uint64_t value) {
