@@ -16,6 +16,7 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
+#include "easydata/stream/stage_timer.h"
 #include "python_stage.h"
 #include "rows.h"
 
@@ -224,7 +225,7 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   stream.plan.description = std::make_shared<const nlohmann::json>(std::move(described));
   stream.plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
-    return DealRows(std::move(stage), context);
+    return Timed(DealRows(std::move(stage), context), "source");
   };
   if (order.mode == SourceShuffle::kRows) {
     stream.plan = Unwrap(ShuffleRows(std::move(stream.plan), order));

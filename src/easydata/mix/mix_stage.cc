@@ -14,6 +14,7 @@
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/row_error.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -391,7 +392,7 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
   }
   plan.description = std::move(description);
   plan.make = [factories, options](const StageContext& context) {
-    return MakeMixStage(factories, options, context);
+    return Timed(MakeMixStage(factories, options, context), "mix");
   };
   return plan;
 }

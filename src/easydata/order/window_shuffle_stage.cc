@@ -11,6 +11,7 @@
 #include "easydata/base/random.h"
 #include "easydata/base/slab_pool.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -218,7 +219,7 @@ Result<StreamPlan> WindowShufflePlan(StreamPlan upstream, const WindowShuffleOpt
   plan.make = [make = std::move(upstream.make),
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return MakeWindowShuffleStage(std::move(stage), options, context);
+    return Timed(MakeWindowShuffleStage(std::move(stage), options, context), "shuffle");
   };
   return plan;
 }

@@ -10,6 +10,7 @@
 
 #include "easydata/base/slab_pool.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -280,7 +281,7 @@ Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& option
   plan.make = [make = std::move(upstream.make),
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return MakeBalanceStage(std::move(stage), options);
+    return Timed(MakeBalanceStage(std::move(stage), options), "balance");
   };
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
 #include "easydata/pack/window_planner.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -301,7 +302,7 @@ Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   plan.make = [make = std::move(upstream.make),
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return MakePackStage(std::move(stage), options);
+    return Timed(MakePackStage(std::move(stage), options), "pack");
   };
   return plan;
 }

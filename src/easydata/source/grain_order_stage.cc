@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,6 +17,7 @@
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -96,6 +98,7 @@ class GrainOrderStage : public Stage {
     StageStats stats;
     stats.rows = num_rows_;
     stats.bytes_read = *bytes_read_;
+    stats.busy_seconds = busy_.seconds();
     return stats;
   }
 
@@ -161,6 +164,7 @@ class GrainOrderStage : public Stage {
 
   /// Runs on the pool: gathers the rows of some places and applies the ops to them.
   Result<Done> Work(Places places) {
+    const auto begin = std::chrono::steady_clock::now();
     // By block, the rows of it that are wanted: no more than one block at a time is held.
     std::map<std::pair<size_t, int64_t>, std::vector<RowRef>> wanted;
     std::vector<std::pair<std::pair<size_t, int64_t>, int64_t>> order;
@@ -186,7 +190,8 @@ class GrainOrderStage : public Stage {
     std::vector<RowRef> rows;
     for (const auto& [block, row] : order) rows.push_back({part_of[block], row});
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, source_schema_));
-    return Done{places.end, ApplyOps(ops_, std::move(batch))};
+    busy_.Add("read", std::chrono::steady_clock::now() - begin);
+    return Done{places.end, ApplyOps(ops_, std::move(batch), &busy_)};
   }
 
   const std::shared_ptr<const Source> source_;
@@ -199,6 +204,7 @@ class GrainOrderStage : public Stage {
   const ReadContext read_context_;
   const int64_t grid_;  // places of a batch; a lane has its share of their rows
   BlockCache cache_;
+  BusyTimes busy_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   RowIndex index_;
   std::optional<GrainIndexShuffle> order_;

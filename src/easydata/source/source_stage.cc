@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <mutex>
@@ -22,6 +23,7 @@
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/row_error.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -94,6 +96,8 @@ class SourceStage : public Stage {
     StageStats stats;
     stats.rows = rows_;
     stats.bytes_read = *bytes_read_;
+    stats.wait_seconds["read"] = pull_seconds_;
+    stats.busy_seconds = busy_.seconds();
     return stats;
   }
 
@@ -192,6 +196,7 @@ class SourceStage : public Stage {
   }
 
   Result<std::optional<Item>> Pull() {
+    StageTimer timer(&pull_seconds_);
     for (;;) {
       std::optional<ShardPosition> start;
       if (reader_ == nullptr) {
@@ -228,7 +233,8 @@ class SourceStage : public Stage {
   }
 
   /// Runs on the pool: decodes a block and applies the ops to it.
-  Result<Done> Work(Item item) const {
+  Result<Done> Work(Item item) {
+    const auto begin = std::chrono::steady_clock::now();
     Done done{item.part, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
     auto block = item.task.decode();
     // The rows' places are not known here: the consumer says where it is.
@@ -246,7 +252,8 @@ class SourceStage : public Stage {
         done.batch.addresses.Append(item.part->ref, first, -1, count);
       }
     }
-    AppliedBatch applied = ApplyOps(ops_, std::move(done.batch));
+    busy_.Add("read", std::chrono::steady_clock::now() - begin);
+    AppliedBatch applied = ApplyOps(ops_, std::move(done.batch), &busy_);
     done.batch = std::move(applied.batch);
     done.op_error = std::move(applied.error);
     return done;
@@ -317,6 +324,7 @@ class SourceStage : public Stage {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   std::shared_ptr<std::atomic<int64_t>> bytes_read_ = std::make_shared<std::atomic<int64_t>>(0);
+  BusyTimes busy_;
   std::atomic<bool> cancelled_{false};
   Quarantine quarantine_;
 
@@ -324,6 +332,7 @@ class SourceStage : public Stage {
   const std::unique_ptr<ReadOrder> order_;
   std::optional<ShardPosition> start_;  // in the first part; taken by its reader
   std::shared_ptr<const OpenPart> part_;
+  double pull_seconds_ = 0;
   std::unique_ptr<ShardReader> reader_;
 
   // What was handed out.
@@ -491,7 +500,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     plan.make = [source,
                  grain = GrainOrderOptions{options.name, options.columns, shards,
                                            options.shuffle.seed}](const StageContext& context) {
-      return MakeGrainOrderStage(source, grain, context);
+      return Timed(MakeGrainOrderStage(source, grain, context), "workers");
     };
     return plan;
   }
@@ -502,7 +511,8 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     ARROW_ASSIGN_OR_RAISE(LaneOrder dealt, OrderOfLane(source, options, shards, context));
     std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(
         source, options, std::move(dealt.order), std::move(schema), context);
-    return dealt.by_row ? DealRows(std::move(stage), context) : std::move(stage);
+    if (dealt.by_row) stage = DealRows(std::move(stage), context);
+    return Timed(std::move(stage), "workers");
   };
   if (options.shuffle.mode != SourceShuffle::kRows) return plan;
   return ShuffleRows(std::move(plan), options.shuffle);

@@ -1,5 +1,6 @@
 #include "easydata/stream/apply_ops.h"
 
+#include <chrono>
 #include <utility>
 
 #include "easydata/stream/row_error.h"
@@ -9,9 +10,14 @@ namespace {
 
 using Ops = std::vector<std::shared_ptr<const BatchOp>>;
 
-Result<Batch> ApplyAll(const Ops& ops, Batch batch) {
+Result<Batch> ApplyAll(const Ops& ops, Batch batch, BusyTimes* busy) {
+  auto begin = std::chrono::steady_clock::now();
   for (const auto& op : ops) {
-    ARROW_ASSIGN_OR_RAISE(batch, op->Apply(std::move(batch)));
+    auto applied = op->Apply(std::move(batch));
+    const auto end = std::chrono::steady_clock::now();
+    busy->Add(op->name(), end - begin);
+    begin = end;
+    ARROW_ASSIGN_OR_RAISE(batch, std::move(applied));
   }
   return batch;
 }
@@ -32,13 +38,13 @@ int64_t RowsBefore(const Addresses& addresses, const Status& error) {
 
 }  // namespace
 
-AppliedBatch ApplyOps(const Ops& ops, Batch batch) {
+AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   const Batch input = batch;
-  auto out = ApplyAll(ops, std::move(batch));
+  auto out = ApplyAll(ops, std::move(batch), busy);
   if (out.ok()) return {std::move(*out), Status::OK()};
   const Status error = out.status();
   const int64_t before = RowsBefore(input.addresses, error);
-  auto rest = ApplyAll(ops, input.Slice(0, before));
+  auto rest = ApplyAll(ops, input.Slice(0, before), busy);
   // Nothing can be said of the rows before: the error stands alone.
   if (!rest.ok()) return {Batch{}, error};
   return {std::move(*rest), error};

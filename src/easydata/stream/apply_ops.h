@@ -5,6 +5,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 
@@ -18,6 +19,9 @@ struct AppliedBatch {
 /// Applies `ops` one after the other. An error about a row (row_error.h) does not take the rows
 /// before it along: they are worked on once more by themselves, which the ops, being pure
 /// functions, allow.
-AppliedBatch ApplyOps(const std::vector<std::shared_ptr<const BatchOp>>& ops, Batch batch);
+///
+/// The time that each op takes is added to `busy` under the op's name.
+AppliedBatch ApplyOps(const std::vector<std::shared_ptr<const BatchOp>>& ops, Batch batch,
+                      BusyTimes* busy);
 
 }  // namespace easydata

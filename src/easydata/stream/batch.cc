@@ -14,6 +14,7 @@ namespace easydata {
 int64_t Batch::num_rows() const { return rows == nullptr ? 0 : rows->num_rows(); }
 
 Batch Batch::Slice(int64_t offset, int64_t length) const {
+  if (offset == 0 && length >= num_rows()) return *this;
   Batch out;
   out.rows = rows->Slice(offset, length);
   length = out.rows->num_rows();

@@ -25,6 +25,9 @@ class BatchOp {
   /// step. An error about a row is made by RowError() (row_error.h), which carries the row's
   /// address.
   virtual Result<Batch> Apply(Batch batch) const = 0;
+
+  /// What the time that it takes is told under.
+  virtual const char* name() const { return "transform"; }
 };
 
 }  // namespace easydata

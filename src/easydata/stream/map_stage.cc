@@ -3,13 +3,13 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "easydata/exec/ordered_map.h"
 #include "easydata/stream/apply_ops.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -60,6 +60,7 @@ class MapStage : public Stage {
   StageStats stats() const override {
     StageStats stats = upstream_->stats();
     stats.rows = rows_;
+    for (const auto& [work, seconds] : busy_.seconds()) stats.busy_seconds[work] += seconds;
     return stats;
   }
 
@@ -80,7 +81,7 @@ class MapStage : public Stage {
       return Item{std::move(*batch), std::move(cursor), Status::OK()};
     };
     auto work = [this](Item item) -> Result<Item> {
-      AppliedBatch applied = ApplyOps(ops_, std::move(item.batch));
+      AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
     auto map = std::make_unique<OrderedMap<Item, Item>>(
@@ -96,6 +97,7 @@ class MapStage : public Stage {
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   std::shared_ptr<const nlohmann::json> cursor_;
   int64_t rows_ = 0;
+  BusyTimes busy_;
   Status error_;
   std::mutex mutex_;  // guards map_'s birth against Cancel()
   bool cancelled_ = false;
@@ -108,6 +110,7 @@ class MapStage : public Stage {
 void StageStats::AddUpstream(const StageStats& upstream) {
   bytes_read += upstream.bytes_read;
   for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
+  for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
 }
 
 Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
@@ -117,7 +120,7 @@ Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
   if (fused) return upstream;
   auto stage = std::make_unique<MapStage>(std::move(upstream), context);
   ARROW_RETURN_NOT_OK(stage->Fuse(std::move(op)).status());
-  return stage;
+  return Timed(std::move(stage), "workers");
 }
 
 StreamPlan MapPlan(StreamPlan upstream, std::shared_ptr<const BatchOp> op,

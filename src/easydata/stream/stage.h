@@ -22,8 +22,11 @@ class ThreadPool;
 struct StageStats {
   int64_t rows = 0;
   int64_t bytes_read = 0;
-  /// Seconds that Next() of this stage waited, by the stage that it waited for.
+  /// Seconds in Next() by stage, each without its upstream: of the thread that pulls, which does
+  /// the stages' own work in order. "workers" is its wait for what runs in parallel.
   std::map<std::string, double> wait_seconds;
+  /// Seconds of the worker threads, by what they did, added up over the threads.
+  std::map<std::string, double> busy_seconds;
 
   /// Adds what a stage upstream has done; rows stay those of this stage.
   void AddUpstream(const StageStats& upstream);

@@ -53,6 +53,8 @@ class TokenizeOpImpl : public BatchOp {
     if (options_.max_threads > 0) turns_.emplace(options_.max_threads);
   }
 
+  const char* name() const override { return "tokenize"; }
+
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
     const auto text = input->GetFieldByName(options_.column);
