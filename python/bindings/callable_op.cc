@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/exec/stop_scope.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/row_error.h"
@@ -38,6 +39,8 @@ class CallableOpImpl : public BatchOp {
     return kind_ == CallableKind::kFilter ? input : JsonRowSchema(output_);
   }
 
+  const char* name() const override { return "callable"; }
+
   Result<Batch> Apply(Batch batch) const override {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
@@ -53,6 +56,7 @@ class CallableOpImpl : public BatchOp {
     const nb::list rows = RowsToPython(batch);
     std::vector<int64_t> keep;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      if (StopScope::Stopped()) return Closed();
       try {
         const nb::object answer = callable_(rows[i]);
         const int truth = PyObject_IsTrue(answer.ptr());
@@ -73,6 +77,7 @@ class CallableOpImpl : public BatchOp {
     Address last;
     int32_t sub_row = 0;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      if (StopScope::Stopped()) return Closed();
       const Address address = batch.addresses.At(i);
       try {
         const nb::object result = callable_(rows[i]);
@@ -82,6 +87,7 @@ class CallableOpImpl : public BatchOp {
           last = address;
           const size_t before = made.size();
           for (nb::handle row : nb::iter(result)) {
+            if (StopScope::Stopped()) return Closed();
             ARROW_RETURN_NOT_OK(CheckRow(row, address));
             made.append(row);
             out.addresses.Append(address.shard, address.row, sub_row++, 1);
@@ -113,6 +119,8 @@ class CallableOpImpl : public BatchOp {
     CountDropped(&out, batch.addresses.Take(lost), name_);
     return out;
   }
+
+  static Status Closed() { return Status::Cancelled("the stream was closed"); }
 
   Status CheckRow(nb::handle row, const Address& address) const {
     if (PyDict_Check(row.ptr())) return Status::OK();

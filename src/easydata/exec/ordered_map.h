@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "easydata/base/status.h"
+#include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
 
 namespace easydata {
@@ -56,7 +57,8 @@ class OrderedMap {
     return result;
   }
 
-  /// Makes a blocked or future Next() return Cancelled soon; running tasks end by themselves.
+  /// Makes a blocked or future Next() return Cancelled soon; running tasks end by themselves, early
+  /// where they look at StopScope::Stopped().
   void Cancel() {
     shared_->cancelled = true;
     std::lock_guard<std::mutex> lock(shared_->mutex);
@@ -119,6 +121,7 @@ class OrderedMap {
     // The guard is captured first, so that it dies last also where the pool drops the task.
     pool_->Submit([guard = std::move(guard), shared = shared_, task, input]() mutable {
       if (!shared->cancelled) {
+        StopScope scope(&shared->cancelled);
         Result<Out> result = shared->function(std::move(*input));
         input.reset();
         std::lock_guard<std::mutex> lock(shared->mutex);

@@ -95,6 +95,28 @@ TEST(OrderedMapTest, CancelWakesABlockedNext) {
   canceller.join();
 }
 
+TEST(OrderedMapTest, WorkThatTakesLongSeesThatItIsNotWanted) {
+  EXPECT_FALSE(StopScope::Stopped()) << "no work of a map runs here";
+  auto pool = std::make_shared<ThreadPool>(1);
+  std::promise<void> started;
+  auto map =
+      std::make_unique<OrderedMap<int, int>>(pool, 1, CountTo(1), [&started](int i) -> Result<int> {
+        started.set_value();
+        while (!StopScope::Stopped()) usleep(1000);
+        return Status::Cancelled("closed");
+      });
+  std::thread canceller([&] {
+    started.get_future().wait();
+    map->Cancel();
+  });
+  EXPECT_TRUE(map->Next().status().IsCancelled());
+  canceller.join();
+  map.reset();  // waits for the work
+  std::promise<bool> after;
+  pool->Submit([&after] { after.set_value(StopScope::Stopped()); });
+  EXPECT_FALSE(after.get_future().get()) << "the next work of the thread is another's";
+}
+
 TEST(OrderedMapTest, NeverPullsFurtherAheadThanAllowed) {
   auto pool = std::make_shared<ThreadPool>(4);
   int pulled = 0;

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <atomic>
+
+namespace easydata {
+
+/// Says to what a thread works on that it is no longer wanted: work that takes long looks at
+/// Stopped() now and then, and returns Cancelled.
+class StopScope {
+ public:
+  /// While it lives, Stopped() on this thread answers with `stop`.
+  explicit StopScope(const std::atomic<bool>* stop) : outer_(current) { current = stop; }
+  ~StopScope() { current = outer_; }
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+  /// False where no work with a StopScope runs on this thread.
+  static bool Stopped() { return current != nullptr && *current; }
+
+ private:
+  inline static thread_local const std::atomic<bool>* current = nullptr;
+
+  const std::atomic<bool>* const outer_;
+};
+
+}  // namespace easydata
