@@ -102,27 +102,44 @@ class PyLoader {
     }
     const auto batch = Unwrap(std::move(taken));
     if (!batch.has_value()) return nb::none();
-    nb::dict out;
-    for (const LoaderColumn& column : batch->columns) {
-      out[nb::str(column.name.c_str(), column.name.size())] = ColumnToPython(column, &json_);
-    }
-    return out;
+    return ToPython(*batch);
   }
 
+  /// Holds on to the GIL where a batch is ready: beside a busy thread it takes 5 ms
+  /// (sys.getswitchinterval()) to get it back.
   nb::object Next() {
-    while (!Wait(kPollSeconds)) {
+    for (;;) {
+      if (auto batch = loader_->TryTake(); batch.has_value()) return ToPython(*batch);
+      const bool ready = Wait(kPollSeconds);
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!ready) continue;
+      if (auto batch = loader_->TryTake(); batch.has_value()) return ToPython(*batch);
+      return Take();
     }
-    return Take();
+  }
+
+  nb::object At(int64_t step) {
+    bool raised = false;
+    Result<LoaderBatch> batch;
+    {
+      nb::gil_scoped_release release;
+      batch = loader_->At(step, [&raised] {
+        nb::gil_scoped_acquire gil;
+        raised = PyErr_CheckSignals() != 0;
+        return raised;
+      });
+    }
+    if (raised) throw nb::python_error();
+    return ToPython(Unwrap(std::move(batch)));
   }
 
   nb::object State() {
-    nlohmann::json state;
-    {
+    std::optional<nlohmann::json> state = loader_->TrySaveState();
+    if (!state.has_value()) {
       nb::gil_scoped_release release;
       state = loader_->SaveState();
     }
-    return JsonToPython(state);
+    return JsonToPython(*state);
   }
 
   void LoadState(nb::handle state) {
@@ -143,6 +160,11 @@ class PyLoader {
     }
     nb::dict wait;
     for (const auto& [stage, seconds] : stats.wait_seconds) wait[stage.c_str()] = seconds;
+    nb::dict busy;
+    for (const auto& [work, seconds] : stats.busy_seconds) busy[work.c_str()] = seconds;
+    nb::dict queue;
+    queue["batches"] = stats.queue.batches;
+    queue["bytes"] = stats.queue.bytes;
     nb::dict sources;
     for (const auto& [name, counts] : stats.counts.sources()) {
       nb::dict dropped;
@@ -160,7 +182,24 @@ class PyLoader {
     out["bytes_read"] = stats.bytes_read;
     out["seconds"] = stats.seconds;
     out["wait_seconds"] = wait;
+    out["busy_seconds"] = busy;
+    out["queue"] = queue;
     out["sources"] = sources;
+    return out;
+  }
+
+  nb::dict Explain() {
+    Bottleneck found;
+    {
+      nb::gil_scoped_release release;
+      found = loader_->Explain();
+    }
+    nb::dict out;
+    out["bottleneck"] =
+        found.name.empty() ? nb::object(nb::none()) : nb::object(nb::str(found.name.c_str()));
+    out["share"] = found.share;
+    out["speedup_if_free"] = found.speedup_if_free;
+    out["sentence"] = found.sentence;
     return out;
   }
 
@@ -177,9 +216,26 @@ class PyLoader {
   bool closed() const { return loader_->closed(); }
 
  private:
+  nb::object ToPython(const LoaderBatch& batch) {
+    nb::dict out;
+    for (const LoaderColumn& column : batch.columns) {
+      out[nb::str(column.name.c_str(), column.name.size())] = ColumnToPython(column, &json_);
+    }
+    return out;
+  }
+
   std::unique_ptr<Loader> loader_;
   JsonValues json_;
 };
+
+int64_t WholeNumber(nb::handle value) {
+  if (!PyLong_Check(value.ptr())) {
+    throw nb::type_error(("batch_rampup: steps and factors must be whole numbers, not " +
+                          nb::cast<std::string>(nb::repr(value)))
+                             .c_str());
+  }
+  return nb::cast<int64_t>(value);
+}
 
 PadOptions PaddingFromPython(nb::dict padding, std::optional<int64_t> pad_token_id) {
   PadOptions out;
@@ -203,13 +259,16 @@ void BindLoader(nb::module_& m) {
           [](PyLoader* self, const Stream& stream, int64_t batch_size, bool drop_last, int64_t rank,
              int64_t world_size, int64_t epochs, bool prefetch, int64_t prefetch_batches,
              int num_threads, nb::dict padding, std::optional<int64_t> pad_token_id,
-             std::optional<int64_t> shuffle_rows, uint64_t seed) {
+             std::optional<int64_t> shuffle_rows, uint64_t seed, nb::dict batch_rampup) {
             LoaderOptions options;
             options.steps.batch_size = batch_size;
             options.steps.drop_last = drop_last;
             options.steps.rank = rank;
             options.steps.world_size = world_size;
             options.steps.passes = epochs;
+            for (auto [step, factor] : batch_rampup) {
+              options.steps.rampup[WholeNumber(step)] = WholeNumber(factor);
+            }
             options.steps.padding = PaddingFromPython(std::move(padding), pad_token_id);
             options.prefetch = prefetch;
             options.prefetch_batches = prefetch_batches;
@@ -228,22 +287,27 @@ void BindLoader(nb::module_& m) {
           nb::arg("prefetch") = true, nb::arg("prefetch_batches") = 4, nb::arg("num_threads") = 0,
           nb::arg("padding") = nb::dict(), nb::arg("pad_token_id") = nb::none(),
           nb::arg("shuffle_rows") = nb::none(), nb::arg("seed") = 0,
+          nb::arg("batch_rampup") = nb::dict(),
           nb::sig(
               "def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, "
               "rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, "
               "prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, typing.Any] = "
               "{}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = "
-              "0) -> None"))
+              "0, batch_rampup: dict[int, int] = {}) -> None"))
       .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass. Ctrl-C gets through.")
       .def("wait", &PyLoader::Wait, nb::arg("seconds"),
            "Whether take() has something to give, after at most about so many seconds.")
       .def("take", &PyLoader::Take, nb::sig("def take(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass.")
+      .def("at", &PyLoader::At, nb::arg("step"),
+           nb::sig("def at(self, step: int) -> dict[str, typing.Any]"),
+           "The batch of a step, by a reader of its own. Ctrl-C gets through.")
       .def("state", &PyLoader::State, nb::sig("def state(self) -> dict[str, typing.Any]"))
       .def("load_state", &PyLoader::LoadState, nb::arg("state"),
            nb::sig("def load_state(self, state: dict[str, typing.Any]) -> None"))
       .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
+      .def("explain", &PyLoader::Explain, nb::sig("def explain(self) -> dict[str, typing.Any]"))
       .def("digest", &PyLoader::Digest)
       .def("close", &PyLoader::Close)
       .def_prop_ro("closed", &PyLoader::closed);

@@ -296,7 +296,7 @@ class Packer:
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, Any] = {}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = 0) -> None: ...
+    def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, Any] = {}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = 0, batch_rampup: dict[int, int] = {}) -> None: ...
 
     def next(self) -> dict[str, Any] | None:
         """The next batch, or None at the end of a pass. Ctrl-C gets through."""
@@ -309,11 +309,16 @@ class Loader:
     def take(self) -> dict[str, Any] | None:
         """The next batch, or None at the end of a pass."""
 
+    def at(self, step: int) -> dict[str, Any]:
+        """The batch of a step, by a reader of its own. Ctrl-C gets through."""
+
     def state(self) -> dict[str, Any]: ...
 
     def load_state(self, state: dict[str, Any]) -> None: ...
 
     def stats(self) -> dict[str, Any]: ...
+
+    def explain(self) -> dict[str, Any]: ...
 
     def digest(self) -> str: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from easydata.core.async_dataset import AsyncDataset
 from easydata.execution.prefetch import PrefetchIterator
@@ -217,7 +217,9 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         prefetch_enabled: Read ahead, on a thread of its own.
         prefetch_workers: Threads that may make batches ahead; one is enough, so it is an upper
             bound.
-        prefetch_buffer_size: Batches read ahead at most (and no more than 256 MB).
+        prefetch_buffer_size: Batches read ahead (no more than 256 MB); where batches are taken in
+            bursts, so that the buffer is full at one time and empty at another, it grows up to
+            that bound.
         shuffle_buffer_size: Rows of a window that is shuffled; None: the source's order.
         drop_last: Leave out a last batch that is not full. Otherwise it is short, or, with several
             ranks, filled up with rows of `attention_mask` 0 and `labels` -100.
@@ -228,7 +230,9 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         lanes: Only 1 so far.
         epochs: Passes over the source that follow each other without an end between them; None: 1.
         num_threads: Worker threads; None: one for each core.
-        batch_rampup: Not yet.
+        batch_rampup: `{step: factor}`: `batch_size` is multiplied by the factor from that step on;
+            steps count on from epoch to epoch. Whole factors, so that every size is a multiple of
+            `world_size`.
         padding: `{column: PadSpec}`; other columns of lists are padded at the right to the longest
             row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
             -100, others with 0.
@@ -251,15 +255,13 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         lanes: int = 1,
         epochs: int | None = None,
         num_threads: int | None = None,
-        batch_rampup: Mapping[int, float] | None = None,
+        batch_rampup: Mapping[int, int] | None = None,
         padding: Mapping[str, PadSpec] | None = None,
     ) -> None:
         from easydata import _native
 
         if lanes != 1:
             raise NotImplementedError("lanes: more than one lane comes with a later version")
-        if batch_rampup is not None:
-            raise NotImplementedError("batch_rampup comes with a later version")
         if prefetch_workers < 1:
             raise ValueError(f"prefetch_workers: must be at least 1, not {prefetch_workers}")
         if shuffle_buffer_size is not None and shuffle_buffer_size < 1:
@@ -291,6 +293,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             pad_token_id=_pad_token_id(self._source),
             shuffle_rows=shuffle_buffer_size,
             seed=seed or 0,
+            batch_rampup=dict(batch_rampup or {}),
         )
         self._sharding_map = sharding_map
         self._rank, self._world_size = rank, world_size
@@ -369,9 +372,17 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         """What was done since the loader was made.
 
         Returns:
-            `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, sources: {name:
-            {tokens, epoch, dropped: {reason: rows}}}}`. Tokens are those of the stream up to here,
-            over all ranks; they are part of the position.
+            `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, busy_seconds:
+            {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
+            rows}}}}`.
+
+            Tokens are those of the stream up to here, over all ranks; they are part of the
+            position. One thread makes the batches: `wait_seconds` has its time in each stage, not
+            counting what the stage reads from: "source" (a Python iterable), "read", "mix",
+            "shuffle", "pack", "collate", "workers" (waiting for them) and "trainer" (waiting for
+            batches to be taken). "loader" is the time that was spent waiting for a batch.
+            `busy_seconds` has that of the worker threads, added up ("read", "tokenize", "callable",
+            "transform"), and "trainer", the time between two batches. `queue` is what is ready.
         """
         return self._native.stats()
 
@@ -382,21 +393,31 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         """
         return self._native.digest()
 
-    def explain(self) -> NoReturn:
-        """Not yet.
+    def explain(self) -> dict[str, Any]:
+        """What sets the pace, by the stats() up to here.
+
+        Returns:
+            `{bottleneck, share, speedup_if_free, sentence}`: the stage, work or "trainer" that
+            would speed things up most, were it free (None before the first batch); the part of the
+            time that it takes; how many times as fast batches would come (1,000 at most); and that
+            as a sentence.
+        """
+        return self._native.explain()
+
+    def at(self, step: int) -> Batch:
+        """The batch of a step, as iterating gives it; the loader stays where it is.
+
+        A reader of its own goes there from the nearest position before the step that the loader
+        knows: its own, that of its epoch, or that of the state it was given; else from the start.
+
+        Args:
+            step: Number of the batch, counted from 0 over all epochs.
 
         Raises:
-            NotImplementedError: Always.
+            IndexError: When there are fewer steps, up to the end of the epoch that the loader is
+                in; the message says how many.
         """
-        raise NotImplementedError("explain() comes with a later version; stats() says what waited")
-
-    def at(self, step: int) -> NoReturn:
-        """Not yet.
-
-        Raises:
-            NotImplementedError: Always.
-        """
-        raise NotImplementedError("at(step) comes with a later version")
+        return preshard_batch(self._native.at(step), self._sharding_map)
 
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""

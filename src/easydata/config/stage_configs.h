@@ -272,7 +272,8 @@ struct LoadStageConfig {
         Field{"prefetch_enabled", &C::prefetch_enabled, "Make batches ahead of their use."},
         Field{"prefetch_workers", &C::prefetch_workers, "Threads that make batches ahead at most."}
             .AtLeast(1),
-        Field{"prefetch_buffer_size", &C::prefetch_buffer_size, "Batches made ahead at most."}
+        Field{"prefetch_buffer_size", &C::prefetch_buffer_size,
+              "Batches made ahead; more, within 256 MB, where they are taken in bursts."}
             .AtLeast(1),
         Field{"shuffle_buffer_size", &C::shuffle_buffer_size,
               "Rows of a shuffle window; unset: no shuffling."}
@@ -295,9 +296,10 @@ struct LoadStageConfig {
         Field{"seed", &C::seed, "Seed of shuffle_buffer_size; unset: the pipeline's."}.AtLeast(0),
         Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(
             1),
-        Field{"batch_rampup", &C::batch_rampup,
-              "{step: factor}: batch_size is multiplied by the factor from the step on."}
-            .OnlyDefault("a batch size that changes comes with a later version"),
+        Field{
+            "batch_rampup", &C::batch_rampup,
+            "{step: factor}: batch_size is multiplied by the factor from the step on; steps count "
+            "on from epoch to epoch."},
         Field{"padding", &C::padding,
               "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from "
               "the tokenizer."},

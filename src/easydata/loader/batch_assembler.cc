@@ -4,10 +4,12 @@
 #include <arrow/record_batch.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "easydata/loader/row_digest.h"
 #include "easydata/sink/column_layout.h"
+#include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
@@ -15,6 +17,11 @@ namespace {
 Status Closed() { return Status::Cancelled("the loader was closed"); }
 
 }  // namespace
+
+int64_t StepOptions::SizeOf(int64_t step) const {
+  const auto next = rampup.upper_bound(step);
+  return next == rampup.begin() ? batch_size : batch_size * std::prev(next)->second;
+}
 
 void BatchAssembler::Cancel() {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -29,6 +36,7 @@ StageStats BatchAssembler::stats() {
     stats.AddUpstream(now);
     stats.rows += now.rows;
   }
+  stats.wait_seconds["collate"] = collate_seconds_;
   return stats;
 }
 
@@ -54,7 +62,7 @@ Result<bool> BatchAssembler::Pull() {
   if (stage_ == nullptr) ARROW_RETURN_NOT_OK(OpenPass());
   ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
   if (!batch.has_value()) {
-    finished_ = stats();
+    finished_.AddUpstream(stage_->stats());
     std::unique_ptr<Stage> old;
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -85,7 +93,18 @@ Result<bool> BatchAssembler::Pull() {
   return true;
 }
 
+Result<int64_t> BatchAssembler::Fetch() {
+  const int64_t size = options_.SizeOf(position_.step);
+  while (available_ < size) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
+    if (!more) break;
+  }
+  const int64_t rows = std::min(available_, size);
+  return rows < size && options_.drop_last ? 0 : rows;
+}
+
 Result<Assembled> BatchAssembler::Next() {
+  StageTimer timer(&collate_seconds_);
   if (!started_) {
     started_ = true;
     epoch_ = position_.epoch;
@@ -93,13 +112,15 @@ Result<Assembled> BatchAssembler::Next() {
     cursor_ = position_.cursor;
     skip_ = position_.skip;
   }
-  while (available_ < options_.batch_size) {
-    ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
-    if (!more) break;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t rows, Fetch());
+    if (rows == 0) return End();
+    if (position_.step >= first_step_) return Step(rows);
+    TokenCounts passed_over;
+    Cut(rows, &passed_over);
+    position_.step += 1;
+    position_.rows += rows;
   }
-  const int64_t rows = std::min(available_, options_.batch_size);
-  if (rows == 0 || (rows < options_.batch_size && options_.drop_last)) return End();
-  return Step(rows);
 }
 
 Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) {
@@ -114,17 +135,13 @@ Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) {
   return parts;
 }
 
-Result<Assembled> BatchAssembler::Step(int64_t rows) {
-  const int64_t share = options_.batch_size / options_.world_size;
-  const int64_t begin = std::min(rows, options_.rank * share);
-  const int64_t end = std::min(rows, begin + share);
-  Assembled out;
-  std::vector<Batch> parts;  // of all ranks
+std::vector<Batch> BatchAssembler::Cut(int64_t rows, TokenCounts* counts) {
+  std::vector<Batch> parts;
   for (int64_t row = 0; row < rows;) {
     Piece& piece = pieces_.front();
     const int64_t left = piece.batch.num_rows() - piece.used;
     const int64_t take = std::min(left, rows - row);
-    if (!piece.counted) out.counts.AddDropped(piece.batch);
+    if (!piece.counted) counts->AddDropped(piece.batch);
     piece.counted = true;
     if (take > 0) parts.push_back(piece.batch.Slice(piece.used, take));
     row += take;
@@ -140,6 +157,15 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
     }
   }
   available_ -= rows;
+  return parts;
+}
+
+Result<Assembled> BatchAssembler::Step(int64_t rows) {
+  const int64_t share = options_.SizeOf(position_.step) / options_.world_size;
+  const int64_t begin = std::min(rows, options_.rank * share);
+  const int64_t end = std::min(rows, begin + share);
+  Assembled out;
+  std::vector<Batch> parts = Cut(rows, &out.counts);  // of all ranks
 
   // Digests are of the rows as the stream has them, whatever types the step gives their JSON.
   int64_t first = 0;
@@ -171,9 +197,8 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
   loaded.step = position_.step;
   loaded.rows = batch.num_rows() + fill;
   for (const LoaderColumn& column : loaded.columns) {
-    int64_t bytes = column.dense() ? 8 : 64;
-    for (int64_t size : column.shape) bytes *= size;
-    out.bytes += column.dense() ? bytes : 64 * loaded.rows;
+    ARROW_ASSIGN_OR_RAISE(const int64_t bytes, column.bytes());
+    out.bytes += bytes;
   }
   out.batch = std::move(loaded);
   position_.step += 1;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -20,12 +21,18 @@ namespace easydata {
 struct StepOptions {
   /// Rows a step, over all ranks; a multiple of `world_size`.
   int64_t batch_size = 8;
+  /// By step, what `batch_size` is multiplied with from that step on; whole factors, so that every
+  /// size is a multiple of `world_size` too.
+  std::map<int64_t, int64_t> rampup;
   bool drop_last = true;
   int64_t rank = 0;
   int64_t world_size = 1;
   /// Passes that follow each other without an end between them.
   int64_t passes = 1;
   PadOptions padding;
+
+  /// Rows of step number `step`, over all ranks.
+  int64_t SizeOf(int64_t step) const;
 };
 
 /// Where a loader stands: what is kept is enough to give the next batch, and does not grow.
@@ -61,8 +68,12 @@ class BatchAssembler {
   BatchAssembler(StreamPlan plan, std::shared_ptr<ThreadPool> pool, StepOptions options)
       : plan_(std::move(plan)), pool_(std::move(pool)), options_(std::move(options)) {}
 
-  /// Sets where to begin; called once, before Next(). Cheap: stages are made by the first Next().
-  void Start(const LoaderPosition& position) { position_ = position; }
+  /// Sets where to begin; called once, before Next(). Steps before `first_step` are read and passed
+  /// over. Cheap: stages are made by the first Next().
+  void Start(const LoaderPosition& position, int64_t first_step = 0) {
+    position_ = position;
+    first_step_ = first_step;
+  }
 
   /// The next step or, once, the end of the passes.
   Result<Assembled> Next();
@@ -82,6 +93,10 @@ class BatchAssembler {
   Status OpenPass();
   /// Pulls one batch; false at the end of the last pass.
   Result<bool> Pull();
+  /// Reads the rows of the next step: how many there are, 0 at the end of the passes.
+  Result<int64_t> Fetch();
+  /// Takes the rows of a step off what was read, and moves the position behind them.
+  std::vector<Batch> Cut(int64_t rows, TokenCounts* counts);
   Result<Assembled> Step(int64_t rows);
   /// Numbers, strings and lists of numbers out of JSON columns; the rest stays JSON.
   static Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts);
@@ -91,6 +106,7 @@ class BatchAssembler {
   const std::shared_ptr<ThreadPool> pool_;
   const StepOptions options_;
   LoaderPosition position_;
+  int64_t first_step_ = 0;
   std::deque<Piece> pieces_;
   int64_t available_ = 0;
   int64_t epoch_ = 0;
@@ -103,6 +119,7 @@ class BatchAssembler {
   bool cancelled_ = false;
   std::unique_ptr<Stage> stage_;
   StageStats finished_;  // of the passes before
+  double collate_seconds_ = 0;
 };
 
 }  // namespace easydata

@@ -8,6 +8,7 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <arrow/util/bit_util.h>
+#include <arrow/util/byte_size.h>
 
 #include <algorithm>
 #include <cstring>
@@ -270,6 +271,13 @@ struct Collator {
 };
 
 }  // namespace
+
+Result<int64_t> LoaderColumn::bytes() const {
+  if (!dense()) return arrow::util::ReferencedBufferSize(*values);
+  int64_t bytes = ByteWidth(*dtype);
+  for (int64_t size : shape) bytes *= size;
+  return bytes;
+}
 
 PadSpec PadOptions::For(const std::string& column) const {
   if (auto found = columns.find(column); found != columns.end()) return found->second;

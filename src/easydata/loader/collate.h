@@ -46,6 +46,8 @@ struct LoaderColumn {
   bool is_json = false;
 
   bool dense() const { return dtype != nullptr; }
+  /// Of the values; what else lies in their buffers is not counted.
+  Result<int64_t> bytes() const;
 };
 
 /// The longest row of each column of lists that has no fixed length.

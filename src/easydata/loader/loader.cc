@@ -2,9 +2,8 @@
 
 #include <unistd.h>
 
-#include <deque>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "easydata/exec/thread_pool.h"
@@ -25,6 +24,9 @@ nlohmann::json Describe(const StreamPlan& plan, const LoaderOptions& options) {
   description["loader.batch_size"] = options.steps.batch_size;
   description["loader.drop_last"] = options.steps.drop_last;
   description["loader.epochs"] = options.steps.passes;
+  for (const auto& [step, factor] : options.steps.rampup) {
+    description["loader.batch_rampup"][std::to_string(step)] = factor;
+  }
   return description;
 }
 
@@ -46,6 +48,15 @@ Status CheckOptions(const LoaderOptions& options) {
         "world_size; got batch_size ",
         steps.batch_size, " with world_size ", steps.world_size);
   }
+  for (const auto& [step, factor] : steps.rampup) {
+    if (step < 0) {
+      return Status::Invalid("batch_rampup: steps are counted from 0; got ", step);
+    }
+    if (factor < 1 || factor > std::numeric_limits<int64_t>::max() / steps.batch_size) {
+      return Status::Invalid("batch_rampup[", step, "]: must be at least 1 and no more than makes ",
+                             "a number of rows, not ", factor);
+    }
+  }
   if (steps.passes < 1) return Status::Invalid("epochs: must be at least 1, not ", steps.passes);
   if (options.prefetch && options.prefetch_batches < 1) {
     return Status::Invalid("prefetch_buffer_size: must be at least 1, not ",
@@ -59,104 +70,6 @@ Status CheckOptions(const LoaderOptions& options) {
 }
 
 }  // namespace
-
-/// Makes batches ahead, on a thread of its own where prefetching is on.
-class Loader::Producer {
- public:
-  Producer(const StreamPlan& plan, std::shared_ptr<ThreadPool> pool, const LoaderOptions& options,
-           const LoaderPosition& position)
-      : options_(options), assembler_(plan, std::move(pool), options.steps) {
-    assembler_.Start(position);
-    if (options_.prefetch) thread_ = std::thread([this] { Run(); });
-  }
-
-  ~Producer() {
-    Cancel();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  void Cancel() {
-    assembler_.Cancel();
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
-
-  bool Wait(Clock::duration timeout) {
-    if (!options_.prefetch) {
-      if (queue_.empty()) queue_.push_back(Make());
-      return true;
-    }
-    std::unique_lock<std::mutex> lock(mutex_);
-    return changed_.wait_for(lock, timeout, [this] { return !queue_.empty() || stop_; });
-  }
-
-  Result<Assembled> Take() {
-    if (!options_.prefetch) {
-      Wait({});
-      auto item = std::move(queue_.front());
-      queue_.pop_front();
-      return item;
-    }
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return !queue_.empty() || stop_; });
-    if (queue_.empty()) return Status::Cancelled("the loader was closed");
-    auto item = std::move(queue_.front());
-    queue_.pop_front();
-    if (item.ok()) queued_bytes_ -= item->bytes;
-    changed_.notify_all();
-    return item;
-  }
-
-  StageStats stats() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return stats_;
-  }
-
- private:
-  Result<Assembled> Make() {
-    auto item = assembler_.Next();
-    const auto now = Clock::now();
-    // Looking at every stage costs more than a small batch does.
-    if (!item.ok() || !item->batch.has_value() || now - looked_ > std::chrono::milliseconds(50)) {
-      looked_ = now;
-      StageStats stats = assembler_.stats();
-      std::lock_guard<std::mutex> lock(mutex_);
-      stats_ = std::move(stats);
-    }
-    return item;
-  }
-
-  void Run() {
-    for (;;) {
-      auto item = Make();
-      const bool last = !item.ok() || !item->batch.has_value();
-      std::unique_lock<std::mutex> lock(mutex_);
-      if (stop_) return;
-      if (item.ok()) queued_bytes_ += item->bytes;
-      queue_.push_back(std::move(item));
-      changed_.notify_all();
-      if (last) return;
-      changed_.wait(lock, [this] {
-        return stop_ || queue_.empty() ||
-               (static_cast<int64_t>(queue_.size()) < options_.prefetch_batches &&
-                queued_bytes_ < options_.prefetch_bytes);
-      });
-      if (stop_) return;
-    }
-  }
-
-  const LoaderOptions options_;
-  BatchAssembler assembler_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Result<Assembled>> queue_;
-  int64_t queued_bytes_ = 0;
-  bool stop_ = false;
-  StageStats stats_;
-  Clock::time_point looked_{};
-  std::thread thread_;
-};
 
 Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions options) {
   ARROW_RETURN_NOT_OK(CheckOptions(options));
@@ -176,6 +89,7 @@ void Loader::NoticeFork() {
   pid_ = getpid();
   // Its thread lives in the parent only, and so do those of its pool.
   (void)producer_.release();
+  readers_.clear();
   new std::shared_ptr<ThreadPool>(std::move(pool_));  // never destroyed: it may be locked for ever
   pool_ = nullptr;
 }
@@ -185,14 +99,14 @@ void Loader::EnsureProducer() {
   if (producer_ != nullptr) return;
   if (!first_call_.has_value()) first_call_ = Clock::now();
   if (pool_ == nullptr) pool_ = std::make_shared<ThreadPool>(options_.num_threads);
-  auto producer = std::make_unique<Producer>(plan_, pool_, options_, position_);
+  auto producer = std::make_unique<BatchProducer>(plan_, pool_, options_, position_);
   std::lock_guard<std::mutex> lock(producer_mutex_);
   producer_ = std::move(producer);
   if (closed_) producer_->Cancel();
 }
 
 void Loader::DropProducer() {
-  std::unique_ptr<Producer> old;
+  std::unique_ptr<BatchProducer> old;
   {
     std::lock_guard<std::mutex> lock(producer_mutex_);
     old = std::move(producer_);
@@ -206,10 +120,10 @@ bool Loader::Wait(double seconds) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (closed_ || !failed_.ok()) return true;
   EnsureProducer();
-  const auto start = Clock::now();
+  CountTraining();
   const bool ready = producer_->Wait(
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
-  stats_.wait_seconds["loader"] += Seconds(Clock::now() - start);
+  CountWait();
   return ready;
 }
 
@@ -218,26 +132,115 @@ Result<std::optional<LoaderBatch>> Loader::Take() {
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   ARROW_RETURN_NOT_OK(failed_);
   EnsureProducer();
+  CountTraining();
   auto item = producer_->Take();
+  CountWait();
   if (!item.ok()) {
     if (closed_) return Status::Cancelled("the loader was closed");
     failed_ = item.status();
     return failed_;
   }
+  if (item->batch.has_value()) return Deliver(std::move(*item));
   position_ = item->next;
+  pass_start_ = position_;
   counts_.Add(item->counts);
-  digest_ += item->digest;
-  if (!item->batch.has_value()) {
-    DropProducer();
-    return std::nullopt;
-  }
-  stats_.rows += item->batch->rows;
+  DropProducer();
+  return std::nullopt;
+}
+
+std::optional<LoaderBatch> Loader::TryTake() {
+  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || closed_ || !failed_.ok()) return std::nullopt;
+  if (producer_ == nullptr || pid_ != getpid()) return std::nullopt;
+  auto item = producer_->TryTake();
+  if (!item.has_value()) return std::nullopt;
+  CountTraining();
+  return Deliver(std::move(*item));
+}
+
+LoaderBatch Loader::Deliver(Assembled item) {
+  position_ = std::move(item.next);
+  counts_.Add(item.counts);
+  digest_ += item.digest;
+  stats_.rows += item.batch->rows;
   ++stats_.batches;
-  return std::move(item->batch);
+  return std::move(*item.batch);
+}
+
+void Loader::CountTraining() {
+  const auto now = Clock::now();
+  if (stats_.batches > 0) training_seconds_ += Seconds(now - left_);
+  left_ = now;
+}
+
+void Loader::CountWait() {
+  const auto now = Clock::now();
+  stats_.wait_seconds["loader"] += Seconds(now - left_);
+  left_ = now;
+}
+
+LoaderPosition Loader::Nearest(int64_t step) const {
+  LoaderPosition nearest;
+  for (const LoaderPosition* known : {&loaded_, &pass_start_, &position_}) {
+    if (known->step >= nearest.step && known->step <= step) nearest = *known;
+  }
+  return nearest;
+}
+
+Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
+  if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
+  LoaderPosition from;
+  int64_t end = 0;  // the pass behind those that are looked at
+  std::shared_ptr<ThreadPool> pool;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (closed_) return Status::Invalid("the loader is closed; make a new one");
+    NoticeFork();
+    from = Nearest(step);
+    end = (position_.epoch / options_.steps.passes + 1) * options_.steps.passes;
+    pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
+  }
+  LoaderOptions options = options_;
+  options.prefetch = true;
+  options.prefetch_batches = 1;
+  for (;;) {
+    BatchProducer reader(plan_, pool, options, from, step);
+    {
+      std::lock_guard<std::mutex> lock(producer_mutex_);
+      readers_.insert(&reader);
+      if (closed_) reader.Cancel();
+    }
+    bool stopped = false;
+    while (!stopped && !reader.Wait(std::chrono::milliseconds(50))) {
+      stopped = interrupted != nullptr && interrupted();
+    }
+    {
+      std::lock_guard<std::mutex> lock(producer_mutex_);
+      readers_.erase(&reader);
+    }
+    if (stopped) return Status::Cancelled("reading up to step ", step, " was interrupted");
+    ARROW_ASSIGN_OR_RAISE(Assembled item, reader.Take());
+    if (item.batch.has_value()) return std::move(*item.batch);
+    from = item.next;
+    if (from.epoch >= end) {
+      return Status::IndexError("there is no step ", step, ": up to the end of the pass that the ",
+                                "loader is in there are ", from.step, " steps, counted from 0");
+    }
+  }
 }
 
 nlohmann::json Loader::SaveState() {
   std::lock_guard<std::mutex> lock(mutex_);
+  return State();
+}
+
+std::optional<nlohmann::json> Loader::TrySaveState() {
+  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return std::nullopt;
+  return State();
+}
+
+nlohmann::json Loader::State() const {
   return {{"version", kStateVersion},
           {"kind", "easydata.loader"},
           {"plan", Fingerprint(Describe(plan_, options_))},
@@ -284,6 +287,8 @@ Status Loader::LoadState(const nlohmann::json& state) {
   position_.cursor = state.at("cursor").is_null()
                          ? nullptr
                          : std::make_shared<const nlohmann::json>(state.at("cursor"));
+  loaded_ = position_;
+  pass_start_ = {};
   return Status::OK();
 }
 
@@ -291,13 +296,23 @@ LoaderStats Loader::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
   LoaderStats out = stats_;
   StageStats stage = stage_stats_;
-  if (producer_ != nullptr && pid_ == getpid()) stage.AddUpstream(producer_->stats());
+  if (producer_ != nullptr && pid_ == getpid()) {
+    stage.AddUpstream(producer_->stats());
+    out.queue = producer_->queue();
+  }
   out.bytes_read = stage.bytes_read;
   for (const auto& [name, seconds] : stage.wait_seconds) out.wait_seconds[name] += seconds;
+  out.busy_seconds = stage.busy_seconds;
+  out.busy_seconds["trainer"] = training_seconds_;
   if (first_call_.has_value()) out.seconds = Seconds(Clock::now() - *first_call_);
   out.counts = counts_;
   out.epoch = position_.epoch;
   return out;
+}
+
+Bottleneck Loader::Explain() {
+  const LoaderStats now = stats();
+  return FindBottleneck(now.wait_seconds, now.busy_seconds, options_.prefetch);
 }
 
 uint64_t Loader::digest() {
@@ -309,7 +324,10 @@ void Loader::Close() {
   closed_ = true;
   {
     std::lock_guard<std::mutex> lock(producer_mutex_);
-    if (producer_ != nullptr && pid_ == getpid()) producer_->Cancel();
+    if (pid_ == getpid()) {
+      if (producer_ != nullptr) producer_->Cancel();
+      for (BatchProducer* reader : readers_) reader->Cancel();
+    }
   }
   std::lock_guard<std::mutex> lock(mutex_);
   NoticeFork();

@@ -2,29 +2,22 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "easydata/base/status.h"
-#include "easydata/loader/batch_assembler.h"
+#include "easydata/loader/batch_producer.h"
+#include "easydata/loader/bottleneck.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
-
-struct LoaderOptions {
-  StepOptions steps;
-  /// A thread of its own reads ahead, as far as the bounds below allow.
-  bool prefetch = true;
-  int64_t prefetch_batches = 4;
-  int64_t prefetch_bytes = int64_t{256} << 20;
-  /// Worker threads; 0 for one a core.
-  int num_threads = 0;
-};
 
 /// What a loader has done since it was made.
 struct LoaderStats {
@@ -32,7 +25,12 @@ struct LoaderStats {
   int64_t batches = 0;
   int64_t bytes_read = 0;
   double seconds = 0;  // since the first batch was asked for
+  /// StageStats::wait_seconds, and: "collate" for putting rows together, "loader" for the wait of
+  /// whoever takes batches, "trainer" for the wait for them to be taken.
   std::map<std::string, double> wait_seconds;
+  /// StageStats::busy_seconds, and "trainer": the time between two batches.
+  std::map<std::string, double> busy_seconds;
+  QueueFill queue;
   /// Not since the loader was made, but of the stream up to here.
   TokenCounts counts;
   int64_t epoch = 0;
@@ -59,13 +57,29 @@ class Loader {
   /// Waits as it must. After an error every call returns the same error, until a state is loaded.
   Result<std::optional<LoaderBatch>> Take();
 
+  /// The next batch if it is ready, else nothing: also where Take() would give an end or an error.
+  /// Waits for no one, so that a lock may be held that the engine's threads need (Python's).
+  std::optional<LoaderBatch> TryTake();
+
+  /// The batch of a step, by a reader of its own: this loader stays where it is. Reading begins at
+  /// the nearest position at or before the step that is known: this loader's, that of its pass or
+  /// of the state it was given, else the start; what lies between is read, not put together.
+  ///
+  /// `interrupted` is asked every 50 ms; when it says true, or the loader is closed, Cancelled.
+  /// IndexError where the passes up to that in which the loader is have fewer steps.
+  Result<LoaderBatch> At(int64_t step, const std::function<bool()>& interrupted = nullptr);
+
   /// The position as JSON: versioned, with the plan's fingerprint; small, whatever the step.
   nlohmann::json SaveState();
+  /// The same, or nothing where that would mean to wait for another thread; see TryTake().
+  std::optional<nlohmann::json> TrySaveState();
   /// Goes on from a saved position; Invalid where it is of another stream, naming the first
   /// difference.
   Status LoadState(const nlohmann::json& state);
 
   LoaderStats stats();
+  /// What sets the pace, by the stats() up to here.
+  Bottleneck Explain();
   /// See RowDigest(): of the rows that this loader handed out since it was made.
   uint64_t digest();
 
@@ -75,9 +89,16 @@ class Loader {
   bool closed() const { return closed_; }
 
  private:
-  class Producer;
   Loader(StreamPlan plan, LoaderOptions options);
 
+  nlohmann::json State() const;
+  /// The known position from which a step is reached soonest.
+  LoaderPosition Nearest(int64_t step) const;
+  /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
+  void CountTraining();
+  void CountWait();
+  /// Counts a batch as handed out.
+  LoaderBatch Deliver(Assembled item);
   void EnsureProducer();
   void DropProducer();
   /// Leaves the threads and locks of the parent process alone.
@@ -87,17 +108,22 @@ class Loader {
   const LoaderOptions options_;
   std::atomic<bool> closed_{false};
   std::mutex mutex_;           // held while a batch is taken
-  std::mutex producer_mutex_;  // guards producer_ against Close()
-  std::unique_ptr<Producer> producer_;
+  std::mutex producer_mutex_;  // guards producer_ and readers_ against Close()
+  std::unique_ptr<BatchProducer> producer_;
+  std::set<BatchProducer*> readers_;  // of At()
   std::shared_ptr<ThreadPool> pool_;
   int pid_;
   Status failed_;
   LoaderPosition position_;
+  LoaderPosition loaded_;      // where this loader began
+  LoaderPosition pass_start_;  // as far as it is known
   TokenCounts counts_;
   uint64_t digest_ = 0;
   LoaderStats stats_;
   StageStats stage_stats_;  // of producers that are gone
   std::optional<std::chrono::steady_clock::time_point> first_call_;
+  std::chrono::steady_clock::time_point left_;  // up to where time is counted
+  double training_seconds_ = 0;
 };
 
 }  // namespace easydata

@@ -1,119 +1,19 @@
 #include "easydata/loader/loader.h"
 
-#include <arrow/array.h>
-#include <arrow/builder.h>
-#include <arrow/record_batch.h>
-#include <arrow/type.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
 #include "easydata/exec/thread_pool.h"
-#include "easydata/stream/batch_op.h"
-#include "easydata/stream/map_stage.h"
-#include "easydata/stream/memory_stage.h"
+#include "easydata/loader/test_streams.h"
 
 namespace easydata {
 namespace {
-
-/// Batches of uneven sizes, some of them empty, of rows {input_ids: [n, n + 1, ...], n}.
-std::vector<std::shared_ptr<arrow::RecordBatch>> MakeBatches(const std::vector<int>& sizes,
-                                                             bool ragged) {
-  auto schema = arrow::schema(
-      {arrow::field("input_ids", arrow::list(arrow::int32())), arrow::field("n", arrow::int64())});
-  std::vector<std::shared_ptr<arrow::RecordBatch>> out;
-  int64_t n = 0;
-  for (int size : sizes) {
-    auto values = std::make_shared<arrow::Int32Builder>();
-    arrow::ListBuilder ids(arrow::default_memory_pool(), values);
-    arrow::Int64Builder number;
-    for (int i = 0; i < size; ++i, ++n) {
-      EXPECT_TRUE(ids.Append().ok());
-      for (int64_t k = 0; k < (ragged ? n % 5 : 3); ++k) {
-        EXPECT_TRUE(values->Append(static_cast<int32_t>(n + k)).ok());
-      }
-      EXPECT_TRUE(number.Append(n).ok());
-    }
-    out.push_back(arrow::RecordBatch::Make(schema, size, {*ids.Finish(), *number.Finish()}));
-  }
-  return out;
-}
-
-/// Sleeps a little, at random: what the order must not depend on.
-class DelayOp : public BatchOp {
- public:
-  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
-      const std::shared_ptr<arrow::Schema>& input) const override {
-    return input;
-  }
-  Result<Batch> Apply(Batch batch) const override {
-    std::this_thread::sleep_for(std::chrono::microseconds(batch.rows->num_rows() * 37 % 300));
-    return batch;
-  }
-};
-
-StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batches) {
-  StreamPlan plan;
-  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", "memory"}});
-  auto schema = batches[0]->schema();
-  plan.make = [batches, schema](const StageContext&) {
-    return MakeMemoryStage(batches, schema, "memory", "rows");
-  };
-  return MapPlan(std::move(plan), std::make_shared<DelayOp>(), {{"delay", 1}});
-}
-
-StreamPlan SomePlan(bool ragged = false) {
-  return PlanOf(MakeBatches({3, 0, 11, 1, 0, 0, 8, 20, 5, 1, 1, 7}, ragged));  // 57 rows
-}
-
-/// One line a row, so that batches of ranks can be joined and compared.
-std::vector<std::string> Describe(const LoaderBatch& batch) {
-  std::vector<std::string> rows(batch.rows);
-  for (const LoaderColumn& column : batch.columns) {
-    EXPECT_EQ(column.shape[0], batch.rows);
-    const int64_t per_row = column.shape.size() == 2 ? column.shape[1] : 1;
-    for (int64_t i = 0; i < batch.rows; ++i) {
-      rows[i] += column.name + "=";
-      for (int64_t k = i * per_row; k < (i + 1) * per_row; ++k) {
-        rows[i] += column.dtype->id() == arrow::Type::INT32
-                       ? std::to_string(reinterpret_cast<const int32_t*>(column.data)[k])
-                       : std::to_string(reinterpret_cast<const int64_t*>(column.data)[k]);
-        rows[i] += ",";
-      }
-    }
-  }
-  return rows;
-}
-
-std::unique_ptr<Loader> MakeLoader(StreamPlan plan, LoaderOptions options) {
-  auto loader = Loader::Make(std::move(plan), std::move(options));
-  EXPECT_TRUE(loader.ok()) << loader.status();
-  return std::move(*loader);
-}
-
-/// The batches up to the end of the pass.
-std::vector<std::vector<std::string>> Drain(Loader* loader) {
-  std::vector<std::vector<std::string>> out;
-  for (;;) {
-    auto batch = loader->Take();
-    EXPECT_TRUE(batch.ok()) << batch.status();
-    if (!batch.ok() || !batch->has_value()) return out;
-    out.push_back(Describe(**batch));
-  }
-}
-
-LoaderOptions Options(int64_t batch_size, bool drop_last = true) {
-  LoaderOptions options;
-  options.steps.batch_size = batch_size;
-  options.steps.drop_last = drop_last;
-  options.num_threads = 2;
-  return options;
-}
 
 TEST(LoaderTest, GivesEveryRowOnceInOrder) {
   for (bool prefetch : {true, false}) {
@@ -354,6 +254,48 @@ TEST(LoaderTest, PrefetchingIsBounded) {
   ASSERT_TRUE((*loader->Take()).has_value());
   EXPECT_EQ(Drain(loader.get()).size(), 49u);
   EXPECT_EQ(pulled, 1);
+}
+
+/// Batches that are ready once no more are made.
+int64_t Ready(Loader* loader) {
+  int64_t ready = -1;
+  for (;;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const int64_t now = loader->stats().queue.batches;
+    if (now == ready) return now;
+    ready = now;
+  }
+}
+
+TEST(LoaderTest, WhatIsReadyGrowsWithBurstsOnlyAndWithinItsBytes) {
+  const StreamPlan plan = PlanOf(MakeBatches(std::vector<int>(2000, 1), false));
+  LoaderOptions options = Options(1);
+  options.prefetch_batches = 2;
+  auto steady = MakeLoader(plan, options);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE((*steady->Take()).has_value());
+    EXPECT_EQ(Ready(steady.get()), 2);
+  }
+  const auto take_in_bursts = [](Loader* loader) {
+    int64_t most = 0;
+    for (int burst = 0; burst < 6; ++burst) {
+      while (loader->stats().queue.batches > 0 || burst == 0) {
+        EXPECT_TRUE((*loader->Take()).has_value());
+        if (burst == 0) break;
+      }
+      EXPECT_TRUE((*loader->Take()).has_value());
+      most = std::max(most, Ready(loader));
+    }
+    return most;
+  };
+  auto bursts = MakeLoader(plan, options);
+  const int64_t most = take_in_bursts(bursts.get());
+  EXPECT_GE(most, 8);
+  EXPECT_LE(most, 64);
+  const int64_t bytes = bursts->stats().queue.bytes / bursts->stats().queue.batches;
+  EXPECT_EQ(bytes, 3 * 4 + 8);
+  options.prefetch_bytes = 3 * bytes;
+  EXPECT_EQ(take_in_bursts(MakeLoader(plan, options).get()), 3);
 }
 
 #if !defined(__SANITIZE_THREAD__)  // TSan does not follow threads that start after a fork

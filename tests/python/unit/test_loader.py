@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from easydata.execution import PadSpec
+from python_rows import Rows
 from thread_count import threads
 
 from easydata import (
@@ -24,7 +25,6 @@ from easydata import (
     PackedShardedSource,
     ParquetShardedSource,
     PrefetchIterator,
-    ShardedDataSource,
     ShardingSpec,
     TokenizedShardedSource,
     TokenizerConfig,
@@ -33,27 +33,6 @@ from easydata import (
     create_data_iterator,
     preshard_batch,
 )
-
-
-class Rows(ShardedDataSource[dict[str, Any]]):
-    """Rows from memory in one shard, with something to do before each."""
-
-    def __init__(self, rows: list[dict[str, Any]], before: Any = None) -> None:
-        self._rows = rows
-        self._before = before
-
-    @property
-    def shard_names(self) -> list[str]:
-        return ["rows"]
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        for number, row in enumerate(self._rows):
-            if self._before is not None:
-                self._before(number)
-            yield row
 
 
 def parquet(path: Path, table: pa.Table, row_group_size: int = 50) -> ParquetShardedSource:
@@ -512,12 +491,13 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
         "prefetch_buffer_size": {"prefetch_buffer_size": 0},
         "prefetch_workers": {"prefetch_workers": 0},
         "shuffle_buffer_size": {"shuffle_buffer_size": 0},
+        r"batch_rampup\[7\]: must be at least 1": {"batch_rampup": {7: 0}},
+        "batch_rampup: steps are counted from 0": {"batch_rampup": {-7: 2}},
     }.items():
         with pytest.raises(ValueError, match=message):
             AsyncDataLoader(source, **options)  # type: ignore[arg-type]
-    for later in ({"lanes": 2}, {"batch_rampup": {0: 1}}):
-        with pytest.raises(NotImplementedError, match="later version"):
-            AsyncDataLoader(source, **later)  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError, match="later version"):
+        AsyncDataLoader(source, lanes=2)
 
 
 def test_prefetch_iterator() -> None:

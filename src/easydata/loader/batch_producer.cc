@@ -1,0 +1,123 @@
+#include "easydata/loader/batch_producer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "easydata/exec/thread_pool.h"
+#include "easydata/stream/stage_timer.h"
+
+namespace easydata {
+
+BatchProducer::BatchProducer(const StreamPlan& plan, std::shared_ptr<ThreadPool> pool,
+                             const LoaderOptions& options, const LoaderPosition& position,
+                             int64_t first_step)
+    : options_(options),
+      assembler_(plan, std::move(pool), options.steps),
+      ahead_(options.prefetch_batches) {
+  assembler_.Start(position, first_step);
+  if (options_.prefetch) thread_ = std::thread([this] { Run(); });
+}
+
+BatchProducer::~BatchProducer() {
+  Cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BatchProducer::Cancel() {
+  assembler_.Cancel();
+  std::lock_guard<std::mutex> lock(mutex_);
+  stop_ = true;
+  changed_.notify_all();
+}
+
+bool BatchProducer::Wait(Clock::duration timeout) {
+  if (!options_.prefetch) {
+    if (queue_.empty()) queue_.push_back(Make());
+    return true;
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  NoticeBurst();
+  return changed_.wait_for(lock, timeout, [this] { return !queue_.empty() || stop_; });
+}
+
+Result<Assembled> BatchProducer::Take() {
+  if (!options_.prefetch) {
+    Wait({});
+    return Pop();
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  NoticeBurst();
+  changed_.wait(lock, [this] { return !queue_.empty() || stop_; });
+  if (queue_.empty()) return Status::Cancelled("the loader was closed");
+  return Pop();
+}
+
+std::optional<Assembled> BatchProducer::TryTake() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  NoticeBurst();
+  if (queue_.empty() || !queue_.front().ok() || !queue_.front()->batch.has_value()) {
+    return std::nullopt;
+  }
+  return Pop().ValueUnsafe();
+}
+
+Result<Assembled> BatchProducer::Pop() {
+  auto item = std::move(queue_.front());
+  queue_.pop_front();
+  if (item.ok()) queued_bytes_ -= item->bytes;
+  changed_.notify_all();
+  return item;
+}
+
+void BatchProducer::NoticeBurst() {
+  if (!queue_.empty() || !filled_) return;
+  filled_ = false;
+  ahead_ = std::max(ahead_, std::min(2 * ahead_, kMostAhead));
+}
+
+StageStats BatchProducer::stats() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  StageStats stats = stats_;
+  stats.wait_seconds["trainer"] = full_seconds_;
+  return stats;
+}
+
+QueueFill BatchProducer::queue() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return {static_cast<int64_t>(queue_.size()), queued_bytes_};
+}
+
+Result<Assembled> BatchProducer::Make() {
+  auto item = assembler_.Next();
+  const auto now = Clock::now();
+  // Looking at every stage costs more than a small batch does.
+  if (!item.ok() || !item->batch.has_value() || now - looked_ > std::chrono::milliseconds(50)) {
+    looked_ = now;
+    StageStats stats = assembler_.stats();
+    std::lock_guard<std::mutex> lock(mutex_);
+    stats_ = std::move(stats);
+  }
+  return item;
+}
+
+void BatchProducer::Run() {
+  for (;;) {
+    auto item = Make();
+    const bool last = !item.ok() || !item->batch.has_value();
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (stop_) return;
+    if (item.ok()) queued_bytes_ += item->bytes;
+    queue_.push_back(std::move(item));
+    changed_.notify_all();
+    if (last) return;
+    if (full()) {
+      filled_ = true;
+      StageTimer timer(&full_seconds_);
+      // A batch that alone is larger than the bound is made all the same.
+      changed_.wait(lock, [this] { return stop_ || queue_.empty() || !full(); });
+    }
+    if (stop_) return;
+  }
+}
+
+}  // namespace easydata

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "easydata/base/status.h"
+#include "easydata/loader/batch_assembler.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// Batches that are read ahead at the very most, unless LoaderOptions asks for more.
+constexpr int64_t kMostAhead = 1024;
+
+struct LoaderOptions {
+  StepOptions steps;
+  /// A thread of its own reads ahead, as far as the bounds below allow.
+  bool prefetch = true;
+  /// Where batches are taken in bursts, up to kMostAhead, as many as a burst takes.
+  int64_t prefetch_batches = 4;
+  int64_t prefetch_bytes = int64_t{256} << 20;
+  /// Worker threads; 0 for one a core.
+  int num_threads = 0;
+};
+
+/// What is ready to be taken.
+struct QueueFill {
+  int64_t batches = 0;
+  int64_t bytes = 0;
+};
+
+/// Makes batches ahead, on a thread of its own where prefetching is on. One thread takes them;
+/// Cancel() and the stats are for any.
+class BatchProducer {
+ public:
+  /// Begins at `position`; steps before `first_step` are read and passed over.
+  BatchProducer(const StreamPlan& plan, std::shared_ptr<ThreadPool> pool,
+                const LoaderOptions& options, const LoaderPosition& position,
+                int64_t first_step = 0);
+  ~BatchProducer();
+  BatchProducer(const BatchProducer&) = delete;
+  BatchProducer& operator=(const BatchProducer&) = delete;
+
+  /// Waits until Take() has something to give: true, or false after `timeout`. Without prefetching
+  /// it is made here, however long that takes.
+  bool Wait(std::chrono::steady_clock::duration timeout);
+  /// The next batch, the end of a pass or an error.
+  Result<Assembled> Take();
+  /// The next batch if there is one; waits for nothing and ends no thread.
+  std::optional<Assembled> TryTake();
+  void Cancel();
+
+  /// Of the stages, and under "trainer" the time that batches were not taken fast enough.
+  StageStats stats();
+  QueueFill queue();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Result<Assembled> Make();
+  void Run();
+  /// Takes the front of the queue; the lock is held where prefetching is on.
+  Result<Assembled> Pop();
+  bool full() const {
+    return static_cast<int64_t>(queue_.size()) >= ahead_ ||
+           queued_bytes_ >= options_.prefetch_bytes;
+  }
+  /// To be called, locked, where batches are asked for. A queue that was full and is empty now was
+  /// too short: batches are taken in bursts, as beside a Python thread that holds the GIL for 5 ms
+  /// at a time.
+  void NoticeBurst();
+
+  const LoaderOptions options_;
+  BatchAssembler assembler_;
+  std::mutex mutex_;  // where prefetching is on
+  std::condition_variable changed_;
+  std::deque<Result<Assembled>> queue_;
+  int64_t queued_bytes_ = 0;
+  int64_t ahead_;        // batches that may be ready
+  bool filled_ = false;  // the queue was full since it was empty last
+  bool stop_ = false;
+  StageStats stats_;
+  double full_seconds_ = 0;
+  Clock::time_point looked_{};
+  std::thread thread_;
+};
+
+}  // namespace easydata

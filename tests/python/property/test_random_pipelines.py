@@ -1,0 +1,410 @@
+"""Pipelines out of all stages and options: restored anywhere, cut for any ranks, nothing lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from build_pipeline import Data, loader_of, options_here
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+from pipeline_model import (
+    blocks,
+    check_packed_rows,
+    ends_in_error,
+    greedy_rows,
+    is_exact,
+    is_overlong,
+    packed_document,
+    plain_rows,
+    sources_of,
+    token_counts,
+    tokens_of_pass,
+)
+from pipeline_runs import END, Batch, Run, difference, first_rows, joined, rows_in, run
+from pipeline_specs import PipelineSpec, RunSpec, pipelines, runs
+
+HERE = options_here()
+QUICK = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+LONG = settings(
+    max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+)
+# Batches of a pass, and ends of passes, that a test looks at.
+EVENTS = 40
+
+Checks = Callable[[PipelineSpec, Data, Any], None]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    return Data(tmp_path_factory.mktemp("pipelines"))
+
+
+def made(
+    spec: PipelineSpec, data: Data, how: RunSpec = RunSpec(), events: int = EVENTS, passes: int = 2
+) -> Run:
+    """Runs a pipeline; one that cannot be built must say so in a sentence."""
+    try:
+        loader = loader_of(spec, data, how)
+    except (ValueError, NotImplementedError) as error:
+        event(f"refused: {error}")
+        assert len(str(error).split()) >= 5, repr(error)
+        assume(False)
+        raise
+    with loader:
+        done = run(loader, events, passes)
+    if done.failed is not None:
+        check_error(spec, data, done.failed)
+    return done
+
+
+def check_error(spec: PipelineSpec, data: Data, error: str) -> None:
+    """An error while running must be one of those that the pipeline has coming."""
+    parts = [
+        tokens_of_pass(part, data, whole=not is_exact(part)) for part in spec.sources
+    ]  # fmt: skip
+    if "overlong" in error:
+        assert spec.pack is not None and ends_in_error(spec.pack), error
+        assert any(is_overlong(tokens, spec.pack) for part in parts for tokens in part), error
+    elif "is empty: a mix cannot" in error:
+        names = [part.name for part in spec.sources if f'"{part.name}"' in error]
+        assert names, error
+        (name,) = names
+        source = next(part for part in spec.sources if part.name == name)
+        assert not is_exact(source) or not parts[source.place], error
+    elif "unit" in error and "tokens" in error:
+        assert spec.mix is not None and spec.mix.unit == "tokens", error
+    else:
+        raise AssertionError(error)
+
+
+# ---- 1 and 2: restored anywhere ------------------------------------------------------------------
+
+
+def check_restoring(spec: PipelineSpec, data: Data, draw: Any) -> None:
+    whole = made(spec, data, draw.draw(runs, label="whole"))
+    steps = len(whole.states)
+    chosen = {0, steps - 1, *draw.draw(st.sets(st.integers(0, steps - 1), max_size=4))}
+    edges = [place + 1 for place, each in enumerate(whole.events) if each == END]
+    chosen |= {step for edge in edges for step in (edge - 1, edge) if step < steps}
+    for step in sorted(chosen):
+        state = whole.states[step]
+        with loader_of(spec, data, draw.draw(runs)) as loader:
+            loader.load_state_dict(json.loads(json.dumps(state)))
+            assert loader.state_dict() == state
+            rest = run(loader, len(whole.events) - step, 2 - whole.events[:step].count(END))
+        problem = difference(rest.events, whole.events[step:])
+        assert problem is None, f"restored at {step}: {problem}"
+        same_states(rest.states, whole.states[step:], f"restored at {step}")
+    sizes = [len(json.dumps(state)) for state in whole.states]
+    assert max(sizes) <= 4096
+    assert max(sizes) <= max(sizes[:3]) + 40 * (1 + len(spec.sources))
+    check_three_deep(spec, data, whole, draw)
+
+
+def same_states(left: list[Any], right: list[Any], where: str) -> None:
+    """The positions that follow are those that would have come, counts included."""
+    for place, (one, other) in enumerate(zip(left, right, strict=True)):
+        assert one == other, f"{where}: the state {place} events later differs"
+
+
+def check_three_deep(spec: PipelineSpec, data: Data, whole: Run, draw: Any) -> None:
+    """Resume of a resume of a resume, with batches in flight."""
+    done, state = 0, whole.states[0]
+    for _ in range(3):
+        count = draw.draw(st.integers(0, 5), label="events till the next restart")
+        with loader_of(spec, data, draw.draw(runs)) as loader:
+            loader.load_state_dict(state)
+            count = min(count, len(whole.states) - 1 - done)
+            part = run(loader, count, 3)
+            assert difference(part.events, whole.events[done : done + count]) is None
+            state = part.states[-1]
+        done += count
+    with loader_of(spec, data) as loader:
+        loader.load_state_dict(state)
+        rest = run(loader, len(whole.events) - done, 2 - whole.events[:done].count(END))
+    problem = difference(rest.events, whole.events[done:])
+    assert problem is None, f"restored for the third time, at {done}: {problem}"
+
+
+# ---- 3: any number of ranks and threads ----------------------------------------------------------
+
+
+def check_ranks(spec: PipelineSpec, data: Data, draw: Any) -> None:
+    whole = made(spec, data, events=20)
+    with loader_of(spec, data) as loader:
+        run(loader, 20)
+        digest = int(loader.digest(), 16)
+    worlds = [size for size in (1, 2, 3, 5) if spec.load.batch_size % size == 0]
+    world = draw.draw(st.sampled_from(worlds), label="world")
+    with_ranks(spec, data, draw, world, whole, 0, digest)
+    # One of the ranks saves; other numbers of ranks go on, and others yet.
+    step = 0
+    for _ in range(2):
+        step += draw.draw(st.integers(0, len(whole.states) - 1 - step), label="steps")
+        world = draw.draw(st.sampled_from(worlds), label="world")
+        with_ranks(spec, data, draw, world, whole, step, None)
+
+
+def with_ranks(
+    spec: PipelineSpec,
+    data: Data,
+    draw: Any,
+    world: int,
+    whole: Run,
+    step: int,
+    digest: int | None,
+) -> None:
+    parts, total = [], 0
+    for rank in range(world):
+        how = draw.draw(runs)
+        with loader_of(spec, data, how, rank, world) as loader:
+            if step > 0:
+                loader.load_state_dict(whole.states[step])
+            left = 2 - whole.events[:step].count(END)
+            parts.append(run(loader, len(whole.events) - step, left))
+            total += int(loader.digest(), 16)
+        same_states(parts[-1].states, whole.states[step:], f"rank {rank} of {world}")
+    for place, wanted in enumerate(whole.events[step:]):
+        shares = [part.events[place] for part in parts]
+        if isinstance(wanted, str):
+            assert shares == [wanted] * world
+            continue
+        assert not any(isinstance(share, str) for share in shares)
+        batch = joined(shares)  # type: ignore[arg-type]
+        count = rows_in(wanted)
+        problem = difference([first_rows(batch, count)], [wanted])
+        assert problem is None, f"{world} ranks from step {step}, then {place}: {problem}"
+        check_filling(batch, count)
+    assert digest is None or total % 2**64 == digest
+
+
+def check_filling(batch: Batch, rows: int) -> None:
+    """Rows that make a last batch full count for nothing."""
+    if "attention_mask" in batch:
+        assert not batch["attention_mask"][rows:].any()
+    if "labels" in batch:
+        assert (batch["labels"][rows:] == -100).all()
+
+
+# ---- 4 and 6: nothing lost, nothing twice --------------------------------------------------------
+
+
+def check_conservation(spec: PipelineSpec, data: Data, draw: Any) -> None:
+    short = spec
+    spec = replace(spec, load=replace(spec.load, drop_last=False))
+    whole = made(spec, data, draw.draw(runs), events=60 if spec.endless else 3000)
+    if short.load.drop_last and not short.load.rampup:
+        check_drop_last(short, data, whole)
+    check_tokens_at_every_step(spec, whole)
+    if spec.pack is not None:
+        for batch in whole.batches:
+            check_packed_rows(batch, spec)
+    for number, batches in enumerate(whole.passes()):
+        if spec.mix is None:
+            check_one_source(spec, data, batches)
+        elif spec.traced:
+            check_mixed_sources(spec, data, batches)
+        if number == 0 and whole.failed is None and spec.mix is None:
+            check_dropped(spec, data, batches, whole.stats[whole.events.index(END) + 1])
+    if spec.endless and spec.pack is None and spec.load.shuffle_rows is None and spec.traced:
+        check_mixed_sources(replace(spec, load=replace(spec.load, epochs=1)), data, whole.batches)
+
+
+def check_drop_last(spec: PipelineSpec, data: Data, whole: Run) -> None:
+    """Leaving out a last batch that is not full changes no other batch."""
+    size = spec.load.batch_size
+    full = [
+        each for each in whole.events if isinstance(each, str) or rows_in(each) == size
+    ]  # fmt: skip
+    shorter = made(spec, data, events=3000 if not spec.endless else 60)
+    assert difference(shorter.events, full) is None
+
+
+def check_tokens_at_every_step(spec: PipelineSpec, whole: Run) -> None:
+    """stats() counts the tokens that came, step by step and by source."""
+    total = 0
+    counts: Counter[str] = Counter()
+    for place, each in enumerate(whole.events[: len(whole.states) - 1]):
+        stats = whole.stats[place + 1]
+        if not isinstance(each, str):
+            if spec.pack is not None:
+                total += int(each["attention_mask"].sum())
+            else:
+                total += sum(map(len, plain_rows(each)))
+                if spec.mix is not None:
+                    for name, tokens in zip(sources_of(each), plain_rows(each), strict=True):
+                        counts[name] += len(tokens)
+        assert stats["tokens"] == total
+        by_source = {name: value["tokens"] for name, value in stats["sources"].items()}
+        assert sum(by_source.values()) == total
+        if spec.mix is not None and spec.pack is None:
+            assert all(by_source[name] == count for name, count in counts.items())
+
+
+def check_one_source(spec: PipelineSpec, data: Data, batches: list[Batch]) -> None:
+    (source,) = spec.sources
+    documents = tokens_of_pass(source, data, whole=not is_exact(source))
+    epochs = spec.load.epochs or 1
+    unshuffled = source.shuffle is None and spec.load.shuffle_rows is None
+    if spec.pack is None:
+        rows = [tokens for batch in batches for tokens in plain_rows(batch)]
+        if is_exact(source):
+            assert Counter(rows) == Counter(documents * epochs)
+        else:
+            assert source.limit is not None
+            taken = Counter(rows)
+            assert not taken - Counter(documents * epochs)
+        if unshuffled:
+            assert rows == documents * epochs
+        return
+    kept = [packed_document(tokens, spec.pack) for tokens in documents] * epochs
+    wanted = Counter(token for tokens in kept for token in tokens)
+    if is_exact(source):
+        assert token_counts(batches) == wanted
+    else:
+        assert not token_counts(batches) - wanted
+    if unshuffled and not spec.pack.shuffle and spec.pack.strategy == "greedy":
+        packed = [tuple(row) for batch in batches for row in batch["input_ids"].tolist()]
+        assert spec.pack.balance_groups > 1 or packed == greedy_rows(kept, spec.pack.seq_length)
+
+
+def check_mixed_sources(spec: PipelineSpec, data: Data, batches: list[Batch]) -> None:
+    """Every source's documents come equally often, but for the pass that the end cuts short."""
+    assert spec.mix is not None
+    epochs = spec.load.epochs or 1
+    counts: dict[str, Counter[Any]] = {part.name: Counter() for part in spec.sources}
+    if spec.pack is None:
+        for batch in batches:
+            for name, tokens in zip(sources_of(batch), plain_rows(batch), strict=True):
+                counts[name][tokens] += 1
+    else:
+        tokens_seen = token_counts(batches)
+    whole_passes = []
+    for part in spec.sources:
+        documents = tokens_of_pass(part, data, whole=not is_exact(part))
+        if spec.pack is None:
+            per_pass: Counter[Any] = Counter(documents)
+            seen = counts[part.name]
+        else:
+            kept = [packed_document(tokens, spec.pack) for tokens in documents]
+            per_pass = Counter(token for tokens in kept for token in tokens if token > 2)
+            seen = Counter({token: tokens_seen[token] for token in per_pass})
+        assert not seen.keys() - per_pass.keys()
+        if not per_pass or not is_exact(part):
+            continue
+        # With k passes begun each document came k or k - 1 times (each repetition of the mix).
+        least = min(-(-seen[key] // times) for key, times in per_pass.items())
+        most = max(-(-seen[key] // times) for key, times in per_pass.items())
+        assert most - least <= epochs, f"{part.name}: from {least} to {most} times"
+        whole_passes.append((least, most))
+    if spec.mix.stop == "all_exhausted" and spec.mix.unit == "examples":
+        assert all(least >= epochs for least, _ in whole_passes)
+    if spec.mix.stop == "first_exhausted":
+        assert all(most <= epochs for _, most in whole_passes)
+
+
+def check_dropped(spec: PipelineSpec, data: Data, batches: list[Batch], stats: Any) -> None:
+    """Rows that do not come are counted, with the reason."""
+    (source,) = spec.sources
+    epochs = spec.load.epochs or 1
+    dropped: Counter[str] = Counter()
+    for each in stats["sources"].values():
+        dropped.update(each["dropped"])
+    if not is_exact(source):
+        return
+    documents = tokens_of_pass(source, data) * epochs
+    came = len(documents)
+    if spec.pack is not None:
+        pack = spec.pack
+        overlong = sum(is_overlong(tokens, pack) for tokens in documents)
+        assert dropped["empty"] == sum(not tokens for tokens in documents)
+        assert dropped["overlong"] == (overlong if pack.overlong == "drop" else 0)
+        assert dropped["truncated"] == (overlong if pack.overlong == "truncate" else 0)
+        came = sum(bool(packed_document(tokens, pack)) for tokens in documents)
+    if source.limit is None and not any(step == "expand" for step, _ in source.steps):
+        lost = sum(count for reason, count in dropped.items() if reason != "truncated")
+        assert came + lost == source.rows * epochs, dropped
+
+
+# ---- 7: mixing bounds ----------------------------------------------------------------------------
+
+
+def check_shares(spec: PipelineSpec, data: Data, draw: Any) -> None:
+    """At every block's end each source is within one example of its share."""
+    assert spec.mix is not None
+    mix = spec.mix
+    load = replace(spec.load, shuffle_rows=None, epochs=None, drop_last=False, rampup=())
+    spec = replace(spec, pack=None, load=load)
+    # What is looked at is the order of rows.
+    whole = made(spec, data, events=60, passes=1)
+    order = [name for batch in whole.batches for name in sources_of(batch)]
+    if mix.unit == "tokens":
+        lengths = [len(tokens) for batch in whole.batches for tokens in plain_rows(batch)]
+        check_token_shares(spec, order, lengths)
+        return
+    counts: Counter[str] = Counter()
+    for block, shares in zip(range(len(order) // mix.block_size), blocks(mix, load.batch_size)):
+        counts.update(order[block * mix.block_size : (block + 1) * mix.block_size])
+        for part, share in zip(spec.sources, shares, strict=True):
+            assert abs(counts[part.name] - share) <= 1 + 1e-6, f"block {block}: {part.name}"
+
+
+def check_token_shares(spec: PipelineSpec, order: list[str], lengths: list[int]) -> None:
+    """At every prefix each source's tokens are within one document of its share."""
+    assert spec.mix is not None
+    if len(spec.mix.points) > 1 or not lengths:
+        return
+    weights = np.array(spec.mix.points[0][1])
+    names = [part.name for part in spec.sources]
+    tokens = np.zeros(len(names))
+    for name, length in zip(order, lengths, strict=True):
+        tokens[names.index(name)] += length
+        shares = tokens.sum() * weights / weights.sum()
+        assert (abs(tokens - shares) <= max(lengths) + 1e-6).all()
+
+
+# ---- the tests -----------------------------------------------------------------------------------
+
+CHECKS = {
+    "restoring": (check_restoring, pipelines(HERE)),
+    "ranks": (check_ranks, pipelines(HERE)),
+    "conservation": (check_conservation, pipelines(HERE)),
+    "shares": (check_shares, pipelines(HERE, mixed=True)),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_random_pipelines(name: str, data: Data) -> None:
+    check, drawn = CHECKS[name]
+
+    @QUICK
+    @given(spec=drawn, draw=st.data())
+    def some(spec: PipelineSpec, draw: Any) -> None:
+        check(spec, data, draw)
+
+    some()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CHECKS)
+def test_many_random_pipelines(name: str, data: Data) -> None:
+    check, drawn = CHECKS[name]
+
+    @LONG
+    @given(spec=drawn, draw=st.data())
+    def many(spec: PipelineSpec, draw: Any) -> None:
+        check(spec, data, draw)
+
+    many()

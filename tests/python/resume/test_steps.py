@@ -1,0 +1,102 @@
+"""Steps that grow, and steps that are asked for by number, in whole pipelines."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_every_step import KINDS, Batches, corpus, make, same  # noqa: F401 (corpus: a fixture)
+
+from easydata import AsyncDataLoader
+
+RAMPUP = {1: 2, 3: 1, 4: 3}
+
+
+def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:  # noqa: F811
+    for kind in KINDS:
+        options = {"batch_rampup": RAMPUP, "shuffle_buffer_size": 9, "seed": 2}
+        whole = list(make(kind, corpus, shared, **options))
+        sizes = [len(batch["input_ids"]) for batch in whole]
+        assert sizes[:4] == [4, 8, 8, 4]
+        assert set(sizes[4:-1]) <= {12}
+        assert 0 < sizes[-1] <= 12
+        rows = make(kind, corpus, shared, shuffle_buffer_size=9, seed=2)
+        assert sum(sizes) == sum(len(batch["input_ids"]) for batch in rows)
+        running = make(kind, corpus, shared, **options)
+        iterator = iter(running)
+        for step in range(len(whole) + 1):
+            state = json.loads(json.dumps(running.state_dict()))
+            restored = make(kind, corpus, shared, num_threads=1 + step % 3, **options)
+            restored.load_state_dict(state)
+            assert restored.state_dict() == state
+            assert same(list(restored), whole[step:]), f"{kind}: restored at step {step}"
+            restored.close()
+            next(iterator, None)
+
+
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_ramp_up_on_other_numbers_of_ranks(
+    drop_last: bool,
+    corpus: Path,  # noqa: F811
+    shared: Path,
+) -> None:
+    def join(world: int, state: dict[str, Any] | None, steps: int | None) -> tuple[Batches, Any]:
+        parts, states = [], []
+        for rank in range(world):
+            loader = make("mix", corpus, shared)
+            source = loader._source
+            loader.close()
+            loader = AsyncDataLoader(
+                source, 6, drop_last=drop_last, rank=rank, world_size=world, batch_rampup=RAMPUP
+            )
+            if state is not None:
+                loader.load_state_dict(state)
+            parts.append(list(itertools.islice(loader, steps)))
+            states.append(loader.state_dict())
+        assert all(each == states[0] for each in states), "the state is the same on every rank"
+        joined = [
+            {name: np.concatenate([piece[name] for piece in step]) for name in step[0]}
+            for step in zip(*parts, strict=True)
+        ]
+        return joined, states[0]
+
+    whole, _ = join(1, None, None)
+    assert len(whole) > 5
+    taken: Batches = []
+    state = None
+    for world, steps in ((3, 2), (1, 2), (2, 1), (6, None)):
+        more, state = join(world, state, steps)
+        taken += more
+    assert len(taken) == len(whole)
+    # The last step of several ranks is filled up.
+    filled = {name: values[: len(whole[-1][name])] for name, values in taken[-1].items()}
+    assert same([*taken[:-1], filled], whole)
+    if drop_last:
+        assert len(taken[-1]["input_ids"]) == len(whole[-1]["input_ids"])
+    else:
+        assert not taken[-1]["attention_mask"][len(whole[-1]["input_ids"]) :].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_step_from_any_position(kind: str, corpus: Path, shared: Path) -> None:  # noqa: F811
+    options = {"batch_rampup": {3: 2}, "shuffle_buffer_size": 16, "seed": 4}
+    whole = list(make(kind, corpus, shared, **options))
+    running = make(kind, corpus, shared, **options)
+    for position in (0, 1, len(whole) // 2, len(whole)):
+        iterator = iter(running)
+        while running.state_dict()["step"] < position:
+            next(iterator)
+        state = running.state_dict()
+        restored = make(kind, corpus, shared, **options)
+        restored.load_state_dict(json.loads(json.dumps(state)))
+        for loader in (running, restored):
+            assert same([loader.at(step) for step in range(len(whole))], whole)
+            assert loader.state_dict() == state
+            with pytest.raises(IndexError, match=f"there are {len(whole)} steps"):
+                loader.at(len(whole))
+        # What comes next is what would have come.
+        assert same(list(restored), whole[position:])
+        restored.close()
+    assert running.digest() != restored.digest()

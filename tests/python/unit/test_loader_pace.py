@@ -1,0 +1,253 @@
+"""What a loader says of where time goes, and what Python's lock costs it."""
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from python_rows import Rows
+from thread_count import threads
+
+from easydata import (
+    ArrowShardedSource,
+    AsyncDataLoader,
+    PackedShardedSource,
+    ParquetShardedSource,
+    TokenizedShardedSource,
+    TokenizerConfig,
+)
+
+
+def tokens(path: Path, documents: int = 4000, length: int = 300) -> ArrowShardedSource:
+    ids = np.arange(documents * length, dtype=np.int32) % 50_000
+    offsets = np.arange(0, ids.size + 1, length, dtype=np.int32)
+    table = pa.table({"input_ids": pa.ListArray.from_arrays(offsets, ids)})
+    with pa.ipc.new_file(path / "in.arrow", table.schema) as file:
+        file.write_table(table, max_chunksize=500)
+    return ArrowShardedSource(str(path / "in.arrow"))
+
+
+def packed(path: Path) -> PackedShardedSource:
+    return PackedShardedSource(tokens(path), 128, eos_token_id=1, strategy="greedy", shuffle=False)
+
+
+@contextmanager
+def busy_thread(switch_interval: float) -> Iterator[None]:
+    """A thread that only ever wants Python's lock, and is not made to give it up for a while."""
+    stop = threading.Event()
+
+    def spin() -> None:
+        while not stop.is_set():
+            pass
+
+    thread = threading.Thread(target=spin)
+    before = sys.getswitchinterval()
+    thread.start()
+    sys.setswitchinterval(switch_interval)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+        stop.set()
+        thread.join()
+
+
+def test_a_ready_batch_is_taken_without_letting_go_of_python_s_lock(tmp_path: Path) -> None:
+    with AsyncDataLoader(packed(tmp_path), batch_size=8, prefetch_buffer_size=4) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        while loader.stats()["queue"]["batches"] < 4:
+            time.sleep(0.01)
+        # Whoever lets go of the lock now waits half a second for it.
+        with busy_thread(0.5):
+            time.sleep(0.01)
+            begin = time.perf_counter()
+            batches = [next(iterator) for _ in range(3)]
+            state = loader.state_dict()
+            seconds = time.perf_counter() - begin
+        assert seconds < 0.4
+        assert [batch["input_ids"].shape for batch in batches] == [(8, 128)] * 3
+        assert state["step"] == 4
+
+
+def test_stats_tell_where_time_goes_and_what_is_ready(tmp_path: Path) -> None:
+    source = packed(tmp_path)
+    with AsyncDataLoader(source, batch_size=8, shuffle_buffer_size=64) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        deadline = time.monotonic() + 10
+        while loader.stats()["queue"]["batches"] < 4 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        queue = loader.stats()["queue"]
+        assert queue == {"batches": 4, "bytes": 4 * 8 * 128 * 4 * 4}
+        time.sleep(0.2)
+        for _ in iterator:
+            pass
+        stats = loader.stats()
+    wait, busy = stats["wait_seconds"], stats["busy_seconds"]
+    assert set(wait) == {"loader", "trainer", "read", "workers", "pack", "shuffle", "collate"}
+    assert set(busy) == {"read", "trainer"}
+    assert all(seconds >= 0 for seconds in [*wait.values(), *busy.values()])
+    assert wait["trainer"] >= 0.15
+    assert busy["trainer"] >= 0.15
+    # One thread makes the batches: its parts are no more than the whole.
+    own = sum(seconds for name, seconds in wait.items() if name != "loader")
+    assert own <= stats["seconds"] * 1.02
+    assert own >= stats["seconds"] * 0.5
+
+
+def explained(loader: AsyncDataLoader, each: float = 0) -> dict[str, Any]:
+    for _ in loader:
+        time.sleep(each)
+    out = loader.explain()
+    loader.close()
+    return out
+
+
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool) -> None:
+    def loader(source: Any, **options: Any) -> AsyncDataLoader:
+        return AsyncDataLoader(source, batch_size=8, prefetch_enabled=prefetch, **options)
+
+    rows = [{"input_ids": [1] * 20, "n": n} for n in range(160)]
+
+    def slow(row: Any) -> Any:
+        time.sleep(0.003)
+        return row
+
+    for bottleneck, source in (
+        ("source", Rows(rows, lambda number: time.sleep(0.003))),
+        ("callable", Rows(rows).map(slow)),
+        ("callable", Rows(rows).filter(lambda row: slow(row)["n"] >= 0)),
+    ):
+        found = explained(loader(source))
+        assert found["bottleneck"] == bottleneck, found
+        assert found["share"] > 0.8
+        assert found["speedup_if_free"] > 3
+        assert found["sentence"].startswith(f'"{bottleneck}" sets the pace')
+
+    folder = str(shared / "data" / "tokenizers" / "gpt2")
+    # Words that were never seen before, each to be merged by itself.
+    hexes = np.random.default_rng(1).bytes(2 << 20).hex()
+    texts = [hexes[at : at + 8192] for at in range(0, len(hexes), 8192)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet")
+    text = TokenizedShardedSource(
+        ParquetShardedSource(str(tmp_path / "t.parquet")),
+        folder,
+        TokenizerConfig(name_or_path=folder),
+    )
+    found = explained(loader(text, num_threads=1))
+    assert found["bottleneck"] == "tokenize", found
+    assert found["speedup_if_free"] > 1.5
+
+    found = explained(loader(packed(tmp_path)), each=0.003)
+    assert found["bottleneck"] == "trainer", found
+    assert found["share"] > 0.5
+    assert found["speedup_if_free"] > 1.5
+
+    nothing = loader(packed(tmp_path))
+    assert nothing.explain()["bottleneck"] is None
+    nothing.close()
+
+
+def handles() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def resident() -> int:
+    """Bytes of memory that this process has."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE")
+
+
+def test_threads_and_handles_stay_flat(tmp_path: Path) -> None:
+    keep_flat(tmp_path, epochs=10, openings=50)
+
+
+@pytest.mark.long
+def test_threads_and_handles_stay_flat_for_long(tmp_path: Path) -> None:
+    keep_flat(tmp_path, epochs=100, openings=1000)
+
+
+def keep_flat(path: Path, epochs: int, openings: int) -> None:
+    source = PackedShardedSource(tokens(path, 400, 50), 64, eos_token_id=1)
+
+    def settle() -> tuple[int, int]:
+        gc.collect()
+        return threads(), handles()
+
+    def open_and_close(number: int) -> None:
+        loader = AsyncDataLoader(source, batch_size=4, num_threads=2)
+        iterator = iter(loader)
+        for _ in range(number % 3):
+            next(iterator)
+        if number % 2:
+            loader.close()
+        if number % 5 == 0:
+            loader.at(number % 7) if not number % 2 else None
+
+    for number in range(10):
+        open_and_close(number)
+    before = settle()
+    for number in range(openings // 2):
+        open_and_close(number)
+    assert settle() == before
+    memory = resident()
+    for number in range(openings // 2):
+        open_and_close(number)
+    assert settle() == before
+    assert resident() < memory + (24 << 20)
+
+    with AsyncDataLoader(source, batch_size=4, num_threads=2) as loader:
+        counts = []
+        for epoch in range(epochs):
+            assert sum(1 for _ in loader) == 400 * 51 // 64 // 4
+            if epoch in (4, epochs - 1):
+                counts.append((threads(), handles(), resident()))
+    assert counts[0][:2] == counts[1][:2]
+    assert counts[1][2] < counts[0][2] + (24 << 20)
+    assert settle() == before
+
+
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_closing_from_another_thread_ends_a_sleeping_callable_soon(prefetch: bool) -> None:
+    def sleepy(row: Any) -> Any:
+        time.sleep(0.2)
+        return row
+
+    before = threads()
+    for wrap in ("source", "map"):
+        rows = [{"n": n} for n in range(1000)]
+        source = (
+            Rows(rows, lambda number: time.sleep(0.2))
+            if wrap == "source"
+            else Rows(rows).map(sleepy)
+        )
+        loader = AsyncDataLoader(source, batch_size=900, prefetch_enabled=prefetch)
+        ended: list[BaseException] = []
+
+        def drain(loader: AsyncDataLoader = loader, ended: list[BaseException] = ended) -> None:
+            try:
+                next(iter(loader))
+            except BaseException as error:
+                ended.append(error)
+
+        reader = threading.Thread(target=drain)
+        reader.start()
+        time.sleep(0.3)
+        begin = time.monotonic()
+        loader.close()
+        reader.join()
+        assert time.monotonic() - begin < 1
+        assert "closed" in str(ended[0])
+    gc.collect()
+    assert threads() <= before
