@@ -1,6 +1,5 @@
 #include "easydata/loader/batch_producer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "easydata/exec/thread_pool.h"
@@ -72,7 +71,7 @@ Result<Assembled> BatchProducer::Pop() {
 void BatchProducer::NoticeBurst() {
   if (!queue_.empty() || !filled_) return;
   filled_ = false;
-  ahead_ = std::max(ahead_, std::min(2 * ahead_, kMostAhead));
+  if (2 * ahead_ * pace_ <= kLongestBurst) ahead_ *= 2;
 }
 
 StageStats BatchProducer::stats() {
@@ -102,10 +101,12 @@ Result<Assembled> BatchProducer::Make() {
 
 void BatchProducer::Run() {
   for (;;) {
+    const auto begin = Clock::now();
     auto item = Make();
     const bool last = !item.ok() || !item->batch.has_value();
     std::unique_lock<std::mutex> lock(mutex_);
     if (stop_) return;
+    pace_ = (7 * pace_ + (Clock::now() - begin)) / 8;
     if (item.ok()) queued_bytes_ += item->bytes;
     queue_.push_back(std::move(item));
     changed_.notify_all();

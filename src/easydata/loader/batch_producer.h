@@ -15,14 +15,15 @@
 
 namespace easydata {
 
-/// Batches that are read ahead at the very most, unless LoaderOptions asks for more.
-constexpr int64_t kMostAhead = 1024;
+/// Four times as long as a Python thread may keep the GIL from others. More would only spread the
+/// batches over more memory than the processor's caches hold.
+constexpr std::chrono::milliseconds kLongestBurst{20};
 
 struct LoaderOptions {
   StepOptions steps;
   /// A thread of its own reads ahead, as far as the bounds below allow.
   bool prefetch = true;
-  /// Where batches are taken in bursts, up to kMostAhead, as many as a burst takes.
+  /// Where batches are taken in bursts, as many more as are made in kLongestBurst.
   int64_t prefetch_batches = 4;
   int64_t prefetch_bytes = int64_t{256} << 20;
   /// Worker threads; 0 for one a core.
@@ -82,8 +83,9 @@ class BatchProducer {
   std::condition_variable changed_;
   std::deque<Result<Assembled>> queue_;
   int64_t queued_bytes_ = 0;
-  int64_t ahead_;        // batches that may be ready
-  bool filled_ = false;  // the queue was full since it was empty last
+  int64_t ahead_;           // batches that may be ready
+  bool filled_ = false;     // the queue was full since it was empty last
+  Clock::duration pace_{};  // that a batch takes, as of late
   bool stop_ = false;
   StageStats stats_;
   double full_seconds_ = 0;
