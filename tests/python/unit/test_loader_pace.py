@@ -1,12 +1,13 @@
 """What a loader says of where time goes, and what Python's lock costs it."""
 
+import functools
 import gc
+import itertools
+import operator
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,43 +41,36 @@ def packed(path: Path) -> PackedShardedSource:
     return PackedShardedSource(tokens(path), 128, eos_token_id=1, strategy="greedy", shuffle=False)
 
 
-@contextmanager
-def busy_thread(switch_interval: float) -> Iterator[None]:
-    """A thread that only ever wants Python's lock, and is not made to give it up for a while."""
-    stop = threading.Event()
-
-    def spin() -> None:
-        while not stop.is_set():
-            pass
-
-    thread = threading.Thread(target=spin)
-    before = sys.getswitchinterval()
-    thread.start()
-    sys.setswitchinterval(switch_interval)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-        stop.set()
-        thread.join()
-
-
 def test_a_ready_batch_is_taken_without_letting_go_of_python_s_lock(tmp_path: Path) -> None:
     with AsyncDataLoader(packed(tmp_path), batch_size=8, prefetch_buffer_size=4) as loader:
-        iterator = iter(loader)
-        next(iterator)
+        next(iter(loader))
         while loader.stats()["queue"]["batches"] < 4:
             time.sleep(0.01)
-        # Whoever lets go of the lock now waits half a second for it.
-        with busy_thread(0.5):
-            time.sleep(0.01)
-            begin = time.perf_counter()
-            batches = [next(iterator) for _ in range(3)]
-            state = loader.state_dict()
-            seconds = time.perf_counter() - begin
-        assert seconds < 0.4
-        assert [batch["input_ids"].shape for batch in batches] == [(8, 128)] * 3
-        assert state["step"] == 4
+        ticks = itertools.count()
+        stop = threading.Event()
+
+        def tick() -> None:
+            while not stop.is_set():
+                next(ticks)
+
+        thread = threading.Thread(target=tick)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        thread.start()
+        try:
+            # All of this runs in C, which gives the lock to nobody by itself. While numbers are
+            # added up the other thread asks for it: whoever lets go of it then must wait for that
+            # thread to have had it, and it ticks.
+            add = functools.partial(sum, range(300_000))
+            calls = [add, ticks.__reduce__, *[loader._native.next] * 3, loader._native.state]
+            done = list(map(operator.call, [*calls, ticks.__reduce__]))
+        finally:
+            sys.setswitchinterval(before)
+            stop.set()
+            thread.join()
+        assert done[1] == done[-1]
+        assert [batch["input_ids"].shape for batch in done[2:5]] == [(8, 128)] * 3
+        assert done[5]["step"] == 4
 
 
 def test_stats_tell_where_time_goes_and_what_is_ready(tmp_path: Path) -> None:
