@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,11 +164,22 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGESIZE")
 
 
+@pytest.fixture
+def one_io_thread() -> Iterator[None]:
+    """Arrow reads files with threads of its own, which come as they are needed, and stay."""
+    before = pa.io_thread_count()
+    pa.set_io_thread_count(1)
+    yield
+    pa.set_io_thread_count(before)
+
+
+@pytest.mark.usefixtures("one_io_thread")
 def test_threads_and_handles_stay_flat(tmp_path: Path) -> None:
     keep_flat(tmp_path, epochs=10, openings=50)
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("one_io_thread")
 def test_threads_and_handles_stay_flat_for_long(tmp_path: Path) -> None:
     keep_flat(tmp_path, epochs=100, openings=1000)
 
