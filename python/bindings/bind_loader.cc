@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
 
@@ -142,12 +143,12 @@ class PyLoader {
     return JsonToPython(*state);
   }
 
-  void LoadState(nb::handle state) {
+  void LoadState(nb::handle state, const std::vector<std::string>& allow) {
     const nlohmann::json value = JsonFromPython(state);
     Status status;
     {
       nb::gil_scoped_release release;
-      status = loader_->LoadState(value);
+      status = loader_->LoadState(value, allow);
     }
     Check(status);
   }
@@ -171,7 +172,7 @@ class PyLoader {
       for (const auto& [reason, rows] : counts.dropped) dropped[reason.c_str()] = rows;
       nb::dict source;
       source["tokens"] = counts.tokens;
-      source["epoch"] = stats.epoch;
+      source["epoch"] = std::max(stats.epoch, counts.epoch);
       source["dropped"] = dropped;
       sources[name.c_str()] = source;
     }
@@ -305,7 +306,9 @@ void BindLoader(nb::module_& m) {
            "The batch of a step, by a reader of its own. Ctrl-C gets through.")
       .def("state", &PyLoader::State, nb::sig("def state(self) -> dict[str, typing.Any]"))
       .def("load_state", &PyLoader::LoadState, nb::arg("state"),
-           nb::sig("def load_state(self, state: dict[str, typing.Any]) -> None"))
+           nb::arg("allow") = std::vector<std::string>(),
+           nb::sig("def load_state(self, state: dict[str, typing.Any], allow: "
+                   "collections.abc.Sequence[str] = ()) -> None"))
       .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
       .def("explain", &PyLoader::Explain, nb::sig("def explain(self) -> dict[str, typing.Any]"))
       .def("digest", &PyLoader::Digest)

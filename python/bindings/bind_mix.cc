@@ -16,8 +16,9 @@ MixOptions MakeOptions(std::vector<std::string> names, std::vector<double> weigh
                        const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
                        const std::string& stop_strategy,
                        const std::vector<std::pair<int64_t, int64_t>>& batch_sizes,
-                       int64_t row_tokens) {
+                       int64_t row_tokens, const std::string& unit) {
   MixOptions options;
+  options.unit = Unwrap(ParseMixUnit(unit));
   options.names = std::move(names);
   options.weights = std::move(weights);
   if (schedule != nullptr) options.schedule = *schedule;
@@ -53,13 +54,13 @@ void BindMix(nb::module_& m) {
           [](MixOrder* self, std::vector<std::string> names, std::vector<double> weights,
              const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
              const std::string& stop_strategy,
-             const std::vector<std::pair<int64_t, int64_t>>& batch_sizes) {
-            new (self) MixOrder(Unwrap(
-                MixOrder::Make(MakeOptions(std::move(names), std::move(weights), schedule,
-                                           block_size, seed, stop_strategy, batch_sizes, 0))));
+             const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, const std::string& unit) {
+            new (self) MixOrder(Unwrap(MixOrder::Make(
+                MakeOptions(std::move(names), std::move(weights), schedule, block_size, seed,
+                            stop_strategy, batch_sizes, 0, unit))));
           },
           nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("block_size"),
-          nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"))
+          nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"), nb::arg("unit"))
       .def(
           "next_block",
           [](MixOrder& self) {
@@ -68,6 +69,9 @@ void BindMix(nb::module_& m) {
             return self.order();
           },
           "The sources of the next block's examples, by their places among the names.")
+      .def(
+          "seek", [](MixOrder& self, int64_t n) { return Unwrap(self.Seek(n)); }, nb::arg("n"),
+          "Goes to example n; returns by source the examples before it.")
       .def("wanted", &MixOrder::Wanted, nb::arg("source"),
            "Whether the source's weight is ever more than 0.");
 
@@ -77,9 +81,9 @@ void BindMix(nb::module_& m) {
          std::vector<double> weights, const WeightSchedule* schedule, int64_t block_size,
          uint64_t seed, const std::string& stop_strategy, bool add_source,
          const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, int64_t row_tokens,
-         const std::string& token_column) {
+         const std::string& token_column, const std::string& unit) {
         MixOptions options = MakeOptions(std::move(names), std::move(weights), schedule, block_size,
-                                         seed, stop_strategy, batch_sizes, row_tokens);
+                                         seed, stop_strategy, batch_sizes, row_tokens, unit);
         options.add_source = add_source;
         options.token_column = token_column;
         std::vector<StreamPlan> plans;
@@ -91,8 +95,11 @@ void BindMix(nb::module_& m) {
       nb::arg("stop_strategy") = "restart", nb::arg("add_source") = true,
       nb::arg("batch_sizes") = std::vector<std::pair<int64_t, int64_t>>(),
       nb::arg("row_tokens") = 0, nb::arg("token_column") = "input_ids",
+      nb::arg("unit") = "examples",
       "Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the "
-      "clock that a schedule is read by; without them it counts examples.");
+      "clock that a schedule is read by; without them it counts examples. `unit` is what weights "
+      "are "
+      "shares of: \"examples\" or \"tokens\", the values of `token_column`.");
 }
 
 }  // namespace easydata

@@ -359,13 +359,22 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
         """Goes on from a state_dict().
 
+        With `allow=("mix",)` the mix of this loader may have other weights, sources, schedules and
+        options than that of the state. The stream goes on as it was up to the first block that
+        starts behind what the state's open windows (of packers and shuffles) had read, and from
+        there on with the new mix: an added source from its beginning, the others where they were.
+        A source that is to go must stay in with weight 0 until then.
+
+        Args:
+            state: What state_dict() returned.
+            allow: What may differ: "mix".
+
         Raises:
             ValueError: When the state is of another stream; the message names the first difference.
-            NotImplementedError: When `allow` names something.
         """
-        if allow:
-            raise NotImplementedError("allow: editing a running mix comes with a later version")
-        self._native.load_state(dict(state))
+        if isinstance(allow, str):
+            raise TypeError(f"allow: must be a collection of names such as ({allow!r},)")
+        self._native.load_state(dict(state), list(allow))
         self._exhausted = False
 
     def stats(self) -> dict[str, Any]:

@@ -121,7 +121,9 @@ class MixedShardedSource(ShardedDataSource[Any]):
         weight_scheduler: Weights that change, instead of `weights`.
         schedule_unit: What the scheduler's steps count: "examples" that were given out or, in
             front of a loader, its "steps".
-        unit: What weights share out: "examples".
+        unit: What weights are shares of: "examples", or "tokens", the values in each row's
+            "input_ids"; each source's share of tokens is then within one document of its weight at
+            every prefix of the stream. Sources must be tokenized.
 
     Raises:
         ValueError: For weights that name other sources, are negative or all zero, and for unknown
@@ -140,10 +142,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
         schedule_unit: Literal["examples", "steps"] = "examples",
         unit: Literal["examples", "tokens"] = "examples",
     ) -> None:
-        if unit == "tokens":
-            raise NotImplementedError("mixing by tokens is not there yet; use unit='examples'")
-        if unit != "examples":
-            raise ValueError(f"unit must be 'examples' or 'tokens', not {unit!r}")
         if schedule_unit not in ("examples", "steps"):
             raise ValueError(f"schedule_unit must be 'examples' or 'steps', not {schedule_unit!r}")
         if seed is not None and seed < 0:
@@ -153,6 +151,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
         self._block_size = block_size
         self._seed = seed or 0
         self._stop_strategy = stop_strategy
+        self._unit = unit
         self._schedule_unit = schedule_unit
         self._scheduler = weight_scheduler
         self._weights = _weights_in_order(self._names, weights)
@@ -182,6 +181,11 @@ class MixedShardedSource(ShardedDataSource[Any]):
         """The mixed rows from the first on, each a new dict with its source as `__source__`."""
         if shard_name not in self.shard_names:
             raise KeyError(f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}")
+        if self._unit == "tokens":
+            from easydata import _native
+
+            yield from _native.iterate_rows(self._stream())
+            return
         for name, row in self._picks():
             yield {**row, SOURCE_FIELD: name}
 
@@ -221,6 +225,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             self._seed,
             self._stop_strategy,
             self._batch_sizes,
+            self._unit,
         )
 
     def _picks(self) -> Iterator[tuple[str, Any]]:
@@ -293,6 +298,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             add_source,
             self._batch_sizes,
             self._row_tokens,
+            unit=self._unit,
         )
 
     def _wanted(self, columns: Columns | None) -> list[Columns | None]:
@@ -302,6 +308,8 @@ class MixedShardedSource(ShardedDataSource[Any]):
         from easydata import _native
 
         asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
+        if self._unit == "tokens":
+            asked.setdefault("input_ids", "tokens")  # what is counted
         known = [_native.column_names(source._stream(None)) for source in self._sources.values()]
         somewhere = set(asked)
         if all(names is not None for names in known):

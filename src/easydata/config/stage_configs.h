@@ -160,9 +160,10 @@ struct MixStageConfig {
             .OneOf({"restart", "first_exhausted", "all_exhausted"}),
         Field{"seed", &C::seed, "Seed of the order within blocks; unset: the pipeline's."}.AtLeast(
             0),
-        Field{"unit", &C::unit, "What weights are shares of."}
-            .OneOf({"examples", "tokens"})
-            .Refuse("tokens", "mixing by tokens comes with a later version; use \"examples\""),
+        Field{"unit", &C::unit,
+              "What weights are shares of: examples, or tokens, of which each dataset then has its "
+              "share to within one document at every prefix of the stream; tokenize() it before."}
+            .OneOf({"examples", "tokens"}),
         Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf(
             {"steps", "examples"}),
     };

@@ -146,6 +146,7 @@ std::vector<Batch> BatchAssembler::Cut(int64_t rows, TokenCounts* counts) {
     if (take > 0) parts.push_back(piece.batch.Slice(piece.used, take));
     row += take;
     piece.used += take;
+    position_.reach = piece.batch.reach.At(piece.used);
     position_.epoch = piece.epoch;
     if (take == left) {
       position_.cursor = piece.after;
@@ -218,6 +219,7 @@ Result<Assembled> BatchAssembler::End() {
   position_.epoch = last_epoch_ + 1;
   position_.cursor = nullptr;
   position_.skip = 0;
+  position_.reach = {};
   out.next = position_;
   return out;
 }

@@ -43,6 +43,8 @@ struct LoaderPosition {
   /// Of the pass's stage, null for its start; `skip` more rows are handed out already.
   std::shared_ptr<const nlohmann::json> cursor;
   int64_t skip = 0;
+  /// How far a mix was read for the rows up to here and the windows open behind them.
+  MixReach::Place reach;
 };
 
 /// The rows of one step that belong to this rank.

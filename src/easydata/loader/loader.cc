@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "easydata/exec/thread_pool.h"
+#include "easydata/mix/mix_edit.h"
 #include "easydata/stream/plan.h"
 
 namespace easydata {
@@ -141,6 +142,7 @@ Result<std::optional<LoaderBatch>> Loader::Take() {
     return failed_;
   }
   if (item->batch.has_value()) return Deliver(std::move(*item));
+  if (item->next.epoch != position_.epoch) counts_.StartPass();
   position_ = item->next;
   pass_start_ = position_;
   counts_.Add(item->counts);
@@ -159,6 +161,7 @@ std::optional<LoaderBatch> Loader::TryTake() {
 }
 
 LoaderBatch Loader::Deliver(Assembled item) {
+  if (item.next.epoch != position_.epoch) counts_.StartPass();
   position_ = std::move(item.next);
   counts_.Add(item.counts);
   digest_ += item.digest;
@@ -189,6 +192,11 @@ LoaderPosition Loader::Nearest(int64_t step) const {
 
 Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
   if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
+  const auto edited = [this, step]() -> Status {
+    if (step >= edited_step_) return Status::OK();
+    return Status::Invalid("step ", step, " came of another mix: the mix was edited at step ",
+                           edited_step_, "; ask a loader with the mix before that");
+  };
   LoaderPosition from;
   int64_t end = 0;  // the pass behind those that are looked at
   std::shared_ptr<ThreadPool> pool;
@@ -196,6 +204,7 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Status::Invalid("the loader is closed; make a new one");
     NoticeFork();
+    ARROW_RETURN_NOT_OK(edited());
     from = Nearest(step);
     end = (position_.epoch / options_.steps.passes + 1) * options_.steps.passes;
     pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
@@ -241,18 +250,33 @@ std::optional<nlohmann::json> Loader::TrySaveState() {
 }
 
 nlohmann::json Loader::State() const {
-  return {{"version", kStateVersion},
-          {"kind", "easydata.loader"},
-          {"plan", Fingerprint(Describe(plan_, options_))},
-          {"step", position_.step},
-          {"rows", position_.rows},
-          {"epoch", position_.epoch},
-          {"skip", position_.skip},
-          {"cursor", position_.cursor == nullptr ? nlohmann::json() : *position_.cursor},
-          {"sources", counts_.ToJson()}};
+  nlohmann::json state = {
+      {"version", kStateVersion},
+      {"kind", "easydata.loader"},
+      {"plan", Fingerprint(Describe(plan_, options_))},
+      {"step", position_.step},
+      {"rows", position_.rows},
+      {"epoch", position_.epoch},
+      {"skip", position_.skip},
+      {"cursor", position_.cursor == nullptr ? nlohmann::json() : *position_.cursor},
+      {"sources", counts_.ToJson()}};
+  // Whoever edits the mix goes on with this one first.
+  nlohmann::json mix = MixKeys(*plan_.description);
+  if (!mix.empty()) state["mix"] = std::move(mix);
+  if (edited_step_ > 0) state["edited"] = edited_step_;
+  if (position_.reach.block >= 0) {
+    state["reach"] = {position_.reach.epoch, position_.reach.block};
+  }
+  return state;
 }
 
-Status Loader::LoadState(const nlohmann::json& state) {
+Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::string>& allow) {
+  for (const std::string& name : allow) {
+    if (name != "mix") {
+      return Status::Invalid("allow: only \"mix\" may change between a save and a load, not \"",
+                             name, "\"");
+    }
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   NoticeFork();
@@ -275,7 +299,20 @@ Status Loader::LoadState(const nlohmann::json& state) {
       return Status::Invalid("the saved state is damaged: it lacks '", key, "'");
     }
   }
-  ARROW_RETURN_NOT_OK(CheckFingerprint(state.at("plan"), Describe(plan_, options_)));
+  nlohmann::json saved = state.at("plan");
+  nlohmann::json current = Describe(plan_, options_);
+  nlohmann::json cursor = state.at("cursor");
+  MixReach::Place reach;
+  if (state.contains("reach")) {
+    reach = {state.at("reach").at(0).get<int64_t>(), state.at("reach").at(1).get<int64_t>()};
+  }
+  const bool is_edit =
+      !allow.empty() && state.contains("mix") && state.at("mix") != MixKeys(current);
+  if (is_edit) {
+    ARROW_RETURN_NOT_OK(ForgetEdits(state.at("mix"), &saved, &current));
+    if (!cursor.is_null()) ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), reach, &cursor));
+  }
+  ARROW_RETURN_NOT_OK(CheckFingerprint(saved, current));
   ARROW_ASSIGN_OR_RAISE(TokenCounts counts, TokenCounts::FromJson(state.at("sources")));
   DropProducer();
   failed_ = Status::OK();
@@ -284,9 +321,10 @@ Status Loader::LoadState(const nlohmann::json& state) {
   position_.rows = state.at("rows").get<int64_t>();
   position_.epoch = state.at("epoch").get<int64_t>();
   position_.skip = state.at("skip").get<int64_t>();
-  position_.cursor = state.at("cursor").is_null()
-                         ? nullptr
-                         : std::make_shared<const nlohmann::json>(state.at("cursor"));
+  edited_step_ = is_edit ? position_.step : state.value("edited", int64_t{0});
+  position_.reach = reach;
+  position_.cursor =
+      cursor.is_null() ? nullptr : std::make_shared<const nlohmann::json>(std::move(cursor));
   loaded_ = position_;
   pass_start_ = {};
   return Status::OK();

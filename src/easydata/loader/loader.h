@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/loader/batch_producer.h"
@@ -74,8 +75,9 @@ class Loader {
   /// The same, or nothing where that would mean to wait for another thread; see TryTake().
   std::optional<nlohmann::json> TrySaveState();
   /// Goes on from a saved position; Invalid where it is of another stream, naming the first
-  /// difference.
-  Status LoadState(const nlohmann::json& state);
+  /// difference. With "mix" in `allow` the weights, sources and options of the mix may be others:
+  /// see docs/architecture.md, "Edits", for when they come into force.
+  Status LoadState(const nlohmann::json& state, const std::vector<std::string>& allow = {});
 
   LoaderStats stats();
   /// What sets the pace, by the stats() up to here.
@@ -116,6 +118,7 @@ class Loader {
   Status failed_;
   LoaderPosition position_;
   LoaderPosition loaded_;      // where this loader began
+  int64_t edited_step_ = 0;  // where the mix was edited last; 0: nowhere
   LoaderPosition pass_start_;  // as far as it is known
   TokenCounts counts_;
   uint64_t digest_ = 0;

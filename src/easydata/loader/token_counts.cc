@@ -44,7 +44,14 @@ void VisitRuns(const Addresses& addresses, int64_t begin, int64_t end, Visit vis
 }  // namespace
 
 SourceCounts& TokenCounts::Of(const ShardRef* shard) {
-  return sources_[shard == nullptr ? std::string() : shard->source];
+  if (shard == nullptr) return sources_[std::string()];
+  SourceCounts& counts = sources_[shard->source];
+  counts.epoch = std::max(counts.epoch, shard->epoch);
+  return counts;
+}
+
+void TokenCounts::StartPass() {
+  for (auto& [name, counts] : sources_) counts.epoch = 0;
 }
 
 void TokenCounts::AddRows(const Batch& batch, int64_t begin, int64_t end) {
@@ -95,6 +102,7 @@ void TokenCounts::Add(const TokenCounts& other) {
   for (const auto& [name, counts] : other.sources_) {
     SourceCounts& mine = sources_[name];
     mine.tokens += counts.tokens;
+    mine.epoch = std::max(mine.epoch, counts.epoch);
     for (const auto& [reason, rows] : counts.dropped) mine.dropped[reason] += rows;
   }
 }
@@ -109,6 +117,7 @@ nlohmann::json TokenCounts::ToJson() const {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, counts] : sources_) {
     out[name] = {{"tokens", counts.tokens}, {"dropped", counts.dropped}};
+    if (counts.epoch > 0) out[name]["epoch"] = counts.epoch;
   }
   return out;
 }
@@ -122,6 +131,7 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
     }
     SourceCounts& mine = out.sources_[name];
     mine.tokens = counts.at("tokens").get<int64_t>();
+    mine.epoch = counts.value("epoch", int64_t{0});
     mine.dropped = counts.at("dropped").get<std::map<std::string, int64_t>>();
   }
   return out;

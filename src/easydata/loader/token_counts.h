@@ -14,6 +14,7 @@ namespace easydata {
 struct SourceCounts {
   int64_t tokens = 0;
   std::map<std::string, int64_t> dropped;  // rows by reason
+  int64_t epoch = 0;                       // of the furthest row, where a mix counts passes
 };
 
 /// Counts by source name.
@@ -26,6 +27,8 @@ class TokenCounts {
   /// Counts rows that were read and are not handed out.
   void AddDroppedRows(const Batch& batch, int64_t begin, int64_t end, const std::string& reason);
   void Add(const TokenCounts& other);
+  /// Passes of mixed sources are counted anew in every pass over the mix.
+  void StartPass();
 
   const std::map<std::string, SourceCounts>& sources() const { return sources_; }
   int64_t tokens() const;

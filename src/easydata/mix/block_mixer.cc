@@ -48,27 +48,60 @@ Status BlockMixer::Restore(int64_t block, std::vector<int64_t> carry) {
   return Status::OK();
 }
 
-std::vector<int64_t> BlockMixer::Shares(const std::vector<double>& weights) const {
+void BlockMixer::Begin(int64_t block) {
+  block_ = block;
+  carry_.assign(carry_.size(), 0);
+}
+
+void BlockMixer::SetShares(const std::vector<double>& weights) {
+  if (weights == weights_) return;
+  weights_ = weights;
   double sum = 0;
   for (double weight : weights) sum += weight;
   const double size = static_cast<double>(block_size_);
-  std::vector<int64_t> shares(weights.size());
-  int64_t left = block_size_ * kOne;
-  for (size_t i = 0; i < shares.size(); ++i) {
+  shares_.assign(weights.size(), 0);
+  int64_t left = block_size_ * unit_;
+  for (size_t i = 0; i < shares_.size(); ++i) {
     const double share = weights[i] / sum * size;
     const double whole = std::round(share);
-    shares[i] = std::abs(share - whole) <= kWhole ? static_cast<int64_t>(whole) * kOne
-                                                  : std::llround(share * static_cast<double>(kOne));
-    left -= shares[i];
+    shares_[i] = std::abs(share - whole) <= kWhole
+                     ? static_cast<int64_t>(whole) * unit_
+                     : std::llround(share * static_cast<double>(unit_));
+    left -= shares_[i];
   }
   // The shares add up exactly. What is lacking is less than a billionth of an example a source.
   if (left != 0) {
-    const auto cut = std::max_element(shares.begin(), shares.end(), [](int64_t a, int64_t b) {
-      return std::make_pair(a % kOne != 0, a) < std::make_pair(b % kOne != 0, b);
+    const auto cut = std::max_element(shares_.begin(), shares_.end(), [this](int64_t a, int64_t b) {
+      return std::make_pair(a % unit_ != 0, a) < std::make_pair(b % unit_ != 0, b);
     });
     *cut += left;
   }
-  return shares;
+}
+
+bool BlockMixer::SetFractions(const std::vector<double>& weights) {
+  double sum = 0;
+  for (double weight : weights) sum += weight;
+  for (int64_t unit = 1; unit <= kMaxPeriod; ++unit) {
+    const double size = static_cast<double>(block_size_ * unit);
+    int64_t left = block_size_ * unit;
+    shares_.clear();
+    for (double weight : weights) {
+      const double share = weight / sum * size;
+      const double whole = std::round(share);
+      if (std::abs(share - whole) > kWhole) break;
+      shares_.push_back(static_cast<int64_t>(whole));
+      left -= shares_.back();
+    }
+    if (shares_.size() != weights.size() || left != 0) continue;
+    unit_ = unit;
+    weights_ = weights;
+    return true;
+  }
+  return false;
+}
+
+void BlockMixer::FixWeights(const std::vector<double>& weights) {
+  if (!SetFractions(weights)) SetShares(weights);
 }
 
 double BlockMixer::Due(int source, int64_t missing,
@@ -76,7 +109,7 @@ double BlockMixer::Due(int source, int64_t missing,
   double left = static_cast<double>(missing);
   double share = static_cast<double>(shares_[source]);
   for (size_t k = 0; k < ahead.size(); ++k) {
-    share = ahead[k][source] * static_cast<double>(block_size_ * kOne);
+    share = ahead[k][source] * static_cast<double>(block_size_ * unit_);
     if (left <= share) return static_cast<double>(k) + left / share;
     left -= share;
   }
@@ -86,11 +119,10 @@ double BlockMixer::Due(int source, int64_t missing,
 
 void BlockMixer::GiveRemainder(int64_t remainder, const std::vector<double>& weights,
                                const WeightsAhead& weights_ahead) {
-  std::vector<bool> given(counts_.size(), false);
+  size_t largest = counts_.size();
   if (block_ == 0 && remainder > 0) {
-    const size_t largest = std::max_element(weights.begin(), weights.end()) - weights.begin();
+    largest = std::max_element(weights.begin(), weights.end()) - weights.begin();
     ++counts_[largest];
-    given[largest] = true;
     --remainder;
   }
   if (remainder == 0) return;
@@ -100,30 +132,37 @@ void BlockMixer::GiveRemainder(int64_t remainder, const std::vector<double>& wei
     if (!weights_then.has_value()) break;
     ahead.push_back(Normalized(std::move(*weights_then)));
   }
-  struct Candidate {
-    double due;
-    int source;
-  };
-  std::vector<Candidate> candidates;
+  candidates_.clear();
   for (size_t i = 0; i < counts_.size(); ++i) {
-    const int64_t owed = carry_[i] + shares_[i] - counts_[i] * kOne;
-    if (given[i] || owed <= 0) continue;
-    candidates.push_back({Due(static_cast<int>(i), kOne - owed, ahead), static_cast<int>(i)});
+    const int64_t owed = carry_[i] + shares_[i] - counts_[i] * unit_;
+    if (i == largest || owed <= 0) continue;
+    candidates_.push_back({Due(static_cast<int>(i), unit_ - owed, ahead), static_cast<int>(i)});
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.due < b.due; });
-  for (const Candidate& candidate : candidates) {
-    if (remainder-- == 0) break;
-    ++counts_[candidate.source];
-  }
+  const auto last =
+      candidates_.begin() + std::min(remainder, static_cast<int64_t>(candidates_.size()));
+  std::nth_element(candidates_.begin(), last, candidates_.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return a.due != b.due ? a.due < b.due : a.source < b.source;
+                   });
+  for (auto one = candidates_.begin(); one != last; ++one) ++counts_[one->source];
 }
 
 void BlockMixer::StartBlock(const std::vector<double>& weights, const WeightsAhead& ahead) {
-  shares_ = Shares(weights);
+  CountBlock(weights, ahead);
+  order_.clear();
+  order_.reserve(block_size_);
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    order_.insert(order_.end(), counts_[i], static_cast<int32_t>(i));
+  }
+  Pcg64({seed_ + static_cast<uint64_t>(block_)}).ShuffleList(&order_);
+}
+
+void BlockMixer::CountBlock(const std::vector<double>& weights, const WeightsAhead& ahead) {
+  SetShares(weights);
   counts_.assign(weights.size(), 0);
   int64_t total = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
-    counts_[i] = std::max<int64_t>(0, FloorDivide(carry_[i] + shares_[i], kOne));
+    counts_[i] = std::max<int64_t>(0, FloorDivide(carry_[i] + shares_[i], unit_));
     total += counts_[i];
   }
   // Weights that fall faster than an example can be taken back leave too many: those least owed
@@ -132,7 +171,7 @@ void BlockMixer::StartBlock(const std::vector<double>& weights, const WeightsAhe
     size_t least = counts_.size();
     int64_t least_owed = std::numeric_limits<int64_t>::max();
     for (size_t i = 0; i < counts_.size(); ++i) {
-      const int64_t owed = carry_[i] + shares_[i] - counts_[i] * kOne;
+      const int64_t owed = carry_[i] + shares_[i] - counts_[i] * unit_;
       if (counts_[i] > 0 && owed < least_owed) {
         least = i;
         least_owed = owed;
@@ -142,17 +181,59 @@ void BlockMixer::StartBlock(const std::vector<double>& weights, const WeightsAhe
     --total;
   }
   GiveRemainder(block_size_ - total, weights, ahead);
-  order_.clear();
-  order_.reserve(block_size_);
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    order_.insert(order_.end(), counts_[i], static_cast<int32_t>(i));
-  }
-  Pcg64({seed_ + static_cast<uint64_t>(block_)}).ShuffleList(&order_);
 }
 
 void BlockMixer::EndBlock() {
-  for (size_t i = 0; i < carry_.size(); ++i) carry_[i] += shares_[i] - counts_[i] * kOne;
+  for (size_t i = 0; i < carry_.size(); ++i) carry_[i] += shares_[i] - counts_[i] * unit_;
   ++block_;
+}
+
+void BlockMixer::Step(const std::vector<double>& weights, std::vector<int64_t>* given) {
+  CountBlock(weights);
+  for (size_t i = 0; i < counts_.size(); ++i) (*given)[i] += counts_[i];
+  EndBlock();
+}
+
+void BlockMixer::FindPeriod(int64_t last, const std::vector<double>& weights,
+                            std::vector<int64_t>* given) {
+  // The first block has a rule of its own, which the next unit_ blocks may have to make good.
+  if (block_ == 0 && block_ < last) Step(weights, given);
+  for (int attempt = 0; attempt < 2 && block_ + unit_ <= last; ++attempt) {
+    Period found{unit_, carry_, *given};
+    for (int64_t k = 0; k < unit_; ++k) Step(weights, given);
+    if (carry_ != found.carry) continue;
+    for (size_t i = 0; i < given->size(); ++i) found.counts[i] = (*given)[i] - found.counts[i];
+    period_ = std::move(found);
+    return;
+  }
+}
+
+void BlockMixer::SkipTo(int64_t block, const std::vector<double>& weights,
+                        std::vector<int64_t>* given) {
+  if (block <= block_) return;
+  SetShares(weights);
+  const auto add = [&](const std::vector<int64_t>& counts, int64_t times) {
+    for (size_t i = 0; i < counts.size(); ++i) (*given)[i] += counts[i] * times;
+  };
+  const bool whole =
+      std::all_of(carry_.begin(), carry_.end(), [](int64_t carry) { return carry == 0; }) &&
+      std::all_of(shares_.begin(), shares_.end(), [this](int64_t s) { return s % unit_ == 0; });
+  if (whole) {
+    CountBlock(weights);
+    add(counts_, block - block_);
+    block_ = block;
+    return;
+  }
+  if (unit_ <= kMaxPeriod && period_.blocks == 0) FindPeriod(block, weights, given);
+  while (block_ < block) {
+    if (period_.blocks > 0 && carry_ == period_.carry) {
+      const int64_t times = (block - block_) / period_.blocks;
+      add(period_.counts, times);
+      block_ += times * period_.blocks;
+      if (block_ == block) return;
+    }
+    Step(weights, given);
+  }
 }
 
 }  // namespace easydata

@@ -40,6 +40,14 @@ const char* StopStrategyName(StopStrategy stop) {
   }
 }
 
+Result<MixUnit> ParseMixUnit(const std::string& name) {
+  if (name == "examples") return MixUnit::kExamples;
+  if (name == "tokens") return MixUnit::kTokens;
+  return Status::Invalid("unit must be \"examples\" or \"tokens\", not \"", name, "\"");
+}
+
+const char* MixUnitName(MixUnit unit) { return unit == MixUnit::kTokens ? "tokens" : "examples"; }
+
 Status MixOptions::Validate() const {
   if (names.empty()) return Status::Invalid("a mix needs at least one source");
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
@@ -68,10 +76,12 @@ Status MixOptions::Validate() const {
 
 nlohmann::json MixOptions::Description() const {
   nlohmann::json keys = {{"mix.sources", names},
+                         {"mix.unit", MixUnitName(unit)},
                          {"mix.block_size", block_size},
                          {"mix.seed", seed},
                          {"mix.stop_strategy", StopStrategyName(stop)},
                          {"mix.add_source", add_source}};
+  if (counts_tokens()) keys["mix.token_column"] = token_column;
   if (!schedule.has_value()) {
     nlohmann::json values = nlohmann::json::object();
     for (size_t i = 0; i < names.size(); ++i) values[names[i]] = weights.empty() ? 1.0 : weights[i];
@@ -90,11 +100,56 @@ nlohmann::json MixOptions::Description() const {
   return keys;
 }
 
+Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
+  const auto read = [&]() -> Result<MixOptions> {
+    MixOptions options;
+    options.names = keys.at("mix.sources").get<std::vector<std::string>>();
+    ARROW_ASSIGN_OR_RAISE(options.unit, ParseMixUnit(keys.at("mix.unit").get<std::string>()));
+    options.block_size = keys.at("mix.block_size").get<int64_t>();
+    options.seed = keys.at("mix.seed").get<uint64_t>();
+    ARROW_ASSIGN_OR_RAISE(options.stop,
+                          ParseStopStrategy(keys.at("mix.stop_strategy").get<std::string>()));
+    options.add_source = keys.at("mix.add_source").get<bool>();
+    options.token_column = keys.value("mix.token_column", options.token_column);
+    if (keys.contains("mix.weights")) {
+      for (const std::string& name : options.names) {
+        options.weights.push_back(keys.at("mix.weights").at(name).get<double>());
+      }
+    } else {
+      std::vector<WeightPoint> points;
+      for (const nlohmann::json& point : keys.at("mix.weight_schedule")) {
+        points.push_back(
+            {point.at("step").get<int64_t>(), point.at("weights").get<std::vector<double>>()});
+      }
+      ARROW_ASSIGN_OR_RAISE(
+          const auto interpolation,
+          ParseInterpolation(keys.at("mix.weight_schedule_type").get<std::string>()));
+      ARROW_ASSIGN_OR_RAISE(options.schedule,
+                            WeightSchedule::Make(options.names, std::move(points), interpolation));
+      for (const nlohmann::json& ramp : keys.at("mix.clock").at("batch_sizes")) {
+        options.clock.batch_sizes.push_back({ramp.at(0).get<int64_t>(), ramp.at(1).get<int64_t>()});
+      }
+      options.clock.row_tokens = keys.at("mix.clock").at("row_tokens").get<int64_t>();
+    }
+    ARROW_RETURN_NOT_OK(options.Validate());
+    return options;
+  };
+  try {
+    return read();
+  } catch (const nlohmann::json::exception&) {
+    return Status::Invalid("the saved state is damaged: its mix cannot be read");
+  }
+}
+
 MixOrder::MixOrder(MixOptions options, BlockMixer mixer)
-    : options_(std::move(options)), mixer_(std::move(mixer)) {
+    : options_(std::move(options)),
+      mixer_(std::move(mixer)),
+      shares_(static_cast<int>(options_.names.size())) {
   weights_ =
       options_.weights.empty() ? std::vector<double>(options_.names.size(), 1.0) : options_.weights;
   weights_ = Normalized(std::move(weights_));
+  if (!options_.schedule.has_value()) mixer_.FixWeights(weights_);
+  given_.assign(options_.names.size(), 0);
 }
 
 Result<MixOrder> MixOrder::Make(const MixOptions& options) {
@@ -104,40 +159,114 @@ Result<MixOrder> MixOrder::Make(const MixOptions& options) {
   return MixOrder(options, std::move(mixer));
 }
 
+void MixOrder::Begin(int64_t block, int64_t example) {
+  first_block_ = block;
+  first_example_ = examples_at_start_ = example;
+  mixer_.Begin(block);
+}
+
+int64_t MixOrder::StepAt(int64_t blocks_ahead) const {
+  return options_.clock.Step(examples_at_start_ + blocks_ahead * options_.block_size,
+                             tokens_at_start_);
+}
+
+std::vector<double> MixOrder::Weights() const {
+  return options_.schedule.has_value() ? options_.schedule->At(StepAt(0)) : weights_;
+}
+
+BlockMixer::WeightsAhead MixOrder::Ahead() const {
+  // When the next blocks start, in tokens, only their examples will tell.
+  if (!options_.schedule.has_value() || options_.clock.row_tokens > 0) return nullptr;
+  return [this](int64_t ahead) -> std::optional<std::vector<double>> {
+    if (StepAt(ahead - 1) >= options_.schedule->points().back().step) return std::nullopt;
+    return options_.schedule->At(StepAt(ahead));
+  };
+}
+
 void MixOrder::StartBlock(int64_t tokens) {
   tokens_at_start_ = tokens;
-  if (!options_.schedule.has_value()) {
-    mixer_.StartBlock(weights_);
-    return;
+  if (options_.unit == MixUnit::kTokens) {
+    shares_.SetWeights(Weights());
+  } else {
+    mixer_.StartBlock(Weights(), Ahead());
   }
-  const WeightSchedule& schedule = *options_.schedule;
-  const int64_t first = mixer_.block();
-  auto step_of = [&](int64_t block) {
-    return options_.clock.Step(block * options_.block_size, tokens);
-  };
-  const std::vector<double> weights = schedule.At(step_of(first));
-  if (options_.clock.row_tokens > 0) {
-    // When the next blocks start, in tokens, only their examples will tell.
-    mixer_.StartBlock(weights);
-    return;
+}
+
+void MixOrder::EndBlock() {
+  given_.clear();
+  examples_at_start_ += options_.block_size;
+  if (options_.unit == MixUnit::kTokens) {
+    if (options_.schedule.has_value()) shares_.Settle();
+    mixer_.Begin(mixer_.block() + 1);
+  } else {
+    mixer_.EndBlock();
   }
-  mixer_.StartBlock(weights, [&](int64_t ahead) -> std::optional<std::vector<double>> {
-    const int64_t step = step_of(first + ahead);
-    const int64_t last = schedule.points().back().step;
-    if (step_of(first + ahead - 1) >= last) return std::nullopt;
-    return schedule.At(step);
-  });
+}
+
+Result<std::vector<int64_t>> MixOrder::Seek(int64_t n) {
+  if (options_.counts_tokens()) {
+    return Status::Invalid(
+        "where an example of this mix comes from depends on the tokens of those before it: read "
+        "from the start, or from a saved position");
+  }
+  if (n < first_example_) return Status::Invalid("the mix begins at example ", first_example_);
+  const int64_t target = first_block_ + (n - first_example_) / options_.block_size;
+  const bool scheduled = options_.schedule.has_value();
+  if (given_.empty() || target < mixer_.block()) {
+    given_.assign(options_.names.size(), 0);
+    examples_at_start_ = first_example_;
+    mixer_.Begin(first_block_);
+  }
+  while (mixer_.block() < target) {
+    if (!scheduled || StepAt(0) >= options_.schedule->points().back().step) {
+      const int64_t from = mixer_.block();
+      mixer_.SkipTo(target, Weights(), &given_);
+      examples_at_start_ += (target - from) * options_.block_size;
+      break;
+    }
+    mixer_.CountBlock(Weights(), Ahead());
+    for (size_t i = 0; i < given_.size(); ++i) given_[i] += mixer_.counts()[i];
+    mixer_.EndBlock();
+    examples_at_start_ += options_.block_size;
+  }
+  mixer_.StartBlock(Weights(), Ahead());
+  std::vector<int64_t> given = given_;
+  for (int64_t k = 0; k < n - examples_at_start_; ++k) ++given[mixer_.order()[k]];
+  return given;
 }
 
 void MixOrder::Save(nlohmann::json* cursor) const {
-  *cursor = {{"block", mixer_.block()}, {"carry", mixer_.carry()}};
+  *cursor = {{"block", mixer_.block()}, {"examples", examples_at_start_}};
   if (options_.clock.row_tokens > 0) (*cursor)["tokens_at_start"] = tokens_at_start_;
+  if (options_.unit == MixUnit::kExamples) {
+    (*cursor)["carry"] = mixer_.carry();
+    return;
+  }
+  nlohmann::json& given = (*cursor)["given"] = nlohmann::json::array();
+  nlohmann::json& owed = (*cursor)["owed"] = nlohmann::json::array();
+  for (size_t i = 0; i < options_.names.size(); ++i) {
+    given.push_back(shares_.given(static_cast<int>(i)));
+    owed.push_back(shares_.owed(static_cast<int>(i)));
+  }
+  if (!options_.schedule.has_value()) cursor->erase("owed");  // weights that never change owe none
 }
 
-Status MixOrder::Restore(const nlohmann::json& cursor) {
+Status MixOrder::Restore(const nlohmann::json& cursor, bool started) {
+  given_.clear();
+  examples_at_start_ = cursor.at("examples").get<int64_t>();
   tokens_at_start_ = cursor.value("tokens_at_start", int64_t{0});
-  return mixer_.Restore(cursor.at("block").get<int64_t>(),
-                        cursor.at("carry").get<std::vector<int64_t>>());
+  const int64_t block = cursor.at("block").get<int64_t>();
+  if (options_.unit == MixUnit::kExamples) {
+    ARROW_RETURN_NOT_OK(mixer_.Restore(block, cursor.at("carry").get<std::vector<int64_t>>()));
+    if (started) mixer_.StartBlock(Weights(), Ahead());
+    return Status::OK();
+  }
+  mixer_.Begin(block);
+  auto given = cursor.at("given").get<std::vector<int64_t>>();
+  std::vector<std::pair<int64_t, int64_t>> owed(given.size());
+  if (cursor.contains("owed")) cursor.at("owed").get_to(owed);
+  shares_.SetWeights(Weights());
+  return shares_.Restore(std::move(given), owed);
 }
 
 bool MixOrder::Wanted(int source) const {

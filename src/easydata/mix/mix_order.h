@@ -8,6 +8,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/mix/block_mixer.h"
+#include "easydata/mix/token_shares.h"
 #include "easydata/mix/weight_schedule.h"
 
 namespace easydata {
@@ -22,6 +23,12 @@ enum class StopStrategy {
 Result<StopStrategy> ParseStopStrategy(const std::string& name);
 const char* StopStrategyName(StopStrategy stop);
 
+/// What weights are shares of.
+enum class MixUnit { kExamples, kTokens };
+
+Result<MixUnit> ParseMixUnit(const std::string& name);
+const char* MixUnitName(MixUnit unit);
+
 struct MixOptions {
   std::vector<std::string> names;
   /// By source; empty: equal. Not used where there is a schedule.
@@ -29,38 +36,59 @@ struct MixOptions {
   /// Its names are those of the mix, in the same order.
   std::optional<WeightSchedule> schedule;
   StepClock clock;
+  MixUnit unit = MixUnit::kExamples;
   int64_t block_size = 1000;
   uint64_t seed = 0;
   StopStrategy stop = StopStrategy::kRestart;
   /// Adds a column `__source__` (utf8) with each example's source.
   bool add_source = true;
-  /// The column whose lengths the clock counts, where it counts tokens.
+  /// The column whose lengths are counted, where tokens are.
   std::string token_column = "input_ids";
 
   Status Validate() const;
   /// The keys "mix.*" of a plan.
   nlohmann::json Description() const;
+  /// What Description() was made of.
+  static Result<MixOptions> FromDescription(const nlohmann::json& keys);
+  /// Whether the stream depends on how many tokens examples have.
+  bool counts_tokens() const { return unit == MixUnit::kTokens || clock.row_tokens > 0; }
 };
 
 /// The sources of a mix's examples, block by block, with the weights that hold at each block's
-/// start.
+/// start: order() where weights are shares of examples, shares() where they are shares of tokens.
 class MixOrder {
  public:
   static Result<MixOrder> Make(const MixOptions& options);
 
+  /// Begins at block `block` and example `example` instead of at 0, as the mix that goes before did
+  /// not have these options. Before the first block.
+  void Begin(int64_t block, int64_t example);
+
   /// Starts block number block(); `tokens` were given out in the blocks before.
   void StartBlock(int64_t tokens);
-  void EndBlock() { mixer_.EndBlock(); }
+  void EndBlock();
+
+  /// Goes to example `n` and starts its block; StartBlock() is not called then. Returns by source
+  /// the examples before it.
+  ///
+  /// O(sources) where all shares of a block are whole, and at most three times their common
+  /// denominator blocks where that is 4,096 or less; else in the number of blocks, at some 10 ns a
+  /// source and block (nothing is ordered on the way). A schedule goes block by block up to its
+  /// last point. From where the last Seek() led it goes on forwards. Invalid where tokens decide:
+  /// then only the examples themselves tell.
+  Result<std::vector<int64_t>> Seek(int64_t n);
 
   int64_t block() const { return mixer_.block(); }
   int64_t block_size() const { return mixer_.block_size(); }
   const std::vector<int32_t>& order() const { return mixer_.order(); }
-  /// Tokens that were given out before the block started: what its weights were read by.
-  int64_t tokens_at_start() const { return tokens_at_start_; }
+  TokenShares& shares() { return shares_; }
+  /// Examples before the block.
+  int64_t examples_at_start() const { return examples_at_start_; }
 
-  /// The position at the block's start.
+  /// The position in the block that was started, or at the start of the one that comes.
   void Save(nlohmann::json* cursor) const;
-  Status Restore(const nlohmann::json& cursor);
+  /// Goes to a saved position; `started` says that it is within a block.
+  Status Restore(const nlohmann::json& cursor, bool started);
 
   /// Whether a source can be picked at all.
   bool Wanted(int source) const;
@@ -68,10 +96,21 @@ class MixOrder {
  private:
   MixOrder(MixOptions options, BlockMixer mixer);
 
+  int64_t StepAt(int64_t blocks_ahead) const;
+  std::vector<double> Weights() const;
+  BlockMixer::WeightsAhead Ahead() const;
+
   MixOptions options_;
   std::vector<double> weights_;  // without a schedule
   BlockMixer mixer_;
+  TokenShares shares_;
+  int64_t first_block_ = 0;
+  int64_t first_example_ = 0;
+  int64_t examples_at_start_ = 0;
+  // Tokens that were given out before the block started: what its weights were read by.
   int64_t tokens_at_start_ = 0;
+  // Of Seek(): by source, the examples of the blocks before; none where they are not known.
+  std::vector<int64_t> given_;
 };
 
 }  // namespace easydata

@@ -5,15 +5,16 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/mix/mix_edit.h"
+#include "easydata/mix/mix_source.h"
 #include "easydata/mix/union_schema.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/plan.h"
-#include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -23,67 +24,31 @@ namespace {
 constexpr size_t kMaxRows = 1024;
 constexpr int64_t kMaxBytes = int64_t{4} << 20;
 
-/// One of the streams that are mixed, with the batch that examples are being taken from.
-struct MixSource {
-  std::string name;
-  StageFactory make;
-  std::unique_ptr<Stage> stage;
-  int64_t passes = 0;  // completed
-  bool seen_whole = false;
-  bool pass_has_rows = false;
-  /// The stage's position before the batch in hand; null where there is none.
-  std::shared_ptr<const nlohmann::json> before;
-  std::optional<Batch> batch;
-  std::vector<int64_t> bytes;   // of content, by row of the batch
-  std::vector<int64_t> tokens;  // by row, where the clock counts them
-  int64_t used = 0;             // rows of the batch that were given out; after a restore, to skip
-  int32_t part = -1;            // of the batch among those that are being gathered
-  /// The last shard without a source name, and the same with the name that it has in the mix.
-  std::shared_ptr<const ShardRef> unnamed;
-  std::shared_ptr<const ShardRef> named;
+// Sources whose stages, with their open files and reading ahead, there are at once; the others
+// sleep.
+constexpr int kMaxAwake = 128;
 
-  const std::shared_ptr<const ShardRef>& Named(const std::shared_ptr<const ShardRef>& shard) {
-    if (shard == nullptr || !shard->source.empty()) return shard;
-    if (shard != unnamed) {
-      unnamed = shard;
-      named = std::make_shared<const ShardRef>(ShardRef{name, shard->shard});
-    }
-    return named;
-  }
-
-  /// Puts the source's name in the mix where the source has none of its own.
-  void NameRows(Batch* rows) {
-    Addresses addresses;
-    for (const Addresses::Run& run : rows->addresses.runs()) {
-      addresses.Append(Named(run.shard), run.row, run.sub_row, run.count);
-    }
-    rows->addresses = std::move(addresses);
-    for (DropCount& count : rows->dropped) {
-      if (count.source.empty()) count.source = name;
-    }
-  }
-
-  Status NameError(const Status& error) {
-    const Address* found = RowErrorAddress(error);
-    if (found == nullptr || RowErrorCause(error) != nullptr) return error;
-    const std::string place = found->ToString() + ": ";
-    if (Named(found->shard) == found->shard || error.message().rfind(place, 0) != 0) return error;
-    Address address = *found;
-    address.shard = Named(found->shard);
-    return RowError(std::move(address), error.message().substr(place.size()), error.code());
-  }
-};
+/// Tasks for each of `n` sources, of those that the mix may have in hand: one that is waited for
+/// and one on its way, where they are not very many.
+int ReadAheadOf(int given, size_t n) {
+  constexpr size_t kMany = 64;
+  return std::max(given / static_cast<int>(n), n <= kMany ? 2 : 1);
+}
 
 class MixStage : public Stage {
  public:
-  MixStage(std::vector<MixSource> sources, MixOptions options, MixOrder order,
+  MixStage(std::vector<std::unique_ptr<MixSource>> sources, MixOptions options, MixOrder order,
            const StageContext& context, std::shared_ptr<arrow::Schema> rows_schema)
       : sources_(std::move(sources)),
         options_(std::move(options)),
         order_(std::move(order)),
-        context_(context),
+        epoch_(context.epoch),
         rows_schema_(std::move(rows_schema)),
-        schema_(rows_schema_) {
+        schema_(rows_schema_),
+        last_use_(sources_.size(), 0) {
+    for (size_t i = 0; i < sources_.size(); ++i) places_.push_back(static_cast<int>(i));
+    peek_errors_.resize(sources_.size());
+    phases_.push_back({options_});
     if (options_.add_source) {
       schema_ = schema_->AddField(schema_->num_fields(), arrow::field(kSourceColumn, arrow::utf8()))
                     .ValueOrDie();
@@ -95,10 +60,12 @@ class MixStage : public Stage {
     parts_.clear();
     rows_.clear();
     row_sources_.clear();
-    for (MixSource& source : sources_) source.part = -1;
+    for (const auto& source : sources_) source->part = -1;
+    MixReach reach;
     int64_t bytes = 0;
     while (failed_.ok() && !ended_ && rows_.size() < kMaxRows && bytes < kMaxBytes) {
       failed_ = Pick(&bytes);
+      if (!in_block_) reach.Note(static_cast<int64_t>(rows_.size()), {epoch_, order_.block()});
     }
     if (rows_.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
@@ -108,62 +75,67 @@ class MixStage : public Stage {
     parts_.clear();
     if (options_.add_source) ARROW_RETURN_NOT_OK(AddSourceColumn(&batch));
     batch.dropped = std::exchange(dropped_, {});
+    reach.Note(batch.num_rows(), {epoch_, order_.block() + (offset_ > 0 ? 1 : 0)});
+    batch.reach = std::move(reach);
     num_rows_ += batch.num_rows();
     return batch;
   }
 
   Status Save(nlohmann::json* cursor) const override {
-    order_.Save(cursor);
-    (*cursor)["offset"] = offset_;
-    if (options_.clock.row_tokens > 0) (*cursor)["tokens"] = tokens_;
+    *cursor = nlohmann::json::object();
+    nlohmann::json& mix = (*cursor)["mix"];
+    order_.Save(&mix);
+    mix["epoch"] = epoch_;
+    mix["offset"] = offset_;
+    mix["tokens"] = tokens_;
+    bool sees_whole = false;
+    bool sees_blank = false;
+    for (const MixPhase& phase : phases_) {
+      sees_whole = sees_whole || phase.options.stop == StopStrategy::kAllExhausted;
+      sees_blank = sees_blank || phase.options.unit == MixUnit::kTokens;
+    }
     nlohmann::json& sources = (*cursor)["sources"] = nlohmann::json::object();
-    for (const MixSource& source : sources_) {
-      nlohmann::json& saved = sources[source.name];
-      saved["pass"] = source.passes;
-      if (options_.stop == StopStrategy::kAllExhausted) saved["seen_whole"] = source.seen_whole;
-      saved["used"] = source.before != nullptr ? source.used : 0;
-      if (source.before != nullptr) {
-        saved["upstream"] = *source.before;
-      } else {
-        ARROW_RETURN_NOT_OK(source.stage->Save(&saved["upstream"]));
-      }
+    for (const auto& source : sources_) {
+      nlohmann::json& saved = sources[source->name()];
+      ARROW_RETURN_NOT_OK(source->Save(&saved));
+      if (sees_whole) saved["seen_whole"] = source->seen_whole;
+      if (sees_blank && !source->pass_has_tokens()) saved["blank"] = true;
+    }
+    if (phases_.size() > 1) {
+      mix["before"] = DescribePhases(phases_);
+      sources.update(removed_);
     }
     return Status::OK();
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    ARROW_RETURN_NOT_OK(order_.Restore(cursor));
-    offset_ = cursor.at("offset").get<int64_t>();
-    tokens_ = cursor.value("tokens", int64_t{0});
-    const nlohmann::json& sources = cursor.at("sources");
-    for (MixSource& source : sources_) {
-      if (!sources.contains(source.name)) {
-        return Status::Invalid("the saved state knows nothing of sources[\"", source.name, "\"]");
+    ARROW_ASSIGN_OR_RAISE(phases_, PhasesBefore(cursor));
+    phases_.push_back({options_});
+    ARROW_RETURN_NOT_OK(UsePhase());
+    const nlohmann::json& mix = cursor.at("mix");
+    offset_ = mix.at("offset").get<int64_t>();
+    tokens_ = mix.at("tokens").get<int64_t>();
+    in_block_ = offset_ > 0;
+    if (offset_ >= order_.block_size()) return Status::Invalid("the saved mix is damaged");
+    ARROW_RETURN_NOT_OK(order_.Restore(mix, in_block_));
+    removed_ = cursor.at("sources");
+    for (const auto& source : sources_) {
+      if (!removed_.contains(source->name())) {
+        if (phases_.size() > 1) continue;  // it joins with the edit, from its beginning on
+        return Status::Invalid("the saved state knows nothing of sources[\"", source->name(),
+                               "\"]");
       }
-      const nlohmann::json& saved = sources.at(source.name);
-      source.passes = saved.at("pass").get<int64_t>();
-      source.seen_whole = saved.value("seen_whole", false);
-      if (source.passes > 0) ARROW_RETURN_NOT_OK(Make(&source));
-      // It was read before: should this pass have ended, that is no sign of an empty source.
-      source.pass_has_rows = true;
-      ARROW_RETURN_NOT_OK(source.stage->Restore(saved.at("upstream")));
-      source.used = saved.at("used").get<int64_t>();
-      if (source.used > 0) {
-        source.before = std::make_shared<nlohmann::json>(saved.at("upstream"));
-      }
-    }
-    if (offset_ > 0) {
-      order_.StartBlock(order_.tokens_at_start());
-      in_block_ = true;
-      if (offset_ >= order_.block_size()) return Status::Invalid("the saved mix is damaged");
+      const nlohmann::json& saved = removed_.at(source->name());
+      ARROW_RETURN_NOT_OK(source->Restore(saved));
+      source->seen_whole = saved.value("seen_whole", false);
+      removed_.erase(source->name());
     }
     return Status::OK();
   }
 
   void Cancel() override {
     cancelled_ = true;
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (MixSource& source : sources_) source.stage->Cancel();
+    for (const auto& source : sources_) source->Cancel();
   }
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
@@ -171,35 +143,62 @@ class MixStage : public Stage {
   StageStats stats() const override {
     StageStats stats;
     stats.rows = num_rows_;
-    stats.AddUpstream(past_);
-    for (const MixSource& source : sources_) stats.AddUpstream(source.stage->stats());
+    for (const auto& source : sources_) stats.AddUpstream(source->stats());
     return stats;
   }
 
  private:
+  const MixOptions& now() const { return phases_.front().options; }
+
+  /// Makes the order of the first phase, and finds its sources among those that there are.
+  Status UsePhase() {
+    ARROW_ASSIGN_OR_RAISE(order_, MixOrder::Make(now()));
+    places_.assign(now().names.size(), -1);
+    for (size_t i = 0; i < places_.size(); ++i) {
+      for (size_t k = 0; k < sources_.size() && places_[i] < 0; ++k) {
+        if (sources_[k]->name() == now().names[i]) places_[i] = static_cast<int>(k);
+      }
+    }
+    peek_errors_.assign(places_.size(), Status::OK());
+    return Status::OK();
+  }
+
+  Status StartBlock() {
+    while (phases_.size() > 1 && phases_.front().until <= order_.block()) {
+      const int64_t block = order_.block();
+      const int64_t examples = order_.examples_at_start();
+      phases_.erase(phases_.begin());
+      ARROW_RETURN_NOT_OK(UsePhase());
+      order_.Begin(block, examples);
+      if (phases_.size() == 1) removed_ = nlohmann::json::object();
+    }
+    order_.StartBlock(tokens_);
+    in_block_ = true;
+    return Status::OK();
+  }
+
   /// Takes the next example of the order, or ends the stream.
   Status Pick(int64_t* bytes) {
-    if (!in_block_) {
-      order_.StartBlock(tokens_);
-      in_block_ = true;
+    if (!in_block_) ARROW_RETURN_NOT_OK(StartBlock());
+    int picked;
+    if (now().unit == MixUnit::kTokens) {
+      ARROW_ASSIGN_OR_RAISE(picked, PickByTokens());
+    } else {
+      picked = order_.order()[offset_];
+      ARROW_RETURN_NOT_OK(FindRow(picked));
     }
-    const int32_t index = order_.order()[offset_];
-    MixSource& source = sources_[index];
-    while (!HasRow(source)) {
-      ARROW_ASSIGN_OR_RAISE(bool any, Pull(&source));
-      if (any) continue;
-      ARROW_RETURN_NOT_OK(EndPass(&source));
-      if (ended_) return Status::OK();
-    }
+    if (ended_) return Status::OK();
+    MixSource& source = *sources_[places_[picked]];
     if (source.part < 0) {
       source.part = static_cast<int32_t>(parts_.size());
-      parts_.push_back(*source.batch);
+      parts_.push_back(source.batch());
     }
-    rows_.push_back({source.part, source.used});
-    row_sources_.push_back(index);
-    *bytes += source.bytes[source.used];
-    if (!source.tokens.empty()) tokens_ += source.tokens[source.used];
-    if (++source.used == source.batch->num_rows()) Drop(&source);
+    rows_.push_back({source.part, source.row()});
+    row_sources_.push_back(places_[picked]);
+    *bytes += source.row_bytes();
+    tokens_ += source.row_tokens();
+    source.Take(&dropped_);
+    if (now().unit == MixUnit::kTokens) order_.shares().Take();
     if (++offset_ == order_.block_size()) {
       order_.EndBlock();
       offset_ = 0;
@@ -208,121 +207,110 @@ class MixStage : public Stage {
     return Status::OK();
   }
 
-  static bool HasRow(const MixSource& source) { return source.batch.has_value(); }
+  /// Sees to it that the source has a row in hand, unless the mix ends.
+  Status FindRow(int picked) {
+    if (places_[picked] < 0) return Gone(picked);
+    MixSource* source = sources_[places_[picked]].get();
+    while (!source->has_row()) {
+      ARROW_ASSIGN_OR_RAISE(const bool any, Pull(source));
+      if (any) continue;
+      ARROW_RETURN_NOT_OK(EndPass(source));
+      if (ended_) return Status::OK();
+    }
+    return Status::OK();
+  }
 
-  /// Lets the batch in hand go: the position is the stage's own again.
-  static void Drop(MixSource* source) {
-    source->batch.reset();
-    source->before = nullptr;
-    source->used = 0;
-    source->part = -1;
+  /// The source whose document is next. What ends or fails counts as a document of no length, so
+  /// that it comes to light where its turn comes, however far sources were read ahead.
+  Result<int> PickByTokens() {
+    TokenShares& shares = order_.shares();
+    for (;;) {
+      for (int wanted = shares.Unknown(); wanted >= 0; wanted = shares.Unknown()) {
+        shares.SetLength(wanted, Peek(wanted));
+      }
+      const int picked = shares.Next();
+      if (places_[picked] < 0) return Gone(picked);
+      MixSource* source = sources_[places_[picked]].get();
+      if (source->has_row()) return picked;
+      ARROW_RETURN_NOT_OK(peek_errors_[picked]);
+      ARROW_RETURN_NOT_OK(EndPass(source));
+      if (ended_) return picked;
+      shares.ForgetLength();
+    }
+  }
+
+  int64_t Peek(int wanted) {
+    if (places_[wanted] < 0) return 0;
+    MixSource* source = sources_[places_[wanted]].get();
+    if (!source->has_row()) peek_errors_[wanted] = Pull(source).status();
+    return source->has_row() ? source->row_tokens() : 0;
   }
 
   /// Pulls the source's next batch with rows; false at the end of its pass.
   Result<bool> Pull(MixSource* source) {
-    for (;;) {
-      auto before = source->before;
-      if (before == nullptr) {
-        auto saved = std::make_shared<nlohmann::json>();
-        ARROW_RETURN_NOT_OK(source->stage->Save(saved.get()));
-        before = std::move(saved);
-      }
-      auto pulled = source->stage->Next();
-      if (!pulled.ok()) return source->NameError(pulled.status());
-      auto next = std::move(pulled).ValueUnsafe();
-      if (next.has_value()) source->NameRows(&*next);
-      if (!next.has_value()) {
-        if (source->used > 0) {
-          return Status::Invalid("sources[\"", source->name,
-                                 "\"] has fewer rows than at the save: its data changed since");
-        }
-        return false;
-      }
-      // What was dropped beside rows that are skipped was counted before the restore.
-      if (source->used == 0) {
-        dropped_.insert(dropped_.end(), next->dropped.begin(), next->dropped.end());
-      }
-      next->dropped.clear();
-      const int64_t num_rows = next->num_rows();
-      if (num_rows > 0) source->pass_has_rows = true;
-      if (source->used >= num_rows) {
-        source->used -= num_rows;
-        source->before = nullptr;
-        continue;
-      }
-      ARROW_ASSIGN_OR_RAISE(next->rows, ToUnion(next->rows, *rows_schema_));
-      source->bytes = ContentBytesByRow(*next->rows);
-      ARROW_RETURN_NOT_OK(CountTokens(*next->rows, source));
-      source->batch = std::move(*next);
-      source->before = std::move(before);
-      source->part = -1;
-      return true;
-    }
+    ARROW_RETURN_NOT_OK(MakeRoomFor(source));
+    return source->Pull(*rows_schema_, options_.token_column, &dropped_);
   }
 
-  Status CountTokens(const arrow::RecordBatch& rows, MixSource* source) const {
-    source->tokens.clear();
-    if (options_.clock.row_tokens == 0) return Status::OK();
-    const auto column = rows.GetColumnByName(options_.token_column);
-    source->tokens.resize(rows.num_rows(), 0);
-    auto count = [&](const auto& lists) {
-      for (int64_t i = 0; i < lists.length(); ++i) source->tokens[i] = lists.value_length(i);
-      return Status::OK();
-    };
-    switch (column == nullptr ? arrow::Type::NA : column->type_id()) {
-      case arrow::Type::LIST:
-        return count(static_cast<const arrow::ListArray&>(*column));
-      case arrow::Type::LARGE_LIST:
-        return count(static_cast<const arrow::LargeListArray&>(*column));
-      case arrow::Type::FIXED_SIZE_LIST:
-        return count(static_cast<const arrow::FixedSizeListArray&>(*column));
-      default:
-        return Status::TypeError("sources[\"", source->name, "\"]: a weight schedule that counts ",
-                                 "steps of packed rows needs lists of tokens in column \"",
-                                 options_.token_column, "\"");
+  /// Puts the source to sleep that was not read from for longest, where too many are awake.
+  Status MakeRoomFor(MixSource* source) {
+    if (sources_.size() <= kMaxAwake) return Status::OK();
+    int awake = 0;
+    size_t longest = sources_.size();
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (sources_[i].get() == source) {
+        last_use_[i] = ++uses_;
+      } else if (sources_[i]->awake()) {
+        ++awake;
+        if (longest == sources_.size() || last_use_[i] < last_use_[longest]) longest = i;
+      }
     }
+    return awake < kMaxAwake ? Status::OK() : sources_[longest]->Sleep();
+  }
+
+  Status Gone(int picked) const {
+    return Status::Invalid(
+        "sources[\"", now().names[picked],
+        "\"] was removed from the mix, but the saved state goes on with the mix that has it up to "
+        "block ",
+        phases_.front().until,
+        "; leave it in with weight 0 until then, so that it stays readable; the mix is at block ",
+        order_.block());
   }
 
   /// The source has no more rows: ends the mix or starts the source's next pass.
   Status EndPass(MixSource* source) {
-    if (!source->pass_has_rows) {
-      return Status::Invalid("sources[\"", source->name,
+    if (!source->pass_has_rows()) {
+      return Status::Invalid("sources[\"", source->name(),
                              "\"] is empty: a mix cannot take examples from it; remove it from the "
                              "mix, or look at what filters its rows out");
     }
     source->seen_whole = true;
     bool all = true;
-    for (size_t i = 0; i < sources_.size(); ++i) {
-      all = all && (sources_[i].seen_whole || !order_.Wanted(static_cast<int>(i)));
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] < 0 || !order_.Wanted(static_cast<int>(i))) continue;
+      all = all && sources_[places_[i]]->seen_whole;
     }
-    if (options_.stop == StopStrategy::kFirstExhausted ||
-        (options_.stop == StopStrategy::kAllExhausted && all)) {
+    if (now().stop == StopStrategy::kFirstExhausted ||
+        (now().stop == StopStrategy::kAllExhausted && all)) {
       ended_ = true;
       return Status::OK();
     }
-    ++source->passes;
-    return Make(source);
-  }
-
-  /// Makes the source's stage anew, for its current pass.
-  Status Make(MixSource* source) {
-    StageContext context = context_;
-    context.epoch += source->passes;
-    ARROW_ASSIGN_OR_RAISE(auto stage, source->make(context));
-    Drop(source);
-    source->pass_has_rows = false;
-    std::lock_guard<std::mutex> lock(mutex_);
-    past_.AddUpstream(source->stage->stats());
-    source->stage = std::move(stage);
-    if (cancelled_) source->stage->Cancel();
-    return Status::OK();
+    if (now().unit == MixUnit::kTokens && !source->pass_has_tokens()) {
+      return Status::Invalid("sources[\"", source->name(), "\"] has no tokens in any row of \"",
+                             now().token_column,
+                             "\": a mix by tokens cannot give it its share; remove it from the "
+                             "mix, or mix by examples");
+    }
+    ARROW_RETURN_NOT_OK(MakeRoomFor(source));
+    return source->StartPass();
   }
 
   Status AddSourceColumn(Batch* batch) const {
     arrow::StringBuilder builder;
     ARROW_RETURN_NOT_OK(builder.Reserve(static_cast<int64_t>(row_sources_.size())));
     for (int32_t source : row_sources_) {
-      ARROW_RETURN_NOT_OK(builder.Append(sources_[source].name));
+      ARROW_RETURN_NOT_OK(builder.Append(sources_[source]->name()));
     }
     ARROW_ASSIGN_OR_RAISE(auto column, builder.Finish());
     ARROW_ASSIGN_OR_RAISE(
@@ -331,10 +319,13 @@ class MixStage : public Stage {
     return Status::OK();
   }
 
-  std::vector<MixSource> sources_;
+  const std::vector<std::unique_ptr<MixSource>> sources_;
   const MixOptions options_;
-  MixOrder order_;
-  const StageContext context_;
+  /// The mixes that are in force one after the other; the last is the stage's own.
+  std::vector<MixPhase> phases_;
+  MixOrder order_;           // of the first phase
+  std::vector<int> places_;  // of its names among sources_; -1 for one that was removed
+  const int64_t epoch_;
   const std::shared_ptr<arrow::Schema> rows_schema_;
   std::shared_ptr<arrow::Schema> schema_;
   int64_t offset_ = 0;  // examples of the block that were given out
@@ -342,16 +333,37 @@ class MixStage : public Stage {
   int64_t tokens_ = 0;
   bool ended_ = false;
   Status failed_;
+  std::vector<Status> peek_errors_;  // by place among the phase's names
   std::vector<DropCount> dropped_;
+  nlohmann::json removed_ = nlohmann::json::object();  // positions of sources that were removed
+  std::vector<int64_t> last_use_;
+  int64_t uses_ = 0;
   // The batch that is being put together.
   std::vector<Batch> parts_;
   std::vector<RowRef> rows_;
   std::vector<int32_t> row_sources_;
   int64_t num_rows_ = 0;
-  StageStats past_;
-  std::mutex mutex_;  // guards the sources' stages against Cancel()
   std::atomic<bool> cancelled_{false};
 };
+
+/// TypeError unless the source has lists to count, where the mix counts tokens.
+Status CheckTokens(const MixOptions& options, const std::string& name,
+                   const arrow::Schema& schema) {
+  if (!options.counts_tokens()) return Status::OK();
+  const auto field = schema.GetFieldByName(options.token_column);
+  const auto id = field == nullptr ? arrow::Type::NA : field->type()->id();
+  if (id == arrow::Type::LIST || id == arrow::Type::LARGE_LIST ||
+      id == arrow::Type::FIXED_SIZE_LIST) {
+    return Status::OK();
+  }
+  return Status::TypeError("sources[\"", name, "\"]: ",
+                           options.unit == MixUnit::kTokens
+                               ? "a mix by tokens (unit=\"tokens\")"
+                               : "a weight schedule that counts steps of packed rows",
+                           " needs lists of tokens in column \"", options.token_column,
+                           "\"; tokenize before mixing; the column ",
+                           field == nullptr ? "is not there" : "is " + field->type()->ToString());
+}
 
 }  // namespace
 
@@ -363,13 +375,15 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
     return Status::Invalid("the mix has ", options.names.size(), " names, but ", sources.size(),
                            " sources");
   }
-  std::vector<MixSource> made(sources.size());
+  StageContext shared = context;
+  shared.read_ahead = ReadAheadOf(context.ReadAhead(), sources.size());
+  std::vector<std::unique_ptr<MixSource>> made;
   std::vector<std::shared_ptr<arrow::Schema>> schemas;
   for (size_t i = 0; i < sources.size(); ++i) {
-    made[i].name = options.names[i];
-    made[i].make = sources[i];
-    ARROW_ASSIGN_OR_RAISE(made[i].stage, sources[i](context));
-    auto schema = made[i].stage->schema();
+    made.push_back(std::make_unique<MixSource>(options.names[i], sources[i], shared));
+    ARROW_ASSIGN_OR_RAISE(auto schema, made[i]->Open());
+    if (i >= kMaxAwake) ARROW_RETURN_NOT_OK(made[i]->Sleep());
+    ARROW_RETURN_NOT_OK(CheckTokens(options, options.names[i], *schema));
     const int own = options.add_source ? schema->GetFieldIndex(kSourceColumn) : -1;
     if (own >= 0) {
       ARROW_ASSIGN_OR_RAISE(schema, schema->RemoveField(own));

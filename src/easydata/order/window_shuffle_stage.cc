@@ -26,6 +26,7 @@ class WindowShuffleStage : public Stage {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     // The output batch may take rows of several windows, so that all but the last are full.
     std::vector<Batch> pieces;
+    MixReach reach;
     int64_t wanted = options_.rows_per_batch;
     while (wanted > 0) {
       if (next_ == static_cast<int64_t>(order_.size())) {
@@ -40,6 +41,7 @@ class WindowShuffleStage : public Stage {
       pieces.push_back(std::move(piece));
       next_ += count;
       wanted -= count;
+      reach.Note(options_.rows_per_batch - wanted, reach_);
     }
     if (pieces.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
@@ -51,6 +53,7 @@ class WindowShuffleStage : public Stage {
     }
     ARROW_ASSIGN_OR_RAISE(Batch batch, ConcatenateBatches(pieces));
     batch.dropped = std::exchange(dropped_, {});
+    batch.reach = std::move(reach);
     num_rows_ += batch.num_rows();
     return batch;
   }
@@ -146,6 +149,7 @@ class WindowShuffleStage : public Stage {
         bytes += held_bytes_[held_from_];
         rows.push_back({part, held_from_++});
       }
+      reach_ = held_->reach.At(held_from_);
       if (held_from_ == held_->num_rows()) held_.reset();
     }
     order_.reserve(rows.size());
@@ -174,6 +178,7 @@ class WindowShuffleStage : public Stage {
   std::vector<RowRef> order_;
   int64_t next_ = 0;
   int64_t window_ = 0;
+  MixReach::Place reach_;  // of the whole window
   std::shared_ptr<const nlohmann::json> start_;
   int64_t start_records_ = 0;
   // The batch that the next window goes on with.

@@ -25,6 +25,7 @@ class BalanceStage : public Stage {
     const int64_t wanted = RowsOfStep();
     std::vector<Batch> parts;
     std::vector<RowRef> rows;
+    MixReach::Place reach;  // of the whole step
     while (static_cast<int64_t>(rows.size()) < wanted) {
       if (failed_.ok()) failed_ = Hold();
       if (!held_.has_value()) break;
@@ -33,6 +34,7 @@ class BalanceStage : public Stage {
       while (held_from_ < held_->num_rows() && static_cast<int64_t>(rows.size()) < wanted) {
         rows.push_back({part, held_from_++});
       }
+      reach = held_->reach.At(held_from_);
       if (held_from_ == held_->num_rows()) held_.reset();
     }
     if (rows.empty()) {
@@ -49,6 +51,7 @@ class BalanceStage : public Stage {
     }
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, schema(), &slabs_));
     batch.dropped = std::exchange(dropped_, {});
+    batch.reach.Note(batch.num_rows(), reach);
     ++step_;
     num_rows_ += batch.num_rows();
     return batch;

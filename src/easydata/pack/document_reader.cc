@@ -70,6 +70,7 @@ Status DocumentReader::Pull() {
   auto before = std::make_shared<nlohmann::json>();
   ARROW_RETURN_NOT_OK(upstream_->Save(before.get()));
   ARROW_ASSIGN_OR_RAISE(auto next, upstream_->Next());
+  if (batch_ != nullptr) reach_ = batch_->batch.reach.End();
   batch_ = nullptr;
   row_ = 0;
   if (!next.has_value()) {

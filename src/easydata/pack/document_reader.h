@@ -70,6 +70,10 @@ class DocumentReader {
   /// The position behind the last document.
   Result<Position> After() const;
   Status Restore(const Position& position);
+  /// How far a mix was read up to the last document.
+  MixReach::Place Reach() const {
+    return batch_ == nullptr ? reach_ : batch_->batch.reach.At(row_);
+  }
 
   /// What was left out since the last call.
   std::vector<DropCount> TakeDropped();
@@ -86,8 +90,9 @@ class DocumentReader {
   const PackOptions options_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  int64_t row_ = 0;   // of the next record
-  int64_t skip_ = 0;  // records to pass over after a restore
+  MixReach::Place reach_;  // of the batches before
+  int64_t row_ = 0;        // of the next record
+  int64_t skip_ = 0;       // records to pass over after a restore
   bool ended_ = false;
   std::vector<DropCount> dropped_;
 };

@@ -42,6 +42,8 @@ class PackStage : public Stage {
     }
     ARROW_ASSIGN_OR_RAISE(Batch batch, writer_.Finish());
     batch.dropped = reader_.TakeDropped();
+    NoteReach(batch.num_rows());
+    batch.reach = std::exchange(reach_, {});
     rows_ += batch.num_rows();
     return batch;
   }
@@ -64,12 +66,16 @@ class PackStage : public Stage {
   /// Writes rows until the batch is full or the stream ends.
   virtual Status Fill() = 0;
 
+  /// Says that the first `rows` rows took what has been read so far.
+  void NoteReach(int64_t rows) { reach_.Note(rows, reader_.Reach()); }
+
   const PackOptions options_;
   DocumentReader reader_;
   RowWriter writer_;
 
  private:
   Status failed_;
+  MixReach reach_;
   int64_t rows_ = 0;
   std::atomic<bool> cancelled_{false};
 };
@@ -122,6 +128,7 @@ class GreedyStage : public PackStage {
           static_cast<int32_t>(std::min<int64_t>(writer_.room(), document_.length - done_));
       ARROW_RETURN_NOT_OK(writer_.Put(document_, done_, length));
       done_ += length;
+      NoteReach(writer_.num_rows());
     }
     return Status::OK();
   }
@@ -179,6 +186,7 @@ class WindowedStage : public PackStage {
         ARROW_RETURN_NOT_OK(writer_.Put(documents_[piece.document], piece.offset, piece.length));
       }
       writer_.CloseRow();
+      NoteReach(writer_.num_rows());
       ++next_row_;
     }
     return Status::OK();

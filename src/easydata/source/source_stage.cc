@@ -188,7 +188,7 @@ class SourceStage : public Stage {
 
   void StartMap() {
     auto map = std::make_unique<OrderedMap<Item, Done>>(
-        context_.pool, 2 * context_.pool->num_threads() + 1, [this] { return Pull(); },
+        context_.pool, context_.ReadAhead(), [this] { return Pull(); },
         [this](Item item) { return Work(std::move(item)); });
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);

@@ -11,6 +11,8 @@ namespace easydata {
 struct ShardRef {
   std::string source;
   std::string shard;
+  /// Pass over the source that the rows are of, where a mix counts them.
+  int64_t epoch = 0;
 };
 
 /// Where one row was read: shown in errors and kept in spans.

@@ -11,6 +11,28 @@
 
 namespace easydata {
 
+void MixReach::Note(int64_t rows, const Place& place) {
+  if (place.block < 0) return;
+  if (!steps_.empty() && steps_.back().rows >= rows) return;
+  if (!steps_.empty() && steps_.back().place == place) {
+    steps_.back().rows = rows;
+  } else {
+    steps_.push_back({rows, place});
+  }
+}
+
+MixReach::Place MixReach::At(int64_t rows) const {
+  const auto step = std::lower_bound(steps_.begin(), steps_.end(), rows,
+                                     [](const Step& s, int64_t r) { return s.rows < r; });
+  return step == steps_.end() ? End() : step->place;
+}
+
+MixReach MixReach::Slice(int64_t offset) const {
+  MixReach out;
+  for (const Step& step : steps_) out.Note(step.rows - offset, step.place);
+  return out;
+}
+
 int64_t Batch::num_rows() const { return rows == nullptr ? 0 : rows->num_rows(); }
 
 Batch Batch::Slice(int64_t offset, int64_t length) const {
@@ -30,6 +52,7 @@ Batch Batch::Slice(int64_t offset, int64_t length) const {
     out.spans = std::move(table);
   }
   if (offset == 0) out.dropped = dropped;
+  out.reach = reach.Slice(offset);
   return out;
 }
 

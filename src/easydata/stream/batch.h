@@ -38,6 +38,35 @@ struct DropCount {
   int64_t tokens = 0;
 };
 
+/// How far a mix was read for the rows of a batch: what an edit of the mix must not act before
+/// (docs/architecture.md, "Edits").
+class MixReach {
+ public:
+  /// A place between two blocks of a mix.
+  struct Place {
+    int64_t epoch = 0;   // of the pass over the mix
+    int64_t block = -1;  // that nothing was read of; -1: there is no mix
+
+    bool operator==(const Place&) const = default;
+  };
+
+  /// Says that the rows before `rows` that nothing was said of yet, and the windows open behind
+  /// them, were read from the blocks before `place`.
+  void Note(int64_t rows, const Place& place);
+  /// Of the first `rows` rows, one at least.
+  Place At(int64_t rows) const;
+  /// Of all rows.
+  Place End() const { return steps_.empty() ? Place() : steps_.back().place; }
+  MixReach Slice(int64_t offset) const;
+
+ private:
+  struct Step {
+    int64_t rows;
+    Place place;
+  };
+  std::vector<Step> steps_;  // by rows
+};
+
 /// What flows between stages: rows with their addresses.
 struct Batch {
   std::shared_ptr<arrow::RecordBatch> rows;
@@ -46,6 +75,7 @@ struct Batch {
   /// Packed rows only.
   std::shared_ptr<const SpanTable> spans;
   std::vector<DropCount> dropped;
+  MixReach reach;
 
   int64_t num_rows() const;
   /// Rows `offset` .. `offset + length` without copying; the drop counts go with the slice from 0.

@@ -81,11 +81,15 @@ class MapStage : public Stage {
       return Item{std::move(*batch), std::move(cursor), Status::OK()};
     };
     auto work = [this](Item item) -> Result<Item> {
+      const MixReach::Place reach = item.batch.reach.End();
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
+      // Which row came of which is not known here.
+      applied.batch.reach = MixReach();
+      applied.batch.reach.Note(applied.batch.num_rows(), reach);
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
-    auto map = std::make_unique<OrderedMap<Item, Item>>(
-        context_.pool, 2 * context_.pool->num_threads() + 1, std::move(pull), std::move(work));
+    auto map = std::make_unique<OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),
+                                                        std::move(pull), std::move(work));
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
@@ -111,6 +115,11 @@ void StageStats::AddUpstream(const StageStats& upstream) {
   bytes_read += upstream.bytes_read;
   for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
   for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
+}
+
+int StageContext::ReadAhead() const {
+  if (read_ahead > 0) return read_ahead;
+  return pool == nullptr ? 1 : 2 * pool->num_threads() + 1;
 }
 
 Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,

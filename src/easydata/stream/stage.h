@@ -76,6 +76,10 @@ struct StageContext {
   /// among the lanes; all behind them works on its own lane's rows alone.
   int64_t lane = 0;
   int64_t lanes = 1;
+  /// Tasks that a stage may have in hand at once; 0: as many as keep the pool busy.
+  int read_ahead = 0;
+
+  int ReadAhead() const;
 };
 
 /// Makes the stages of one pass: a new pass is a new stage.

@@ -239,8 +239,8 @@ def test_bad_options_are_refused() -> None:
         MixedShardedSource({"b": source("b", 3)}, weight_scheduler=schedule)
     with pytest.raises(ValueError, match="at least one source"):
         MixedShardedSource({})
-    with pytest.raises(NotImplementedError, match="tokens"):
-        MixedShardedSource(sources, unit="tokens")
+    with pytest.raises(ValueError, match="unit must be"):
+        MixedShardedSource(sources, unit="words")  # type: ignore[arg-type]
 
 
 def test_lists_of_sources_and_weights_are_named() -> None:

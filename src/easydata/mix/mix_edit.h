@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/mix/mix_order.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// A mix and the block that it ends before.
+struct MixPhase {
+  MixOptions options;
+  int64_t until = std::numeric_limits<int64_t>::max();
+};
+
+/// The mixes that are in force before the one that a stage was made for, in their order, as the
+/// stage's cursor has them: `{"mix": {"before": [{"until": block, "mix": {"mix.seed": ...}}]}}`.
+/// They are part of the position: there are none once the last edit has acted.
+Result<std::vector<MixPhase>> PhasesBefore(const nlohmann::json& cursor);
+
+/// What PhasesBefore() reads: of all phases but the last.
+nlohmann::json DescribePhases(const std::vector<MixPhase>& phases);
+
+/// The keys "mix.*" of a plan: what an edit may change, and what makes it of the mix of a state.
+/// Nothing where the plan has no mix.
+nlohmann::json MixKeys(const nlohmann::json& description);
+
+/// Takes out of two descriptions, that of a saved plan and that of the plan that goes on from it,
+/// what an edit of the mix may make different: the keys of the mix, and those of sources that only
+/// one of them has. `mix` are the MixKeys() of the saved plan.
+Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::json* current);
+
+/// Makes the saved position of a stream, `cursor`, one that goes on under another mix: `mix`, the
+/// "mix.*" keys of the stream that saved it, stays in force up to `reach`, which is as far as the
+/// windows that were open had been read. Invalid where the stream has no mix, or was read into its
+/// next pass.
+Status EditMix(const nlohmann::json& mix, const MixReach::Place& reach, nlohmann::json* cursor);
+
+}  // namespace easydata

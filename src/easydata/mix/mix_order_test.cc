@@ -1,0 +1,133 @@
+#include "easydata/mix/mix_order.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+namespace easydata {
+namespace {
+
+MixOptions Options(const std::vector<double>& weights, int64_t block_size) {
+  MixOptions options;
+  options.weights = weights;
+  for (size_t i = 0; i < weights.size(); ++i) options.names.push_back("s" + std::to_string(i));
+  options.block_size = block_size;
+  options.seed = 3;
+  return options;
+}
+
+/// Examples before `n` by source, and the block that `n` is in, block by block from the start.
+std::vector<int64_t> Walk(const MixOptions& options, int64_t n, std::vector<int32_t>* block) {
+  MixOrder order = MixOrder::Make(options).ValueOrDie();
+  std::vector<int64_t> given(options.names.size(), 0);
+  for (int64_t left = n;; left -= options.block_size) {
+    order.StartBlock(0);
+    *block = order.order();
+    for (int64_t k = 0; k < std::min(left, options.block_size); ++k) ++given[(*block)[k]];
+    if (left < options.block_size) return given;
+    order.EndBlock();
+  }
+}
+
+void ExpectSeeksAsWalks(const MixOptions& options, int64_t limit) {
+  std::mt19937_64 random(1);
+  MixOrder order = MixOrder::Make(options).ValueOrDie();
+  std::vector<int64_t> places = {0, 1, options.block_size, options.block_size - 1, limit};
+  for (int k = 0; k < 12; ++k) places.push_back(static_cast<int64_t>(random() % limit));
+  for (int64_t n : places) {
+    std::vector<int32_t> block;
+    const auto walked = Walk(options, n, &block);
+    EXPECT_EQ(order.Seek(n).ValueOrDie(), walked) << "example " << n;
+    EXPECT_EQ(order.order(), block) << "example " << n;
+    EXPECT_EQ(order.block(), n / options.block_size);
+    MixOrder fresh = MixOrder::Make(options).ValueOrDie();
+    EXPECT_EQ(fresh.Seek(n).ValueOrDie(), walked) << "from the start to example " << n;
+    // From there the order goes on as it would have.
+    order.EndBlock();
+    order.StartBlock(0);
+    Walk(options, (n / options.block_size + 1) * options.block_size, &block);
+    EXPECT_EQ(order.order(), block) << "the block behind example " << n;
+  }
+}
+
+TEST(MixOrderTest, SeeksAsItWalks) {
+  ExpectSeeksAsWalks(Options({0.5, 0.3, 0.2}, 100), 20'000);             // whole shares
+  ExpectSeeksAsWalks(Options({1, 1, 1}, 1000), 50'000);                  // thirds
+  ExpectSeeksAsWalks(Options({5, 3, 9, 0, 2, 2}, 7), 9'000);             // 21sts
+  ExpectSeeksAsWalks(Options({3, 1, 1, 1}, 10), 9'000);                  // the largest one is whole
+  ExpectSeeksAsWalks(Options({M_PI, M_E, 1, std::sqrt(2)}, 13), 9'000);  // no fractions
+  std::vector<double> many(300);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = 1.0 / static_cast<double>(1 + i);
+  ExpectSeeksAsWalks(Options(many, 50), 5'000);
+}
+
+TEST(MixOrderTest, SeeksThroughASchedule) {
+  MixOptions options = Options({1, 1}, 10);
+  options.schedule =
+      WeightSchedule::Make(options.names, {{0, {0.9, 0.1}}, {400, {1, 2}}, {700, {0.25, 0.75}}},
+                           Interpolation::kLinear)
+          .ValueOrDie();
+  ExpectSeeksAsWalks(options, 3'000);
+  options.clock = StepClock{{{0, 2}, {50, 4}}, 0};
+  ExpectSeeksAsWalks(options, 5'000);
+}
+
+TEST(MixOrderTest, RandomWeightsSeekAsTheyWalk) {
+  std::mt19937_64 random(11);
+  for (int trial = 0; trial < 60; ++trial) {
+    std::vector<double> weights(2 + random() % 9);
+    for (double& weight : weights) weight = static_cast<double>(random() % 20);
+    weights[0] += 1;
+    ExpectSeeksAsWalks(Options(weights, 1 + static_cast<int64_t>(random() % 40)), 2'000);
+  }
+}
+
+TEST(MixOrderTest, FractionsStayWithinOneExampleForEver) {
+  for (const std::vector<double>& weights :
+       {std::vector<double>{1, 1, 1}, {5, 3, 9, 0, 2, 2}, {1, 2, 4, 8, 16, 32, 64}}) {
+    const MixOptions options = Options(weights, 7);
+    double sum = 0;
+    for (double weight : weights) sum += weight;
+    MixOrder order = MixOrder::Make(options).ValueOrDie();
+    for (int64_t block : {1, 10, 1'000, 1'000'000, 1'000'000'000}) {
+      const auto given = order.Seek(block * 7).ValueOrDie();
+      for (size_t i = 0; i < weights.size(); ++i) {
+        const long double due = static_cast<long double>(weights[i]) / sum * 7 * block;
+        EXPECT_LE(std::abs(due - given[i]), 1.001L) << "block " << block << ", source " << i;
+      }
+    }
+  }
+}
+
+TEST(MixOrderTest, RefusesToSeekWhereTokensDecide) {
+  MixOptions options = Options({1, 1}, 10);
+  options.unit = MixUnit::kTokens;
+  EXPECT_TRUE(MixOrder::Make(options).ValueOrDie().Seek(5).status().IsInvalid());
+  options.unit = MixUnit::kExamples;
+  options.clock.row_tokens = 8;
+  EXPECT_TRUE(MixOrder::Make(options).ValueOrDie().Seek(5).status().IsInvalid());
+}
+
+TEST(MixOrderTest, DescriptionsCanBeReadBack) {
+  MixOptions options = Options({0.1, 1.0 / 3}, 10);
+  options.unit = MixUnit::kTokens;
+  options.stop = StopStrategy::kAllExhausted;
+  const auto same = [](const MixOptions& a) {
+    const auto keys = nlohmann::json::parse(a.Description().dump());
+    EXPECT_EQ(MixOptions::FromDescription(keys).ValueOrDie().Description(), a.Description());
+  };
+  same(options);
+  options.weights.clear();
+  options.schedule =
+      WeightSchedule::Make(options.names, {{0, {0.1, 0.7}}, {9, {1, 2}}}, Interpolation::kCosine)
+          .ValueOrDie();
+  options.clock = StepClock{{{0, 2}, {50, 4}}, 16};
+  same(options);
+  EXPECT_TRUE(MixOptions::FromDescription({{"mix.sources", {"a"}}}).status().IsInvalid());
+}
+
+}  // namespace
+}  // namespace easydata

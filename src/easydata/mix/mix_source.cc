@@ -1,0 +1,219 @@
+#include "easydata/mix/mix_source.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/mix/union_schema.h"
+#include "easydata/stream/gather_rows.h"
+#include "easydata/stream/row_error.h"
+
+namespace easydata {
+
+Result<std::shared_ptr<arrow::Schema>> MixSource::Open() {
+  ARROW_RETURN_NOT_OK(Wake());
+  return stage_->schema();
+}
+
+Status MixSource::Wake() {
+  if (stage_ != nullptr) return Status::OK();
+  StageContext context = context_;
+  context.epoch += passes_;
+  ARROW_ASSIGN_OR_RAISE(auto stage, make_(context));
+  if (asleep_ != nullptr) ARROW_RETURN_NOT_OK(stage->Restore(*asleep_));
+  std::lock_guard<std::mutex> lock(*mutex_);
+  stage_ = std::move(stage);
+  if (cancelled_) stage_->Cancel();
+  return Status::OK();
+}
+
+void MixSource::LetGo() {
+  std::unique_ptr<Stage> old;
+  {
+    std::lock_guard<std::mutex> lock(*mutex_);
+    old = std::move(stage_);
+  }
+  if (old != nullptr) past_.AddUpstream(old->stats());
+}
+
+Status MixSource::Sleep() {
+  if (stage_ == nullptr) return Status::OK();
+  auto position = std::make_shared<nlohmann::json>();
+  ARROW_RETURN_NOT_OK(stage_->Save(position.get()));
+  asleep_ = std::move(position);
+  LetGo();
+  return Status::OK();
+}
+
+Status MixSource::StartPass() {
+  LetGo();
+  asleep_ = nullptr;
+  batch_.reset();
+  before_ = nullptr;
+  used_ = 0;
+  part = -1;
+  ++passes_;
+  pass_has_rows_ = false;
+  pass_has_tokens_ = false;
+  return Wake();
+}
+
+void MixSource::Take(std::vector<DropCount>* dropped) {
+  dropped->insert(dropped->end(), batch_->dropped.begin(), batch_->dropped.end());
+  batch_->dropped.clear();
+  pass_has_tokens_ = pass_has_tokens_ || row_tokens() > 0;
+  if (++used_ < batch_->num_rows()) return;
+  // The position is the stage's own again.
+  batch_.reset();
+  before_ = nullptr;
+  used_ = 0;
+  part = -1;
+}
+
+Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& token_column,
+                             std::vector<DropCount>* dropped) {
+  ARROW_RETURN_NOT_OK(Wake());
+  for (;;) {
+    auto before = before_;
+    if (before == nullptr) {
+      auto saved = std::make_shared<nlohmann::json>();
+      ARROW_RETURN_NOT_OK(stage_->Save(saved.get()));
+      before = std::move(saved);
+    }
+    auto pulled = stage_->Next();
+    if (!pulled.ok()) return NameError(pulled.status());
+    auto next = std::move(pulled).ValueUnsafe();
+    if (!next.has_value()) {
+      if (used_ > 0) {
+        return Status::Invalid("sources[\"", name_,
+                               "\"] has fewer rows than at the save: its data changed since");
+      }
+      return false;
+    }
+    NameRows(&*next);
+    const int64_t num_rows = next->num_rows();
+    if (num_rows > 0) pass_has_rows_ = true;
+    // What was dropped beside rows that are skipped was counted before the restore; what was
+    // dropped beside rows that come counts with the first of them.
+    if (used_ > 0) {
+      next->dropped.clear();
+    } else if (num_rows == 0) {
+      dropped->insert(dropped->end(), next->dropped.begin(), next->dropped.end());
+    }
+    if (used_ >= num_rows) {
+      used_ -= num_rows;
+      before_ = nullptr;
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(next->rows, ToUnion(next->rows, schema));
+    bytes_ = ContentBytesByRow(*next->rows);
+    CountTokens(*next->rows, token_column);
+    batch_ = std::move(*next);
+    before_ = std::move(before);
+    part = -1;
+    return true;
+  }
+}
+
+void MixSource::CountTokens(const arrow::RecordBatch& rows, const std::string& name) {
+  tokens_.clear();
+  const auto column = rows.GetColumnByName(name);
+  const auto count = [&](const auto& lists) {
+    tokens_.resize(lists.length());
+    for (int64_t i = 0; i < lists.length(); ++i) {
+      tokens_[i] = lists.IsNull(i) ? 0 : lists.value_length(i);
+    }
+  };
+  switch (column == nullptr ? arrow::Type::NA : column->type_id()) {
+    case arrow::Type::LIST:
+      return count(static_cast<const arrow::ListArray&>(*column));
+    case arrow::Type::LARGE_LIST:
+      return count(static_cast<const arrow::LargeListArray&>(*column));
+    case arrow::Type::FIXED_SIZE_LIST:
+      return count(static_cast<const arrow::FixedSizeListArray&>(*column));
+    default:
+      return;
+  }
+}
+
+const std::shared_ptr<const ShardRef>& MixSource::Named(
+    const std::shared_ptr<const ShardRef>& shard) {
+  if (shard == nullptr) return shard;
+  const int64_t epoch = context_.epoch + passes_;
+  if (shard != shard_ || named_->epoch != epoch) {
+    shard_ = shard;
+    named_ = std::make_shared<const ShardRef>(
+        ShardRef{shard->source.empty() ? name_ : shard->source, shard->shard, epoch});
+  }
+  return named_;
+}
+
+/// Puts the source's name in the mix where the source has none of its own, and its pass.
+void MixSource::NameRows(Batch* rows) {
+  Addresses addresses;
+  for (const Addresses::Run& run : rows->addresses.runs()) {
+    addresses.Append(Named(run.shard), run.row, run.sub_row, run.count);
+  }
+  rows->addresses = std::move(addresses);
+  for (DropCount& count : rows->dropped) {
+    if (count.source.empty()) count.source = name_;
+  }
+}
+
+Status MixSource::NameError(const Status& error) {
+  const Address* found = RowErrorAddress(error);
+  if (found == nullptr || RowErrorCause(error) != nullptr) return error;
+  const std::string place = found->ToString() + ": ";
+  if (found->shard == nullptr || !found->shard->source.empty() ||
+      error.message().rfind(place, 0) != 0) {
+    return error;
+  }
+  Address address = *found;
+  address.shard = Named(found->shard);
+  return RowError(std::move(address), error.message().substr(place.size()), error.code());
+}
+
+Status MixSource::Save(nlohmann::json* saved) const {
+  *saved = {{"pass", passes_}, {"used", before_ != nullptr ? used_ : 0}};
+  if (before_ != nullptr) {
+    (*saved)["upstream"] = *before_;
+  } else if (stage_ != nullptr) {
+    ARROW_RETURN_NOT_OK(stage_->Save(&(*saved)["upstream"]));
+  } else if (asleep_ != nullptr) {
+    (*saved)["upstream"] = *asleep_;
+  } else {
+    return Status::Invalid("sources[\"", name_, "\"] was not opened");
+  }
+  return Status::OK();
+}
+
+Status MixSource::Restore(const nlohmann::json& saved) {
+  const int64_t passes = saved.at("pass").get<int64_t>();
+  if (passes != passes_) LetGo();
+  passes_ = passes;
+  // It was read before: should this pass have ended, that is no sign of an empty source.
+  pass_has_rows_ = true;
+  pass_has_tokens_ = !saved.value("blank", false);
+  asleep_ = std::make_shared<nlohmann::json>(saved.at("upstream"));
+  if (stage_ != nullptr) ARROW_RETURN_NOT_OK(stage_->Restore(*asleep_));
+  used_ = saved.at("used").get<int64_t>();
+  before_ = used_ > 0 ? asleep_ : nullptr;
+  return Status::OK();
+}
+
+void MixSource::Cancel() {
+  std::lock_guard<std::mutex> lock(*mutex_);
+  cancelled_ = true;
+  if (stage_ != nullptr) stage_->Cancel();
+}
+
+StageStats MixSource::stats() const {
+  StageStats stats = past_;
+  if (stage_ != nullptr) stats.AddUpstream(stage_->stats());
+  return stats;
+}
+
+}  // namespace easydata

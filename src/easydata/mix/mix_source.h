@@ -1,0 +1,98 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// One of the streams that are mixed, with the batch that examples are being taken from.
+///
+/// It can sleep: its stage is let go with its files and threads' work, and made again where it
+/// stood when rows are wanted. For one thread; Cancel() for any.
+class MixSource {
+ public:
+  MixSource(std::string name, StageFactory make, const StageContext& context)
+      : name_(std::move(name)), make_(std::move(make)), context_(context) {}
+
+  /// Makes the stage of the first pass and returns the schema of its rows.
+  Result<std::shared_ptr<arrow::Schema>> Open();
+
+  const std::string& name() const { return name_; }
+  /// Completed passes.
+  int64_t passes() const { return passes_; }
+  bool awake() const { return stage_ != nullptr; }
+  /// Lets the stage go until rows are wanted.
+  Status Sleep();
+
+  bool has_row() const { return batch_.has_value(); }
+  const Batch& batch() const { return *batch_; }
+  /// The row of the batch that comes next.
+  int64_t row() const { return used_; }
+  int64_t row_bytes() const { return bytes_[used_]; }
+  int64_t row_tokens() const { return tokens_.empty() ? 0 : tokens_[used_]; }
+  /// Takes that row; where it is the first of the batch, what was dropped beside it joins
+  /// `dropped`.
+  void Take(std::vector<DropCount>* dropped);
+
+  /// Pulls the next batch with rows, its columns as in `schema`; false at the end of the pass.
+  /// Lengths are those of the lists in `token_column`, where it has lists.
+  Result<bool> Pull(const arrow::Schema& schema, const std::string& token_column,
+                    std::vector<DropCount>* dropped);
+
+  /// Whether the pass has given any row, or any token.
+  bool pass_has_rows() const { return pass_has_rows_; }
+  bool pass_has_tokens() const { return pass_has_tokens_; }
+  /// Goes on with the next pass.
+  Status StartPass();
+
+  Status Save(nlohmann::json* saved) const;
+  Status Restore(const nlohmann::json& saved);
+  void Cancel();
+  StageStats stats() const;
+
+  /// Of the batch among those that are being gathered; -1: not among them.
+  int32_t part = -1;
+  bool seen_whole = false;
+
+ private:
+  Status Wake();
+  const std::shared_ptr<const ShardRef>& Named(const std::shared_ptr<const ShardRef>& shard);
+  void NameRows(Batch* rows);
+  Status NameError(const Status& error);
+  void CountTokens(const arrow::RecordBatch& rows, const std::string& column);
+  void LetGo();
+
+  const std::string name_;
+  const StageFactory make_;
+  const StageContext context_;
+  std::unique_ptr<Stage> stage_;
+  /// Where a sleeping stage stands; null for the start of the pass.
+  std::shared_ptr<const nlohmann::json> asleep_;
+  int64_t passes_ = 0;
+  bool pass_has_rows_ = false;
+  bool pass_has_tokens_ = false;
+  /// The stage's position before the batch in hand; null where there is none.
+  std::shared_ptr<const nlohmann::json> before_;
+  std::optional<Batch> batch_;
+  std::vector<int64_t> bytes_;   // of content, by row of the batch
+  std::vector<int64_t> tokens_;  // by row, where there are any
+  int64_t used_ = 0;             // rows of the batch that were given out; after a restore, to skip
+  /// The last shard as the source names it, and as the mix does.
+  std::shared_ptr<const ShardRef> shard_;
+  std::shared_ptr<const ShardRef> named_;
+  StageStats past_;                                                     // of stages that are gone
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // guards stage_, cancelled_
+  bool cancelled_ = false;
+};
+
+}  // namespace easydata
