@@ -192,11 +192,6 @@ LoaderPosition Loader::Nearest(int64_t step) const {
 
 Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
   if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
-  const auto edited = [this, step]() -> Status {
-    if (step >= edited_step_) return Status::OK();
-    return Status::Invalid("step ", step, " came of another mix: the mix was edited at step ",
-                           edited_step_, "; ask a loader with the mix before that");
-  };
   LoaderPosition from;
   int64_t end = 0;  // the pass behind those that are looked at
   std::shared_ptr<ThreadPool> pool;
@@ -204,7 +199,10 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Status::Invalid("the loader is closed; make a new one");
     NoticeFork();
-    ARROW_RETURN_NOT_OK(edited());
+    if (step < edited_step_) {
+      return Status::Invalid("step ", step, " came of another mix: it was edited at step ",
+                             edited_step_, "; ask a loader that has the mix before that");
+    }
     from = Nearest(step);
     end = (position_.epoch / options_.steps.passes + 1) * options_.steps.passes;
     pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);

@@ -118,7 +118,7 @@ class Loader {
   Status failed_;
   LoaderPosition position_;
   LoaderPosition loaded_;      // where this loader began
-  int64_t edited_step_ = 0;  // where the mix was edited last; 0: nowhere
+  int64_t edited_step_ = 0;    // where the mix was edited last; 0: nowhere
   LoaderPosition pass_start_;  // as far as it is known
   TokenCounts counts_;
   uint64_t digest_ = 0;
