@@ -14,6 +14,7 @@
 
 #include "easydata/io/compression.h"
 #include "easydata/io/local_file.h"
+#include "easydata/io/mapped_file.h"
 #include "easydata/source/damaged_file.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
@@ -58,7 +59,8 @@ class BatchFile {
       ARROW_ASSIGN_OR_RAISE(stream, OpenDecompressed(path, codec));
       return OpenStream(path, std::move(stream), std::move(options), std::move(out));
     }
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(path));
+    // What is not compressed goes on as the file has it.
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenMappedFile(path));
     char head[6];
     ARROW_ASSIGN_OR_RAISE(const int64_t got, file->ReadAt(0, sizeof(head), head));
     if (got == 6 && std::memcmp(head, "ARROW1", 6) == 0) {

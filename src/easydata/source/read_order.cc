@@ -47,6 +47,8 @@ class ShardOrder : public ReadOrder {
     return Status::OK();
   }
 
+  bool by_block() const override { return false; }
+
  private:
   const std::shared_ptr<const Source> source_;
   const std::vector<size_t> shards_;
@@ -94,6 +96,8 @@ class BlockOrder : public ReadOrder {
     next_ = last_ = block;
     return Status::OK();
   }
+
+  bool by_block() const override { return true; }
 
  private:
   static constexpr int64_t kShardsTogether = 64;

@@ -37,6 +37,9 @@ class ReadOrder {
 
   /// Makes Next() give the part again that was the last one at a save.
   virtual Status Restore(const nlohmann::json& cursor) = 0;
+
+  /// Whether parts are blocks, which begin anywhere, or whole shards.
+  virtual bool by_block() const = 0;
 };
 
 /// The shards as they are listed, each as one part. Its cursor is {"shard": name}, which a new file

@@ -44,7 +44,7 @@ class SourceStage : public Stage {
         quarantine_(options.quarantine_path),
         order_(std::move(order)) {
     order_->Save(&cursor_);
-    if (options_.shuffle.mode != SourceShuffle::kNone) return;  // where the first block begins
+    if (order_->by_block()) return;  // where the first block begins
     start_ = ShardPosition();
     start_->row = options_.start_row;
     SetPosition(*start_);
