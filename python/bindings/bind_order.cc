@@ -1,17 +1,102 @@
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
+
+#include <arrow/record_batch.h>
 
 #include <numeric>
 
+#include "arrow_exchange.h"
 #include "bindings.h"
 #include "easydata/base/random.h"
 #include "easydata/order/permutation.h"
 #include "easydata/order/repeat_stage.h"
 #include "easydata/order/window_shuffle_stage.h"
+#include "easydata/source/grain_order_stage.h"
+#include "easydata/source/read_order.h"
+#include "easydata/source/source_stage.h"
+#include "easydata/stream/gather_rows.h"
+#include "py_source.h"
 
 namespace easydata {
+namespace {
+
+using PlaceArray = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
+
+PlaceArray ToNumpy(std::vector<int64_t> places) {
+  auto* held = new std::vector<int64_t>(std::move(places));
+  nb::capsule owner(held,
+                    [](void* data) noexcept { delete static_cast<std::vector<int64_t>*>(data); });
+  return PlaceArray(held->data(), {held->size()}, owner);
+}
+
+Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
+  Result<Blocks> blocks = Blocks{};
+  {
+    nb::gil_scoped_release release;
+    blocks = count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
+                   : self.source->ListBlocks(shard);
+  }
+  return Unwrap(std::move(blocks));
+}
+
+using BlockNumbers = std::vector<std::pair<int64_t, int64_t>>;
+
+Result<BlockNumbers> ReadOrderOf(const PySource& self, uint64_t seed, int64_t epoch) {
+  std::vector<size_t> shards(self.source->shard_names().size());
+  std::iota(shards.begin(), shards.end(), size_t{0});
+  const auto order = InShuffledBlocks(self.source, shards, seed, epoch);
+  BlockNumbers out;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const auto part, order->Next());
+    if (!part.has_value()) return out;
+    out.emplace_back(part->shard, part->from.at);
+  }
+}
+
+void BindReadOrder(nb::module_& m) {
+  nb::class_<Blocks>(m, "Blocks", "What a shard is made of; see Source::ListBlocks.")
+      .def_ro("count", &Blocks::count)
+      .def_ro("row_starts", &Blocks::row_starts)
+      .def_ro("bytes", &Blocks::bytes);
+  m.def("blocks_of", &BlocksOf, nb::arg("source"), nb::arg("shard"), nb::arg("count") = false,
+        "The blocks of a shard; with `count`, rows are counted where the file does not say.");
+  m.def(
+      "block_order",
+      [](const PySource& source, uint64_t seed, int64_t epoch) {
+        Result<BlockNumbers> blocks = BlockNumbers();
+        {
+          nb::gil_scoped_release release;
+          blocks = ReadOrderOf(source, seed, epoch);
+        }
+        return Unwrap(std::move(blocks));
+      },
+      nb::arg("source"), nb::arg("seed"), nb::arg("epoch"),
+      "(shard, block) in the order in which a pass over shuffled blocks reads them.");
+  m.def(
+      "content_bytes",
+      [](nb::handle batch) { return ToNumpy(ContentBytesByRow(*Unwrap(ImportBatch(batch)))); },
+      nb::arg("batch"), "Bytes of content of each row of a pyarrow.RecordBatch, as windows count.");
+  m.def(
+      "shuffle_limits",
+      [] {
+        nb::dict out;
+        out["rows_window_bytes"] = SourceShuffleOptions().window_bytes;
+        out["window_bytes"] = WindowShuffleOptions().bytes;
+        out["grain_cache_bytes"] = GrainOrderOptions().cache_bytes;
+        out["grain_rows_at_once"] = GrainOrderOptions().rows_per_batch;
+        return out;
+      },
+      nb::sig("def shuffle_limits() -> dict[str, int]"),
+      "What shuffles hold unless told otherwise: bytes of a window of \"rows\" and of other "
+      "windows, bytes and rows that \"grain\" keeps and gathers at once.");
+}
+
+}  // namespace
 
 void BindOrder(nb::module_& m) {
+  BindReadOrder(m);
   m.def(
       "shuffle_window",
       [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key, int64_t bytes,
@@ -33,9 +118,13 @@ void BindOrder(nb::module_& m) {
       },
       nb::arg("stream"), nb::arg("passes").none() = nb::none(),
       "Passes over a stream, one after the other; for ever where `passes` is None.");
-  m.def("window_order", &WindowOrder, nb::arg("seed"), nb::arg("epoch"), nb::arg("window"),
-        nb::arg("size"),
-        "list(range(size)) as numpy.random.default_rng([seed, epoch, window]) shuffles it.");
+  m.def(
+      "window_order",
+      [](uint64_t seed, uint64_t epoch, uint64_t window, int64_t size) {
+        return ToNumpy(WindowOrder(seed, epoch, window, size));
+      },
+      nb::arg("seed"), nb::arg("epoch"), nb::arg("window"), nb::arg("size"),
+      "list(range(size)) as numpy.random.default_rng([seed, epoch, window]) shuffles it.");
   m.def(
       "shuffled",
       [](uint64_t seed, int64_t size) {

@@ -10,13 +10,13 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
-#include "easydata/exec/thread_pool.h"
 #include "easydata/io/expand_files.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
+#include "py_source.h"
 #include "python_stage.h"
 #include "rows.h"
 
@@ -24,23 +24,6 @@ namespace easydata {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 512;
-
-struct PySource {
-  std::shared_ptr<const Source> source;
-};
-
-/// Iterators of rows share one pool, however many are open; it ends with the last of them.
-std::shared_ptr<ThreadPool> SharedPool() {
-  static std::mutex mutex;
-  static std::weak_ptr<ThreadPool> shared;
-  std::lock_guard<std::mutex> lock(mutex);
-  auto pool = shared.lock();
-  if (pool == nullptr) {
-    pool = std::make_shared<ThreadPool>();
-    shared = pool;
-  }
-  return pool;
-}
 
 ReadContext CountingContext() {
   return {SharedPool(), [](int64_t) {}};
@@ -263,6 +246,18 @@ PyObject* NextRow(PyObject* self) {
 nb::object Self(nb::handle self) { return nb::borrow(self); }
 
 }  // namespace
+
+std::shared_ptr<ThreadPool> SharedPool() {
+  static std::mutex mutex;
+  static std::weak_ptr<ThreadPool> shared;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto pool = shared.lock();
+  if (pool == nullptr) {
+    pool = std::make_shared<ThreadPool>();
+    shared = pool;
+  }
+  return pool;
+}
 
 Columns ColumnsFromPython(nb::handle columns) {
   if (columns.is_none()) return std::nullopt;

@@ -211,6 +211,38 @@ def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_t
     The stream with its text column tokenized. `report(source, documents)` is told once how many were cut.
     """
 
+class Blocks:
+    """What a shard is made of; see Source::ListBlocks."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def row_starts(self) -> list[int]: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+def blocks_of(source: Source, shard: int, count: bool = False) -> Blocks:
+    """
+    The blocks of a shard; with `count`, rows are counted where the file does not say.
+    """
+
+def block_order(source: Source, seed: int, epoch: int) -> list[tuple[int, int]]:
+    """
+    (shard, block) in the order in which a pass over shuffled blocks reads them.
+    """
+
+def content_bytes(batch: object) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    Bytes of content of each row of a pyarrow.RecordBatch, as windows count.
+    """
+
+def shuffle_limits() -> dict[str, int]:
+    """
+    What shuffles hold unless told otherwise: bytes of a window of "rows" and of other windows, bytes and rows that "grain" keeps and gathers at once.
+    """
+
 def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle', bytes: int = 0, rows_per_batch: int = 0) -> Stream:
     """
     Permutes rows within windows of `rows` rows or `bytes` bytes, by (seed, epoch, window).
@@ -221,7 +253,7 @@ def repeat(stream: Stream, passes: int | None = None) -> Stream:
     Passes over a stream, one after the other; for ever where `passes` is None.
     """
 
-def window_order(seed: int, epoch: int, window: int, size: int) -> list[int]:
+def window_order(seed: int, epoch: int, window: int, size: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """
     list(range(size)) as numpy.random.default_rng([seed, epoch, window]) shuffles it.
     """

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "easydata/exec/thread_pool.h"
+#include "easydata/source/source.h"
+
+namespace easydata {
+
+/// What Python holds as `_native.Source`.
+struct PySource {
+  std::shared_ptr<const Source> source;
+};
+
+/// What iterators of rows share, however many are open; it ends with the last of them.
+std::shared_ptr<ThreadPool> SharedPool();
+
+}  // namespace easydata
