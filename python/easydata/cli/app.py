@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +21,16 @@ _CONFIG = Annotated[
     str | None, typer.Option("--config", help="YAML or JSON file with the options of a pipeline.")
 ]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+_SHUFFLE = Annotated[
+    bool,
+    typer.Option("--shuffle", help="Measure the order of the rows, and better ones with costs."),
+]
+_BATCH_SIZE = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size", min=1, help="Rows of a batch; unset: the config file's, else 1024."
+    ),
+]
 
 app = typer.Typer(
     name="easydata",
@@ -32,15 +42,22 @@ app = typer.Typer(
 )
 
 
-def _command(name: str, configs: tuple[str, ...], run: Callable[..., Any]) -> None:
-    """Adds a command with a flag for each option of `configs`."""
+def _command(
+    name: str,
+    choice: flags.Choice,
+    run: Callable[..., Any],
+    own: Mapping[str, tuple[Any, Any]] | None = None,
+) -> None:
+    """Adds a command with a flag for each chosen option, and `own` ones, which `run` is given."""
+    own = {} if own is None else own
 
     def command(data: list[str] | None, config: str | None, as_json: bool, **options: Any) -> None:
-        values = flags.config_values(data, config, options, configs)
-        run(values, Report(as_json=as_json))
+        given = {option: options.pop(option) for option in own}
+        values = flags.config_values(data, config, options, choice)
+        run(values, Report(as_json=as_json), **given)
 
-    own = {"data": (_FILES, None), "config": (_CONFIG, None), "as_json": (_JSON, False)}
-    flags.give_signature(command, own, configs)
+    every = {"data": (_FILES, None), "config": (_CONFIG, None), "as_json": (_JSON, False)}
+    flags.give_signature(command, {**every, **own}, choice)
     app.command(name, help=run.__doc__)(command)
 
 
@@ -58,17 +75,50 @@ def _pack(values: dict[str, Any], report: Report) -> None:
     pack(values, report)
 
 
-_command("tokenize", ("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig"), _tokenize)
+def _stats(
+    values: dict[str, Any], report: Report, shuffle_quality: bool, batch_size: int | None
+) -> None:
+    """Tell shards, blocks, rows and bytes of data; with --shuffle, how well it is shuffled."""
+    from easydata.cli.stats import stats
+
+    stats(values, report, shuffle=shuffle_quality, batch_size=batch_size)
+
+
+_command(
+    "tokenize",
+    flags.Choice(("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig")),
+    _tokenize,
+)
 _command(
     "pack",
-    (
-        "DatasetConfig",
-        "TokenizeStageConfig",
-        "PackStageConfig",
-        "SaveStageConfig",
-        "MixStageConfig",
+    flags.Choice(
+        (
+            "DatasetConfig",
+            "TokenizeStageConfig",
+            "PackStageConfig",
+            "SaveStageConfig",
+            "MixStageConfig",
+        )
     ),
     _pack,
+)
+_command(
+    "stats",
+    flags.Choice(
+        ("DatasetConfig", "LoadStageConfig"),
+        only=(
+            "type",
+            "content_field",
+            "additional_fields",
+            "columns",
+            "shuffle",
+            "tokenizer",
+            "shuffle_buffer_size",
+        ),
+        called={"shuffle": "shuffle_mode"},
+    ),
+    _stats,
+    {"shuffle_quality": (_SHUFFLE, False), "batch_size": (_BATCH_SIZE, None)},
 )
 
 

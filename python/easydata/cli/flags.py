@@ -1,7 +1,8 @@
 """Flags out of the configs' declarations, and configs out of flags."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ _PLACES = {
     "TokenizeStageConfig": "tokenize",
     "MixStageConfig": "mix",
     "PackStageConfig": "pack",
+    "LoadStageConfig": "load",
     "SaveStageConfig": "save",
 }
 # Options that a flag would say twice, or that are for config files only.
@@ -41,16 +43,34 @@ def _kind(annotation: str) -> Any | None:
     return _KINDS.get(base)
 
 
-def _flags(configs: Sequence[str]) -> dict[str, tuple[str, dict[str, Any], Any]]:
-    """The flags of these configs: {option: (config, its declaration, type)}."""
+@dataclass(frozen=True)
+class Choice:
+    """Which options of some configs a command has flags for.
+
+    Attributes:
+        configs: The configs.
+        only: Names of the options; None: all.
+        called: Other names for flags, of options whose own would mean something else.
+    """
+
+    configs: Sequence[str]
+    only: Collection[str] | None = None
+    called: Mapping[str, str] = field(default_factory=dict)
+
+
+def _flags(choice: Choice) -> dict[str, tuple[str, dict[str, Any], Any]]:
+    """The flags of a command: {option: (config, its declaration, type)}."""
     out: dict[str, tuple[str, dict[str, Any], Any]] = {}
-    for config in configs:
-        for field in descriptor(config)["fields"]:
-            kind = _kind(field["type"])
-            hidden = field["name"] in _WITHOUT_FLAG.get(config, ())
-            if kind is None or hidden or field["name"] in out:
+    for config in choice.configs:
+        for declared in descriptor(config)["fields"]:
+            name = declared["name"]
+            kind = _kind(declared["type"])
+            hidden = name in _WITHOUT_FLAG.get(config, ())
+            if choice.only is not None:
+                hidden = hidden or name not in choice.only
+            if kind is None or hidden or name in out:
                 continue
-            out[field["name"]] = (config, field, kind)
+            out[name] = (config, declared, kind)
     return out
 
 
@@ -63,7 +83,7 @@ def _help(field: Mapping[str, Any]) -> str:
 def give_signature(
     command: Callable[..., Any],
     own: Mapping[str, tuple[Any, Any]],
-    configs: Sequence[str],
+    choice: Choice,
 ) -> None:
     """Gives `command` the parameters that typer makes flags of."""
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -71,11 +91,10 @@ def give_signature(
         inspect.Parameter(name, kind, default=default, annotation=annotation)
         for name, (annotation, default) in own.items()
     ]
-    for name, (_, field, value_type) in _flags(configs).items():
-        flag = "--" + name.replace("_", "-")
-        if value_type is bool:
-            flag += "/--no-" + name.replace("_", "-")
-        option = typer.Option(flag, help=_help(field), show_default=False)
+    for name, (_, declared, value_type) in _flags(choice).items():
+        said = choice.called.get(name, name).replace("_", "-")
+        flag = f"--{said}/--no-{said}" if value_type is bool else f"--{said}"
+        option = typer.Option(flag, help=_help(declared), show_default=False)
         annotation: Any = Annotated[value_type | None, option]
         parameters.append(inspect.Parameter(name, kind, default=None, annotation=annotation))
     seed = Annotated[
@@ -88,7 +107,7 @@ def give_signature(
 
 
 def config_values(
-    data: list[str] | None, config: str | None, options: Mapping[str, Any], configs: Sequence[str]
+    data: list[str] | None, config: str | None, options: Mapping[str, Any], choice: Choice
 ) -> dict[str, Any]:
     """The options of a PipelineConfig: those of the config file, then those of the flags."""
     values: dict[str, Any] = {}
@@ -100,7 +119,7 @@ def config_values(
         values = {"datasets": [{"data_files": data[0] if len(data) == 1 else data}]}
     else:
         raise UsageError("nothing to read; name DATA or a --config file")
-    known = _flags(configs)
+    known = _flags(choice)
     for name, value in options.items():
         if value is None or value == []:
             continue

@@ -39,7 +39,7 @@ def run(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(command in out for command in ("tokenize", "pack", "inspect", "bench"))
+    assert all(command in out for command in ("tokenize", "pack", "inspect", "stats", "bench"))
     assert main(["pack", "--help"]) == 0
     out = capsys.readouterr().out
     for flag in ("--seq-length", "--eos-token-id", "--strategy", "--max-shard-size", "--overlong"):
@@ -122,6 +122,11 @@ def test_a_config_file_with_flags_over_it(folder: Path, gpt2: str) -> None:
         (["tokenize", "bad.jsonl", "--tokenizer", "{gpt2}"], 1, "line 2"),
         (["inspect", "absent.parquet"], 1, "absent.parquet"),
         (["inspect", "a.jsonl", "--rows", "0"], 2, "rows"),
+        (["stats"], 2, "nothing to read"),
+        (["stats", "absent.parquet"], 1, "absent.parquet"),
+        (["stats", "a.jsonl", "--shuffle"], 1, "nothing to shuffle"),
+        (["stats", "a.jsonl", "--shuffle-mode", "row"], 2, 'did you mean "rows"'),
+        (["stats", "a.jsonl", "--prefetch-workers", "2"], 2, "No such option"),
     ],
 )
 def test_what_goes_wrong(
@@ -241,6 +246,85 @@ def test_bench_tokenizer_tells_other_ids(
     monkeypatch.setattr("easydata.cli.bench._library", lambda engine: other)
     assert main(["bench", "tokenizer", "a.jsonl", "--tokenizer", gpt2]) == 1
     assert "the ids of document 0 are not those" in capsys.readouterr().err
+
+
+def numbers(path: str, rows: int, group: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"n": list(range(rows)), "text": ["word"] * rows})
+    pq.write_table(table, path, row_group_size=group)
+
+
+def test_stats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers("a.parquet", 1000, 300)
+    numbers("b.parquet", 500, 300)
+    jsonl("c.jsonl", [{"text": "one"}, {"text": "two"}])
+    assert main(["stats", "a.parquet", "b.parquet", "--json"]) == 0
+    size = sum(Path(name).stat().st_size for name in ("a.parquet", "b.parquet"))
+    found = json.loads(capsys.readouterr().out)["datasets"]
+    assert found == {"dataset_0": {"shards": 2, "blocks": 6, "rows": 1500, "bytes": size}}
+    Path("p.yaml").write_text(
+        "datasets:\n- {data_files: a.parquet, name: numbers}\n"
+        "- {data_files: c.jsonl, name: lines}\n"
+    )
+    assert main(["stats", "--config", "p.yaml"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["numbers", "1", "4", "1,000", f"{Path('a.parquet').stat().st_size:,}"] in lines
+    assert ["lines", "1", "1", "not", "known", "32"] in lines
+
+
+def test_stats_of_a_shuffle(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers("a.parquet", 20_000, 100)
+
+    def measured(*flags: str) -> Any:
+        assert main(["stats", *flags, "--shuffle", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["datasets"]["dataset_0"]["shuffle"]
+
+    found = measured("a.parquet", "--shuffle-mode", "blocks")
+    assert (found["rows"], found["blocks"], found["batch_rows"]) == (20_000, 200, 1024)
+    assert found["content_bytes_of_a_row"] == 8 + 4
+    names = [setting["name"] for setting in found["settings"]]
+    assert names == ["blocks", "rows 64 MB", "grain"]
+    blocks, rows, grain = found["settings"]
+    assert blocks["quality"]["neighbour_correlation"] > 0.9
+    assert abs(rows["quality"]["worst_correlation"]) < 0.05
+    assert rows["setting"] == {"mode": "rows", "window_bytes": None, "buffer_rows": None}
+    assert rows["cost"]["memory"] == 20_000 * 12
+    for setting in (blocks, rows, grain):
+        assert setting["cost"]["passes"] == pytest.approx(1)
+    assert abs(found["ideal"]["worst_correlation"]) < 0.05
+    assert found["advice"].startswith('shuffle="rows" would be as good as random')
+    # What the pipeline reads for tokenizing is what windows hold.
+    only_text = measured("a.parquet", "--tokenizer", "some/folder")
+    assert only_text["content_bytes_of_a_row"] == 4
+    # The options of a config count, and flags over them.
+    Path("p.yaml").write_text(
+        "datasets: [{data_files: a.parquet, shuffle: rows, num_rows: 50}]\n"
+        "load: {batch_size: 64, shuffle_buffer_size: 500}\n"
+    )
+    found = measured("--config", "p.yaml")
+    assert found["batch_rows"] == 64
+    assert found["settings"][0]["name"] == "rows 64 MB, buffer 500"
+    assert "nothing better is needed" in found["advice"]
+    assert "num_rows" in found["notes"][0]
+    found = measured("--config", "p.yaml", "--batch-size", "32", "--shuffle-buffer-size", "100")
+    assert found["batch_rows"] == 32
+    assert found["settings"][0]["setting"]["buffer_rows"] == 100
+
+
+def test_stats_of_a_shuffle_for_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers("a.parquet", 20_000, 100)
+    assert main(["stats", "a.parquet", "--shuffle"]) == 0
+    out = capsys.readouterr().out
+    assert "the order of rows, in batches of 1,024 rows" in out
+    lines = [line.split() for line in out.splitlines()]
+    (as_it_is,) = (line[3:] for line in lines if line[:3] == ["as", "it", "is"])
+    assert as_it_is[:3] == ["1.00", "1.00", "1"]
+    assert as_it_is[4:] == ["0", "1", "1×", "0"]
+    (ideal,) = (line for line in lines if line[:1] == ["ideal"])
+    assert ideal[3] == "1,024"
+    assert 'shuffle="rows" would be as good as random' in out
 
 
 def big_corpus(path: str, documents: int = 400) -> None:
