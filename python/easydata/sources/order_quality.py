@@ -295,10 +295,10 @@ def _ladder(chosen: Setting, blocks: BlockMap) -> list[Setting]:
     from easydata import _native
 
     content = blocks.num_rows * blocks.row_bytes
-    rows = [replace(chosen, mode="rows", window_bytes=None)]
-    held = _native.shuffle_limits()["rows_window_bytes"]
+    rows = [chosen if chosen.mode == "rows" else replace(chosen, mode="rows", window_bytes=None)]
+    held = rows[0].window_bytes or _native.shuffle_limits()["rows_window_bytes"]
     for window in _WINDOWS:
-        if held < content:  # else one window has all rows already
+        if held < min(window, content):  # else one window has all rows already
             rows.append(replace(chosen, mode="rows", window_bytes=window))
             held = window
     grain = replace(chosen, mode="grain", window_bytes=None)

@@ -246,6 +246,20 @@ def test_large_row_groups_need_larger_windows(million: BlockMap) -> None:
     assert grain.cost.passes > 100
 
 
+def test_advice_looks_at_batches_and_at_neighbours(million: BlockMap) -> None:
+    # 40 blocks a window: neighbours are hardly correlated, but a batch is worth 40 rows.
+    report = shuffle_report(Setting("rows", 40 * 2000 * 8), million, 1024)
+    chosen, *others = report.rungs
+    assert abs(chosen.quality.worst_correlation) < 0.05
+    assert chosen.quality.independent_rows < 60
+    assert [rung.name for rung in others] == ["rows 256 MB", "grain"]
+    assert report.advice.startswith('source.shuffle("rows", window_bytes=268_435_456)')
+    # Grain's batches are even, but its neighbours are correlated.
+    report = shuffle_report(Setting("grain"), million, 1024)
+    assert report.rungs[0].quality.independent_rows > 1000
+    assert report.advice.startswith('shuffle="rows" would be as good as random')
+
+
 def _with_row_bytes(blocks: BlockMap, row_bytes: float) -> BlockMap:
     import copy
 
