@@ -46,7 +46,9 @@ using BlockNumbers = std::vector<std::pair<int64_t, int64_t>>;
 Result<BlockNumbers> ReadOrderOf(const PySource& self, uint64_t seed, int64_t epoch) {
   std::vector<size_t> shards(self.source->shard_names().size());
   std::iota(shards.begin(), shards.end(), size_t{0});
-  const auto order = InShuffledBlocks(self.source, shards, seed, epoch);
+  StageContext context;
+  context.epoch = epoch;
+  const auto order = InBlockOrder(self.source, shards, seed, context);
   BlockNumbers out;
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const auto part, order->Next());
