@@ -258,9 +258,12 @@ nlohmann::json Loader::State() const {
       {"skip", position_.skip},
       {"cursor", position_.cursor == nullptr ? nlohmann::json() : *position_.cursor},
       {"sources", counts_.ToJson()}};
-  // Whoever edits the mix goes on with this one first.
+  // Whoever edits the mix goes on with this one first: it is kept as it is.
   nlohmann::json mix = MixKeys(*plan_.description);
-  if (!mix.empty()) state["mix"] = std::move(mix);
+  if (!mix.empty()) {
+    for (const auto& [key, value] : mix.items()) state["plan"].erase(key);
+    state["mix"] = std::move(mix);
+  }
   if (edited_step_ > 0) state["edited"] = edited_step_;
   if (position_.reach.block >= 0) {
     state["reach"] = {position_.reach.epoch, position_.reach.block};
@@ -297,9 +300,10 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
       return Status::Invalid("the saved state is damaged: it lacks '", key, "'");
     }
   }
-  nlohmann::json saved = state.at("plan");
+  nlohmann::json saved = UnfoldFingerprint(state.at("plan"));
   nlohmann::json current = Describe(plan_, options_);
   nlohmann::json cursor = state.at("cursor");
+  if (state.contains("mix")) saved.update(Fingerprint(state.at("mix")));
   MixReach::Place reach;
   if (state.contains("reach")) {
     reach = {state.at("reach").at(0).get<int64_t>(), state.at("reach").at(1).get<int64_t>()};

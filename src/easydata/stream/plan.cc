@@ -1,6 +1,11 @@
 #include "easydata/stream/plan.h"
 
+#include <algorithm>
+#include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "easydata/base/hash.h"
 
@@ -8,6 +13,36 @@ namespace easydata {
 namespace {
 
 constexpr size_t kShort = 24;  // characters of a value that is kept as it is
+constexpr char kSources[] = "sources[";
+constexpr char kFolded[] = "sources[*]";
+constexpr size_t kFoldedHash = 8;     // characters of the hash of a source's value
+constexpr char kNone[] = "--------";  // in place of one, where a source lacks the key
+
+/// {"keys": {key: the hash that all sources have, or ""}, "each": {name: its hashes of the keys
+/// that are "", one after the other}}.
+nlohmann::json Fold(const std::map<std::string, std::map<std::string, std::string>>& sources) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const auto& [name, keys] : sources) {
+    for (const auto& [key, hash] : keys) values[key].insert(hash);
+  }
+  nlohmann::json out = {{"keys", nlohmann::json::object()}, {"each", nlohmann::json::object()}};
+  for (auto& [key, hashes] : values) {
+    for (const auto& [name, keys] : sources) {
+      if (!keys.contains(key)) hashes.insert(kNone);
+    }
+    out["keys"][key] = hashes.size() == 1 ? *hashes.begin() : "";
+  }
+  for (const auto& [name, keys] : sources) {
+    std::string own;
+    for (const auto& [key, hashes] : values) {
+      if (hashes.size() == 1) continue;
+      const auto found = keys.find(key);
+      own += found == keys.end() ? kNone : found->second;
+    }
+    out["each"][name] = std::move(own);
+  }
+  return out;
+}
 
 std::string Show(const nlohmann::json& value) {
   const std::string text = value.dump();
@@ -18,19 +53,47 @@ std::string Show(const nlohmann::json& value) {
 
 nlohmann::json Fingerprint(const nlohmann::json& description) {
   nlohmann::json out = nlohmann::json::object();
+  std::map<std::string, std::map<std::string, std::string>> sources;  // hashes by name and key
   for (const auto& [key, value] : description.items()) {
     const std::string text = value.dump();
-    if (text.size() <= kShort) {
+    const size_t name_end = key.find("].");
+    if (key.rfind(kSources, 0) == 0 && name_end != std::string::npos) {
+      const size_t start = std::strlen(kSources);
+      sources[key.substr(start, name_end - start)][key.substr(name_end + 2)] =
+          ToHex(Hash64(text)).substr(0, kFoldedHash);
+    } else if (text.size() <= kShort) {
       out[key] = value;
     } else {
       out[key] = "#" + ToHex(Hash64(text));
     }
   }
+  if (!sources.empty()) out[kFolded] = Fold(sources);
   return out;
 }
 
-Status CheckFingerprint(const nlohmann::json& saved, const nlohmann::json& description) {
-  const nlohmann::json current = Fingerprint(description);
+nlohmann::json UnfoldFingerprint(const nlohmann::json& fingerprint) {
+  nlohmann::json out = fingerprint;
+  if (!out.is_object() || !out.contains(kFolded)) return out;
+  const nlohmann::json folded = out.at(kFolded);
+  out.erase(kFolded);
+  for (const auto& [name, own] : folded.at("each").items()) {
+    const auto hashes = own.get<std::string>();
+    size_t at = 0;
+    for (const auto& [key, common] : folded.at("keys").items()) {
+      auto hash = common.get<std::string>();
+      if (hash.empty()) {
+        hash = hashes.substr(std::min(at, hashes.size()), kFoldedHash);
+        at += kFoldedHash;
+      }
+      if (hash != kNone) out[kSources + name + "]." + key] = "#" + hash;
+    }
+  }
+  return out;
+}
+
+Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& description) {
+  const nlohmann::json saved = UnfoldFingerprint(saved_plan);
+  const nlohmann::json current = UnfoldFingerprint(Fingerprint(description));
   for (const auto& [key, value] : current.items()) {
     if (!saved.contains(key)) {
       return Status::Invalid("the saved state is of another stream: it knows nothing of ", key,

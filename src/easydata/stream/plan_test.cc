@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace easydata {
 namespace {
@@ -34,6 +35,36 @@ TEST(PlanTest, NamesWhatCameAndWhatWent) {
             std::string::npos);
   EXPECT_NE(CheckFingerprint(Fingerprint(large), small).message().find("is gone"),
             std::string::npos);
+}
+
+TEST(PlanTest, FoldedSourcesAreNamedKeyByKey) {
+  json plan = {{"mix.seed", 3}};
+  for (int i = 0; i < 16; ++i) {
+    const std::string prefix = "sources[s" + std::to_string(i) + "].";
+    plan[prefix + "source.kind"] = "parquet";
+    plan[prefix + "source.files"] = {"data/" + std::to_string(i) + ".parquet"};
+    if (i % 3 == 0) plan[prefix + "limit"] = i;
+  }
+  const json saved = Fingerprint(plan);
+  EXPECT_LT(saved.dump().size(), 16 * 40u);
+  EXPECT_EQ(UnfoldFingerprint(saved).size(), plan.size());
+  EXPECT_EQ(UnfoldFingerprint(UnfoldFingerprint(saved)), UnfoldFingerprint(saved));
+  EXPECT_TRUE(CheckFingerprint(saved, plan).ok());
+  EXPECT_TRUE(CheckFingerprint(UnfoldFingerprint(saved), plan).ok());
+  const auto expect = [&](const char* key, const json& value, const char* sentence) {
+    json other = plan;
+    if (value.is_null()) {
+      other.erase(key);
+    } else {
+      other[key] = value;
+    }
+    const Status status = CheckFingerprint(saved, other);
+    EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
+  };
+  expect("sources[s7].source.files", {"x"}, "sources[s7].source.files changed");
+  expect("sources[s7].source.kind", "json", "sources[s7].source.kind changed");
+  expect("sources[s3].limit", nullptr, "sources[s3].limit was");
+  expect("sources[s4].limit", 4, "knows nothing of sources[s4].limit");
 }
 
 }  // namespace
