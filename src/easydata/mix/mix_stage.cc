@@ -22,7 +22,7 @@ namespace {
 
 // A batch goes out at this many rows or this much content: bounds of memory, not of the stream.
 constexpr size_t kMaxRows = 1024;
-constexpr int64_t kMaxBytes = int64_t{4} << 20;
+constexpr int64_t kMaxBytes = int64_t{512} << 10;  // the packer finds it in the cache
 
 // Sources whose stages, with their open files and reading ahead, there are at once; the others
 // sleep.
