@@ -60,7 +60,8 @@ void BindMix(nb::module_& m) {
                             stop_strategy, batch_sizes, 0, unit))));
           },
           nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("block_size"),
-          nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"), nb::arg("unit"))
+          nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"),
+          nb::arg("unit") = "examples")
       .def(
           "next_block",
           [](MixOrder& self) {

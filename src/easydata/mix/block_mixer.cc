@@ -211,15 +211,13 @@ void BlockMixer::FindPeriod(int64_t last, const std::vector<double>& weights,
 void BlockMixer::SkipTo(int64_t block, const std::vector<double>& weights,
                         std::vector<int64_t>* given) {
   if (block <= block_) return;
-  SetShares(weights);
   const auto add = [&](const std::vector<int64_t>& counts, int64_t times) {
     for (size_t i = 0; i < counts.size(); ++i) (*given)[i] += counts[i] * times;
   };
-  const bool whole =
-      std::all_of(carry_.begin(), carry_.end(), [](int64_t carry) { return carry == 0; }) &&
-      std::all_of(shares_.begin(), shares_.end(), [this](int64_t s) { return s % unit_ == 0; });
-  if (whole) {
-    CountBlock(weights);
+  CountBlock(weights);
+  bool steady = true;  // the carry stays what it is, and so do the counts
+  for (size_t i = 0; i < counts_.size(); ++i) steady = steady && counts_[i] * unit_ == shares_[i];
+  if (steady) {
     add(counts_, block - block_);
     block_ = block;
     return;

@@ -50,7 +50,7 @@ class BlockMixer {
   void Begin(int64_t block);
 
   /// Moves on to the start of block `block`, all blocks between having `weights`, and adds by
-  /// source to `given` what they hold. In O(sources) where nothing is carried; where shares have
+  /// source to `given` what they hold. In O(sources) where all shares are whole; where shares have
   /// been kept as fractions (FixWeights), in no more than three times their denominator blocks;
   /// else block by block, but without ordering them.
   void SkipTo(int64_t block, const std::vector<double>& weights, std::vector<int64_t>* given);

@@ -73,6 +73,12 @@ TEST(MixOrderTest, SeeksThroughASchedule) {
   ExpectSeeksAsWalks(options, 3'000);
   options.clock = StepClock{{{0, 2}, {50, 4}}, 0};
   ExpectSeeksAsWalks(options, 5'000);
+  // Whole shares at last, but with something carried.
+  options.clock = StepClock();
+  options.schedule = WeightSchedule::Make(options.names, {{0, {0.33, 0.67}}, {70, {0.3, 0.7}}},
+                                          Interpolation::kStep)
+                         .ValueOrDie();
+  ExpectSeeksAsWalks(options, 3'000);
 }
 
 TEST(MixOrderTest, RandomWeightsSeekAsTheyWalk) {

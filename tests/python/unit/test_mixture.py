@@ -10,14 +10,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from easydata import (
+    AsyncDataLoader,
     JsonShardedSource,
     MixedShardedSource,
+    PackedShardedSource,
     ParquetShardedSource,
     WeightScheduler,
     _native,
@@ -318,3 +322,75 @@ def test_interleave_takes_datasets_by_name_or_as_a_list() -> None:
     assert set(rows[0]) == {"i", "k"}
     with pytest.raises(TypeError, match="dict by name or as a list"):
         block_mixture_interleave(5)  # type: ignore[arg-type]
+
+
+def token_source(path: Path, lengths: Sequence[int]) -> ParquetShardedSource:
+    rows = [list(range(length)) for length in lengths]
+    table = pa.table({"input_ids": pa.array(rows, pa.list_(pa.int32())), "i": range(len(rows))})
+    pq.write_table(table, path)
+    return ParquetShardedSource(str(path))
+
+
+def test_by_tokens_each_source_is_within_one_document_at_every_prefix(tmp_path: Path) -> None:
+    sources = {
+        "long": token_source(tmp_path / "long.parquet", [400, 700, 20] * 30),
+        "short": token_source(tmp_path / "short.parquet", [3, 0, 9, 1] * 50),
+        "one row": token_source(tmp_path / "one.parquet", [50]),
+    }
+    weights = {"long": 0.5, "short": 0.3, "one row": 0.2}
+    mixed = MixedShardedSource(sources, weights, unit="tokens")
+    given: Counter[str] = Counter()
+    rows = list(itertools.islice(mixed.open_shard("mixed_shard_0"), 3000))
+    for row in rows:
+        given[row["__source__"]] += len(row["input_ids"])
+        for name, weight in weights.items():
+            assert abs(given[name] - weight * given.total()) <= 700
+    stream = itertools.islice(_native.iterate_rows(mixed._stream({"i": "any"})), 3000)
+    assert [row["i"] for row in stream] == [row["i"] for row in rows]
+
+
+def test_by_tokens_untokenized_rows_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n')
+    mixed = MixedShardedSource({"a": JsonShardedSource(str(tmp_path / "a.jsonl"))}, unit="tokens")
+    with pytest.raises(TypeError, match='needs lists of tokens in column "input_ids"; tokenize'):
+        next(iter(mixed.open_shard("mixed_shard_0")))
+
+
+def test_each_source_of_a_mix_has_its_own_epoch(tmp_path: Path) -> None:
+    def loader() -> AsyncDataLoader:
+        sources = {
+            "many": token_source(tmp_path / "many.parquet", [2] * 1000),
+            "few": token_source(tmp_path / "few.parquet", [2] * 7),
+        }
+        return AsyncDataLoader(MixedShardedSource(sources, block_size=10), 10)
+
+    def epochs(of: AsyncDataLoader) -> dict[str, int]:
+        return {name: counts["epoch"] for name, counts in of.stats()["sources"].items()}
+
+    whole = loader()
+    batches = iter(whole)
+    for step in range(1, 40):
+        next(batches)
+        # Five examples of each a step; a pass of "few" is seven.
+        assert epochs(whole) == {"many": 0, "few": (5 * step - 1) // 7}
+        if step % 13 == 0:
+            restored = loader()
+            restored.load_state_dict(json.loads(json.dumps(whole.state_dict())))
+            assert epochs(restored) == epochs(whole)
+            next(iter(restored))
+            assert epochs(restored) == {"many": 0, "few": (5 * step + 4) // 7}
+
+
+def test_states_of_sixteen_sources_are_small(tmp_path: Path) -> None:
+    sources = {
+        f"source_{place}": token_source(tmp_path / f"{place}.parquet", range(1, 90))
+        for place in range(16)
+    }
+    weights = {name: place + 0.5 for place, name in enumerate(sources)}
+    for unit in ("examples", "tokens"):
+        mixed = MixedShardedSource(sources, weights, unit=unit)  # type: ignore[arg-type]
+        loader = AsyncDataLoader(PackedShardedSource(mixed, 64, 0), 8)
+        for _ in zip(range(300), loader, strict=False):
+            state = loader.state_dict()
+        names = sum(len(path) for source in sources.values() for path in source.shard_names)
+        assert len(json.dumps(state, separators=(",", ":"))) - names <= 4096
