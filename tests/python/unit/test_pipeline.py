@@ -17,6 +17,7 @@ from easydata import (
     PackStageConfig,
     Pipeline,
     PipelineConfig,
+    SaveStageConfig,
     create_pipeline,
 )
 
@@ -86,8 +87,8 @@ def test_options_given_to_a_stage_are_checked(folder: Path) -> None:
         pipeline.pack(PackStageConfig(seq_length=1))
     with pytest.raises(ConfigError, match='names no dataset with "b"'):
         pipeline.mix(MixStageConfig(weights={"b": 1.0}))
-    with pytest.raises(NotImplementedError, match="best-fit packing comes with a later version"):
-        pipeline.pack(PackStageConfig(strategy="best_fit"))
+    with pytest.raises(NotImplementedError, match="the Hub comes with a later version"):
+        pipeline.save(SaveStageConfig(push_to_hub=True))
     with pytest.raises(TypeError, match=r"pack\(\) takes a PackStageConfig, not LoadStageConfig"):
         pipeline.pack(LoadStageConfig())
     assert pipeline.get_stages() == ["source"]
