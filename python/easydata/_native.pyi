@@ -283,7 +283,7 @@ class WeightSchedule:
 class MixOrder:
     """Which source each example of a mix comes from."""
 
-    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int, stop_strategy: str, batch_sizes: Sequence[tuple[int, int]], unit: str) -> None: ...
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int, stop_strategy: str, batch_sizes: Sequence[tuple[int, int]], unit: str = 'examples') -> None: ...
 
     def next_block(self) -> list[int]:
         """
