@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import corpora
+import packing
 import tokenizer
 from peer_environment import peer_python
 
@@ -157,7 +158,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*BENCHMARKS, "rows", "tokenizer"]
+    names = [*BENCHMARKS, "rows", "packing", "tokenizer"]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
@@ -171,6 +172,8 @@ def main() -> None:
     for name in arguments.names or names:
         if name == "rows":
             results += rows(arguments.rounds)
+        elif name == "packing":
+            results += packing.packing(arguments.rounds)
         elif name == "tokenizer":
             results += tokenizer.tokenizers(arguments.rounds, arguments.megabytes, [])
         else:
