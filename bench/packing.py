@@ -71,7 +71,7 @@ def run(name: str, stem: Path) -> dict[str, float]:
     return result
 
 
-def packing(rounds: int, million_tokens: int = 60) -> list[dict[str, object]]:
+def packing(rounds: int, million_tokens: int = 240) -> list[dict[str, object]]:
     """Runs all in alternation and prints the table."""
     stem = corpus(million_tokens)
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in RUNNERS}

@@ -16,16 +16,22 @@
 namespace easydata {
 namespace {
 
-PackOptions MakeOptions(int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
-                        const std::string& strategy, int32_t num_packers, bool include_segment_ids,
+int32_t Fitting(const char* name, int64_t value) {
+  if (value >= INT32_MIN && value <= INT32_MAX) return static_cast<int32_t>(value);
+  throw nb::value_error(
+      (std::string(name) + " must fit into 32 bits: " + std::to_string(value)).c_str());
+}
+
+PackOptions MakeOptions(int64_t seq_length, int64_t eos_token_id, int64_t pad_token_id,
+                        const std::string& strategy, int64_t num_packers, bool include_segment_ids,
                         const std::string& overlong, int64_t pack_window,
                         std::optional<uint64_t> bin_seed) {
   PackOptions options;
-  options.seq_length = seq_length;
-  options.eos_token_id = eos_token_id;
-  options.pad_token_id = pad_token_id;
+  options.seq_length = Fitting("seq_length", seq_length);
+  options.eos_token_id = Fitting("eos_token_id", eos_token_id);
+  options.pad_token_id = Fitting("pad_token_id", pad_token_id);
   options.strategy = Unwrap(ParsePackStrategy(strategy));
-  options.num_packers = num_packers;
+  options.num_packers = Fitting("num_packers", num_packers);
   options.include_segment_ids = include_segment_ids;
   options.overlong = Unwrap(ParseOverlong(overlong));
   options.pack_window = pack_window;
@@ -50,8 +56,8 @@ nb::list RowsOut(const std::vector<Batch>& rows) {
 void BindPack(nb::module_& m) {
   m.def(
       "pack",
-      [](const Stream& stream, int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
-         const std::string& strategy, int32_t num_packers, bool include_segment_ids,
+      [](const Stream& stream, int64_t seq_length, int64_t eos_token_id, int64_t pad_token_id,
+         const std::string& strategy, int64_t num_packers, bool include_segment_ids,
          const std::string& overlong, int64_t pack_window, std::optional<uint64_t> bin_seed,
          const std::string& input_field, std::optional<std::vector<std::string>> token_fields,
          int64_t rows_per_batch) {
@@ -89,8 +95,8 @@ void BindPack(nb::module_& m) {
         "Columns that are packed beside the tokens where they exist.");
 
   nb::class_<DocumentPacker>(m, "Packer", "Packs documents that are handed in one by one.")
-      .def(nb::new_([](int32_t seq_length, int32_t eos_token_id, int32_t pad_token_id,
-                       const std::string& strategy, int32_t num_packers, bool include_segment_ids,
+      .def(nb::new_([](int64_t seq_length, int64_t eos_token_id, int64_t pad_token_id,
+                       const std::string& strategy, int64_t num_packers, bool include_segment_ids,
                        const std::string& overlong, int64_t pack_window,
                        std::optional<uint64_t> bin_seed) {
              return Unwrap(DocumentPacker::Make(

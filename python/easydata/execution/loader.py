@@ -264,6 +264,8 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             raise NotImplementedError("lanes: more than one lane comes with a later version")
         if prefetch_workers < 1:
             raise ValueError(f"prefetch_workers: must be at least 1, not {prefetch_workers}")
+        if seed is not None and seed < 0:
+            raise ValueError(f"seed must not be negative: {seed}")
         if shuffle_buffer_size is not None and shuffle_buffer_size < 1:
             raise ValueError(f"shuffle_buffer_size: must be at least 1, not {shuffle_buffer_size}")
         for name, spec in (padding or {}).items():

@@ -64,6 +64,7 @@ Status MixSource::StartPass() {
 void MixSource::Take(std::vector<DropCount>* dropped) {
   dropped->insert(dropped->end(), batch_->dropped.begin(), batch_->dropped.end());
   batch_->dropped.clear();
+  pass_has_rows_ = true;
   pass_has_tokens_ = pass_has_tokens_ || row_tokens() > 0;
   if (++used_ < batch_->num_rows()) return;
   // The position is the stage's own again.
@@ -95,7 +96,6 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& tok
     }
     NameRows(&*next);
     const int64_t num_rows = next->num_rows();
-    if (num_rows > 0) pass_has_rows_ = true;
     // What was dropped beside rows that are skipped was counted before the restore; what was
     // dropped beside rows that come counts with the first of them.
     if (used_ > 0) {
@@ -178,6 +178,7 @@ Status MixSource::NameError(const Status& error) {
 
 Status MixSource::Save(nlohmann::json* saved) const {
   *saved = {{"pass", passes_}, {"used", before_ != nullptr ? used_ : 0}};
+  if (!pass_has_rows_) (*saved)["unused"] = true;
   if (before_ != nullptr) {
     (*saved)["upstream"] = *before_;
   } else if (stage_ != nullptr) {
@@ -194,8 +195,7 @@ Status MixSource::Restore(const nlohmann::json& saved) {
   const int64_t passes = saved.at("pass").get<int64_t>();
   if (passes != passes_) LetGo();
   passes_ = passes;
-  // It was read before: should this pass have ended, that is no sign of an empty source.
-  pass_has_rows_ = true;
+  pass_has_rows_ = !saved.value("unused", false);
   pass_has_tokens_ = !saved.value("blank", false);
   asleep_ = std::make_shared<nlohmann::json>(saved.at("upstream"));
   if (stage_ != nullptr) ARROW_RETURN_NOT_OK(stage_->Restore(*asleep_));

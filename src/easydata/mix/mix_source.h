@@ -49,7 +49,7 @@ class MixSource {
   Result<bool> Pull(const arrow::Schema& schema, const std::string& token_column,
                     std::vector<DropCount>* dropped);
 
-  /// Whether the pass has given any row, or any token.
+  /// Whether a row of the pass was taken, or any token.
   bool pass_has_rows() const { return pass_has_rows_; }
   bool pass_has_tokens() const { return pass_has_tokens_; }
   /// Goes on with the next pass.

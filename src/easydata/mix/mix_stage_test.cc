@@ -4,6 +4,7 @@
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -138,6 +139,22 @@ class FailsAt17 : public BatchOp {
     return batch;
   }
 };
+
+TEST(MixStageTest, AnEmptySourceIsOneAfterARestoreToo) {
+  for (const auto stop : {StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
+    const StageContract contract = Contract({Source("some", 100, 7), Source("none", 0, 7)},
+                                            Options({"some", "none"}, {0.9, 0.1}, stop));
+    auto stage = contract.make({}).ValueOrDie();
+    ASSERT_GT(stage->Next().ValueOrDie()->num_rows(), 0);
+    nlohmann::json cursor;
+    ASSERT_TRUE(stage->Save(&cursor).ok());
+    const Status error = stage->Next().status();
+    EXPECT_THAT(error.message(), ::testing::HasSubstr("\"none\"] is empty"));
+    auto restored = contract.make({}).ValueOrDie();
+    ASSERT_TRUE(restored->Restore(cursor).ok());
+    EXPECT_EQ(restored->Next().status(), error);
+  }
+}
 
 TEST(MixStageTest, AnErrorComesAfterTheExamplesBeforeIt) {
   const auto inner = Source("a", 40, 1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import inspect
 import json
@@ -21,6 +22,7 @@ from pipeline_specs import (
     FIRST_ID,
     MAX_SOURCES,
     PAD,
+    PLAIN,
     STRIDE,
     UNKNOWN,
     MixSpec,
@@ -58,15 +60,19 @@ def options_here() -> dict[str, Any]:
     if "balance_groups" in inspect.signature(PackedShardedSource).parameters:
         found["balance_groups"] = True
     rows = HFDatasetShardedSource([{"input_ids": [9]}])
-    grain = ("grain_first_fit", "grain_best_fit", "grain_concat")
-    found["strategies"] = [name for name in grain if not refused(lambda: pack_all(rows, name))]
+    strategies = ("best_fit", "grain_first_fit", "grain_best_fit", "grain_concat")
+    found["strategies"] = [
+        name for name in strategies if not refused(functools.partial(packed, rows, name))
+    ]
+    tokens = not refused(lambda: MixedShardedSource([rows], unit="tokens"))
+    found["units"] = ["tokens"] if tokens else []
     if not refused(lambda: AsyncDataLoader(rows, 2, batch_rampup={1: 2}).close()):
         found["batch_rampup"] = True
     return found
 
 
-def pack_all(rows: ShardedDataSource[Any], strategy: str) -> None:
-    PackedShardedSource(rows, 4, EOS, strategy=strategy)  # type: ignore[arg-type]
+def packed(rows: ShardedDataSource[Any], strategy: str) -> None:
+    PackedShardedSource(rows, 4, EOS, strategy=strategy)
 
 
 def refused(make: Any) -> bool:
@@ -379,7 +385,7 @@ def packed_source(
         spec.seq_length,
         EOS,
         PAD,
-        strategy=spec.strategy,  # type: ignore[arg-type]
+        strategy=spec.strategy,
         num_packers=spec.num_packers,
         include_segment_ids=spec.include_segment_ids,
         shuffle=spec.shuffle,
@@ -405,7 +411,7 @@ def rows_of(spec: PipelineSpec, data: Data) -> ShardedDataSource[Any]:
 
 
 def loader_of(
-    spec: PipelineSpec, data: Data, run: RunSpec = RunSpec(), rank: int = 0, world_size: int = 1
+    spec: PipelineSpec, data: Data, run: RunSpec = PLAIN, rank: int = 0, world_size: int = 1
 ) -> AsyncDataLoader:
     """A pipeline's loader."""
     load = spec.load

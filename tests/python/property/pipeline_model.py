@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from build_pipeline import Data, Document, beside, documents_of
@@ -49,6 +51,12 @@ def tokens_of_pass(spec: SourceSpec, data: Data, *, whole: bool = False) -> list
     return [data.tokens(spec, row.ids) for row in rows if row.ids is not None]
 
 
+def cut_documents(spec: SourceSpec, data: Data) -> int:
+    """Documents that tokenizing cuts to max_length."""
+    uncut = replace(spec, max_length=2**30)
+    return sum(len(tokens) > spec.max_length for tokens in tokens_of_pass(uncut, data))
+
+
 def is_overlong(tokens: Tokens, spec: PackSpec) -> bool:
     return bool(tokens) and len(closed(tokens, spec)) > spec.seq_length
 
@@ -87,7 +95,7 @@ def weights_at(mix: MixSpec, step: float) -> list[float]:
     points = [(at, [w / math.fsum(weights) for w in weights]) for at, weights in mix.points]
     if step <= points[0][0]:
         return points[0][1]
-    for (start, before), (end, after) in zip(points, points[1:], strict=False):
+    for (start, before), (end, after) in itertools.pairwise(points):
         if step < end:
             part = (step - start) / (end - start)
             if mix.interpolation == "step":
