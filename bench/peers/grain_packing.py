@@ -5,7 +5,7 @@ import resource
 import sys
 import time
 
-import grain
+import grain  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import pyarrow as pa
 
 path, algorithm = sys.argv[1:3]
@@ -16,7 +16,7 @@ offsets = documents.offsets.to_numpy()
 values = documents.values.to_numpy()
 
 
-class Documents(grain.sources.RandomAccessDataSource):
+class Documents(grain.sources.RandomAccessDataSource):  # type: ignore[misc,unused-ignore]
     """Views of the documents' tokens, without a copy."""
 
     def __len__(self) -> int:
