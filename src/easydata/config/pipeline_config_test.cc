@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<std::string> ProblemsOf(const std::string& text) {
+std::vector<std::string> PipelineProblems(const std::string& text) {
   PipelineConfig config;
   Problems problems;
   ReadConfig(Json::parse(text), &config, "", &problems);
@@ -18,14 +18,14 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
 }
 
 TEST(PipelineConfig, DatasetsAreRequired) {
-  EXPECT_THAT(ProblemsOf("{}"), ElementsAre("datasets is required"));
-  EXPECT_THAT(ProblemsOf(R"({"datasets": []})"),
+  EXPECT_THAT(PipelineProblems("{}"), ElementsAre("datasets is required"));
+  EXPECT_THAT(PipelineProblems(R"({"datasets": []})"),
               ElementsAre("datasets must name at least one dataset"));
 }
 
 TEST(PipelineConfig, WeightsMustNameTheDatasets) {
   EXPECT_THAT(
-      ProblemsOf(R"({"datasets": [{"name": "code", "data_files": "a"}, {"data_files": "b"}],
+      PipelineProblems(R"({"datasets": [{"name": "code", "data_files": "a"}, {"data_files": "b"}],
                              "mix": {"weights": {"cod": 0.5, "dataset_1": 0.5}}})"),
       ElementsAre(
           "mix.weights names no dataset with \"cod\"; did you mean \"code\"?",
@@ -34,7 +34,7 @@ TEST(PipelineConfig, WeightsMustNameTheDatasets) {
 
 TEST(PipelineConfig, EveryPointOfAScheduleNamesTheDatasets) {
   EXPECT_THAT(
-      ProblemsOf(R"({"datasets": [{"name": "a", "data_files": "x"}],
+      PipelineProblems(R"({"datasets": [{"name": "a", "data_files": "x"}],
                              "mix": {"weight_schedule": [{"step": 0, "weights": {"a": 1}},
                                                          {"step": 5, "weights": {"b": 1}}]}})"),
       ElementsAre("mix.weight_schedule[1].weights must name the same datasets as the first point; "
@@ -50,13 +50,13 @@ TEST(PipelineConfig, EveryPointOfAScheduleNamesTheDatasets) {
 
 TEST(PipelineConfig, NamesAreUnique) {
   EXPECT_THAT(
-      ProblemsOf(
+      PipelineProblems(
           R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "a", "data_files": "y"}]})"),
       ElementsAre("datasets[1].name = \"a\" is a duplicate of datasets[0]; names are unique"));
 }
 
 TEST(PipelineConfig, EachDatasetIsSavedInAFolderOfItsOwn) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": "x", "save_path": "out"},
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": "x", "save_path": "out"},
                                            {"data_files": "y", "save_path": "out"}]})"),
               ElementsAre("datasets[1].save_path = \"out\" is that of datasets[0] too; give each a "
                           "folder of its own"));
@@ -64,7 +64,7 @@ TEST(PipelineConfig, EachDatasetIsSavedInAFolderOfItsOwn) {
 
 TEST(PipelineConfig, WeightsSumToOne) {
   EXPECT_THAT(
-      ProblemsOf(
+      PipelineProblems(
           R"({"datasets": [{"name": "a", "data_files": "x"}, {"name": "b", "data_files": "y"}],
                              "mix": {"weights": {"a": 1.5, "b": -0.25}}})"),
       ElementsAre("mix.weights[\"b\"] must be at least 0, not -0.25",
@@ -73,20 +73,20 @@ TEST(PipelineConfig, WeightsSumToOne) {
 
 TEST(PipelineConfig, ACodecMustBeOneOfItsFormat) {
   EXPECT_THAT(
-      ProblemsOf(R"({"datasets": [{"data_files": "x", "save_format": "arrow"}],
+      PipelineProblems(R"({"datasets": [{"data_files": "x", "save_format": "arrow"}],
                              "save": {"compression": "gzip"}})"),
       ElementsAre(
           "datasets[0].save_format with save.compression must be one of none, lz4, zstd for arrow "
           "files, not \"gzip\""));
   EXPECT_THAT(
-      ProblemsOf(
+      PipelineProblems(
           R"({"datasets": [{"data_files": "x"}], "save": {"compression": "snappy", "format": "jsonl"}})"),
       ElementsAre(
           "save.compression must be one of none, gzip, lz4, zstd for jsonl files, not \"snappy\""));
 }
 
 TEST(PipelineConfig, RemoteFilesAreForLater) {
-  EXPECT_THAT(ProblemsOf(R"({"datasets": [{"data_files": ["gs://bucket/a", "file:///b"]}]})"),
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["gs://bucket/a", "file:///b"]}]})"),
               ElementsAre("datasets[0].data_files = \"gs://bucket/a\" is not supported yet: object "
                           "stores and HTTP come "
                           "with a later version; use local files"));
@@ -94,12 +94,12 @@ TEST(PipelineConfig, RemoteFilesAreForLater) {
 
 TEST(PipelineConfig, TokenizerOptionsAreChecked) {
   EXPECT_THAT(
-      ProblemsOf(
+      PipelineProblems(
           R"({"datasets": [{"data_files": "x", "tokenizer": {"name_or_path": "t", "max_len": 1},
                                            "tokenizer_kwargs": {"use_fast": true, "max_lenght": 4, "padding": 3}}]})"),
       ElementsAre("datasets[0].tokenizer.max_len is not an option; did you mean \"max_length\"?"));
   EXPECT_THAT(
-      ProblemsOf(R"({"datasets": [{"data_files": "x",
+      PipelineProblems(R"({"datasets": [{"data_files": "x",
                                            "tokenizer_kwargs": {"use_fast": false, "max_lenght": 4, "padding": 3}}]})"),
       ElementsAre(
           "datasets[0].tokenizer_kwargs.use_fast must be true: there are only fast tokenizers",
@@ -109,7 +109,7 @@ TEST(PipelineConfig, TokenizerOptionsAreChecked) {
 
 TEST(PipelineConfig, RanksShareABatchEvenly) {
   EXPECT_THAT(
-      ProblemsOf(
+      PipelineProblems(
           R"({"datasets": [{"data_files": "x"}], "load": {"rank": 3, "world_size": 3, "batch_size": 8}})"),
       ElementsAre("load.rank must be less than world_size (3), not 3",
                   "load.batch_size must be a multiple of world_size (3), not 8"));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "easydata/base/random.h"
+#include "easydata/mix/floor_divide.h"
 #include "easydata/mix/weight_schedule.h"
 
 namespace easydata {
@@ -17,8 +18,6 @@ constexpr double kWhole = 1e-9;
 // Blocks that are looked ahead for an example's due date; beyond, the last weights are taken to
 // stay.
 constexpr size_t kMaxBlocksAhead = 64;
-
-int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 }  // namespace
 

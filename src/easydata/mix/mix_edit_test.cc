@@ -70,7 +70,7 @@ std::unique_ptr<Stage> Restored(const MixOptions& options, const nlohmann::json&
 }
 
 /// Mixes one after the other, each up to a block, every source going on where it stood.
-std::vector<Example> Literal(const std::vector<MixPhase>& phases, size_t limit) {
+std::vector<Example> LiteralEdits(const std::vector<MixPhase>& phases, size_t limit) {
   std::map<std::string, int64_t> next;
   std::vector<Example> out;
   int64_t block = 0;
@@ -108,7 +108,7 @@ TEST(MixEditTest, ActsAtTheFirstBlockThatStartsBehindTheSave) {
       EXPECT_EQ(saved.reach.block, (batches * 1024 + 99) / 100);
       auto edited = Restored(after, Edited(saved, before));
       Go(edited.get(), 5, &seen);
-      EXPECT_TRUE(seen == Literal({{before, saved.reach.block}, {after}}, seen.size()))
+      EXPECT_TRUE(seen == LiteralEdits({{before, saved.reach.block}, {after}}, seen.size()))
           << after.Description() << " behind " << batches << " batches";
     }
   }
@@ -123,7 +123,7 @@ TEST(MixEditTest, BetweenTwoBlocksItActsAtOnce) {
   EXPECT_EQ(saved.reach.block, 16);
   auto edited = Restored(after, Edited(saved, before));
   Go(edited.get(), 2, &seen);
-  EXPECT_TRUE(seen == Literal({{before, 16}, {after}}, seen.size()));
+  EXPECT_TRUE(seen == LiteralEdits({{before, 16}, {after}}, seen.size()));
 }
 
 TEST(MixEditTest, APendingEditIsCarriedOnBySavesAndGoneOnceItActed) {
@@ -134,7 +134,7 @@ TEST(MixEditTest, APendingEditIsCarriedOnBySavesAndGoneOnceItActed) {
   std::vector<Example> seen;
   Saved saved = Go(stage.get(), 1, &seen);
   nlohmann::json cursor = Edited(saved, before);
-  const auto expected = Literal({{before, 1}, {after}}, 12 * 1024);
+  const auto expected = LiteralEdits({{before, 1}, {after}}, 12 * 1024);
   for (int k = 0; k < 11; ++k) {
     auto restored = Restored(after, cursor);
     nlohmann::json again;
@@ -161,7 +161,7 @@ TEST(MixEditTest, AnEditOfAnEdit) {
     Saved pending{Edited(at_first, first), at_first.reach};
     auto edited = Restored(third, Edited(pending, second));
     Go(edited.get(), 6, &all);
-    EXPECT_TRUE(all == Literal({{first, 1}, {third}}, all.size()));
+    EXPECT_TRUE(all == LiteralEdits({{first, 1}, {third}}, all.size()));
   }
   // The third is given while the first is in force, and acts behind the second.
   stage = Restored(second, Edited(at_first, first));
@@ -171,7 +171,7 @@ TEST(MixEditTest, AnEditOfAnEdit) {
   auto edited = Restored(third, Edited(earlier, second));
   std::vector<Example> all(seen.begin(), seen.begin() + 1024);
   Go(edited.get(), 6, &all);
-  EXPECT_TRUE(all == Literal({{first, 1}, {second, 2}, {third}}, all.size()));
+  EXPECT_TRUE(all == LiteralEdits({{first, 1}, {second, 2}, {third}}, all.size()));
 }
 
 TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
@@ -194,7 +194,7 @@ TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
     ASSERT_TRUE(edited->Restore(Edited(saved, before)).ok());
     Go(edited.get(), 20, &seen);
     // The same windows of the stream that changes where it should.
-    const auto mixed = Literal({{before, saved.reach.block}, {after}}, 700 * 12);
+    const auto mixed = LiteralEdits({{before, saved.reach.block}, {after}}, 700 * 12);
     ASSERT_GT(seen.size(), 5000u);
     for (size_t start = 0; start + 700 <= seen.size(); start += 700) {
       const auto order = WindowOrder(0, 0, start / 700, 700);
@@ -224,7 +224,7 @@ TEST(MixEditTest, ARemovedSourceMustBeReadableUntilTheEditActs) {
   const Saved later = Go(edited.get(), 2, &seen);
   edited = Restored(Mix({"a"}, {1}), Edited(later, without));
   Go(edited.get(), 2, &seen);
-  EXPECT_TRUE(seen == Literal({{before, 11}, {Mix({"a"}, {1})}}, seen.size()));
+  EXPECT_TRUE(seen == LiteralEdits({{before, 11}, {Mix({"a"}, {1})}}, seen.size()));
 }
 
 TEST(MixEditTest, FromExamplesToTokensAndBack) {

@@ -41,7 +41,8 @@ std::vector<StageFactory> Factories(const std::vector<Given>& sources) {
 }
 
 /// The rule as it is written: every source is looked at for every document.
-std::vector<Example> Literal(const std::vector<Given>& sources, StopStrategy stop, size_t limit) {
+std::vector<Example> LiteralTokenMix(const std::vector<Given>& sources, StopStrategy stop,
+                                     size_t limit) {
   std::vector<int64_t> parts;
   double sum = 0;
   for (const Given& source : sources) sum += source.weight;
@@ -135,7 +136,7 @@ TEST(MixTokensTest, EqualsTheLiteralRuleWithinOneDocumentAtEveryPrefix) {
          {StopStrategy::kRestart, StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
       auto stage = Contract(Factories(sources), ByTokens(sources, stop)).make({}).ValueOrDie();
       const auto examples = Take(stage.get(), 1500);
-      ASSERT_TRUE(examples == Literal(sources, stop, 1500)) << "trial " << trial;
+      ASSERT_TRUE(examples == LiteralTokenMix(sources, stop, 1500)) << "trial " << trial;
       ExpectSharesAtEveryPrefix(sources, examples);
     }
   }
@@ -150,7 +151,7 @@ TEST(MixTokensTest, AThousandSourcesKeepTheirShares) {
   const auto examples = Take(stage.get(), 6000);
   ASSERT_EQ(examples.size(), 6000u);
   ExpectSharesAtEveryPrefix(sources, examples);
-  EXPECT_TRUE(examples == Literal(sources, StopStrategy::kRestart, 6000));
+  EXPECT_TRUE(examples == LiteralTokenMix(sources, StopStrategy::kRestart, 6000));
 }
 
 TEST(MixTokensTest, KeepsTheContract) {
@@ -295,7 +296,7 @@ TEST(MixTokensTest, AnErrorComesWhereItsSourcesTurnComes) {
     return MakeMapStage(std::move(stage), std::make_shared<FailsAt5>(), context);
   };
   const auto options = ByTokens(sources, StopStrategy::kFirstExhausted);
-  const auto before = Literal(sources, StopStrategy::kFirstExhausted, 1000).size();
+  const auto before = LiteralTokenMix(sources, StopStrategy::kFirstExhausted, 1000).size();
   const Status error = CheckErrorContract(Contract({bad, Factories(sources)[1]}, options),
                                           static_cast<int64_t>(before));
   EXPECT_NE(error.message().find("row 5: a bad row"), std::string::npos) << error;

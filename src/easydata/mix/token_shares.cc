@@ -5,13 +5,13 @@
 #include <limits>
 #include <numeric>
 
+#include "easydata/mix/floor_divide.h"
+
 namespace easydata {
 namespace {
 
 __extension__ using Int128 = __int128;
 __extension__ using Uint128 = unsigned __int128;
-
-Int128 FloorDivide(Int128 a, Int128 b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 }  // namespace
 
@@ -73,12 +73,12 @@ void TokenShares::SortIn() {
   }
   // Those with a weight may be owed more or less than nothing together, where others lost theirs.
   // Time goes by what they have had, so that the turn of one of them always has come.
-  offset_ = static_cast<int64_t>(FloorDivide(owed, kOne));
+  offset_ = static_cast<int64_t>(FloorDivide<Int128>(owed, kOne));
 }
 
 void TokenShares::Wait(int source) {
   const Int128 had = Int128{kOne} * given_[source] - owed_[source];
-  const Int128 start = -FloorDivide(-had, weights_[source]);
+  const Int128 start = -FloorDivide<Int128>(-had, weights_[source]);
   start_[source] =
       static_cast<int64_t>(std::min<Int128>(start, std::numeric_limits<int64_t>::max()));
   waiting_.push_back(source);
@@ -102,7 +102,7 @@ void TokenShares::SetLength(int source, int64_t tokens) {
   length_[source] = tokens;
   unknown_.erase(std::find(unknown_.begin(), unknown_.end(), source));
   const Int128 had = Int128{kOne} * (Int128{given_[source]} + tokens) - owed_[source];
-  due_[source].whole = FloorDivide(had, weights_[source]);
+  due_[source].whole = FloorDivide<Int128>(had, weights_[source]);
   due_[source].rest = static_cast<uint64_t>(had - due_[source].whole * weights_[source]);
   ready_.push_back(source);
   std::push_heap(ready_.begin(), ready_.end(), [this](int a, int b) { return DueLater(a, b); });
@@ -126,7 +126,7 @@ void TokenShares::Take() {
 }
 
 std::pair<int64_t, int64_t> TokenShares::owed(int source) const {
-  const Int128 whole = FloorDivide(owed_[source], kOne);
+  const Int128 whole = FloorDivide<Int128>(owed_[source], kOne);
   return {static_cast<int64_t>(whole), static_cast<int64_t>(owed_[source] - whole * kOne)};
 }
 

@@ -15,9 +15,9 @@ __extension__ using Int128 = __int128;
 
 /// The rule as it is written, with fractions compared by cross-multiplication and every source
 /// looked at for every document.
-class Literal {
+class LiteralShares {
  public:
-  explicit Literal(std::vector<double> weights) : given_(weights.size(), 0) {
+  explicit LiteralShares(std::vector<double> weights) : given_(weights.size(), 0) {
     double sum = 0;
     for (double weight : weights) sum += weight;
     int64_t left = TokenShares::kOne;
@@ -106,7 +106,7 @@ TEST(TokenSharesTest, EqualsTheLiteralRuleAndStaysWithinOneDocumentAtEveryPrefix
     const auto weights = RandomWeights(&random, n);
     TokenShares shares(n);
     shares.SetWeights(weights);
-    Literal literal(weights);
+    LiteralShares literal(weights);
     std::vector<int64_t> document(n, 0);
     std::vector<int64_t> longest(n, 0);
     int64_t longest_of_all = 0;
@@ -238,7 +238,7 @@ TEST(TokenSharesTest, AThousandSourcesAreCheap) {
   std::vector<double> weights(kSources);
   for (int i = 0; i < kSources; ++i) weights[i] = 1.0 / (1 + i);
   shares.SetWeights(weights);
-  Literal literal(weights);
+  LiteralShares literal(weights);
   std::vector<int64_t> document(kSources, 0);
   const auto length = [&](int i) { return LengthOf(9, i, document[i], 1); };
   for (int k = 0; k < 5000; ++k) {

@@ -29,8 +29,8 @@ std::shared_ptr<arrow::RecordBatch> Numbers(int64_t first, int64_t rows) {
                                   {builder.Finish().ValueOrDie()});
 }
 
-std::string WriteParquet(const TestFolder& folder, const std::string& name, int64_t first,
-                         int64_t rows, int64_t group_rows) {
+std::string WriteRowGroups(const TestFolder& folder, const std::string& name, int64_t first,
+                           int64_t rows, int64_t group_rows) {
   auto table = arrow::Table::FromRecordBatches({Numbers(first, rows)}).ValueOrDie();
   auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
   EXPECT_TRUE(
@@ -103,9 +103,9 @@ std::vector<Format> Formats() {
   return {
       {"parquet",
        [](const TestFolder& folder) {
-         return MakeParquetSource({WriteParquet(folder, "a.parquet", 0, 1000, 100),
-                                   WriteParquet(folder, "b.parquet", 1000, 0, 10),
-                                   WriteParquet(folder, "c.parquet", 1000, 501, 50)})
+         return MakeParquetSource({WriteRowGroups(folder, "a.parquet", 0, 1000, 100),
+                                   WriteRowGroups(folder, "b.parquet", 1000, 0, 10),
+                                   WriteRowGroups(folder, "c.parquet", 1000, 501, 50)})
              .ValueOrDie();
        },
        1501, 21},
@@ -174,7 +174,7 @@ TEST(ShuffledSourceTest, BlocksKeepTheirRowsTogether) {
 
 TEST(ShuffledSourceTest, WindowEndsAtItsBytes) {
   TestFolder folder;
-  auto source = MakeParquetSource({WriteParquet(folder, "a.parquet", 0, 4000, 100)}).ValueOrDie();
+  auto source = MakeParquetSource({WriteRowGroups(folder, "a.parquet", 0, 4000, 100)}).ValueOrDie();
   SourceStageOptions options = Shuffled(SourceShuffle::kRows);
   options.shuffle.window_bytes = 500 * 8;
   CheckStageContract(ContractOf(source, options));
@@ -201,8 +201,8 @@ TEST(ShuffledSourceTest, GrainOrderIsThatOfGrain) {
     if (one["name"] != "range(n).shuffle(seed=s).repeat(E)") continue;
     const auto n = one["n"].get<int64_t>();
     const auto name = "n" + std::to_string(n) + ".parquet";
-    auto source = MakeParquetSource({WriteParquet(folder, "1" + name, 0, n / 3, 7),
-                                     WriteParquet(folder, "2" + name, n / 3, n - n / 3, 90)})
+    auto source = MakeParquetSource({WriteRowGroups(folder, "1" + name, 0, n / 3, 7),
+                                     WriteRowGroups(folder, "2" + name, n / 3, n - n / 3, 90)})
                       .ValueOrDie();
     std::vector<int64_t> order;
     for (int64_t epoch = 0; epoch < one["epochs"].get<int64_t>(); ++epoch) {
@@ -220,7 +220,7 @@ TEST(ShuffledSourceTest, ManyShardsAreDrawnInGroups) {
   TestFolder folder;
   std::vector<std::string> files;
   for (int i = 0; i < 200; ++i) {
-    files.push_back(WriteParquet(folder, std::to_string(1000 + i), i * 20, 20, 10));
+    files.push_back(WriteRowGroups(folder, std::to_string(1000 + i), i * 20, 20, 10));
   }
   const auto source = MakeParquetSource(files).ValueOrDie();
   CheckStageContract(ContractOf(source, Shuffled(SourceShuffle::kBlocks)));
@@ -323,7 +323,7 @@ TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
 
 TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
   TestFolder folder;
-  auto source = MakeParquetSource({WriteParquet(folder, "a.parquet", 0, 10, 5)}).ValueOrDie();
+  auto source = MakeParquetSource({WriteRowGroups(folder, "a.parquet", 0, 10, 5)}).ValueOrDie();
   SourceStageOptions options = Shuffled(SourceShuffle::kBlocks);
   options.start_row = 3;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("read as a whole"));

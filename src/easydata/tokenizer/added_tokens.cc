@@ -26,18 +26,18 @@ Result<std::vector<AddedTokenSpec>> ParseAddedTokens(simdjson::dom::element list
   }
   std::vector<AddedTokenSpec> specs;
   for (const simdjson::dom::element item : entries) {
-    constexpr std::string_view kName = "added token";
-    ARROW_ASSIGN_OR_RAISE(const simdjson::dom::object entry, AsObject(item, kName));
+    constexpr std::string_view kAddedTokenName = "added token";
+    ARROW_ASSIGN_OR_RAISE(const simdjson::dom::object entry, AsObject(item, kAddedTokenName));
     AddedTokenSpec spec;
-    ARROW_ASSIGN_OR_RAISE(spec.content, StringAt(entry, "content", kName));
+    ARROW_ASSIGN_OR_RAISE(spec.content, StringAt(entry, "content", kAddedTokenName));
     const std::optional<simdjson::dom::element> id = Find(entry, "id");
     if (!id) return Unsupported("added token without id");
-    ARROW_RETURN_NOT_OK(IdOf(*id, kName));
-    ARROW_ASSIGN_OR_RAISE(spec.single_word, BoolAt(entry, "single_word", kName));
-    ARROW_ASSIGN_OR_RAISE(spec.lstrip, BoolAt(entry, "lstrip", kName));
-    ARROW_ASSIGN_OR_RAISE(spec.rstrip, BoolAt(entry, "rstrip", kName));
-    ARROW_ASSIGN_OR_RAISE(spec.normalized, BoolAt(entry, "normalized", kName));
-    ARROW_ASSIGN_OR_RAISE(spec.special, BoolAt(entry, "special", kName));
+    ARROW_RETURN_NOT_OK(IdOf(*id, kAddedTokenName));
+    ARROW_ASSIGN_OR_RAISE(spec.single_word, BoolAt(entry, "single_word", kAddedTokenName));
+    ARROW_ASSIGN_OR_RAISE(spec.lstrip, BoolAt(entry, "lstrip", kAddedTokenName));
+    ARROW_ASSIGN_OR_RAISE(spec.rstrip, BoolAt(entry, "rstrip", kAddedTokenName));
+    ARROW_ASSIGN_OR_RAISE(spec.normalized, BoolAt(entry, "normalized", kAddedTokenName));
+    ARROW_ASSIGN_OR_RAISE(spec.special, BoolAt(entry, "special", kAddedTokenName));
     specs.push_back(std::move(spec));
   }
   return specs;

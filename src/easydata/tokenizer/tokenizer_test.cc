@@ -48,7 +48,7 @@ Ids EncodeLiterally(const literal::Tokenizer& twin, const std::string& text) {
   return twin.Encode(text, std::nullopt, true).ValueOrDie().ids;
 }
 
-std::shared_ptr<arrow::Array> Strings(const std::vector<std::string>& texts) {
+std::shared_ptr<arrow::Array> StringColumn(const std::vector<std::string>& texts) {
   arrow::StringBuilder builder;
   EXPECT_TRUE(builder.AppendValues(texts).ok());
   return builder.Finish().ValueOrDie();
@@ -254,7 +254,7 @@ TEST(TokenizerTest, BatchesKeepNullsSlicesAndBothStringTypes) {
   EXPECT_EQ(Row(*encoded, 1), Ids{});
   EXPECT_EQ(Row(*encoded, 2), Ids{});
   EXPECT_EQ(Row(*encoded, 3), (Ids{0xC3, 0xA9}));
-  EXPECT_EQ(tokenizer->EncodeBatch(*Strings({}), {}).ValueOrDie()->length(), 0);
+  EXPECT_EQ(tokenizer->EncodeBatch(*StringColumn({}), {}).ValueOrDie()->length(), 0);
   arrow::Int32Builder numbers;
   EXPECT_TRUE(tokenizer->EncodeBatch(*numbers.Finish().ValueOrDie(), {}).status().IsTypeError());
 }
@@ -276,7 +276,8 @@ TEST(TokenizerTest, TruncatesWithSpecialTokens) {
   EXPECT_EQ(Encode(*tokenizer, "abc", {false, 1}), Ids{97});
   int64_t cut = -1;
   const auto encoded =
-      tokenizer->EncodeBatch(*Strings({"ab", "abc", "", "abcd"}), {true, 4}, &cut).ValueOrDie();
+      tokenizer->EncodeBatch(*StringColumn({"ab", "abc", "", "abcd"}), {true, 4}, &cut)
+          .ValueOrDie();
   EXPECT_EQ(cut, 2);
   EXPECT_EQ(Row(*encoded, 3), (Ids{256, 97, 98, 257}));
   EXPECT_EQ(tokenizer->decoder()->Decode(Ids{256, 97, 257}, true).ValueOrDie(), "a");
@@ -289,12 +290,12 @@ TEST(TokenizerTest, InvalidUtf8NamesRowAndByte) {
   const Status single = tokenizer->Encode("ab\xFF", {}, &ids);
   EXPECT_TRUE(single.IsInvalid());
   EXPECT_THAT(single.message(), HasSubstr("byte 2"));
-  const Status batch = tokenizer->EncodeBatch(*Strings({"fine", "cut \xE4\xB8"}), {}).status();
+  const Status batch = tokenizer->EncodeBatch(*StringColumn({"fine", "cut \xE4\xB8"}), {}).status();
   EXPECT_TRUE(batch.IsInvalid());
   EXPECT_THAT(batch.message(), HasSubstr("row 1"));
   EXPECT_THAT(batch.message(), HasSubstr("byte 4"));
   // Valid as one text, but not cut between characters.
-  EXPECT_THAT(tokenizer->EncodeBatch(*Strings({"\xE4", "\xB8\xAD"}), {}).status().message(),
+  EXPECT_THAT(tokenizer->EncodeBatch(*StringColumn({"\xE4", "\xB8\xAD"}), {}).status().message(),
               HasSubstr("row 0"));
 }
 
@@ -303,7 +304,7 @@ TEST(TokenizerTest, ThreadsAndChunksDoNotChangeTheResult) {
   const auto tokenizer = Make(RandomFile(&random));
   std::vector<std::string> texts;
   for (int i = 0; i < 4000; ++i) texts.push_back(RandomText(400, &random));
-  const auto whole = Strings(texts);
+  const auto whole = StringColumn(texts);
   const auto expected = tokenizer->EncodeBatch(*whole, {}).ValueOrDie();
   for (const int threads : {1, 2, 4}) {
     const arrow::ChunkedArray chunks(
@@ -333,7 +334,7 @@ TEST(TokenizerTest, LongTextsAreCutForThreads) {
     }
     const Ids whole = Encode(*tokenizer, text);
     for (const int threads : {1, 2, 4}) {
-      const arrow::ChunkedArray chunks({Strings({"ast", text, "", "tar"})});
+      const arrow::ChunkedArray chunks({StringColumn({"ast", text, "", "tar"})});
       const auto encoded = tokenizer->EncodeChunked(chunks, {}, threads).ValueOrDie();
       ASSERT_EQ(encoded->length(), 4);
       ASSERT_EQ(Row(*encoded, 0), Encode(*tokenizer, "ast"));
@@ -377,7 +378,7 @@ TEST(TokenizerTest, ResultsOutliveTheTokenizerAndAreNotWrittenAgain) {
   std::vector<Ids> expected;
   for (int i = 0; i < 200; ++i) {
     const std::string text = RandomText(1 + static_cast<int>(random() % 3000), &random);
-    auto encoded = tokenizer->EncodeBatch(*Strings({text}), {}).ValueOrDie();
+    auto encoded = tokenizer->EncodeBatch(*StringColumn({text}), {}).ValueOrDie();
     if (random() % 2 == 0) continue;  // its memory is used again
     expected.push_back(Encode(*tokenizer, text));
     kept.push_back(std::move(encoded));

@@ -21,7 +21,7 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr std::string_view kName = "decoder";
+constexpr std::string_view kDecoderName = "decoder";
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 std::string Join(const std::vector<std::string>& parts) {
@@ -282,34 +282,35 @@ class SequenceDecoder final : public Decoder {
 
 // A string of one character.
 Result<std::string> CharacterAt(object fields, std::string_view key) {
-  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(fields, key, kName));
+  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(fields, key, kDecoderName));
   if (text.empty() || static_cast<size_t>(utf8::Decode(text.data()).length) != text.size()) {
-    return Unsupported(kName, " whose ", key, " is not one character");
+    return Unsupported(kDecoderName, " whose ", key, " is not one character");
   }
   return std::string(text);
 }
 
 Result<int64_t> CountAt(object fields, std::string_view key) {
-  ARROW_ASSIGN_OR_RAISE(int64_t count, IntAt(fields, key, kName));
-  if (count < 0) return Unsupported(kName, " with a negative ", key);
+  ARROW_ASSIGN_OR_RAISE(int64_t count, IntAt(fields, key, kDecoderName));
+  if (count < 0) return Unsupported(kDecoderName, " with a negative ", key);
   return count;
 }
 
 Status CheckByteLevel(object fields) {
-  ARROW_RETURN_NOT_OK(BoolAt(fields, "add_prefix_space", kName));
-  ARROW_RETURN_NOT_OK(BoolAt(fields, "trim_offsets", kName));
-  return HasKey(fields, "use_regex") ? BoolAt(fields, "use_regex", kName).status() : Status::OK();
+  ARROW_RETURN_NOT_OK(BoolAt(fields, "add_prefix_space", kDecoderName));
+  ARROW_RETURN_NOT_OK(BoolAt(fields, "trim_offsets", kDecoderName));
+  return HasKey(fields, "use_regex") ? BoolAt(fields, "use_regex", kDecoderName).status()
+                                     : Status::OK();
 }
 
 Result<std::unique_ptr<const Decoder>> MakeMetaspace(object fields) {
   ARROW_ASSIGN_OR_RAISE(std::string replacement, CharacterAt(fields, "replacement"));
   std::string_view scheme = "always";
   if (HasKey(fields, "prepend_scheme")) {
-    ARROW_ASSIGN_OR_RAISE(scheme, StringAt(fields, "prepend_scheme", kName));
+    ARROW_ASSIGN_OR_RAISE(scheme, StringAt(fields, "prepend_scheme", kDecoderName));
   }
-  ARROW_ASSIGN_OR_RAISE(bool prefix_space, BoolOr(fields, "add_prefix_space", true, kName));
-  ARROW_RETURN_NOT_OK(BoolOr(fields, "split", true, kName));
-  if (Find(fields, "str_rep")) ARROW_RETURN_NOT_OK(StringAt(fields, "str_rep", kName));
+  ARROW_ASSIGN_OR_RAISE(bool prefix_space, BoolOr(fields, "add_prefix_space", true, kDecoderName));
+  ARROW_RETURN_NOT_OK(BoolOr(fields, "split", true, kDecoderName));
+  if (Find(fields, "str_rep")) ARROW_RETURN_NOT_OK(StringAt(fields, "str_rep", kDecoderName));
   if (scheme != "always" && scheme != "never" && scheme != "first") {
     return Unsupported("decoder Metaspace with the prepend_scheme ", scheme);
   }
@@ -320,16 +321,16 @@ Result<std::unique_ptr<const Decoder>> MakeMetaspace(object fields) {
 }
 
 Result<std::unique_ptr<const Decoder>> MakeReplace(object fields) {
-  ARROW_ASSIGN_OR_RAISE(object pattern, ObjectAt(fields, "pattern", kName));
-  ARROW_ASSIGN_OR_RAISE(std::string_view content, StringAt(fields, "content", kName));
+  ARROW_ASSIGN_OR_RAISE(object pattern, ObjectAt(fields, "pattern", kDecoderName));
+  ARROW_ASSIGN_OR_RAISE(std::string_view content, StringAt(fields, "content", kDecoderName));
   if (pattern.size() != 1) return Unsupported("decoder Replace with not one pattern");
   if (HasKey(pattern, "String")) {
-    ARROW_ASSIGN_OR_RAISE(std::string_view literal, StringAt(pattern, "String", kName));
+    ARROW_ASSIGN_OR_RAISE(std::string_view literal, StringAt(pattern, "String", kDecoderName));
     if (!literal.empty()) return std::make_unique<ReplaceDecoder>(nullptr, literal, content);
     ARROW_ASSIGN_OR_RAISE(auto regex, Regex::Compile(""));
     return std::make_unique<ReplaceDecoder>(std::move(regex), "", content);
   }
-  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(pattern, "Regex", kName));
+  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(pattern, "Regex", kDecoderName));
   ARROW_ASSIGN_OR_RAISE(auto regex, Regex::Compile(text));
   return std::make_unique<ReplaceDecoder>(std::move(regex), "", content);
 }
@@ -355,19 +356,19 @@ Result<std::unique_ptr<const Decoder>> MakeOfType(std::string_view type, object 
   if (type == "Metaspace") return MakeMetaspace(fields);
   if (type == "Replace") return MakeReplace(fields);
   if (type == "BPEDecoder") {
-    ARROW_ASSIGN_OR_RAISE(std::string_view suffix, StringAt(fields, "suffix", kName));
+    ARROW_ASSIGN_OR_RAISE(std::string_view suffix, StringAt(fields, "suffix", kDecoderName));
     return std::make_unique<BpeDecoder>(suffix);
   }
   if (type == "WordPiece") {
-    ARROW_ASSIGN_OR_RAISE(std::string_view prefix, StringAt(fields, "prefix", kName));
-    ARROW_ASSIGN_OR_RAISE(bool cleanup, BoolAt(fields, "cleanup", kName));
+    ARROW_ASSIGN_OR_RAISE(std::string_view prefix, StringAt(fields, "prefix", kDecoderName));
+    ARROW_ASSIGN_OR_RAISE(bool cleanup, BoolAt(fields, "cleanup", kDecoderName));
     return std::make_unique<WordPieceDecoder>(prefix, cleanup);
   }
   if (type == "CTC") {
-    ARROW_ASSIGN_OR_RAISE(std::string_view pad, StringAt(fields, "pad_token", kName));
+    ARROW_ASSIGN_OR_RAISE(std::string_view pad, StringAt(fields, "pad_token", kDecoderName));
     ARROW_ASSIGN_OR_RAISE(std::string_view delimiter,
-                          StringAt(fields, "word_delimiter_token", kName));
-    ARROW_ASSIGN_OR_RAISE(bool cleanup, BoolAt(fields, "cleanup", kName));
+                          StringAt(fields, "word_delimiter_token", kDecoderName));
+    ARROW_ASSIGN_OR_RAISE(bool cleanup, BoolAt(fields, "cleanup", kDecoderName));
     return std::make_unique<CtcDecoder>(pad, delimiter, cleanup);
   }
   if (type == "Strip") {
@@ -377,7 +378,7 @@ Result<std::unique_ptr<const Decoder>> MakeOfType(std::string_view type, object 
     return std::make_unique<StripDecoder>(std::move(content), start, stop);
   }
   if (type == "Sequence") {
-    ARROW_ASSIGN_OR_RAISE(array list, ArrayAt(fields, "decoders", kName));
+    ARROW_ASSIGN_OR_RAISE(array list, ArrayAt(fields, "decoders", kDecoderName));
     std::vector<std::unique_ptr<const Decoder>> steps;
     for (element step : list) {
       if (step.is_null()) return Unsupported("decoder Sequence with a null");
@@ -399,7 +400,7 @@ Status Decoder::Decode(const std::vector<std::string_view>& tokens, std::string*
 
 Result<std::unique_ptr<const Decoder>> MakeDecoder(element component) {
   if (component.is_null()) return std::unique_ptr<const Decoder>();
-  ARROW_ASSIGN_OR_RAISE(object fields, AsObject(component, kName));
+  ARROW_ASSIGN_OR_RAISE(object fields, AsObject(component, kDecoderName));
   std::unordered_set<std::string_view> seen;
   for (auto [key, value] : fields) {
     if (!seen.insert(key).second) return Unsupported("decoder with ", key, " given twice");

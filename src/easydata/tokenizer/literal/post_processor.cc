@@ -93,7 +93,7 @@ PostProcessor MakeTemplate(const json& component) {
           }};
 }
 
-PostProcessor MakeSequence(const json& component) {
+PostProcessor MakeProcessorSequence(const json& component) {
   std::vector<PostProcessor> steps;
   for (const json& step : component.at("processors")) steps.push_back(MakePostProcessor(step));
   return {[=](bool pair) {
@@ -159,7 +159,7 @@ PostProcessor MakePostProcessor(const json& component) {
   }
   if (component.contains("add_prefix_space")) return MakePostProcessor(nullptr);  // ByteLevel
   if (component.contains("single")) return MakeTemplate(component);
-  if (component.contains("processors")) return MakeSequence(component);
+  if (component.contains("processors")) return MakeProcessorSequence(component);
   throw NotCovered("a post-processor of another kind");
 }
 

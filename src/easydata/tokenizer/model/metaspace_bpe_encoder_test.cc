@@ -43,8 +43,8 @@ std::unique_ptr<const MetaspaceBpe> Make(const std::string& normalizer,
   return MetaspaceBpe::Make(component("normalizer"), component("pre_tokenizer"), model);
 }
 
-const std::vector<std::string> kLetters = {"a",      "b",      " ",  "\u2581",    "\u00e9",
-                                           "\u4e2d", "\u4e2e", "\n", "\U0001F600"};
+const std::vector<std::string> kMetaspaceLetters = {"a",      "b",      " ",  "\u2581",    "\u00e9",
+                                                    "\u4e2d", "\u4e2e", "\n", "\U0001F600"};
 
 // No merge takes these: one is a token, two fall back to bytes.
 const std::vector<std::string> kLone = {"\u6587", "\u5b57", "\u00ea"};
@@ -54,7 +54,8 @@ std::string RandomText(std::mt19937* random, size_t letters) {
   const unsigned lone_share = (*random)() % 3 == 0 ? 95 : 20;
   std::string text;
   for (size_t i = 0; i < letters; ++i) {
-    const std::vector<std::string>& some = (*random)() % 100 < lone_share ? kLone : kLetters;
+    const std::vector<std::string>& some =
+        (*random)() % 100 < lone_share ? kLone : kMetaspaceLetters;
     text += some[(*random)() % some.size()];
   }
   return text;

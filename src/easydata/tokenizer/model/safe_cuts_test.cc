@@ -27,14 +27,14 @@ std::string Mapped(std::string_view bytes) {
   return mapped;
 }
 
-const std::vector<std::string> kLetters = {"a",      "b",      "\u00e9",    "\u00eb",
-                                           "\u4e2d", "\u4e2e", "\U0001F600"};
+const std::vector<std::string> kCutLetters = {"a",      "b",      "\u00e9",    "\u00eb",
+                                              "\u4e2d", "\u4e2e", "\U0001F600"};
 
 // Few kinds of letters, so that what merges together comes again.
 std::string RandomWord(std::mt19937* random, size_t letters, size_t kinds) {
-  const size_t first = (*random)() % (kLetters.size() - kinds + 1);
+  const size_t first = (*random)() % (kCutLetters.size() - kinds + 1);
   std::string word;
-  for (size_t i = 0; i < letters; ++i) word += kLetters[first + (*random)() % kinds];
+  for (size_t i = 0; i < letters; ++i) word += kCutLetters[first + (*random)() % kinds];
   return word;
 }
 

@@ -26,7 +26,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 using Made = Result<std::unique_ptr<const Normalizer>>;
 
-constexpr std::string_view kName = "normalizer";
+constexpr std::string_view kNormalizerName = "normalizer";
 
 // Deeper nesting than any file has.
 constexpr int kMaxDepth = 64;
@@ -40,23 +40,23 @@ Made New(Args&&... args) {
 
 Made MakeBert(object component) {
   BertOptions options;
-  ARROW_ASSIGN_OR_RAISE(options.clean_text, BoolAt(component, "clean_text", kName));
+  ARROW_ASSIGN_OR_RAISE(options.clean_text, BoolAt(component, "clean_text", kNormalizerName));
   ARROW_ASSIGN_OR_RAISE(options.handle_chinese_chars,
-                        BoolAt(component, "handle_chinese_chars", kName));
-  ARROW_ASSIGN_OR_RAISE(options.lowercase, BoolAt(component, "lowercase", kName));
+                        BoolAt(component, "handle_chinese_chars", kNormalizerName));
+  ARROW_ASSIGN_OR_RAISE(options.lowercase, BoolAt(component, "lowercase", kNormalizerName));
   ARROW_ASSIGN_OR_RAISE(options.strip_accents,
-                        BoolOr(component, "strip_accents", options.lowercase, kName));
+                        BoolOr(component, "strip_accents", options.lowercase, kNormalizerName));
   return New<BertNormalizer>(options);
 }
 
 Made MakeStrip(object component) {
-  ARROW_ASSIGN_OR_RAISE(const bool left, BoolAt(component, "strip_left", kName));
-  ARROW_ASSIGN_OR_RAISE(const bool right, BoolAt(component, "strip_right", kName));
+  ARROW_ASSIGN_OR_RAISE(const bool left, BoolAt(component, "strip_left", kNormalizerName));
+  ARROW_ASSIGN_OR_RAISE(const bool right, BoolAt(component, "strip_right", kNormalizerName));
   return New<Strip>(left, right);
 }
 
 Made MakeSequence(object component, int depth) {
-  ARROW_ASSIGN_OR_RAISE(const auto list, ArrayAt(component, "normalizers", kName));
+  ARROW_ASSIGN_OR_RAISE(const auto list, ArrayAt(component, "normalizers", kNormalizerName));
   std::vector<std::unique_ptr<const Normalizer>> parts;
   for (element item : list) {
     ARROW_ASSIGN_OR_RAISE(auto part, Make(item, depth + 1));
@@ -67,7 +67,7 @@ Made MakeSequence(object component, int depth) {
 
 Made MakePrecompiled(object component) {
   ARROW_ASSIGN_OR_RAISE(const std::string_view text,
-                        StringAt(component, "precompiled_charsmap", kName));
+                        StringAt(component, "precompiled_charsmap", kNormalizerName));
   const std::optional<std::string> bytes = DecodeBase64(text);
   if (!bytes) return Unsupported("precompiled_charsmap that is not base64");
   ARROW_ASSIGN_OR_RAISE(Charsmap map, Charsmap::Parse(*bytes));
@@ -75,21 +75,24 @@ Made MakePrecompiled(object component) {
 }
 
 Made MakeReplace(object component) {
-  ARROW_ASSIGN_OR_RAISE(const object pattern, ObjectAt(component, "pattern", kName));
-  ARROW_ASSIGN_OR_RAISE(const std::string_view content, StringAt(component, "content", kName));
+  ARROW_ASSIGN_OR_RAISE(const object pattern, ObjectAt(component, "pattern", kNormalizerName));
+  ARROW_ASSIGN_OR_RAISE(const std::string_view content,
+                        StringAt(component, "content", kNormalizerName));
   if (pattern.size() != 1) return Unsupported("normalizer Replace without one pattern");
   if (HasKey(pattern, "String")) {
-    ARROW_ASSIGN_OR_RAISE(const std::string_view text, StringAt(pattern, "String", kName));
+    ARROW_ASSIGN_OR_RAISE(const std::string_view text,
+                          StringAt(pattern, "String", kNormalizerName));
     return New<ReplaceString>(text, content);
   }
-  ARROW_ASSIGN_OR_RAISE(const std::string_view text, StringAt(pattern, "Regex", kName));
+  ARROW_ASSIGN_OR_RAISE(const std::string_view text, StringAt(pattern, "Regex", kNormalizerName));
   if (text == " {2,}") return New<ReplaceSpaceRuns>(content);
   ARROW_ASSIGN_OR_RAISE(auto regex, Regex::Compile(text));
   return New<ReplaceRegex>(std::move(regex), content);
 }
 
 Made MakePrepend(object component) {
-  ARROW_ASSIGN_OR_RAISE(const std::string_view prefix, StringAt(component, "prepend", kName));
+  ARROW_ASSIGN_OR_RAISE(const std::string_view prefix,
+                        StringAt(component, "prepend", kNormalizerName));
   return New<Prepend>(std::string(prefix));
 }
 
@@ -108,7 +111,7 @@ Made MakeUntyped(object component, int depth) {
 }
 
 Made Make(element value, int depth) {
-  ARROW_ASSIGN_OR_RAISE(const object component, AsObject(value, kName));
+  ARROW_ASSIGN_OR_RAISE(const object component, AsObject(value, kNormalizerName));
   if (depth > kMaxDepth) return Unsupported("normalizers nested more than ", kMaxDepth, " deep");
   for (auto [key, unused] : component) {
     int count = 0;

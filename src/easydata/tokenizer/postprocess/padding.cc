@@ -20,7 +20,7 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr std::string_view kName = "padding";
+constexpr std::string_view kPaddingName = "padding";
 
 // An unsigned integer that the reference takes; nothing otherwise or beyond `limit`.
 std::optional<int64_t> AsCount(element value, uint64_t limit) {
@@ -107,50 +107,52 @@ Result<std::shared_ptr<arrow::Array>> PadArray(const Padding& padding,
 
 Result<std::optional<Padding>> MakePadding(element component) {
   if (component.is_null()) return std::nullopt;
-  ARROW_ASSIGN_OR_RAISE(object fields, AsObject(component, kName));
+  ARROW_ASSIGN_OR_RAISE(object fields, AsObject(component, kPaddingName));
   constexpr uint64_t kMaxLength = std::numeric_limits<int32_t>::max();
   Padding padding;
   for (std::string_view key :
        {"strategy", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token"}) {
     int count = 0;
     for (auto [name, value] : fields) count += name == key ? 1 : 0;
-    if (count > 1) return Unsupported(kName, " with ", key, " given twice");
+    if (count > 1) return Unsupported(kPaddingName, " with ", key, " given twice");
   }
 
   const std::optional<element> strategy = Find(fields, "strategy");
-  if (!strategy) return Unsupported(kName, " without strategy");
+  if (!strategy) return Unsupported(kPaddingName, " without strategy");
   if (strategy->is_string()) {
     if (std::string_view(strategy->get_string().value_unsafe()) != "BatchLongest") {
-      return Unsupported(kName, " with an unknown strategy");
+      return Unsupported(kPaddingName, " with an unknown strategy");
     }
   } else {
     ARROW_ASSIGN_OR_RAISE(object variant, AsObject(*strategy, "padding's strategy"));
     const std::optional<element> fixed = Find(variant, "Fixed");
-    if (variant.size() != 1 || !fixed) return Unsupported(kName, " with an unknown strategy");
+    if (variant.size() != 1 || !fixed)
+      return Unsupported(kPaddingName, " with an unknown strategy");
     padding.fixed = AsCount(*fixed, kMaxLength);
-    if (!padding.fixed) return Unsupported(kName, " to a length that is not from 0 to 2^31 - 1");
+    if (!padding.fixed)
+      return Unsupported(kPaddingName, " to a length that is not from 0 to 2^31 - 1");
   }
 
-  ARROW_ASSIGN_OR_RAISE(std::string_view direction, StringAt(fields, "direction", kName));
+  ARROW_ASSIGN_OR_RAISE(std::string_view direction, StringAt(fields, "direction", kPaddingName));
   if (direction != "Left" && direction != "Right") {
-    return Unsupported(kName, " with the direction ", direction);
+    return Unsupported(kPaddingName, " with the direction ", direction);
   }
   padding.left = direction == "Left";
 
   if (const std::optional<element> multiple = Find(fields, "pad_to_multiple_of")) {
     const std::optional<int64_t> count = AsCount(*multiple, kMaxLength);
-    if (!count) return Unsupported(kName, " with pad_to_multiple_of not from 0 to 2^31 - 1");
+    if (!count) return Unsupported(kPaddingName, " with pad_to_multiple_of not from 0 to 2^31 - 1");
     padding.multiple_of = *count;
   }
   const std::optional<element> id = Find(fields, "pad_id");
   const std::optional<int64_t> pad_id = id ? AsCount(*id, kMaxLength) : std::nullopt;
-  if (!pad_id) return Unsupported(kName, " with a pad_id that is not from 0 to 2^31 - 1");
+  if (!pad_id) return Unsupported(kPaddingName, " with a pad_id that is not from 0 to 2^31 - 1");
   padding.id = static_cast<int32_t>(*pad_id);
   const std::optional<element> type_id = Find(fields, "pad_type_id");
   if (!type_id || !AsCount(*type_id, std::numeric_limits<uint32_t>::max())) {
-    return Unsupported(kName, " without a pad_type_id");
+    return Unsupported(kPaddingName, " without a pad_type_id");
   }
-  ARROW_RETURN_NOT_OK(StringAt(fields, "pad_token", kName));
+  ARROW_RETURN_NOT_OK(StringAt(fields, "pad_token", kPaddingName));
   return padding;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-Result<std::optional<Padding>> Make(std::string_view json) {
+Result<std::optional<Padding>> PaddingFrom(std::string_view json) {
   simdjson::dom::parser parser;
   simdjson::dom::element component;
   EXPECT_EQ(parser.parse(json.data(), json.size()).get(component), simdjson::SUCCESS) << json;
@@ -23,20 +23,20 @@ Result<std::optional<Padding>> Make(std::string_view json) {
 }
 
 TEST(PaddingTest, ReadsAllFields) {
-  const Padding fixed = **Make(
+  const Padding fixed = **PaddingFrom(
       R"({"strategy":{"Fixed":6},"direction":"Left","pad_to_multiple_of":4,"pad_id":9,
           "pad_type_id":2,"pad_token":"[PAD]"})");
   EXPECT_EQ(fixed.fixed, 6);
   EXPECT_EQ(fixed.multiple_of, 4);
   EXPECT_TRUE(fixed.left);
   EXPECT_EQ(fixed.id, 9);
-  const Padding longest = **Make(
+  const Padding longest = **PaddingFrom(
       R"({"strategy":"BatchLongest","direction":"Right","pad_to_multiple_of":null,"pad_id":9,
           "pad_type_id":2,"pad_token":"[PAD]"})");
   EXPECT_FALSE(longest.fixed.has_value());
   EXPECT_EQ(longest.multiple_of, 0);
   EXPECT_FALSE(longest.left);
-  EXPECT_FALSE(Make("null")->has_value());
+  EXPECT_FALSE(PaddingFrom("null")->has_value());
 }
 
 TEST(PaddingTest, OddFilesAreForTheReference) {
@@ -51,7 +51,7 @@ TEST(PaddingTest, OddFilesAreForTheReference) {
           R"({"strategy":"BatchLongest","direction":"Right","pad_id":9,"pad_type_id":2})",
           R"({"strategy":"BatchLongest","direction":"Right","pad_type_id":2,"pad_token":"x"})",
       }) {
-    EXPECT_TRUE(Make(json).status().IsNotImplemented()) << json;
+    EXPECT_TRUE(PaddingFrom(json).status().IsNotImplemented()) << json;
   }
 }
 

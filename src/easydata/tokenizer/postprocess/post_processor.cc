@@ -17,7 +17,7 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr std::string_view kName = "post_processor";
+constexpr std::string_view kPostProcessorName = "post_processor";
 
 // Stands for the text in a list of ids.
 constexpr int32_t kText = -1;
@@ -75,8 +75,9 @@ std::optional<int32_t> TokenPair(object parent, std::string_view key) {
 class Processor {
  public:
   static Result<Processor> Make(element component) {
-    ARROW_ASSIGN_OR_RAISE(object fields, AsObject(component, kName));
-    if (HasRepeatedKey(fields)) return Unsupported(kName, " with a key that is given twice");
+    ARROW_ASSIGN_OR_RAISE(object fields, AsObject(component, kPostProcessorName));
+    if (HasRepeatedKey(fields))
+      return Unsupported(kPostProcessorName, " with a key that is given twice");
     Processor processor;
     if (const auto sep = TokenPair(fields, "sep"), cls = TokenPair(fields, "cls"); sep && cls) {
       processor.kind_ = Kind::kBert;
@@ -94,9 +95,9 @@ class Processor {
       ARROW_RETURN_NOT_OK(processor.ReadTemplates(fields));
       return processor;
     }
-    if (type != "Sequence") return Unsupported(kName, " ", type);
+    if (type != "Sequence") return Unsupported(kPostProcessorName, " ", type);
     processor.kind_ = Kind::kSequence;
-    ARROW_ASSIGN_OR_RAISE(array steps, ArrayAt(fields, "processors", kName));
+    ARROW_ASSIGN_OR_RAISE(array steps, ArrayAt(fields, "processors", kPostProcessorName));
     for (element step : steps) {
       ARROW_ASSIGN_OR_RAISE(processor.steps_.emplace_back(), Make(step));
     }
@@ -152,7 +153,7 @@ class Processor {
 
   Status ReadTemplates(object fields) {
     kind_ = Kind::kTemplate;
-    ARROW_ASSIGN_OR_RAISE(object tokens, ObjectAt(fields, "special_tokens", kName));
+    ARROW_ASSIGN_OR_RAISE(object tokens, ObjectAt(fields, "special_tokens", kPostProcessorName));
     for (auto [name, definition] : tokens) {
       ARROW_RETURN_NOT_OK(ReadToken(definition).status());
     }
@@ -171,32 +172,36 @@ class Processor {
     std::vector<int32_t> ids;
     for (element value : values) {
       const std::optional<int32_t> id = AsId(value);
-      if (!id) return Unsupported(kName, " with an id that is not an integer from 0 to 2^31 - 1");
+      if (!id)
+        return Unsupported(kPostProcessorName,
+                           " with an id that is not an integer from 0 to 2^31 - 1");
       ids.push_back(*id);
     }
-    if (HasRepeatedKey(fields)) return Unsupported(kName, " with a key that is given twice");
+    if (HasRepeatedKey(fields))
+      return Unsupported(kPostProcessorName, " with a key that is given twice");
     return ids;
   }
 
   static Status ReadTemplate(object fields, std::string_view key, object tokens,
                              std::vector<Piece>* pieces) {
-    ARROW_ASSIGN_OR_RAISE(array items, ArrayAt(fields, key, kName));
+    ARROW_ASSIGN_OR_RAISE(array items, ArrayAt(fields, key, kPostProcessorName));
     for (element item : items) {
       ARROW_ASSIGN_OR_RAISE(object variant, AsObject(item, "post_processor's template"));
       const std::optional<element> special = Find(variant, "SpecialToken");
       const std::optional<element> sequence = Find(variant, "Sequence");
       if (variant.size() != 1 || (!special && !sequence)) {
-        return Unsupported(kName, " with an unknown kind of template item");
+        return Unsupported(kPostProcessorName, " with an unknown kind of template item");
       }
       ARROW_ASSIGN_OR_RAISE(object named,
                             AsObject(special ? *special : *sequence, "post_processor's template"));
-      ARROW_ASSIGN_OR_RAISE(std::string_view id, StringAt(named, "id", kName));
+      ARROW_ASSIGN_OR_RAISE(std::string_view id, StringAt(named, "id", kPostProcessorName));
       if (!IsU32(Find(named, "type_id")) || HasRepeatedKey(named)) {
-        return Unsupported(kName, " with a template item without its one type_id");
+        return Unsupported(kPostProcessorName, " with a template item without its one type_id");
       }
       Piece& piece = pieces->emplace_back();
       if (sequence) {
-        if (id != "A" && id != "B") return Unsupported(kName, " with a template for text ", id);
+        if (id != "A" && id != "B")
+          return Unsupported(kPostProcessorName, " with a template for text ", id);
         piece.text = id == "A" ? 0 : 1;
         continue;
       }

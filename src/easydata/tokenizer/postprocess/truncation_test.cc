@@ -10,7 +10,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-Result<std::optional<Truncation>> Make(std::string_view json) {
+Result<std::optional<Truncation>> TruncationFrom(std::string_view json) {
   simdjson::dom::parser parser;
   simdjson::dom::element component;
   EXPECT_EQ(parser.parse(json.data(), json.size()).get(component), simdjson::SUCCESS) << json;
@@ -32,15 +32,15 @@ Cut Truncate(const Truncation& truncation, int64_t num_added) {
 }
 
 TEST(TruncationTest, ReadsAllFields) {
-  const Truncation truncation =
-      **Make(R"({"direction":"Left","max_length":8,"strategy":"OnlySecond","stride":3,"more":1})");
+  const Truncation truncation = **TruncationFrom(
+      R"({"direction":"Left","max_length":8,"strategy":"OnlySecond","stride":3,"more":1})");
   EXPECT_TRUE(truncation.left);
   EXPECT_TRUE(truncation.only_second);
   EXPECT_EQ(truncation.max_length, 8);
   EXPECT_EQ(truncation.stride, 3);
-  EXPECT_FALSE(
-      (**Make(R"({"max_length":8,"strategy":"OnlyFirst","stride":0})")).left);  // the default
-  EXPECT_FALSE(Make("null")->has_value());
+  EXPECT_FALSE((**TruncationFrom(R"({"max_length":8,"strategy":"OnlyFirst","stride":0})"))
+                   .left);  // the default
+  EXPECT_FALSE(TruncationFrom("null")->has_value());
 }
 
 TEST(TruncationTest, OddFilesAreForTheReference) {
@@ -53,7 +53,7 @@ TEST(TruncationTest, OddFilesAreForTheReference) {
            R"({"max_length":8,"strategy":"LongestFirst","stride":0,"direction":null})",
            R"({"max_length":8,"strategy":"LongestFirst","stride":0,"max_length":9})",
        }) {
-    EXPECT_TRUE(Make(json).status().IsNotImplemented()) << json;
+    EXPECT_TRUE(TruncationFrom(json).status().IsNotImplemented()) << json;
   }
 }
 

@@ -19,7 +19,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 using Step = std::unique_ptr<const PreTokenizer>;
 
-constexpr std::string_view kName = "pre_tokenizer";
+constexpr std::string_view kPreTokenizerName = "pre_tokenizer";
 constexpr int kMaxDepth = 32;
 
 class StepSequence final : public PreTokenizer {
@@ -37,48 +37,48 @@ class StepSequence final : public PreTokenizer {
 
 // The components of a Sequence, of Sequences in it as well.
 Status Flatten(element value, int depth, std::vector<object>* components) {
-  if (depth > kMaxDepth) return Unsupported(kName, " in Sequences in Sequences");
-  ARROW_ASSIGN_OR_RAISE(object component, AsObject(value, kName));
+  if (depth > kMaxDepth) return Unsupported(kPreTokenizerName, " in Sequences in Sequences");
+  ARROW_ASSIGN_OR_RAISE(object component, AsObject(value, kPreTokenizerName));
   if (TypeOf(component) != "Sequence") {
     components->push_back(component);
     return Status::OK();
   }
-  ARROW_ASSIGN_OR_RAISE(array parts, ArrayAt(component, "pretokenizers", kName));
+  ARROW_ASSIGN_OR_RAISE(array parts, ArrayAt(component, "pretokenizers", kPreTokenizerName));
   for (element part : parts) ARROW_RETURN_NOT_OK(Flatten(part, depth + 1, components));
   return Status::OK();
 }
 
 Result<SplitBehavior> BehaviorOf(object component) {
-  ARROW_ASSIGN_OR_RAISE(std::string_view name, StringAt(component, "behavior", kName));
+  ARROW_ASSIGN_OR_RAISE(std::string_view name, StringAt(component, "behavior", kPreTokenizerName));
   if (name == "Removed") return SplitBehavior::kRemoved;
   if (name == "Isolated") return SplitBehavior::kIsolated;
   if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (name == "Contiguous") return SplitBehavior::kContiguous;
-  return Unsupported(kName, " with behavior ", name);
+  return Unsupported(kPreTokenizerName, " with behavior ", name);
 }
 
 // The value of a key that holds one character.
 Result<char32_t> CharacterAt(object component, std::string_view key) {
-  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(component, key, kName));
-  if (text.empty()) return Unsupported(kName, " with an empty ", key);
+  ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(component, key, kPreTokenizerName));
+  if (text.empty()) return Unsupported(kPreTokenizerName, " with an empty ", key);
   const utf8::CodePoint c = utf8::Decode(text.data());
   if (static_cast<size_t>(c.length) != text.size()) {
-    return Unsupported(kName, " with a ", key, " of several characters");
+    return Unsupported(kPreTokenizerName, " with a ", key, " of several characters");
   }
   return c.value;
 }
 
 Result<Step> MakeSplit(object component) {
   ARROW_ASSIGN_OR_RAISE(SplitBehavior behavior, BehaviorOf(component));
-  ARROW_ASSIGN_OR_RAISE(bool invert, BoolAt(component, "invert", kName));
-  ARROW_ASSIGN_OR_RAISE(object pattern, ObjectAt(component, "pattern", kName));
+  ARROW_ASSIGN_OR_RAISE(bool invert, BoolAt(component, "invert", kPreTokenizerName));
+  ARROW_ASSIGN_OR_RAISE(object pattern, ObjectAt(component, "pattern", kPreTokenizerName));
   const bool is_regex = HasKey(pattern, "Regex");
   if (pattern.size() != 1 || is_regex == HasKey(pattern, "String")) {
-    return Unsupported(kName, " Split whose pattern is neither String nor Regex");
+    return Unsupported(kPreTokenizerName, " Split whose pattern is neither String nor Regex");
   }
   ARROW_ASSIGN_OR_RAISE(std::string_view text,
-                        StringAt(pattern, is_regex ? "Regex" : "String", kName));
+                        StringAt(pattern, is_regex ? "Regex" : "String", kPreTokenizerName));
   if (is_regex || text.empty()) return MakeRegexSplit(text, behavior, invert);
   return MakeLiteralSplit(text, behavior, invert);
 }
@@ -86,19 +86,22 @@ Result<Step> MakeSplit(object component) {
 Result<PrependScheme> PrependSchemeOf(object component) {
   PrependScheme scheme = PrependScheme::kAlways;
   if (HasKey(component, "prepend_scheme")) {
-    ARROW_ASSIGN_OR_RAISE(std::string_view name, StringAt(component, "prepend_scheme", kName));
+    ARROW_ASSIGN_OR_RAISE(std::string_view name,
+                          StringAt(component, "prepend_scheme", kPreTokenizerName));
     if (name == "never") {
       scheme = PrependScheme::kNever;
     } else if (name == "first") {
       scheme = PrependScheme::kFirst;
     } else if (name != "always") {
-      return Unsupported(kName, " Metaspace with prepend_scheme ", name);
+      return Unsupported(kPreTokenizerName, " Metaspace with prepend_scheme ", name);
     }
   }
   // Of older files. The reference refuses false beside another scheme.
-  ARROW_ASSIGN_OR_RAISE(bool add_prefix_space, BoolOr(component, "add_prefix_space", true, kName));
+  ARROW_ASSIGN_OR_RAISE(bool add_prefix_space,
+                        BoolOr(component, "add_prefix_space", true, kPreTokenizerName));
   if (!add_prefix_space && scheme != PrependScheme::kNever) {
-    return Unsupported(kName, " Metaspace with add_prefix_space false and a prepend_scheme");
+    return Unsupported(kPreTokenizerName,
+                       " Metaspace with add_prefix_space false and a prepend_scheme");
   }
   return scheme;
 }
@@ -144,11 +147,12 @@ class PlanMaker {
   }
 
   Status AddByteLevel(object component, bool is_last) {
-    ARROW_ASSIGN_OR_RAISE(bool add_prefix_space, BoolAt(component, "add_prefix_space", kName));
-    ARROW_RETURN_NOT_OK(BoolAt(component, "trim_offsets", kName));
+    ARROW_ASSIGN_OR_RAISE(bool add_prefix_space,
+                          BoolAt(component, "add_prefix_space", kPreTokenizerName));
+    ARROW_RETURN_NOT_OK(BoolAt(component, "trim_offsets", kPreTokenizerName));
     bool use_regex = true;
     if (HasKey(component, "use_regex")) {
-      ARROW_ASSIGN_OR_RAISE(use_regex, BoolAt(component, "use_regex", kName));
+      ARROW_ASSIGN_OR_RAISE(use_regex, BoolAt(component, "use_regex", kPreTokenizerName));
     }
     if (regex_is_done_) use_regex = false;
     regex_is_done_ = false;
@@ -174,7 +178,7 @@ class PlanMaker {
   Status AddMetaspace(object component, bool behind_white_space) {
     ARROW_ASSIGN_OR_RAISE(char32_t replacement, CharacterAt(component, "replacement"));
     ARROW_ASSIGN_OR_RAISE(PrependScheme scheme, PrependSchemeOf(component));
-    ARROW_ASSIGN_OR_RAISE(bool split, BoolOr(component, "split", true, kName));
+    ARROW_ASSIGN_OR_RAISE(bool split, BoolOr(component, "split", true, kPreTokenizerName));
     if (const auto text = Find(component, "str_rep")) {
       ARROW_RETURN_NOT_OK(AsString(*text, "str_rep"));
     }
@@ -198,7 +202,8 @@ class PlanMaker {
     if (type == "BertPreTokenizer") return MakeBertPreTokenizer();
     if (type == "UnicodeScripts") return MakeUnicodeScripts();
     if (type == "Digits") {
-      ARROW_ASSIGN_OR_RAISE(bool individual, BoolAt(component, "individual_digits", kName));
+      ARROW_ASSIGN_OR_RAISE(bool individual,
+                            BoolAt(component, "individual_digits", kPreTokenizerName));
       return MakeDigits(individual);
     }
     if (type == "Punctuation") {
@@ -216,12 +221,12 @@ class PlanMaker {
       constexpr int64_t kDefaultLength = 5;
       int64_t length = kDefaultLength;
       if (HasKey(component, "length")) {
-        ARROW_ASSIGN_OR_RAISE(length, IntAt(component, "length", kName));
+        ARROW_ASSIGN_OR_RAISE(length, IntAt(component, "length", kPreTokenizerName));
       }
-      if (length <= 0) return Unsupported(kName, " FixedLength of ", length);
+      if (length <= 0) return Unsupported(kPreTokenizerName, " FixedLength of ", length);
       return MakeFixedLength(static_cast<size_t>(length));
     }
-    return Unsupported(kName, type.empty() ? " without a type" : " ", type);
+    return Unsupported(kPreTokenizerName, type.empty() ? " without a type" : " ", type);
   }
 
   const bool leave_bytes_;

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = RegexNode::Kind;
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxGroupDepth = 200;
 constexpr int kMaxQuantifiers = 20;
 // PCRE2's limit for a number in braces; Oniguruma's is 100000.
 constexpr int kMaxRepeat = 65535;
@@ -58,7 +58,7 @@ class Parser {
 
   // Up to the end of the pattern or the ) of the group, which is left to the caller.
   Result<RegexNode> ParseAlternatives(Options options, int depth) {
-    if (depth > kMaxDepth) return reader_.Refuse("groups in groups in groups");
+    if (depth > kMaxGroupDepth) return reader_.Refuse("groups in groups in groups");
     RegexNode alternatives = NodeOf(Kind::kAlternatives);
     for (;;) {
       ARROW_ASSIGN_OR_RAISE(RegexNode branch, ParseBranch(options, depth));

@@ -7,7 +7,7 @@
 namespace easydata {
 namespace {
 
-constexpr int kMaxDepth = 50;
+constexpr int kMaxSetDepth = 50;
 
 // The name of a POSIX bracket as CharacterSet::Named knows it.
 std::optional<CharacterSet> PosixSet(std::string_view name) {
@@ -80,7 +80,7 @@ class SetBuilder {
 };
 
 Result<ParsedSet> ParseSetAt(PatternReader* reader, int depth) {
-  if (depth > kMaxDepth) return reader->Refuse("sets in sets in sets");
+  if (depth > kMaxSetDepth) return reader->Refuse("sets in sets in sets");
   ParsedSet parsed;
   parsed.negated = reader->Take('^');
   if (reader->Peek(']')) return reader->Refuse("a set that starts with ]");

@@ -1,0 +1,11 @@
+#pragma once
+
+namespace easydata {
+
+/// `a / b` rounded down, for positive `b`.
+template <typename Integer>
+constexpr Integer FloorDivide(Integer a, Integer b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+}  // namespace easydata
