@@ -45,9 +45,21 @@ class ShardInfo:
 class Shuffle:
     """A random order of a source's rows; see ShardedDataSource.shuffle()."""
 
-    shuffle: str
+    shuffle: Literal["blocks", "rows", "grain"]
     seed: int
     window_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.shuffle not in ("blocks", "rows", "grain"):
+            raise ValueError(f'mode must be "blocks", "rows" or "grain", not {self.shuffle!r}')
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative: {self.seed}")
+        if self.window_bytes is None:
+            return
+        if self.window_bytes < 1:
+            raise ValueError(f"window_bytes must be at least 1, not {self.window_bytes}")
+        if self.shuffle != "rows":
+            raise ValueError(f'window_bytes is for mode "rows"; the mode is {self.shuffle!r}')
 
 
 class ShardedDataSource(ABC, Generic[T_co]):
@@ -183,9 +195,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             seed: None means 0.
             window_bytes: Content of a window of "rows"; None: 64 MB.
         """
-        from easydata.sources.shuffled import ShuffledShardedSource
-
-        return ShuffledShardedSource(self, mode, seed, window_bytes)
+        return self._shuffled(Shuffle(mode, seed or 0, window_bytes))
 
     def to_hf(self) -> datasets.IterableDataset:
         """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated."""
@@ -194,6 +204,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return datasets.IterableDataset.from_generator(
             _rows_of_shards, gen_kwargs={"source": self, "shards": list(self.shard_names)}
         )
+
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[T_co]:
+        """What shuffle() gives: what makes rows of other rows shuffles those."""
+        from easydata.sources.shuffled import ShuffledShardedSource
+
+        return ShuffledShardedSource(self, order)
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
@@ -276,16 +292,8 @@ class MappedShardedDataSource(ShardedDataSource[T]):
     def __len__(self) -> int:
         return len(self._source)
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> ShardedDataSource[T]:
-        """The same of the rows of the source below, shuffled."""
-        shuffled = self._source.shuffle(mode, seed, window_bytes=window_bytes)
-        return MappedShardedDataSource(shuffled, self._fn)
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[T]:
+        return MappedShardedDataSource(self._source._shuffled(order), self._fn)
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

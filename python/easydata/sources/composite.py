@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo
+from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -80,18 +80,7 @@ class CompositeShardedSource(ShardedDataSource[Any]):
     def __len__(self) -> int:
         return sum(len(source) for source in self._sources)
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> NoReturn:
-        """Not of several sources.
-
-        Raises:
-            ValueError: Always: their rows would stay apart.
-        """
+    def _shuffled(self, order: Shuffle) -> NoReturn:
         raise ValueError(
             "a composite reads one source after the other, and shuffling each of them leaves them "
             "so; mix shuffled sources instead (MixedShardedSource)"

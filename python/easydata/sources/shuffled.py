@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from easydata.core.source import Columns, ShardedDataSource, Shuffle
 
@@ -21,28 +21,12 @@ class ShuffledShardedSource(ShardedDataSource[Any]):
 
     Args:
         source: Where the rows come from.
-        mode: "blocks", "rows" or "grain"; see ShardedDataSource.shuffle().
-        seed: None means 0.
-        window_bytes: Content of a window of "rows"; None: 64 MB.
+        order: Theirs.
     """
 
-    def __init__(
-        self,
-        source: ShardedDataSource[Any],
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        window_bytes: int | None = None,
-    ) -> None:
-        if mode not in ("blocks", "rows", "grain"):
-            raise ValueError(f'mode must be "blocks", "rows" or "grain", not {mode!r}')
-        if seed is not None and seed < 0:
-            raise ValueError(f"seed must not be negative: {seed}")
-        if window_bytes is not None and window_bytes < 1:
-            raise ValueError(f"window_bytes must be at least 1, not {window_bytes}")
-        if window_bytes is not None and mode != "rows":
-            raise ValueError(f'window_bytes is for mode "rows"; the mode is {mode!r}')
+    def __init__(self, source: ShardedDataSource[Any], order: Shuffle) -> None:
         self._source = source
-        self._order = Shuffle(mode, seed or 0, window_bytes)
+        self._order = order
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -72,15 +56,8 @@ class ShuffledShardedSource(ShardedDataSource[Any]):
             f"ShuffledShardedSource({self._source!r}, {self._order.shuffle!r}, {self._order.seed})"
         )
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> ShardedDataSource[Any]:
-        """The source below in another order."""
-        return self._source.shuffle(mode, seed, window_bytes=window_bytes)
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
+        return self._source._shuffled(order)
 
     def _row_source(self) -> ShardedDataSource[Any]:
         """A source of as many rows that is cheaper to count."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from easydata.core.source import Columns, ShardedDataSource
+from easydata.core.source import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
     import datasets
@@ -192,19 +192,9 @@ class MixedShardedSource(ShardedDataSource[Any]):
     def __len__(self) -> int:
         return sum(len(source) for source in self._sources.values())
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> ShardedDataSource[Any]:
-        """The mixture of the sources, each shuffled; their shares and order stay."""
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
         mixed = copy.copy(self)
-        mixed._sources = {
-            name: source.shuffle(mode, seed, window_bytes=window_bytes)
-            for name, source in self._sources.items()
-        }
+        mixed._sources = {name: source._shuffled(order) for name, source in self._sources.items()}
         return mixed
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from easydata.core.source import Columns, ShardedDataSource
+from easydata.core.source import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -335,16 +335,9 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
     def __len__(self) -> int:
         raise TypeError("the number of packed rows is not known before they are packed")
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> PackedShardedSource:
-        """Rows packed of the documents, shuffled; `shuffle=True` of the packer shuffles rows."""
+    def _shuffled(self, order: Shuffle) -> PackedShardedSource:
         packed = copy.copy(self)
-        packed._source = self._source.shuffle(mode, seed, window_bytes=window_bytes)
+        packed._source = self._source._shuffled(order)
         return packed
 
     def __repr__(self) -> str:

@@ -7,13 +7,14 @@ import dataclasses
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from easydata.core.source import (
     Columns,
     MappedShardedDataSource,
     ShardedDataSource,
     ShardInfo,
+    Shuffle,
 )
 from easydata.sources.files import FileSource
 from easydata.transforms.base import (
@@ -93,16 +94,8 @@ class TransformedShardedSource(ShardedDataSource[Example]):
             return self._rows(self._root.open_shard_at_row(shard_name, row))
         return itertools.islice(self.open_shard(shard_name), row, None)
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> ShardedDataSource[Example]:
-        """What the transform makes of the rows of the source below, shuffled."""
-        shuffled = self._source.shuffle(mode, seed, window_bytes=window_bytes)
-        return TransformedShardedSource(shuffled, self._transform)
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
+        return TransformedShardedSource(self._source._shuffled(order), self._transform)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard; its number of rows only where the transform keeps it."""

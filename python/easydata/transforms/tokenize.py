@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo
+from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
 from easydata.transforms.base import ChainedTransform, Example, MapTransform, Transform, _Step
 from easydata.transforms.chat import MESSAGE_FIELDS, from_value_to_role_content, is_messages
 from easydata.transforms.chat_template import Renderer, renderer_of
@@ -145,16 +145,9 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             f"content_field={self._content_field!r})"
         )
 
-    def shuffle(
-        self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
-        seed: int | None = None,
-        *,
-        window_bytes: int | None = None,
-    ) -> ShardedDataSource[Example]:
-        """The tokens of the rows of the source below, shuffled."""
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
         tokenized = copy.copy(self)
-        tokenized._source = self._source.shuffle(mode, seed, window_bytes=window_bytes)
+        tokenized._source = self._source._shuffled(order)
         tokenized._rows = tokenized._source
         if self._steps:
             tokenized._rows = TransformedShardedSource(
