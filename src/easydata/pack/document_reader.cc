@@ -69,7 +69,12 @@ DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions opti
 Status DocumentReader::Pull() {
   auto before = std::make_shared<nlohmann::json>();
   ARROW_RETURN_NOT_OK(upstream_->Save(before.get()));
-  ARROW_ASSIGN_OR_RAISE(auto next, upstream_->Next());
+  auto pulled = upstream_->Next();
+  if (!pulled.ok()) {
+    before_error_ = std::move(before);
+    return pulled.status();
+  }
+  auto next = std::move(pulled).ValueUnsafe();
   if (batch_ != nullptr) reach_ = batch_->batch.reach.End();
   batch_ = nullptr;
   row_ = 0;
@@ -139,32 +144,30 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
   if (row + 1 < batch_->batch.num_rows()) tokens.PrefetchLast(row + 1);
   const bool closed =
       IsGrain(options_.strategy) || tokens.Value(row, length - 1) == options_.eos_token_id;
-  document->kept = length;
-  document->length = length + (closed ? 0 : 1);
+  int64_t kept = length;
+  int64_t packed = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
-  if (document->length > longest) {
+  if (packed > longest) {
     switch (options_.overlong) {
       case Overlong::kSplit:
         if (!IsGrainBins(options_.strategy)) break;
-        return TooLong(row, document->length);
+        return TooLong(row, packed);
       case Overlong::kTruncate: {
         // A closing EOS of the document's own is not lost: it is written again.
         const int64_t eos = IsGrain(options_.strategy) ? 0 : 1;
-        document->kept = longest - eos;
-        document->length = longest;
-        Count(batch_->batch.addresses.At(row), "truncated", 1,
-              length - document->kept - (closed ? eos : 0));
+        kept = longest - eos;
+        packed = longest;
+        Count(batch_->batch.addresses.At(row), "truncated", 1, length - kept - (closed ? eos : 0));
         break;
       }
       case Overlong::kDrop:
         Count(batch_->batch.addresses.At(row), "overlong", 1, length);
         return false;
       case Overlong::kError:
-        return TooLong(row, document->length);
+        return TooLong(row, packed);
     }
   }
-  document->batch = batch_;
-  document->row = row;
+  *document = {batch_, row, kept, packed};
   return true;
 }
 
@@ -188,7 +191,8 @@ Result<bool> DocumentReader::Next(Document* document) {
       ARROW_RETURN_NOT_OK(Pull());
       continue;
     }
-    ARROW_ASSIGN_OR_RAISE(bool accepted, Accept(row_++, document));
+    ARROW_ASSIGN_OR_RAISE(bool accepted, Accept(row_, document));
+    ++row_;
     if (accepted) return true;
   }
   return false;
@@ -200,6 +204,7 @@ DocumentReader::Position DocumentReader::Before(const Document& document) {
 
 Result<DocumentReader::Position> DocumentReader::After() const {
   if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return Position{batch_->before, row_};
+  if (before_error_ != nullptr) return Position{before_error_, 0};
   auto upstream = std::make_shared<nlohmann::json>();
   ARROW_RETURN_NOT_OK(upstream_->Save(upstream.get()));
   return Position{std::move(upstream), 0};

@@ -90,9 +90,10 @@ class DocumentReader {
   const PackOptions options_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  MixReach::Place reach_;  // of the batches before
-  int64_t row_ = 0;        // of the next record
-  int64_t skip_ = 0;       // records to pass over after a restore
+  std::shared_ptr<const nlohmann::json> before_error_;  // where the upstream failed
+  MixReach::Place reach_;                               // of the batches before
+  int64_t row_ = 0;                                     // of the next record
+  int64_t skip_ = 0;                                    // records to pass over after a restore
   bool ended_ = false;
   std::vector<DropCount> dropped_;
 };

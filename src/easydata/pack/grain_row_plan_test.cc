@@ -142,7 +142,8 @@ void ExpectGroups(const Bins& bins, const nlohmann::json& states) {
 
 TEST(GrainRowPlanTest, EqualsRecordedRows) {
   const auto recorded = Recorded("packing.json");
-  if (recorded.is_null()) GTEST_SKIP() << "no recorded values here";
+  if (recorded.is_null())
+    GTEST_SKIP() << "data/golden/grain/packing.json is not in " EASYDATA_SHARED_DIR;
   int compared = 0;
   for (const auto& one : recorded["cases"]) {
     const auto& grain = one["options"];
@@ -211,7 +212,8 @@ Lengths TwoFeatures(const nlohmann::json& one) {
 
 TEST(GrainRowPlanTest, BinsOfSeveralFeaturesEqualRecordedRows) {
   const auto recorded = Recorded("packing_multi_feature.json");
-  if (recorded.is_null()) GTEST_SKIP() << "no recorded values here";
+  if (recorded.is_null())
+    GTEST_SKIP() << "data/golden/grain/packing_multi_feature.json is not in " EASYDATA_SHARED_DIR;
   int compared = 0;
   for (const auto& one : recorded["cases"]) {
     if (one["algorithm"] == "concat_then_split") continue;
@@ -326,7 +328,8 @@ int64_t TokensOf(const std::vector<PlannedRow>& rows, size_t feature) {
 
 TEST(GrainRowPlanTest, ConcatOfSeveralFeaturesLosesAndRepeatsNothing) {
   const auto recorded = Recorded("packing_multi_feature.json");
-  if (recorded.is_null()) GTEST_SKIP() << "no recorded values here";
+  if (recorded.is_null())
+    GTEST_SKIP() << "data/golden/grain/packing_multi_feature.json is not in " EASYDATA_SHARED_DIR;
   int compared = 0, equal = 0;
   for (const auto& one : recorded["cases"]) {
     if (one["algorithm"] != "concat_then_split") continue;

@@ -214,9 +214,12 @@ class WindowedStage : public PackStage {
   }
 
   Status OpenWindow() {
-    if (!restored_) {
+    // Until it is open, and for good where reading fails, the position is that of its beginning.
+    const bool restored = restored_;
+    if (!restored) {
       ARROW_ASSIGN_OR_RAISE(window_, NextWindow());
     }
+    restored_ = true;
     plan_ = {};
     next_row_ = 0;
     documents_.clear();
@@ -231,7 +234,7 @@ class WindowedStage : public PackStage {
         last = !any;
         if (last) break;
         const auto read = static_cast<int64_t>(documents_.size()) + 1;
-        if (restored_ && read == window_.counted) reader_.TakeDropped();
+        if (restored && read == window_.counted) reader_.TakeDropped();
       }
       ARROW_ASSIGN_OR_RAISE(fits, planner_->Add(document.length, &plan_));
       documents_.push_back(std::move(document));

@@ -167,6 +167,7 @@ TEST(PackStageTest, OverlongDocumentsAreTruncatedDroppedOrRefused) {
     EXPECT_NE(error.message().find("sources[\"docs\"] memory row 5: the document does not fit"),
               std::string::npos)
         << error;
+    EXPECT_FALSE(CheckErrorContract(Contract(options, {8, 7}, 2), 0).ok());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -29,24 +30,40 @@ class MapStage : public Stage {
 
   Result<std::optional<Batch>> Next() override {
     ARROW_RETURN_NOT_OK(error_);
-    if (map_ == nullptr) Start();
-    ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
-    if (!done.has_value()) return std::nullopt;
-    error_ = done->error;
-    if (!error_.ok() && done->batch.num_rows() == 0) return error_;
-    // Before an error the position stays where it is: what follows the bad row is not passed over.
-    if (error_.ok()) cursor_ = std::move(done->cursor);
-    rows_ += done->batch.num_rows();
-    return std::move(done->batch);
+    if (map_ == nullptr) ARROW_RETURN_NOT_OK(Start());
+    for (;;) {
+      ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
+      if (!done.has_value()) return std::nullopt;
+      error_ = done->error;
+      const int64_t rows = done->batch.num_rows();
+      const int64_t skipped = std::min(skip_, rows);
+      skip_ -= skipped;
+      // Before an error the position stays where it is, so that what follows the bad row is not
+      // passed over; the rows before it are counted instead.
+      if (error_.ok()) cursor_ = std::move(done->cursor);
+      given_ = error_.ok() ? skip_ : rows + skip_;
+      if (rows == skipped && !error_.ok()) return error_;
+      rows_ += rows - skipped;
+      if (skipped == 0) return std::move(done->batch);
+      if (skipped < rows) return done->batch.Slice(skipped, rows - skipped);
+    }
   }
 
   Status Save(nlohmann::json* cursor) const override {
-    if (cursor_ == nullptr) return upstream_->Save(cursor);
-    *cursor = *cursor_;
+    if (cursor_ == nullptr) {
+      ARROW_RETURN_NOT_OK(upstream_->Save(cursor));
+    } else {
+      *cursor = *cursor_;
+    }
+    if (given_ > 0) *cursor = {{"before_error", std::move(*cursor)}, {"rows", given_}};
     return Status::OK();
   }
 
-  Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+  Status Restore(const nlohmann::json& cursor) override {
+    if (!cursor.contains("before_error")) return upstream_->Restore(cursor);
+    given_ = skip_ = cursor.at("rows").get<int64_t>();
+    return upstream_->Restore(cursor.at("before_error"));
+  }
 
   void Cancel() override {
     upstream_->Cancel();
@@ -72,7 +89,11 @@ class MapStage : public Stage {
     Status error;  // comes out after the batch
   };
 
-  void Start() {
+  Status Start() {
+    // From here on the upstream is ahead of what has been given out.
+    auto start = std::make_shared<nlohmann::json>();
+    ARROW_RETURN_NOT_OK(upstream_->Save(start.get()));
+    cursor_ = std::move(start);
     auto pull = [this]() -> Result<std::optional<Item>> {
       ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
       if (!batch.has_value()) return std::nullopt;
@@ -93,6 +114,7 @@ class MapStage : public Stage {
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
+    return Status::OK();
   }
 
   std::unique_ptr<Stage> upstream_;
@@ -100,6 +122,8 @@ class MapStage : public Stage {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   std::shared_ptr<const nlohmann::json> cursor_;
+  int64_t given_ = 0;  // rows behind the position that are out: those before an error
+  int64_t skip_ = 0;   // of them, to be made and passed over after a restore
   int64_t rows_ = 0;
   BusyTimes busy_;
   Status error_;

@@ -147,6 +147,15 @@ Status CheckErrorContract(const StageContract& contract, int64_t rows_before) {
     EXPECT_EQ(static_cast<int64_t>(run.rows.size()), rows_before) << run.error;
     if (first.empty()) first = run.error.ToString();
     EXPECT_EQ(run.error.ToString(), first) << threads << " threads";
+    EXPECT_EQ(stage->Next().status().ToString(), first) << "the error must stay";
+    // There is no position behind an error: it comes again.
+    nlohmann::json cursor;
+    EXPECT_TRUE(stage->Save(&cursor).ok());
+    auto again = MakeOrFail(contract, context);
+    EXPECT_TRUE(again->Restore(cursor).ok()) << cursor.dump();
+    run = Run(again.get());
+    EXPECT_EQ(run.rows.size(), 0u) << cursor.dump();
+    EXPECT_EQ(run.error.ToString(), first) << cursor.dump();
     error = run.error;
   }
   return error;

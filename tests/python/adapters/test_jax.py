@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from processes import free_port, run_ranks
-from small_corpus import RecordedLoader, packed_loader, tokenizer_folder, write_corpus
+from small_corpus import RecordedLoader, packed_loader
 
 from easydata import AsyncDataLoader, ParquetShardedSource
 
@@ -25,16 +25,6 @@ jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax")
 
 import easydata.jax  # noqa: E402
 from jax.sharding import Mesh, PartitionSpec  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts")
-
-
-@pytest.fixture(scope="module")
-def tokenizer(shared: Path) -> str:
-    return tokenizer_folder(shared)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_corpus import RecordedLoader, packed_loader, tokenizer_folder, write_corpus
+from small_corpus import RecordedLoader, packed_loader
 
 from easydata import (
     AsyncDataLoader,
@@ -25,16 +25,6 @@ from easydata import (
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 
 import easydata.torch  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts")
-
-
-@pytest.fixture(scope="module")
-def tokenizer(shared: Path) -> str:
-    return tokenizer_folder(shared)
 
 
 def typed(path: Path, rows: int = 40) -> ParquetShardedSource:

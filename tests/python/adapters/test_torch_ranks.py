@@ -8,22 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from processes import run_ranks
-from small_corpus import BATCH_SIZE, packed_loader, tokenizer_folder, write_corpus
+from small_corpus import BATCH_SIZE, packed_loader
 
 pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 
 BATCHES = 20
 AFTER = 7
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts")
-
-
-@pytest.fixture(scope="module")
-def tokenizer(shared: Path) -> str:
-    return tokenizer_folder(shared)
 
 
 def gathered(folder: Path, kind: str, world_size: int) -> list[dict[str, Any]]:

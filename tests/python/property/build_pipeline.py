@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
-import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,35 +50,6 @@ from easydata import (
 )
 
 Row = dict[str, Any]
-
-
-def options_here() -> dict[str, Any]:
-    """Options beside the manual's that this version of the package takes."""
-    found: dict[str, Any] = {}
-    if "balance_groups" in inspect.signature(PackedShardedSource).parameters:
-        found["balance_groups"] = True
-    rows = HFDatasetShardedSource([{"input_ids": [9]}])
-    strategies = ("best_fit", "grain_first_fit", "grain_best_fit", "grain_concat")
-    found["strategies"] = [
-        name for name in strategies if not refused(functools.partial(packed, rows, name))
-    ]
-    tokens = not refused(lambda: MixedShardedSource([rows], unit="tokens"))
-    found["units"] = ["tokens"] if tokens else []
-    if not refused(lambda: AsyncDataLoader(rows, 2, batch_rampup={1: 2}).close()):
-        found["batch_rampup"] = True
-    return found
-
-
-def packed(rows: ShardedDataSource[Any], strategy: str) -> None:
-    PackedShardedSource(rows, 4, EOS, strategy=strategy)
-
-
-def refused(make: Any) -> bool:
-    try:
-        make()
-    except (NotImplementedError, ValueError):
-        return True
-    return False
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -377,9 +346,6 @@ def mixed_source(
 def packed_source(
     source: ShardedDataSource[Any], spec: PackSpec, fields: tuple[str, ...]
 ) -> ShardedDataSource[Any]:
-    options: dict[str, Any] = {}
-    if spec.balance_groups > 1:
-        options["balance_groups"] = spec.balance_groups
     return PackedShardedSource(
         source,
         spec.seq_length,
@@ -394,7 +360,7 @@ def packed_source(
         overlong=spec.overlong,
         token_fields=fields if spec.name_fields else None,
         pack_window=spec.window,
-        **options,
+        balance_groups=spec.balance_groups,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from hypothesis import strategies as st
@@ -18,6 +18,15 @@ MAX_SOURCES = 5
 TEXT_KINDS = ("csv", "txt")
 FILE_KINDS = ("parquet", "arrow", "arrow_stream", "jsonl", "jsonl.gz", "jsonl.zst", "json")
 MEMORY_KINDS = ("list", "dataset", "streaming", "python", "composite")
+STRATEGIES = (
+    "greedy",
+    "pool",
+    "first_fit",
+    "best_fit",
+    "grain_first_fit",
+    "grain_best_fit",
+    "grain_concat",
+)
 LENGTHS = ("short", "any", "long", "bimodal", "empty")
 
 
@@ -226,7 +235,7 @@ def shares(weights: tuple[float, ...]) -> tuple[float, ...]:
 
 
 @st.composite
-def mixes(draw: st.DrawFn, count: int, options: dict[str, Any]) -> MixSpec:
+def mixes(draw: st.DrawFn, count: int) -> MixSpec:
     """A mix of so many sources."""
     weight = st.sampled_from((0.25, 0.5, 1.0, 1 / 3, 0.7, 0.1, 0.618))
     weights = st.tuples(*[weight] * count)
@@ -239,17 +248,16 @@ def mixes(draw: st.DrawFn, count: int, options: dict[str, Any]) -> MixSpec:
         block_size=draw(st.one_of(st.integers(1, 5), st.integers(6, 40))),
         seed=draw(st.integers(0, 99)),
         schedule_unit=draw(st.sampled_from(("examples", "steps"))) if scheduled else "examples",
-        unit=draw(st.sampled_from(("examples", "examples", *options["units"]))),
+        unit=draw(st.sampled_from(("examples", "examples", "tokens"))),
     )
 
 
 @st.composite
-def packs(draw: st.DrawFn, fields: tuple[str, ...], options: dict[str, Any]) -> PackSpec:
-    """A packer; `options` are those that this version has beside the manual's."""
-    strategies = ("greedy", "pool", "first_fit", *options["strategies"])
+def packs(draw: st.DrawFn, fields: tuple[str, ...]) -> PackSpec:
+    """A packer."""
     return PackSpec(
         seq_length=draw(st.sampled_from((2, 5, 8, 16, 33))),
-        strategy=draw(st.sampled_from(strategies)),
+        strategy=draw(st.sampled_from(STRATEGIES)),
         overlong=draw(st.sampled_from(("split", "split", "truncate", "drop", "error"))),
         window=draw(st.sampled_from((1, 2, 7, 20))),
         num_packers=draw(st.integers(1, 4)),
@@ -257,15 +265,15 @@ def packs(draw: st.DrawFn, fields: tuple[str, ...], options: dict[str, Any]) -> 
         seed=draw(st.integers(0, 99)),
         include_segment_ids=draw(st.integers(0, 4)) > 0,
         name_fields=bool(fields) and draw(st.booleans()),
-        balance_groups=draw(st.sampled_from((1, 1, 2))) if "balance_groups" in options else 1,
+        balance_groups=draw(st.sampled_from((1, 1, 2))),
     )
 
 
 @st.composite
-def loads(draw: st.DrawFn, options: dict[str, Any]) -> LoadSpec:
+def loads(draw: st.DrawFn) -> LoadSpec:
     """A loader whose batches can be cut for 1, 2, 3 or 5 ranks."""
     rampup: tuple[tuple[int, int], ...] = ()
-    if "batch_rampup" in options and draw(st.integers(0, 4)) == 0:
+    if draw(st.integers(0, 4)) == 0:
         rampup = tuple((step, draw(st.integers(2, 3))) for step in sorted(draw(st.sets(
             st.integers(1, 9), min_size=1, max_size=2))))  # fmt: skip
     return LoadSpec(
@@ -287,7 +295,7 @@ runs = st.builds(
 
 
 @st.composite
-def pipelines(draw: st.DrawFn, options: dict[str, Any], mixed: bool | None = None) -> PipelineSpec:
+def pipelines(draw: st.DrawFn, mixed: bool | None = None) -> PipelineSpec:
     """A pipeline out of everything that there is."""
     count = draw(st.sampled_from((1, 1, 2, 3, MAX_SOURCES)))
     if mixed is not None:
@@ -300,9 +308,9 @@ def pipelines(draw: st.DrawFn, options: dict[str, Any], mixed: bool | None = Non
         # Rows of all sources get one set of columns.
         parts = tuple(replace(part, fields=()) for part in parts)
         kept = ()
-    load = draw(loads(options))
-    pack = draw(packs(kept, options)) if packed else None
+    load = draw(loads())
+    pack = draw(packs(kept)) if packed else None
     if pack is not None and load.batch_size % pack.balance_groups:
         pack = replace(pack, balance_groups=1)
-    mix = draw(mixes(count, options)) if count > 1 else None
+    mix = draw(mixes(count)) if count > 1 else None
     return PipelineSpec(parts, mix, pack, load)

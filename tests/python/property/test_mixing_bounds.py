@@ -69,10 +69,7 @@ def test_shares_of_tokens_with_documents_of_very_different_lengths() -> None:
         table["input_ids"] = [[7] * length for length in each.tolist()]
         sources[name] = HFDatasetShardedSource(datasets.Dataset.from_dict(table))
     weights = {"short": 0.2, "long": 0.5, "both": 0.3}
-    try:
-        mixed = MixedShardedSource(sources, weights, unit="tokens")
-    except NotImplementedError:
-        pytest.skip("this version does not mix by tokens")
+    mixed = MixedShardedSource(sources, weights, unit="tokens")
     documents = {name: each.tolist() for name, each in lengths.items()}
     tokens: Counter[str] = Counter()
     longest = max(int(each.max()) for each in lengths.values())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from build_pipeline import Data, loader_of, options_here
+from build_pipeline import Data, loader_of
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from pipeline_model import (
@@ -29,7 +29,6 @@ from pipeline_model import (
 from pipeline_runs import END, Batch, Run, difference, first_rows, joined, rows_in, run
 from pipeline_specs import PLAIN, PipelineSpec, RunSpec, pipelines, runs
 
-HERE = options_here()
 QUICK = settings(
     max_examples=40,
     deadline=None,
@@ -391,10 +390,10 @@ def check_token_shares(spec: PipelineSpec, order: list[str], lengths: list[int])
 # ---- the tests -----------------------------------------------------------------------------------
 
 CHECKS = {
-    "restoring": (check_restoring, pipelines(HERE)),
-    "ranks": (check_ranks, pipelines(HERE)),
-    "conservation": (check_conservation, pipelines(HERE)),
-    "shares": (check_shares, pipelines(HERE, mixed=True)),
+    "restoring": (check_restoring, pipelines()),
+    "ranks": (check_ranks, pipelines()),
+    "conservation": (check_conservation, pipelines()),
+    "shares": (check_shares, pipelines(mixed=True)),
 }
 
 

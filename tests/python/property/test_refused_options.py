@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from build_pipeline import Data, loader_of, options_here
+from build_pipeline import Data, loader_of
 from easydata.transforms import LimitedShardedSource
 from hypothesis import HealthCheck, given, settings
 from pipeline_specs import PipelineSpec, SourceSpec, pipelines
@@ -60,7 +60,6 @@ SOURCE: list[tuple[dict[str, Any], str]] = [
     ({"mode": "rows", "window_bytes": 0}, "window_bytes"),
     ({"mode": "blocks", "window_bytes": 10}, "window_bytes"),
 ]
-HERE = options_here()
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +124,7 @@ def test_limits(source: Any) -> None:
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-@given(one=pipelines(HERE), other=pipelines(HERE))
+@given(one=pipelines(), other=pipelines())
 def test_a_state_of_another_pipeline_is_refused(
     data: Data, one: PipelineSpec, other: PipelineSpec
 ) -> None:

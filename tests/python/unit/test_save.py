@@ -18,37 +18,16 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from easydata.execution import parse_size
+from python_rows import Rows
 
 from easydata import (
     ParquetShardedSource,
     ParquetWriter,
-    ShardedDataSource,
     WriteStats,
     create_writer,
     save_dataset,
     save_iterator,
 )
-
-
-class Rows(ShardedDataSource[dict[str, Any]]):
-    """Rows from memory in one shard, with something to do before each."""
-
-    def __init__(self, rows: list[dict[str, Any]], before: Any = None) -> None:
-        self._rows = rows
-        self._before = before
-
-    @property
-    def shard_names(self) -> list[str]:
-        return ["rows"]
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        for number, row in enumerate(self._rows):
-            if self._before is not None:
-                self._before(number)
-            yield row
 
 
 def token_table(rows: int = 3000, seed: int = 1) -> pa.Table:
