@@ -171,6 +171,33 @@ TEST(PackStageTest, OverlongDocumentsAreTruncatedDroppedOrRefused) {
   }
 }
 
+int64_t RowsBeforeTheError(const StageContract& contract) {
+  auto stage = contract.make(StageContext()).ValueOrDie();
+  int64_t rows = 0;
+  for (auto batch = stage->Next(); batch.ok(); batch = stage->Next()) rows += (*batch)->num_rows();
+  return rows;
+}
+
+TEST(PackStageTest, AnErrorLeavesThePositionOfItsWindow) {
+  std::vector<PackStrategy> strategies = kStrategies;
+  strategies.insert(strategies.end(), kGrainStrategies.begin(), kGrainStrategies.end());
+  for (PackStrategy strategy : strategies) {
+    for (int64_t window : {1, 2, 3}) {
+      for (uint32_t seed = 0; seed < 8; ++seed) {
+        PackOptions options = Options(strategy);
+        options.overlong = Overlong::kError;
+        options.pack_window = window;
+        options.rows_per_batch = 1 + seed % 3;
+        std::vector<int64_t> lengths = RandomLengths(2 + 3 * seed, 7, seed);
+        lengths.push_back(20);
+        lengths.push_back(4);
+        const StageContract contract = Contract(options, lengths, 5);
+        EXPECT_FALSE(CheckErrorContract(contract, RowsBeforeTheError(contract)).ok());
+      }
+    }
+  }
+}
+
 TEST(PackStageTest, GrainsStrategiesAddNoEos) {
   for (PackStrategy strategy : kGrainStrategies) {
     const Packed packed = PackAll(Contract(Options(strategy), {8, 3, 5, 4}, 3));
