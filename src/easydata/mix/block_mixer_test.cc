@@ -11,14 +11,14 @@
 namespace easydata {
 namespace {
 
-BlockMixer Make(int num_sources, int64_t block_size, uint64_t seed = 0) {
+BlockMixer MakeMixer(int num_sources, int64_t block_size, uint64_t seed = 0) {
   return BlockMixer::Make(num_sources, block_size, seed).ValueOrDie();
 }
 
 /// Runs `blocks` blocks and returns how far any source was from its share at a block's end.
 double WorstDistance(const std::vector<std::vector<double>>& weights_of_block, int64_t block_size) {
   const int n = static_cast<int>(weights_of_block[0].size());
-  BlockMixer mixer = Make(n, block_size);
+  BlockMixer mixer = MakeMixer(n, block_size);
   std::vector<long double> share(n, 0);
   std::vector<int64_t> given(n, 0);
   double worst = 0;
@@ -49,7 +49,7 @@ double WorstDistance(const std::vector<std::vector<double>>& weights_of_block, i
 TEST(BlockMixerTest, WholeSharesAreExactInEveryBlock) {
   // 0.29 * 100 is 28.999999999999996 in doubles.
   for (int64_t block_size : {100, 1000}) {
-    BlockMixer mixer = Make(2, block_size);
+    BlockMixer mixer = MakeMixer(2, block_size);
     for (int block = 0; block < 50; ++block) {
       mixer.StartBlock({0.29, 0.71});
       EXPECT_EQ(mixer.counts(),
@@ -61,22 +61,22 @@ TEST(BlockMixerTest, WholeSharesAreExactInEveryBlock) {
 }
 
 TEST(BlockMixerTest, BlockZeroGivesTheRestToTheLargestAsEasyDelDoes) {
-  BlockMixer thirds = Make(3, 1000);
+  BlockMixer thirds = MakeMixer(3, 1000);
   thirds.StartBlock({1, 1, 1});
   EXPECT_EQ(thirds.counts(), (std::vector<int64_t>{334, 333, 333}));
-  BlockMixer two = Make(2, 10);
+  BlockMixer two = MakeMixer(2, 10);
   two.StartBlock({0.62, 0.38});
   EXPECT_EQ(two.counts(), (std::vector<int64_t>{7, 3}));
 }
 
 TEST(BlockMixerTest, BlockOrderIsNumPysShuffleOfTheList) {
-  BlockMixer mixer = Make(2, 10, 42);
+  BlockMixer mixer = MakeMixer(2, 10, 42);
   mixer.StartBlock({0.5, 0.5});
   EXPECT_EQ(mixer.order(), (std::vector<int32_t>{1, 1, 0, 1, 0, 0, 0, 1, 0, 1}));
 }
 
 TEST(BlockMixerTest, D11SmallWeightsDoNotStarve) {
-  BlockMixer mixer = Make(2, 100);
+  BlockMixer mixer = MakeMixer(2, 100);
   int64_t given = 0;
   for (int block = 0; block < 1000; ++block) {
     mixer.StartBlock({0.001, 0.999});
@@ -146,9 +146,9 @@ TEST(BlockMixerTest, SharpTurnsOfAScheduleAreSeenInTime) {
 
 TEST(BlockMixerTest, RestoredInAnyBlockTheRestIsTheSame) {
   const std::vector<double> weights = {0.123, 0.456, 0.421};
-  BlockMixer whole = Make(3, 7, 5);
+  BlockMixer whole = MakeMixer(3, 7, 5);
   for (int block = 0; block < 30; ++block) {
-    BlockMixer restored = Make(3, 7, 5);
+    BlockMixer restored = MakeMixer(3, 7, 5);
     ASSERT_TRUE(restored.Restore(whole.block(), whole.carry()).ok());
     whole.StartBlock(weights);
     restored.StartBlock(weights);
@@ -157,8 +157,8 @@ TEST(BlockMixerTest, RestoredInAnyBlockTheRestIsTheSame) {
     restored.EndBlock();
     EXPECT_EQ(restored.carry(), whole.carry());
   }
-  EXPECT_FALSE(Make(3, 7).Restore(1, {1, 2, 3}).ok());
-  EXPECT_FALSE(Make(3, 7).Restore(1, {0, 0}).ok());
+  EXPECT_FALSE(MakeMixer(3, 7).Restore(1, {1, 2, 3}).ok());
+  EXPECT_FALSE(MakeMixer(3, 7).Restore(1, {0, 0}).ok());
 }
 
 TEST(BlockMixerTest, RefusesWhatCannotBeMixed) {

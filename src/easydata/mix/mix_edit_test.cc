@@ -21,7 +21,7 @@ MixOptions Mix(std::vector<std::string> names, std::vector<double> weights,
   return options;
 }
 
-Result<std::unique_ptr<Stage>> Make(const MixOptions& options) {
+Result<std::unique_ptr<Stage>> MakeEdited(const MixOptions& options) {
   std::vector<StageFactory> sources;
   for (const std::string& name : options.names) sources.push_back(Source(name, kRows, 64));
   return MakeMixStage(sources, options, {});
@@ -63,7 +63,7 @@ nlohmann::json Edited(Saved saved, const MixOptions& before) {
 }
 
 std::unique_ptr<Stage> Restored(const MixOptions& options, const nlohmann::json& cursor) {
-  auto stage = Make(options).ValueOrDie();
+  auto stage = MakeEdited(options).ValueOrDie();
   const Status status = stage->Restore(cursor);
   EXPECT_TRUE(status.ok()) << status;
   return stage;
@@ -102,7 +102,7 @@ TEST(MixEditTest, ActsAtTheFirstBlockThatStartsBehindTheSave) {
        {Mix({"a", "b", "c"}, {0.1, 0.8, 0.1}), Mix({"d", "b", "c", "a"}, {3, 1, 1, 1}),
         Mix({"a", "b", "c"}, {1, 1, 0}), Mix({"c", "b", "a"}, {1, 2, 3}, 37), scheduled, seeded}) {
     for (int batches : {1, 2, 3}) {
-      auto stage = Make(before).ValueOrDie();
+      auto stage = MakeEdited(before).ValueOrDie();
       std::vector<Example> seen;
       const Saved saved = Go(stage.get(), batches, &seen);
       EXPECT_EQ(saved.reach.block, (batches * 1024 + 99) / 100);
@@ -117,7 +117,7 @@ TEST(MixEditTest, ActsAtTheFirstBlockThatStartsBehindTheSave) {
 TEST(MixEditTest, BetweenTwoBlocksItActsAtOnce) {
   const MixOptions before = Mix({"a", "b"}, {0.5, 0.5}, 128);
   const MixOptions after = Mix({"a", "b"}, {0.1, 0.9}, 128);
-  auto stage = Make(before).ValueOrDie();
+  auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   const Saved saved = Go(stage.get(), 2, &seen);
   EXPECT_EQ(saved.reach.block, 16);
@@ -130,7 +130,7 @@ TEST(MixEditTest, APendingEditIsCarriedOnBySavesAndGoneOnceItActed) {
   // Blocks of more than a batch: the edit stays pending for some.
   const MixOptions before = Mix({"a", "b", "gone"}, {0.5, 0.3, 0}, 3000);
   const MixOptions after = Mix({"a", "new", "b"}, {0.1, 0.6, 0.3}, 3000);
-  auto stage = Make(before).ValueOrDie();
+  auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   Saved saved = Go(stage.get(), 1, &seen);
   nlohmann::json cursor = Edited(saved, before);
@@ -152,7 +152,7 @@ TEST(MixEditTest, AnEditOfAnEdit) {
   const MixOptions first = Mix({"a", "b"}, {0.5, 0.5}, 1500);
   const MixOptions second = Mix({"a", "b"}, {0.9, 0.1}, 1500);
   const MixOptions third = Mix({"a", "b", "c"}, {0.1, 0.1, 0.8}, 1500);
-  auto stage = Make(first).ValueOrDie();
+  auto stage = MakeEdited(first).ValueOrDie();
   std::vector<Example> seen;
   const Saved at_first = Go(stage.get(), 1, &seen);
   // The second never acts: the third comes before its block.
@@ -181,7 +181,7 @@ TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
   window.rows = 700;
   window.rows_per_batch = 256;
   const auto shuffled = [&](const MixOptions& options) {
-    return MakeWindowShuffleStage(Make(options).ValueOrDie(), window, {}).ValueOrDie();
+    return MakeWindowShuffleStage(MakeEdited(options).ValueOrDie(), window, {}).ValueOrDie();
   };
   for (int batches = 1; batches < 9; ++batches) {
     auto stage = shuffled(before);
@@ -207,7 +207,7 @@ TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
 
 TEST(MixEditTest, ARemovedSourceMustBeReadableUntilTheEditActs) {
   const MixOptions before = Mix({"a", "b"}, {0.5, 0.5});
-  auto stage = Make(before).ValueOrDie();
+  auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   const Saved saved = Go(stage.get(), 1, &seen);
   auto edited = Restored(Mix({"a"}, {1}), Edited(saved, before));
@@ -231,7 +231,7 @@ TEST(MixEditTest, FromExamplesToTokensAndBack) {
   MixOptions tokens = Mix({"a", "b"}, {0.5, 0.5});
   tokens.unit = MixUnit::kTokens;
   const MixOptions examples = Mix({"a", "b"}, {0.5, 0.5});
-  auto stage = Make(examples).ValueOrDie();
+  auto stage = MakeEdited(examples).ValueOrDie();
   std::vector<Example> seen;
   Saved saved = Go(stage.get(), 1, &seen);
   auto edited = Restored(tokens, Edited(saved, examples));

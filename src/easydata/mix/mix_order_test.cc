@@ -10,7 +10,7 @@
 namespace easydata {
 namespace {
 
-MixOptions Options(const std::vector<double>& weights, int64_t block_size) {
+MixOptions OrderOptions(const std::vector<double>& weights, int64_t block_size) {
   MixOptions options;
   options.weights = weights;
   for (size_t i = 0; i < weights.size(); ++i) options.names.push_back("s" + std::to_string(i));
@@ -54,18 +54,18 @@ void ExpectSeeksAsWalks(const MixOptions& options, int64_t limit) {
 }
 
 TEST(MixOrderTest, SeeksAsItWalks) {
-  ExpectSeeksAsWalks(Options({0.5, 0.3, 0.2}, 100), 20'000);             // whole shares
-  ExpectSeeksAsWalks(Options({1, 1, 1}, 1000), 50'000);                  // thirds
-  ExpectSeeksAsWalks(Options({5, 3, 9, 0, 2, 2}, 7), 9'000);             // 21sts
-  ExpectSeeksAsWalks(Options({3, 1, 1, 1}, 10), 9'000);                  // the largest one is whole
-  ExpectSeeksAsWalks(Options({M_PI, M_E, 1, std::sqrt(2)}, 13), 9'000);  // no fractions
+  ExpectSeeksAsWalks(OrderOptions({0.5, 0.3, 0.2}, 100), 20'000);  // whole shares
+  ExpectSeeksAsWalks(OrderOptions({1, 1, 1}, 1000), 50'000);       // thirds
+  ExpectSeeksAsWalks(OrderOptions({5, 3, 9, 0, 2, 2}, 7), 9'000);  // 21sts
+  ExpectSeeksAsWalks(OrderOptions({3, 1, 1, 1}, 10), 9'000);       // the largest one is whole
+  ExpectSeeksAsWalks(OrderOptions({M_PI, M_E, 1, std::sqrt(2)}, 13), 9'000);  // no fractions
   std::vector<double> many(300);
   for (size_t i = 0; i < many.size(); ++i) many[i] = 1.0 / static_cast<double>(1 + i);
-  ExpectSeeksAsWalks(Options(many, 50), 5'000);
+  ExpectSeeksAsWalks(OrderOptions(many, 50), 5'000);
 }
 
 TEST(MixOrderTest, SeeksThroughASchedule) {
-  MixOptions options = Options({1, 1}, 10);
+  MixOptions options = OrderOptions({1, 1}, 10);
   options.schedule =
       WeightSchedule::Make(options.names, {{0, {0.9, 0.1}}, {400, {1, 2}}, {700, {0.25, 0.75}}},
                            Interpolation::kLinear)
@@ -87,14 +87,14 @@ TEST(MixOrderTest, RandomWeightsSeekAsTheyWalk) {
     std::vector<double> weights(2 + random() % 9);
     for (double& weight : weights) weight = static_cast<double>(random() % 20);
     weights[0] += 1;
-    ExpectSeeksAsWalks(Options(weights, 1 + static_cast<int64_t>(random() % 40)), 2'000);
+    ExpectSeeksAsWalks(OrderOptions(weights, 1 + static_cast<int64_t>(random() % 40)), 2'000);
   }
 }
 
 TEST(MixOrderTest, FractionsStayWithinOneExampleForEver) {
   for (const std::vector<double>& weights :
        {std::vector<double>{1, 1, 1}, {5, 3, 9, 0, 2, 2}, {1, 2, 4, 8, 16, 32, 64}}) {
-    const MixOptions options = Options(weights, 7);
+    const MixOptions options = OrderOptions(weights, 7);
     double sum = 0;
     for (double weight : weights) sum += weight;
     MixOrder order = MixOrder::Make(options).ValueOrDie();
@@ -109,7 +109,7 @@ TEST(MixOrderTest, FractionsStayWithinOneExampleForEver) {
 }
 
 TEST(MixOrderTest, RefusesToSeekWhereTokensDecide) {
-  MixOptions options = Options({1, 1}, 10);
+  MixOptions options = OrderOptions({1, 1}, 10);
   options.unit = MixUnit::kTokens;
   EXPECT_TRUE(MixOrder::Make(options).ValueOrDie().Seek(5).status().IsInvalid());
   options.unit = MixUnit::kExamples;
@@ -118,7 +118,7 @@ TEST(MixOrderTest, RefusesToSeekWhereTokensDecide) {
 }
 
 TEST(MixOrderTest, DescriptionsCanBeReadBack) {
-  MixOptions options = Options({0.1, 1.0 / 3}, 10);
+  MixOptions options = OrderOptions({0.1, 1.0 / 3}, 10);
   options.unit = MixUnit::kTokens;
   options.stop = StopStrategy::kAllExhausted;
   const auto same = [](const MixOptions& a) {

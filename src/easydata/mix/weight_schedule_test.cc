@@ -7,7 +7,7 @@
 namespace easydata {
 namespace {
 
-WeightSchedule Make(Interpolation interpolation) {
+WeightSchedule MakeSchedule(Interpolation interpolation) {
   return WeightSchedule::Make({"easy", "hard"}, {{50000, {0.1, 0.9}}, {0, {0.9, 0.1}}},
                               interpolation)
       .ValueOrDie();
@@ -15,17 +15,17 @@ WeightSchedule Make(Interpolation interpolation) {
 
 TEST(WeightScheduleTest, HoldsBeforeAndAfterItsPoints) {
   for (auto kind : {Interpolation::kStep, Interpolation::kLinear, Interpolation::kCosine}) {
-    EXPECT_EQ(Make(kind).At(-5), (std::vector<double>{0.9, 0.1}));
-    EXPECT_EQ(Make(kind).At(0), (std::vector<double>{0.9, 0.1}));
-    EXPECT_EQ(Make(kind).At(50000), (std::vector<double>{0.1, 0.9}));
-    EXPECT_EQ(Make(kind).At(60000), (std::vector<double>{0.1, 0.9}));
+    EXPECT_EQ(MakeSchedule(kind).At(-5), (std::vector<double>{0.9, 0.1}));
+    EXPECT_EQ(MakeSchedule(kind).At(0), (std::vector<double>{0.9, 0.1}));
+    EXPECT_EQ(MakeSchedule(kind).At(50000), (std::vector<double>{0.1, 0.9}));
+    EXPECT_EQ(MakeSchedule(kind).At(60000), (std::vector<double>{0.1, 0.9}));
   }
 }
 
 TEST(WeightScheduleTest, Interpolates) {
-  EXPECT_EQ(Make(Interpolation::kStep).At(49999), (std::vector<double>{0.9, 0.1}));
-  EXPECT_NEAR(Make(Interpolation::kLinear).At(2500)[0], 0.86, 1e-12);
-  EXPECT_NEAR(Make(Interpolation::kCosine).At(2500)[0], 0.8950753362380551, 1e-12);
+  EXPECT_EQ(MakeSchedule(Interpolation::kStep).At(49999), (std::vector<double>{0.9, 0.1}));
+  EXPECT_NEAR(MakeSchedule(Interpolation::kLinear).At(2500)[0], 0.86, 1e-12);
+  EXPECT_NEAR(MakeSchedule(Interpolation::kCosine).At(2500)[0], 0.8950753362380551, 1e-12);
 }
 
 TEST(WeightScheduleTest, RefusesBadPoints) {

@@ -17,7 +17,7 @@ namespace {
 using Lengths = std::vector<std::vector<int64_t>>;  // by document, then by feature
 
 /// Token j of document i of the recorded cases.
-int32_t Token(int64_t document, int64_t j) {
+int32_t TokenOf(int64_t document, int64_t j) {
   return static_cast<int32_t>((7 * j + 31 * document) % 997 + 1);
 }
 
@@ -115,8 +115,9 @@ void ExpectArrays(const std::vector<PlannedRow>& rows, size_t feature, const std
     for (size_t s = 0; s < rows[i][feature].size(); ++s) {
       const Part& part = rows[i][feature][s];
       for (int64_t t = 0; t < part.length; ++t) {
-        tokens[part.at + t] =
-            t == 0 && bos.has_value() ? *bos : Token(first_document + part.document, part.from + t);
+        tokens[part.at + t] = t == 0 && bos.has_value()
+                                  ? *bos
+                                  : TokenOf(first_document + part.document, part.from + t);
         segments[part.at + t] = static_cast<int32_t>(s + 1);
         positions[part.at + t] = static_cast<int32_t>(t);
       }
@@ -191,7 +192,7 @@ TEST(GrainRowPlanTest, EqualsRecordedRows) {
       for (size_t s = 0; s < rows[i][0].size(); ++s) {
         const Part& part = rows[i][0][s];
         if (part.length == 0) continue;
-        ASSERT_EQ(bos.value_or(Token(part.document, part.from)), one["first_tokens"][i][s]);
+        ASSERT_EQ(bos.value_or(TokenOf(part.document, part.from)), one["first_tokens"][i][s]);
       }
     }
     if (one.contains("rows") && !rows.empty()) {

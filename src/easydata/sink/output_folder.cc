@@ -96,7 +96,7 @@ Status AppendLine(const std::string& path, const nlohmann::json& value) {
   return PathError("write", path, error);
 }
 
-nlohmann::json ToJson(const ShardRecord& shard) {
+nlohmann::json ManifestJson(const ShardRecord& shard) {
   return {{"name", shard.name},
           {"rows", shard.rows},
           {"tokens", shard.tokens},
@@ -266,7 +266,7 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
 }
 
 nlohmann::json OutputFolder::ProgressLine(size_t shard) const {
-  return {{"shard", ToJson(finished_[shard])}, {"next", positions_[shard]}};
+  return {{"shard", ManifestJson(finished_[shard])}, {"next", positions_[shard]}};
 }
 
 Status OutputFolder::StartProgress() const {

@@ -45,7 +45,7 @@ struct OpenShard {
   }
 };
 
-nlohmann::json ToJson(const StreamPosition& position) {
+nlohmann::json StateJson(const StreamPosition& position) {
   return {{"cursor", position.cursor == nullptr ? nlohmann::json() : *position.cursor},
           {"skip", position.skip}};
 }
@@ -273,7 +273,7 @@ Status StreamWriter::WriteBySize(Work* work) {
   StreamPosition next;
   const auto close = [&]() -> Status {
     ARROW_RETURN_NOT_OK(shard->Finish());
-    ARROW_RETURN_NOT_OK(work->folder->Commit(shard->record, ToJson(next)));
+    ARROW_RETURN_NOT_OK(work->folder->Commit(shard->record, StateJson(next)));
     shard.reset();
     ++shards_;
     return Status::OK();

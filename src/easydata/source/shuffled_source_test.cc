@@ -39,8 +39,8 @@ std::string WriteRowGroups(const TestFolder& folder, const std::string& name, in
   return folder.Path(name);
 }
 
-std::string WriteArrow(const TestFolder& folder, const std::string& name, int64_t first,
-                       int64_t rows, int64_t batch_rows) {
+std::string WriteArrowFile(const TestFolder& folder, const std::string& name, int64_t first,
+                           int64_t rows, int64_t batch_rows) {
   auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
   auto writer = arrow::ipc::MakeFileWriter(out, Numbers(0, 0)->schema()).ValueOrDie();
   for (int64_t at = 0; at < rows; at += batch_rows) {
@@ -111,8 +111,8 @@ std::vector<Format> Formats() {
        1501, 21},
       {"arrow",
        [](const TestFolder& folder) {
-         return MakeArrowSource({WriteArrow(folder, "a.arrow", 0, 1000, 100),
-                                 WriteArrow(folder, "b.arrow", 1000, 501, 50)})
+         return MakeArrowSource({WriteArrowFile(folder, "a.arrow", 0, 1000, 100),
+                                 WriteArrowFile(folder, "b.arrow", 1000, 501, 50)})
              .ValueOrDie();
        },
        1501, 21},

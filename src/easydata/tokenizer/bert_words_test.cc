@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPreTokenizer = R"({"type":"BertPreTokenizer"})";
 
-std::vector<std::string> WordsOf(const PreTokenizer& pre_tokenizer, std::string_view text) {
+std::vector<std::string> BertWordsOf(const PreTokenizer& pre_tokenizer, std::string_view text) {
   static PieceText piece;  // reused, as by an encoder
   piece.Reset(text, 0);
   EXPECT_TRUE(pre_tokenizer.PreTokenize(&piece).ok());
@@ -38,7 +38,7 @@ class Twins {
   void Compare(std::string_view text) const {
     std::string normal;
     ASSERT_TRUE(normalizer_.Normalize(text, &normal).ok());
-    ASSERT_EQ(WordsOf(words_, text), WordsOf(*pre_tokenizer_, normal)) << text;
+    ASSERT_EQ(BertWordsOf(words_, text), BertWordsOf(*pre_tokenizer_, normal)) << text;
   }
 
   const BertWords& words() const { return words_; }
@@ -51,9 +51,9 @@ class Twins {
 
 TEST(BertWordsTest, CutsWhatTheComponentsCut) {
   const Twins uncased({true, true, true, true});
-  EXPECT_EQ(WordsOf(uncased.words(), "Hello, W\u00f6rld!\n don't\x01x"),
+  EXPECT_EQ(BertWordsOf(uncased.words(), "Hello, W\u00f6rld!\n don't\x01x"),
             (std::vector<std::string>{"hello", ",", "world", "!", "don", "'", "tx"}));
-  EXPECT_EQ(WordsOf(uncased.words(), "\u4e2d\u6587x\u3002"),
+  EXPECT_EQ(BertWordsOf(uncased.words(), "\u4e2d\u6587x\u3002"),
             (std::vector<std::string>{"\u4e2d", "\u6587", "x", "\u3002"}));
   for (const char* text : {"", " ", "a", ".", "\x01", "\u00e9", "\u3000", "a.", ".a", "  a  "}) {
     uncased.Compare(text);

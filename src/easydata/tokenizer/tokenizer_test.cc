@@ -28,7 +28,8 @@ namespace {
 using testing::HasSubstr;
 using Ids = std::vector<int32_t>;
 
-std::shared_ptr<const Tokenizer> Make(const TestFile& file, const TokenizerOptions& options = {}) {
+std::shared_ptr<const Tokenizer> TokenizerFrom(const TestFile& file,
+                                               const TokenizerOptions& options = {}) {
   auto tokenizer = Tokenizer::FromJson(MakeTestFile(file), options);
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
   return tokenizer.ValueOrDie();
@@ -61,7 +62,7 @@ Ids Row(const arrow::Array& lists, int64_t row) {
           values.raw_values() + array.value_offset(row + 1)};
 }
 
-TestFile RandomFile(std::mt19937* random) {
+TestFile RandomTokenizerFile(std::mt19937* random) {
   TestFile file;
   file.merges = RandomMerges("aster'l !1\n\xC3\xA9\xE4\xB8", 300, random);
   return file;
@@ -70,7 +71,7 @@ TestFile RandomFile(std::mt19937* random) {
 TEST(TokenizerTest, EqualsItsLiteralTwin) {
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
-    TestFile file = RandomFile(&random);
+    TestFile file = RandomTokenizerFile(&random);
     file.pattern = static_cast<SplitPattern>(round % 3);
     file.ignore_merges = round % 2 == 1;
     file.extra_tokens = {"aaaa", " stare", "\u00e9\u00e9"};
@@ -143,7 +144,7 @@ TEST(TokenizerTest, LongWordsEqualTheLiteralTwin) {
 
 TEST(TokenizerTest, AMegabyteWithoutASpaceIsNoTrap) {
   std::mt19937 random(7);
-  const auto tokenizer = Make(RandomFile(&random));
+  const auto tokenizer = TokenizerFrom(RandomTokenizerFile(&random));
   for (const int kinds : {1, 5}) {
     std::string word;
     while (word.size() < (1 << 20)) word.push_back("aster"[random() % kinds]);
@@ -155,7 +156,7 @@ TEST(TokenizerTest, AMegabyteWithoutASpaceIsNoTrap) {
 TEST(TokenizerTest, OfAPairListedTwiceTheLastRankCounts) {
   TestFile file;
   file.merges = {{"a", "b"}, {"b", "c"}, {"a", "b"}};
-  const auto tokenizer = Make(file);
+  const auto tokenizer = TokenizerFrom(file);
   // bc now comes first: a|bc, not ab|c.
   EXPECT_EQ(Encode(*tokenizer, "abc"),
             (Ids{*tokenizer->TokenToId("a"), *tokenizer->TokenToId("bc")}));
@@ -165,7 +166,7 @@ TEST(TokenizerTest, NeighboursOfAMissingByteMeet) {
   TestFile file;
   file.missing_bytes = "x";
   file.merges = {{"a", "b"}};
-  const auto tokenizer = Make(file);
+  const auto tokenizer = TokenizerFrom(file);
   EXPECT_EQ(Encode(*tokenizer, "axb"), Ids{*tokenizer->TokenToId("ab")});
   EXPECT_EQ(Encode(*tokenizer, "xx"), Ids{});
 }
@@ -173,10 +174,10 @@ TEST(TokenizerTest, NeighboursOfAMissingByteMeet) {
 TEST(TokenizerTest, IgnoreMergesTakesTheWholeWord) {
   TestFile file;
   file.extra_tokens = {"word"};
-  EXPECT_EQ(Encode(*Make(file), "word").size(), 4u);
+  EXPECT_EQ(Encode(*TokenizerFrom(file), "word").size(), 4u);
   file.ignore_merges = true;
-  EXPECT_EQ(Encode(*Make(file), "word").size(), 1u);
-  EXPECT_EQ(Encode(*Make(file), "words").size(), 5u);
+  EXPECT_EQ(Encode(*TokenizerFrom(file), "word").size(), 1u);
+  EXPECT_EQ(Encode(*TokenizerFrom(file), "words").size(), 5u);
 }
 
 // Ids of an added-token file as a string: letters for bytes, numbers in brackets for added tokens.
@@ -188,7 +189,7 @@ std::string Spelled(const std::vector<std::string>& added, const std::string& te
   for (const std::string& token : added)
     file.added_tokens += (file.added_tokens.size() > 1 ? "," : "") + token;
   file.added_tokens += "]";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = TokenizerFrom(file);
   std::string spelled;
   for (const int32_t id : Encode(*tokenizer, text)) {
     spelled += id < 256 ? *tokenizer->IdToToken(id) : "[" + std::to_string(id - 256) + "]";
@@ -224,7 +225,7 @@ TEST(AddedTokensTest, SpacesBeforeATokenEndTheirPiece) {
   TestFile file;
   file.merges = {{" ", " "}};
   file.added_tokens = "[" + AddedTokenJson("<s>", "") + "]";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = TokenizerFrom(file);
   EXPECT_EQ(Encode(*tokenizer, "  <s>").size(), 2u);
   EXPECT_EQ(Encode(*tokenizer, "  x").size(), 3u);
 }
@@ -236,7 +237,7 @@ TEST(AddedTokensTest, NormalizedOnesAreFoundInNormalizedText) {
 }
 
 TEST(TokenizerTest, BatchesKeepNullsSlicesAndBothStringTypes) {
-  const auto tokenizer = Make({});
+  const auto tokenizer = TokenizerFrom({});
   arrow::LargeStringBuilder builder;
   ASSERT_TRUE(builder.Append("skipped").ok());
   ASSERT_TRUE(builder.Append("ab").ok());
@@ -267,7 +268,7 @@ TEST(TokenizerTest, TruncatesWithSpecialTokens) {
                {"SpecialToken": {"id": "</s>", "type_id": 0}}],
     "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [256], "tokens": ["<s>"]},
                                    "</s>": {"id": "</s>", "ids": [257], "tokens": ["</s>"]}}})";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = TokenizerFrom(file);
   EXPECT_EQ(Encode(*tokenizer, "abc"), (Ids{256, 97, 98, 99, 257}));
   EXPECT_EQ(Encode(*tokenizer, "abc", {false}), (Ids{97, 98, 99}));
   EXPECT_EQ(Encode(*tokenizer, "abc", {true, 4}), (Ids{256, 97, 98, 257}));
@@ -285,7 +286,7 @@ TEST(TokenizerTest, TruncatesWithSpecialTokens) {
 }
 
 TEST(TokenizerTest, InvalidUtf8NamesRowAndByte) {
-  const auto tokenizer = Make({});
+  const auto tokenizer = TokenizerFrom({});
   Ids ids;
   const Status single = tokenizer->Encode("ab\xFF", {}, &ids);
   EXPECT_TRUE(single.IsInvalid());
@@ -301,7 +302,7 @@ TEST(TokenizerTest, InvalidUtf8NamesRowAndByte) {
 
 TEST(TokenizerTest, ThreadsAndChunksDoNotChangeTheResult) {
   std::mt19937 random(9);
-  const auto tokenizer = Make(RandomFile(&random));
+  const auto tokenizer = TokenizerFrom(RandomTokenizerFile(&random));
   std::vector<std::string> texts;
   for (int i = 0; i < 4000; ++i) texts.push_back(RandomText(400, &random));
   const auto whole = StringColumn(texts);
@@ -318,10 +319,10 @@ TEST(TokenizerTest, LongTextsAreCutForThreads) {
   std::mt19937 random(17);
   for (const SplitPattern pattern :
        {SplitPattern::kGpt2, SplitPattern::kLlama3, SplitPattern::kQwen2}) {
-    TestFile file = RandomFile(&random);
+    TestFile file = RandomTokenizerFile(&random);
     file.pattern = pattern;
     file.added_tokens = "[" + AddedTokenJson("r s", "") + "," + AddedTokenJson("t a", "n") + "]";
-    const auto tokenizer = Make(file);
+    const auto tokenizer = TokenizerFrom(file);
     std::string text;
     while (text.size() < (size_t{9} << 20)) {
       text += RandomText(40, &random);
@@ -349,7 +350,7 @@ TEST(TokenizerTest, LongTextsAreCutForThreads) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(TokenizerTest, WorksInAForkedProcess) {
   std::mt19937 random(19);
-  const auto tokenizer = Make(RandomFile(&random));
+  const auto tokenizer = TokenizerFrom(RandomTokenizerFile(&random));
   const std::string text = RandomText(500, &random);
   const Ids expected = Encode(*tokenizer, text);
   std::atomic<bool> stop = false;
@@ -373,7 +374,7 @@ TEST(TokenizerTest, WorksInAForkedProcess) {
 
 TEST(TokenizerTest, ResultsOutliveTheTokenizerAndAreNotWrittenAgain) {
   std::mt19937 random(13);
-  auto tokenizer = Make(RandomFile(&random));
+  auto tokenizer = TokenizerFrom(RandomTokenizerFile(&random));
   std::vector<std::shared_ptr<arrow::Array>> kept;
   std::vector<Ids> expected;
   for (int i = 0; i < 200; ++i) {
@@ -388,7 +389,7 @@ TEST(TokenizerTest, ResultsOutliveTheTokenizerAndAreNotWrittenAgain) {
 }
 
 TEST(TokenizerTest, DecodesWhatHasATokenOnly) {
-  const auto tokenizer = Make({});
+  const auto tokenizer = TokenizerFrom({});
   EXPECT_EQ(tokenizer->decoder()->Decode(Ids{97, -1, 1 << 30, 98}, false).ValueOrDie(), "ab");
   EXPECT_EQ(tokenizer->decoder()->Decode(Ids{0xE4, 97}, false).ValueOrDie(), "\uFFFDa");
   EXPECT_EQ(tokenizer->decoder()->Decode(Ids{}, false).ValueOrDie(), "");
@@ -422,7 +423,7 @@ TEST(TokenizerTest, FingerprintIsOfTheContent) {
   other.ignore_merges = true;
   EXPECT_EQ(TokenizerFingerprint(json), TokenizerFingerprint(" " + json + "\n"));
   EXPECT_NE(TokenizerFingerprint(json), TokenizerFingerprint(MakeTestFile(other)));
-  EXPECT_EQ(Make({})->fingerprint(), TokenizerFingerprint(json));
+  EXPECT_EQ(TokenizerFrom({})->fingerprint(), TokenizerFingerprint(json));
 }
 
 }  // namespace

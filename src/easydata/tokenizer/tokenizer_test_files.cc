@@ -13,14 +13,6 @@ constexpr const char* kLlama3 =
 constexpr const char* kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-std::string Mapped(const std::string& bytes) {
-  std::string mapped;
-  for (const char byte : bytes) {
-    utf8::Append(ByteAlphabet::Get().character(static_cast<uint8_t>(byte)), &mapped);
-  }
-  return mapped;
-}
-
 nlohmann::json ByteLevel(bool use_regex) {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", false},
@@ -29,6 +21,14 @@ nlohmann::json ByteLevel(bool use_regex) {
 }
 
 }  // namespace
+
+std::string Mapped(std::string_view bytes) {
+  std::string mapped;
+  for (const char byte : bytes) {
+    utf8::Append(ByteAlphabet::Get().character(static_cast<uint8_t>(byte)), &mapped);
+  }
+  return mapped;
+}
 
 std::string MakeTestFile(const TestFile& file) {
   using nlohmann::json;

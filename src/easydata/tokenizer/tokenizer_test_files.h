@@ -3,11 +3,15 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "easydata/tokenizer/pretokenize/split_scanner.h"
 
 namespace easydata {
+
+/// Each byte as the character that stands for it in byte-level vocabularies.
+std::string Mapped(std::string_view bytes);
 
 /// What a made-up tokenizer.json for tests holds.
 struct TestFile {

@@ -281,7 +281,7 @@ class SequenceDecoder final : public Decoder {
 };
 
 // A string of one character.
-Result<std::string> CharacterAt(object fields, std::string_view key) {
+Result<std::string> DecodedCharacterAt(object fields, std::string_view key) {
   ARROW_ASSIGN_OR_RAISE(std::string_view text, StringAt(fields, key, kDecoderName));
   if (text.empty() || static_cast<size_t>(utf8::Decode(text.data()).length) != text.size()) {
     return Unsupported(kDecoderName, " whose ", key, " is not one character");
@@ -302,8 +302,8 @@ Status CheckByteLevel(object fields) {
                                      : Status::OK();
 }
 
-Result<std::unique_ptr<const Decoder>> MakeMetaspace(object fields) {
-  ARROW_ASSIGN_OR_RAISE(std::string replacement, CharacterAt(fields, "replacement"));
+Result<std::unique_ptr<const Decoder>> MakeMetaspaceDecoder(object fields) {
+  ARROW_ASSIGN_OR_RAISE(std::string replacement, DecodedCharacterAt(fields, "replacement"));
   std::string_view scheme = "always";
   if (HasKey(fields, "prepend_scheme")) {
     ARROW_ASSIGN_OR_RAISE(scheme, StringAt(fields, "prepend_scheme", kDecoderName));
@@ -320,7 +320,7 @@ Result<std::unique_ptr<const Decoder>> MakeMetaspace(object fields) {
   return std::make_unique<MetaspaceDecoder>(std::move(replacement), scheme != "never");
 }
 
-Result<std::unique_ptr<const Decoder>> MakeReplace(object fields) {
+Result<std::unique_ptr<const Decoder>> MakeReplaceDecoder(object fields) {
   ARROW_ASSIGN_OR_RAISE(object pattern, ObjectAt(fields, "pattern", kDecoderName));
   ARROW_ASSIGN_OR_RAISE(std::string_view content, StringAt(fields, "content", kDecoderName));
   if (pattern.size() != 1) return Unsupported("decoder Replace with not one pattern");
@@ -336,7 +336,7 @@ Result<std::unique_ptr<const Decoder>> MakeReplace(object fields) {
 }
 
 // What the reference takes a decoder without a known type for: the first kind whose fields it has.
-std::string_view GuessType(object fields) {
+std::string_view GuessDecoder(object fields) {
   const auto has = [&](std::string_view key) { return Find(fields, key).has_value(); };
   if (has("suffix")) return "BPEDecoder";
   if (has("prefix") && has("cleanup")) return "WordPiece";
@@ -353,8 +353,8 @@ Result<std::unique_ptr<const Decoder>> MakeOfType(std::string_view type, object 
   }
   if (type == "ByteFallback") return std::make_unique<ByteFallbackDecoder>();
   if (type == "Fuse") return std::make_unique<FuseDecoder>();
-  if (type == "Metaspace") return MakeMetaspace(fields);
-  if (type == "Replace") return MakeReplace(fields);
+  if (type == "Metaspace") return MakeMetaspaceDecoder(fields);
+  if (type == "Replace") return MakeReplaceDecoder(fields);
   if (type == "BPEDecoder") {
     ARROW_ASSIGN_OR_RAISE(std::string_view suffix, StringAt(fields, "suffix", kDecoderName));
     return std::make_unique<BpeDecoder>(suffix);
@@ -372,7 +372,7 @@ Result<std::unique_ptr<const Decoder>> MakeOfType(std::string_view type, object 
     return std::make_unique<CtcDecoder>(pad, delimiter, cleanup);
   }
   if (type == "Strip") {
-    ARROW_ASSIGN_OR_RAISE(std::string content, CharacterAt(fields, "content"));
+    ARROW_ASSIGN_OR_RAISE(std::string content, DecodedCharacterAt(fields, "content"));
     ARROW_ASSIGN_OR_RAISE(int64_t start, CountAt(fields, "start"));
     ARROW_ASSIGN_OR_RAISE(int64_t stop, CountAt(fields, "stop"));
     return std::make_unique<StripDecoder>(std::move(content), start, stop);
@@ -408,7 +408,7 @@ Result<std::unique_ptr<const Decoder>> MakeDecoder(element component) {
   const std::string_view type = TypeOf(fields);
   ARROW_ASSIGN_OR_RAISE(auto decoder, MakeOfType(type, fields));
   if (decoder == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(decoder, MakeOfType(GuessType(fields), fields));
+    ARROW_ASSIGN_OR_RAISE(decoder, MakeOfType(GuessDecoder(fields), fields));
   }
   if (decoder == nullptr) return Unsupported("decoder ", type);
   return decoder;

@@ -115,7 +115,7 @@ bool IsChinese(char32_t c) {
                      [c](const auto& range) { return range.first <= c && c <= range.second; });
 }
 
-Normalizer MakeBert(const json& component) {
+Normalizer MakeBertNormalizer(const json& component) {
   const bool clean = BoolAt(component, "clean_text");
   const bool chinese = BoolAt(component, "handle_chinese_chars");
   const bool lowercase = BoolAt(component, "lowercase");
@@ -303,7 +303,7 @@ Normalizer MakeNormalizer(const json& component) {
   if (type == "Lowercase") return Lowercase;
   if (type == "ByteLevel") return ByteLevel;
   if (type == "Nmt") return Nmt;
-  if (type == "BertNormalizer") return MakeBert(component);
+  if (type == "BertNormalizer") return MakeBertNormalizer(component);
   if (type == "Precompiled") return MakePrecompiled(component);
   if (type == "Sequence") return MakeSequence(component);
   if (type == "StripAccents") {

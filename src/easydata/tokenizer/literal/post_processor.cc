@@ -32,7 +32,7 @@ Encoding Surround(const Encoding& encoding, const Ids& before, const Ids& behind
 }
 
 // BERT and RoBERTa: they differ in what stands between the two texts of a pair.
-PostProcessor MakeBert(const json& component, bool roberta) {
+PostProcessor MakeBertProcessor(const json& component, bool roberta) {
   const Ids cls = {IdOfPair(component, "cls")};
   const Ids sep = {IdOfPair(component, "sep")};
   return {[=](bool pair) -> size_t { return pair ? (roberta ? 4 : 3) : 2; },
@@ -154,8 +154,8 @@ PostProcessor MakePostProcessor(const json& component) {
   }
   // Told apart by their members, whatever their type says.
   if (component.contains("sep") && component.contains("cls")) {
-    return MakeBert(component,
-                    component.contains("trim_offsets") && component.contains("add_prefix_space"));
+    return MakeBertProcessor(
+        component, component.contains("trim_offsets") && component.contains("add_prefix_space"));
   }
   if (component.contains("add_prefix_space")) return MakePostProcessor(nullptr);  // ByteLevel
   if (component.contains("single")) return MakeTemplate(component);

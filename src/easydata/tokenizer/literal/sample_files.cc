@@ -170,7 +170,7 @@ json Regex(const char* pattern, const char* behavior = "Isolated", bool invert =
           {"invert", invert}};
 }
 
-json ByteLevel(bool use_regex, bool prefix = false) {
+json ByteLevelJson(bool use_regex, bool prefix = false) {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", prefix},
           {"trim_offsets", true},
@@ -252,36 +252,37 @@ std::vector<SampleFile> Build() {
   const auto chain = [](json steps) { return Chain("pretokenizers", std::move(steps)); };
   const auto rewrite = [](json steps) { return Chain("normalizers", std::move(steps)); };
 
-  add("gpt2", {{"model", ByteBpe()}, {"pre_tokenizer", ByteLevel(true)}});
+  add("gpt2", {{"model", ByteBpe()}, {"pre_tokenizer", ByteLevelJson(true)}});
   add("gpt2-prefix", {{"model", ByteBpe()},
-                      {"pre_tokenizer", ByteLevel(true, true)},
+                      {"pre_tokenizer", ByteLevelJson(true, true)},
                       {"added_tokens", {Added("<s>", "s"), Added("  ", "n"), Added("    ", "n")}}});
   add("llama3", {{"model", ByteBpe({{"ignore_merges", true}})},
-                 {"pre_tokenizer", chain({Regex(kLlama3), ByteLevel(false)})},
+                 {"pre_tokenizer", chain({Regex(kLlama3), ByteLevelJson(false)})},
                  {"added_tokens", {Added("<s>", "s"), Added("</s>", "s")}},
                  {"post_processor", Template()}});
   add("qwen2", {{"model", ByteBpe()},
                 {"normalizer", nfc},
-                {"pre_tokenizer", chain({Regex(kQwen2), ByteLevel(false)})}});
-  add("o200k", {{"model", ByteBpe()}, {"pre_tokenizer", chain({Regex(kO200k), ByteLevel(false)})}});
+                {"pre_tokenizer", chain({Regex(kQwen2), ByteLevelJson(false)})}});
+  add("o200k",
+      {{"model", ByteBpe()}, {"pre_tokenizer", chain({Regex(kO200k), ByteLevelJson(false)})}});
   add("deepseek", {{"model", ByteBpe()},
                    {"pre_tokenizer", chain({Regex(R"(\p{N}{1,3})"),
                                             Regex("[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+"),
-                                            Regex(kDeepSeek), ByteLevel(false)})}});
-  add("starcoder", {{"model", ByteBpe()}, {"pre_tokenizer", chain({digits, ByteLevel(true)})}});
+                                            Regex(kDeepSeek), ByteLevelJson(false)})}});
+  add("starcoder", {{"model", ByteBpe()}, {"pre_tokenizer", chain({digits, ByteLevelJson(true)})}});
   add("falcon", {{"model", ByteBpe()},
                  {"pre_tokenizer", chain({{{"type", "Punctuation"}, {"behavior", "Contiguous"}},
-                                          ByteLevel(true),
+                                          ByteLevelJson(true),
                                           {{"type", "Digits"}, {"individual_digits", false}},
                                           Regex("[0-9][0-9][0-9]")})}});
   add("bloom",
       {{"model", ByteBpe()},
-       {"pre_tokenizer", chain({Regex(" ?[^(\\s|[.,!?\u2026\u3002])]+"), ByteLevel(false)})}});
-  add("whole-bytes", {{"model", ByteBpe()}, {"pre_tokenizer", ByteLevel(false)}});
+       {"pre_tokenizer", chain({Regex(" ?[^(\\s|[.,!?\u2026\u3002])]+"), ByteLevelJson(false)})}});
+  add("whole-bytes", {{"model", ByteBpe()}, {"pre_tokenizer", ByteLevelJson(false)}});
   // A byte that its alphabet lacks falls back to the two bytes of the character that spells it.
   add("bytes-fallback", {{"model", TrainBpe(Mapped(Words(false)), 60, ByteTokens(),
                                             {{"unk_token", "<unk>"}, {"byte_fallback", true}})},
-                         {"pre_tokenizer", ByteLevel(true)}});
+                         {"pre_tokenizer", ByteLevelJson(true)}});
   add("llama2", {{"model", MarkBpe()},
                  {"normalizer", rewrite({prepend, marked})},
                  {"added_tokens", {Added("<s>", "s"), Added("</s>", "ns")}},

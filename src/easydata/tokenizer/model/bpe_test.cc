@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "easydata/tokenizer/byte_alphabet.h"
 #include "easydata/tokenizer/model/byte_bpe_model.h"
 #include "easydata/tokenizer/model/char_bpe_model.h"
 #include "easydata/tokenizer/model/model_test_files.h"
-#include "easydata/tokenizer/utf8.h"
+#include "easydata/tokenizer/tokenizer_test_files.h"
 
 namespace easydata {
 namespace {
@@ -20,7 +19,7 @@ using testing::ElementsAre;
 
 const std::vector<std::string> kLetters = {"a", "b", "c", "\u00e9", "\u4e2d", "\U0001F600"};
 
-BpeFile RandomFile(std::mt19937* random) {
+BpeFile RandomBpeFile(std::mt19937* random) {
   BpeFile file;
   for (const std::string& letter : kLetters) {
     if ((*random)() % 4 != 0) file.tokens.push_back(letter);
@@ -52,7 +51,7 @@ BpeFile RandomFile(std::mt19937* random) {
   return file;
 }
 
-std::string RandomWord(std::mt19937* random, size_t letters) {
+std::string RandomBpeWord(std::mt19937* random, size_t letters) {
   std::string word;
   for (size_t i = 0; i < letters; ++i) word += kLetters[(*random)() % kLetters.size()];
   return word;
@@ -61,10 +60,10 @@ std::string RandomWord(std::mt19937* random, size_t letters) {
 TEST(CharBpeModelTest, EqualsItsTwin) {
   std::mt19937 random(11);
   for (int round = 0; round < 150; ++round) {
-    const BpeFile file = RandomFile(&random);
+    const BpeFile file = RandomBpeFile(&random);
     const auto model = MakeTestModel(file.ToJson());
     for (int i = 0; i < 40; ++i) {
-      const std::string word = RandomWord(&random, 1 + random() % (i % 8 == 0 ? 150 : 12));
+      const std::string word = RandomBpeWord(&random, 1 + random() % (i % 8 == 0 ? 150 : 12));
       ASSERT_EQ(EncodeWord(*model, word), file.Encode(word)) << file.ToJson() << "\n" << word;
     }
   }
@@ -96,20 +95,12 @@ TEST(CharBpeModelTest, EqualsItsTwinWithAffixes) {
     if (file.byte_fallback) file.AddByteTokens();
     const auto model = MakeTestModel(file.ToJson());
     for (int i = 0; i < 40; ++i) {
-      const std::string word = RandomWord(&random, 1 + random() % 12);
+      const std::string word = RandomBpeWord(&random, 1 + random() % 12);
       const std::vector<int32_t> ids = EncodeWord(*model, word);
       ASSERT_EQ(ids, file.Encode(word)) << file.ToJson() << "\n" << word;
       ASSERT_LE(ids.size(), word.size() * model->max_ids_per_byte());
     }
   }
-}
-
-std::string Mapped(std::string_view bytes) {
-  std::string mapped;
-  for (const char byte : bytes) {
-    utf8::Append(ByteAlphabet::Get().character(static_cast<uint8_t>(byte)), &mapped);
-  }
-  return mapped;
 }
 
 TEST(ByteBpeModelTest, EqualsTheCharacterModelOfTheMappedWord) {

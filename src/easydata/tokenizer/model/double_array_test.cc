@@ -12,7 +12,7 @@ namespace {
 
 using Map = std::map<std::string, int32_t>;
 
-DoubleArray Make(const Map& map) {
+DoubleArray MakeDoubleArray(const Map& map) {
   std::vector<DoubleArray::Entry> entries(map.begin(), map.end());
   return DoubleArray(entries);
 }
@@ -28,7 +28,7 @@ TEST(DoubleArrayTest, FindsWhatIsInItAndNothingElse) {
       }
       map[key] = i;
     }
-    const DoubleArray trie = Make(map);
+    const DoubleArray trie = MakeDoubleArray(map);
     for (const auto& [key, value] : map) ASSERT_EQ(trie.Find(key), value);
     for (int i = 0; i < 20000; ++i) {
       std::string key;
@@ -50,7 +50,7 @@ TEST(DoubleArrayTest, KnowsNothingWhenEmpty) {
 }
 
 TEST(DoubleArrayTest, LeavesTheEmptyStringOut) {
-  const DoubleArray trie = Make({{"", 7}, {"a", 8}});
+  const DoubleArray trie = MakeDoubleArray({{"", 7}, {"a", 8}});
   EXPECT_EQ(trie.Find(""), -1);
   EXPECT_EQ(trie.Find("a"), 8);
 }

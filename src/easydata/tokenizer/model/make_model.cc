@@ -16,7 +16,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 // What the reference makes of a model without a type: the first kind whose fields are all there.
-std::string_view GuessType(object model) {
+std::string_view GuessModel(object model) {
   const auto has = [&](std::string_view key) { return Find(model, key).has_value(); };
   if (has("merges")) return "BPE";
   if (has("unk_token")) {
@@ -43,7 +43,7 @@ Result<std::unique_ptr<const Model>> MakeModel(element component, const ModelOpt
   int types = 0;
   for (const auto [key, value] : model) types += key == "type" ? 1 : 0;
   if (types > 1) return Unsupported("model with two types");
-  std::string_view type = GuessType(model);
+  std::string_view type = GuessModel(model);
   if (types == 1) {
     ARROW_ASSIGN_OR_RAISE(type, StringAt(model, "type", "model"));
   }

@@ -28,8 +28,9 @@ std::string Metaspace(const std::string& scheme, bool split) {
          R"(", "split": )" + (split ? "true}" : "false}");
 }
 
-std::unique_ptr<const MetaspaceBpe> Make(const std::string& normalizer,
-                                         const std::string& pre_tokenizer, const Model* model) {
+std::unique_ptr<const MetaspaceBpe> MakeMetaspaceModel(const std::string& normalizer,
+                                                       const std::string& pre_tokenizer,
+                                                       const Model* model) {
   const std::string json =
       "{\"normalizer\": " + normalizer + ", \"pre_tokenizer\": " + pre_tokenizer + "}";
   simdjson::dom::parser parser;
@@ -50,7 +51,7 @@ const std::vector<std::string> kMetaspaceLetters = {"a",      "b",      " ",  "\
 const std::vector<std::string> kLone = {"\u6587", "\u5b57", "\u00ea"};
 
 // In some texts nearly all characters are lone.
-std::string RandomText(std::mt19937* random, size_t letters) {
+std::string RandomMetaspaceText(std::mt19937* random, size_t letters) {
   const unsigned lone_share = (*random)() % 3 == 0 ? 95 : 20;
   std::string text;
   for (size_t i = 0; i < letters; ++i) {
@@ -66,7 +67,7 @@ std::string WithMetaspaces(std::string text) {
   return text;
 }
 
-BpeFile RandomFile(std::mt19937* random, int merges) {
+BpeFile RandomMetaspaceFile(std::mt19937* random, int merges) {
   BpeFile file;
   file.tokens = {"?", "a", "b", "\u2581", "\u00e9", "\u4e2d", "\u4e2e"};
   if ((*random)() % 2 == 0) file.tokens.push_back(" ");
@@ -89,7 +90,7 @@ BpeFile RandomFile(std::mt19937* random, int merges) {
 }
 
 // Encodes a copy that ends where its memory ends, so that a sanitizer sees a read beyond it.
-Ids Encode(MetaspaceBpeEncoder* encoder, std::string_view text, bool at_start) {
+Ids EncodeWith(MetaspaceBpeEncoder* encoder, std::string_view text, bool at_start) {
   const std::unique_ptr<char[]> copy(new char[text.size()]);
   std::memcpy(copy.get(), text.data(), text.size());
   encoder->ids().Resize(0);
@@ -125,7 +126,7 @@ std::vector<Case> Cases() {
 }
 
 // What the components make of a piece, in words.
-std::vector<std::string> WordsOf(const Case& one, std::string text, bool at_start) {
+std::vector<std::string> MetaspaceWordsOf(const Case& one, std::string text, bool at_start) {
   if (one.replaces) text = WithMetaspaces(text);
   const bool starts = text.starts_with("\u2581");
   switch (one.prepend) {
@@ -154,10 +155,10 @@ std::vector<std::string> WordsOf(const Case& one, std::string text, bool at_star
 TEST(MetaspaceBpeEncoderTest, EqualsTheModelOfTheWholeText) {
   std::mt19937 random(31);
   for (int round = 0; round < 80; ++round) {
-    const BpeFile file = RandomFile(&random, 2 + round);
+    const BpeFile file = RandomMetaspaceFile(&random, 2 + round);
     const auto model = MakeTestModel(file.ToJson());
     for (const Case& one : Cases()) {
-      const auto bpe = Make(one.normalizer, one.pre_tokenizer, model.get());
+      const auto bpe = MakeMetaspaceModel(one.normalizer, one.pre_tokenizer, model.get());
       ASSERT_NE(bpe, nullptr);
       ASSERT_EQ(bpe->prepend(), one.prepend);
       for (const char* name : {"scalar", "avx2", "avx512"}) {
@@ -165,14 +166,15 @@ TEST(MetaspaceBpeEncoderTest, EqualsTheModelOfTheWholeText) {
         if (kernels == nullptr) continue;  // not on this processor
         MetaspaceBpeEncoder encoder(bpe.get(), kernels, round % 2 == 0 ? 1 : 1 << 18);
         for (int i = 0; i < 12; ++i) {
-          const std::string text = RandomText(&random, 1 + random() % (i == 0 ? 3000 : 40));
+          const std::string text =
+              RandomMetaspaceText(&random, 1 + random() % (i == 0 ? 3000 : 40));
           const bool at_start = i % 2 == 0;
           Ids whole;
-          for (const std::string& word : WordsOf(one, text, at_start)) {
+          for (const std::string& word : MetaspaceWordsOf(one, text, at_start)) {
             const Ids ids = EncodeWord(*model, word);
             whole.insert(whole.end(), ids.begin(), ids.end());
           }
-          ASSERT_EQ(Encode(&encoder, text, at_start), whole)
+          ASSERT_EQ(EncodeWith(&encoder, text, at_start), whole)
               << one.normalizer << one.pre_tokenizer << name << file.ToJson() << text;
         }
       }
@@ -184,11 +186,11 @@ TEST(MetaspaceBpeEncoderTest, PartsBetweenCutsEqualTheWhole) {
   std::mt19937 random(32);
   size_t cuts = 0;
   for (int round = 0; round < 60; ++round) {
-    const auto model = MakeTestModel(RandomFile(&random, 2 + round / 2).ToJson());
+    const auto model = MakeTestModel(RandomMetaspaceFile(&random, 2 + round / 2).ToJson());
     for (const Case& one : Cases()) {
-      const auto bpe = Make(one.normalizer, one.pre_tokenizer, model.get());
+      const auto bpe = MakeMetaspaceModel(one.normalizer, one.pre_tokenizer, model.get());
       MetaspaceBpeEncoder encoder(bpe.get(), &BestKernels(), 1 << 16);
-      const std::string text = RandomText(&random, 60);
+      const std::string text = RandomMetaspaceText(&random, 60);
       Ids parts;
       size_t begin = 0;
       while (begin < text.size()) {
@@ -197,7 +199,7 @@ TEST(MetaspaceBpeEncoderTest, PartsBetweenCutsEqualTheWhole) {
         const std::string_view part = std::string_view(text).substr(begin, end - begin);
         Ids ids;
         if (begin == 0) {
-          ids = Encode(&encoder, part, true);
+          ids = EncodeWith(&encoder, part, true);
         } else {
           encoder.ids().Resize(0);
           ASSERT_TRUE(encoder.EncodeRest(part, text.data() + text.size(), SIZE_MAX).ok());
@@ -206,7 +208,7 @@ TEST(MetaspaceBpeEncoderTest, PartsBetweenCutsEqualTheWhole) {
         parts.insert(parts.end(), ids.begin(), ids.end());
         begin = end;
       }
-      ASSERT_EQ(parts, Encode(&encoder, text, true)) << text;
+      ASSERT_EQ(parts, EncodeWith(&encoder, text, true)) << text;
     }
   }
   EXPECT_GT(cuts, 500u);
@@ -214,11 +216,11 @@ TEST(MetaspaceBpeEncoderTest, PartsBetweenCutsEqualTheWhole) {
 
 TEST(MetaspaceBpeEncoderTest, StopsBeyondTheLimit) {
   std::mt19937 random(33);
-  const auto model = MakeTestModel(RandomFile(&random, 10).ToJson());
-  const auto bpe = Make(kReplace, "null", model.get());
+  const auto model = MakeTestModel(RandomMetaspaceFile(&random, 10).ToJson());
+  const auto bpe = MakeMetaspaceModel(kReplace, "null", model.get());
   MetaspaceBpeEncoder encoder(bpe.get(), &BestKernels(), 1 << 16);
-  const std::string text = RandomText(&random, 100000);
-  const Ids whole = Encode(&encoder, text, true);
+  const std::string text = RandomMetaspaceText(&random, 100000);
+  const Ids whole = EncodeWith(&encoder, text, true);
   encoder.ids().Resize(0);
   ASSERT_TRUE(encoder.Encode(text, true, text.data() + text.size(), 10).ok());
   ASSERT_GT(encoder.ids().size(), 10u);
@@ -228,10 +230,10 @@ TEST(MetaspaceBpeEncoderTest, StopsBeyondTheLimit) {
 
 TEST(MetaspaceBpeTest, LeavesWhatItCannotProveToTheStagedEngine) {
   std::mt19937 random(34);
-  const BpeFile good = RandomFile(&random, 10);
+  const BpeFile good = RandomMetaspaceFile(&random, 10);
   const auto made = [](const BpeFile& file, const char* normalizer, const std::string& pre) {
     const auto model = MakeTestModel(file.ToJson());
-    return Make(normalizer, pre, model.get()) != nullptr;
+    return MakeMetaspaceModel(normalizer, pre, model.get()) != nullptr;
   };
   EXPECT_TRUE(made(good, kReplace, "null"));
   EXPECT_FALSE(made(good, R"({"type": "NFC"})", "null"));

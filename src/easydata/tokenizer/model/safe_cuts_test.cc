@@ -12,26 +12,18 @@
 #include "easydata/tokenizer/model/byte_bpe_model.h"
 #include "easydata/tokenizer/model/model_test_files.h"
 #include "easydata/tokenizer/model/part_encoder.h"
-#include "easydata/tokenizer/utf8.h"
+#include "easydata/tokenizer/tokenizer_test_files.h"
 
 namespace easydata {
 namespace {
 
 using Ids = std::vector<int32_t>;
 
-std::string Mapped(std::string_view bytes) {
-  std::string mapped;
-  for (const char byte : bytes) {
-    utf8::Append(ByteAlphabet::Get().character(static_cast<uint8_t>(byte)), &mapped);
-  }
-  return mapped;
-}
-
 const std::vector<std::string> kCutLetters = {"a",      "b",      "\u00e9",    "\u00eb",
                                               "\u4e2d", "\u4e2e", "\U0001F600"};
 
 // Few kinds of letters, so that what merges together comes again.
-std::string RandomWord(std::mt19937* random, size_t letters, size_t kinds) {
+std::string RandomCutWord(std::mt19937* random, size_t letters, size_t kinds) {
   const size_t first = (*random)() % (kCutLetters.size() - kinds + 1);
   std::string word;
   for (size_t i = 0; i < letters; ++i) word += kCutLetters[first + (*random)() % kinds];
@@ -40,7 +32,7 @@ std::string RandomWord(std::mt19937* random, size_t letters, size_t kinds) {
 
 // Merges as a trainer makes them: each of neighbours that are left in the words, and done in all of
 // them before the next.
-BpeFile RandomFile(std::mt19937* random, int merges, bool ignore_merges) {
+BpeFile RandomCutFile(std::mt19937* random, int merges, bool ignore_merges) {
   BpeFile file;
   for (int byte = 0; byte < 256; ++byte) {
     const char text = static_cast<char>(byte);
@@ -48,7 +40,7 @@ BpeFile RandomFile(std::mt19937* random, int merges, bool ignore_merges) {
   }
   std::vector<std::vector<std::string>> words(12);
   for (std::vector<std::string>& word : words) {
-    for (const char byte : RandomWord(random, 12, 2)) word.push_back(Mapped({&byte, 1}));
+    for (const char byte : RandomCutWord(random, 12, 2)) word.push_back(Mapped({&byte, 1}));
   }
   for (int i = 0; i < merges; ++i) {
     const std::vector<std::string>& chosen = words[(*random)() % words.size()];
@@ -100,9 +92,9 @@ TEST_P(SafeCutsTest, PartsMergeAsTheWhole) {
   std::mt19937 random(21);
   size_t safe = 0, places = 0;
   for (int round = 0; round < 40; ++round) {
-    Make(RandomFile(&random, 3 + round * 2, GetParam()));
+    Make(RandomCutFile(&random, 3 + round * 2, GetParam()));
     for (int i = 0; i < 60; ++i) {
-      const std::string word = RandomWord(&random, 2 + random() % 20, 2 + random() % 2);
+      const std::string word = RandomCutWord(&random, 2 + random() % 20, 2 + random() % 2);
       const Ids whole = EncodePart(word);
       for (size_t at = 1; at < word.size(); ++at) {
         ++places;
@@ -122,11 +114,11 @@ TEST_P(SafeCutsTest, PartsMergeAsTheWhole) {
 TEST_P(SafeCutsTest, PartEncoderEqualsTheModel) {
   std::mt19937 random(22);
   for (int round = 0; round < 30; ++round) {
-    Make(RandomFile(&random, 60, GetParam()));
+    Make(RandomCutFile(&random, 60, GetParam()));
     PartEncoder encoder(bpe_, cuts_.get(), round % 2 == 0 ? 1 : 1 << 20);
     for (int i = 0; i < 100; ++i) {
       std::string word =
-          RandomWord(&random, 1 + random() % (i % 10 == 0 ? 600 : 30), 2 + random() % 3);
+          RandomCutWord(&random, 1 + random() % (i % 10 == 0 ? 600 : 30), 2 + random() % 3);
       if (i % 3 == 0) {
         // With ignore_merges a word that is a token is that token, whatever its parts are.
         const auto id =

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using namespace std::literals;
 
-Result<std::unique_ptr<const Normalizer>> Make(std::string_view text) {
+Result<std::unique_ptr<const Normalizer>> NormalizerFrom(std::string_view text) {
   simdjson::dom::parser parser;
   simdjson::dom::element component;
   if (parser.parse(text.data(), text.size()).get(component) != simdjson::SUCCESS) {
@@ -26,7 +26,7 @@ Result<std::unique_ptr<const Normalizer>> Make(std::string_view text) {
 
 // Normalizes by a component, and checks that what IsInert says holds.
 Result<std::string> Normalize(std::string_view component, std::string_view text) {
-  ARROW_ASSIGN_OR_RAISE(const auto normalizer, Make(component));
+  ARROW_ASSIGN_OR_RAISE(const auto normalizer, NormalizerFrom(component));
   std::string out = "left over";
   ARROW_RETURN_NOT_OK(normalizer->Normalize(text, &out));
   if (normalizer->IsInert(text)) {
@@ -64,7 +64,7 @@ TEST(NormalizerTest, Golden) {
 }
 
 TEST(NormalizerTest, NullIsNone) {
-  const auto made = Make("null");
+  const auto made = NormalizerFrom("null");
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(*made, nullptr);
 }
@@ -94,7 +94,7 @@ TEST(NormalizerTest, OddComponentsAreLeftToTheReference) {
         R"({"type":"Precompiled","precompiled_charsmap":"AAA="})",
         R"({"type":"Precompiled","precompiled_charsmap":"CAAAAAEAAABhYg=="})",
         R"({"precompiled_charsmap":"AAAAAA=="})"}) {
-    EXPECT_TRUE(Make(component).status().IsNotImplemented()) << component;
+    EXPECT_TRUE(NormalizerFrom(component).status().IsNotImplemented()) << component;
   }
 }
 
@@ -209,7 +209,7 @@ TEST(NormalizerTest, TextInsertedBeforeTheFirstCharacter) {
 
 TEST(NormalizerTest, TrackedTellsHowMuchWasInserted) {
   const auto inserted = [](std::string_view component, std::string_view text) {
-    const auto normalizer = Make(component).ValueOrDie();
+    const auto normalizer = NormalizerFrom(component).ValueOrDie();
     size_t count = 0;
     std::string out;
     EXPECT_TRUE(normalizer->NormalizeTracked(text, &count, &out).ok());
@@ -219,8 +219,8 @@ TEST(NormalizerTest, TrackedTellsHowMuchWasInserted) {
   const std::string at_start =
       R"({"type":"Replace","pattern":{"Regex":"^"})" + std::string(kSecond);
   const std::string at_end = R"({"type":"Replace","pattern":{"Regex":"$"})" + std::string(kSecond);
-  EXPECT_TRUE(Make(at_start).ValueOrDie()->may_insert());
-  EXPECT_FALSE(Make(R"({"type":"NFC"})").ValueOrDie()->may_insert());
+  EXPECT_TRUE(NormalizerFrom(at_start).ValueOrDie()->may_insert());
+  EXPECT_FALSE(NormalizerFrom(R"({"type":"NFC"})").ValueOrDie()->may_insert());
   EXPECT_EQ(inserted(at_start, "a\nb"), 3u);
   EXPECT_EQ(inserted(at_end, "ab"), 0u);
   EXPECT_EQ(inserted(at_start, ""), 0u);

@@ -32,7 +32,7 @@ std::string MakeMap(const std::vector<std::pair<char, std::string>>& entries) {
   return bytes + texts;
 }
 
-Result<std::string> Apply(const std::string& map, std::string_view text) {
+Result<std::string> ApplyMap(const std::string& map, std::string_view text) {
   ARROW_ASSIGN_OR_RAISE(Charsmap parsed, Charsmap::Parse(map));
   const Precompiled normalizer(std::move(parsed));
   std::string out;
@@ -61,7 +61,7 @@ TEST(PrecompiledTest, ShortClustersBecomeWhatTheirShortestPrefixBecomes) {
       {"xyz\u4e2d\u0301a\u4e2d", "xyz\u4e2d\u0301!\u4e2d"},
   };
   for (const auto& [text, expected] : cases) {
-    const Result<std::string> result = Apply(map, text);
+    const Result<std::string> result = ApplyMap(map, text);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(*result, expected) << text;
   }
@@ -69,12 +69,12 @@ TEST(PrecompiledTest, ShortClustersBecomeWhatTheirShortestPrefixBecomes) {
 
 TEST(PrecompiledTest, MapsThatPointOutsideThemselvesAreErrorsOfTheText) {
   std::string map = MakeMap({{'a', "!"}});
-  EXPECT_EQ(Apply(map, "xyz").ValueOrDie(), "xyz");
+  EXPECT_EQ(ApplyMap(map, "xyz").ValueOrDie(), "xyz");
   map.resize(4 + 4 * 0x90);
   const uint32_t size = 4 * 0x90;
   std::memcpy(map.data(), &size, sizeof(size));
-  EXPECT_TRUE(Apply(map, "a").status().IsInvalid());
-  EXPECT_TRUE(Apply(std::string(4, '\0'), "a").status().IsInvalid());
+  EXPECT_TRUE(ApplyMap(map, "a").status().IsInvalid());
+  EXPECT_TRUE(ApplyMap(std::string(4, '\0'), "a").status().IsInvalid());
   EXPECT_TRUE(Charsmap::Parse("abc").status().IsNotImplemented());
   EXPECT_TRUE(Charsmap::Parse(map.substr(0, 100)).status().IsNotImplemented());
 }

@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-Result<PreTokenizerPlan> Make(const std::string& json, bool leave_bytes = false) {
+Result<PreTokenizerPlan> PreTokenizerFrom(const std::string& json, bool leave_bytes = false) {
   simdjson::dom::parser parser;
   simdjson::dom::element component;
   const auto error = parser.parse(json).get(component);
@@ -39,7 +39,7 @@ std::vector<std::string> Words(const PreTokenizer* steps, std::string_view text,
 
 std::vector<std::string> Words(const std::string& json, std::string_view text,
                                bool at_start = true) {
-  const auto plan = Make(json);
+  const auto plan = PreTokenizerFrom(json);
   if (!plan.ok()) return {plan.status().ToString()};
   return Words(plan->steps.get(), text, at_start);
 }
@@ -56,7 +56,7 @@ TEST(PreTokenizerTest, CutsAsTheRecordedReferenceDoes) {
         nlohmann::json::parse(std::ifstream(folder / (std::string(name) + ".json")));
     for (const auto& group : file["groups"]) {
       if (!group.contains("tokenizer") || !group["tokenizer"].contains("pre_tokenizer")) continue;
-      const auto plan = Make(group["tokenizer"]["pre_tokenizer"].dump());
+      const auto plan = PreTokenizerFrom(group["tokenizer"]["pre_tokenizer"].dump());
       ASSERT_TRUE(plan.ok()) << group["name"] << ": " << plan.status();
       for (const auto& test_case : group["cases"]) {
         if (!test_case.contains("pre_tokens")) continue;
@@ -71,7 +71,8 @@ TEST(PreTokenizerTest, CutsAsTheRecordedReferenceDoes) {
   EXPECT_GT(checked, 800);
 }
 
-std::string Split(const std::string& pattern, const std::string& behavior, bool invert = false) {
+std::string Pretokens(const std::string& pattern, const std::string& behavior,
+                      bool invert = false) {
   return nlohmann::json({{"type", "Split"},
                          {"pattern", nlohmann::json::parse(pattern)},
                          {"behavior", behavior},
@@ -82,21 +83,24 @@ std::string Split(const std::string& pattern, const std::string& behavior, bool 
 TEST(PreTokenizerTest, SplitKnowsAllBehaviors) {
   for (const char* pattern : {R"({"String": "-"})", R"({"Regex": "-"})"}) {
     const std::string text = "-a--b-";
-    EXPECT_THAT(Words(Split(pattern, "Isolated"), text), ElementsAre("-", "a", "-", "-", "b", "-"));
-    EXPECT_THAT(Words(Split(pattern, "Removed"), text), ElementsAre("a", "b"));
-    EXPECT_THAT(Words(Split(pattern, "MergedWithPrevious"), text),
+    EXPECT_THAT(Words(Pretokens(pattern, "Isolated"), text),
+                ElementsAre("-", "a", "-", "-", "b", "-"));
+    EXPECT_THAT(Words(Pretokens(pattern, "Removed"), text), ElementsAre("a", "b"));
+    EXPECT_THAT(Words(Pretokens(pattern, "MergedWithPrevious"), text),
                 ElementsAre("-", "a-", "-", "b-"));
-    EXPECT_THAT(Words(Split(pattern, "MergedWithNext"), text), ElementsAre("-a", "-", "-b", "-"));
-    EXPECT_THAT(Words(Split(pattern, "Contiguous"), text), ElementsAre("-", "a", "--", "b", "-"));
-    EXPECT_THAT(Words(Split(pattern, "Removed", true), text), ElementsAre("-", "-", "-", "-"));
-    EXPECT_THAT(Words(Split(pattern, "MergedWithNext", true), text),
+    EXPECT_THAT(Words(Pretokens(pattern, "MergedWithNext"), text),
+                ElementsAre("-a", "-", "-b", "-"));
+    EXPECT_THAT(Words(Pretokens(pattern, "Contiguous"), text),
+                ElementsAre("-", "a", "--", "b", "-"));
+    EXPECT_THAT(Words(Pretokens(pattern, "Removed", true), text), ElementsAre("-", "-", "-", "-"));
+    EXPECT_THAT(Words(Pretokens(pattern, "MergedWithNext", true), text),
                 ElementsAre("-", "a-", "-", "b-"));
   }
 }
 
 TEST(PreTokenizerTest, EmptyMatchesCutWithoutWords) {
-  EXPECT_THAT(Words(Split(R"({"String": ""})", "Isolated"), "a中"), ElementsAre("a", "中"));
-  EXPECT_THAT(Words(Split(R"_({"Regex": "(?=b)"})_", "Removed"), "abb"),
+  EXPECT_THAT(Words(Pretokens(R"({"String": ""})", "Isolated"), "a中"), ElementsAre("a", "中"));
+  EXPECT_THAT(Words(Pretokens(R"_({"Regex": "(?=b)"})_", "Removed"), "abb"),
               ElementsAre("a", "b", "b"));
 }
 
@@ -109,9 +113,9 @@ TEST(PreTokenizerTest, MetaspaceFirstIsForTheBeginningOfTheText) {
       R"({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, )" + first + "]}";
   EXPECT_THAT(Words(sequence, "a b"), ElementsAre("▁a", "b"));
   EXPECT_THAT(Words(sequence, " a b"), ElementsAre("a", "b"));
-  EXPECT_TRUE(Make(sequence)->asks_for_origin);
-  EXPECT_TRUE(Make(first)->asks_for_origin);
-  EXPECT_FALSE(Make(R"({"type": "Metaspace", "replacement": "▁"})")->asks_for_origin);
+  EXPECT_TRUE(PreTokenizerFrom(sequence)->asks_for_origin);
+  EXPECT_TRUE(PreTokenizerFrom(first)->asks_for_origin);
+  EXPECT_FALSE(PreTokenizerFrom(R"({"type": "Metaspace", "replacement": "▁"})")->asks_for_origin);
 }
 
 TEST(PreTokenizerTest, MetaspaceTakesItsReplacementForASpace) {
@@ -124,13 +128,13 @@ TEST(PreTokenizerTest, TrailingByteLevelMayLeaveBytes) {
   const std::string byte_level =
       R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true})";
   EXPECT_THAT(Words(byte_level, "é b"), ElementsAre("ĠÃ©", "Ġb"));
-  const auto plan = Make(byte_level, /*leave_bytes=*/true);
+  const auto plan = PreTokenizerFrom(byte_level, /*leave_bytes=*/true);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->maps_bytes);
   EXPECT_THAT(Words(plan->steps.get(), "é b"), ElementsAre(" é", " b"));
-  const auto inner = Make(R"({"type": "Sequence", "pretokenizers": [)" + byte_level +
-                              R"(, {"type": "Digits", "individual_digits": false}]})",
-                          /*leave_bytes=*/true);
+  const auto inner = PreTokenizerFrom(R"({"type": "Sequence", "pretokenizers": [)" + byte_level +
+                                          R"(, {"type": "Digits", "individual_digits": false}]})",
+                                      /*leave_bytes=*/true);
   ASSERT_TRUE(inner.ok());
   EXPECT_FALSE(inner->maps_bytes);
   // The characters of U+00B2 are spelled with those of its two bytes, one of them a number.
@@ -138,9 +142,9 @@ TEST(PreTokenizerTest, TrailingByteLevelMayLeaveBytes) {
 }
 
 TEST(PreTokenizerTest, NothingToDoGivesNoSteps) {
-  EXPECT_EQ(Make("null")->steps, nullptr);
-  EXPECT_EQ(Make(R"({"type": "Sequence", "pretokenizers": []})")->steps, nullptr);
-  const auto plan = Make(
+  EXPECT_EQ(PreTokenizerFrom("null")->steps, nullptr);
+  EXPECT_EQ(PreTokenizerFrom(R"({"type": "Sequence", "pretokenizers": []})")->steps, nullptr);
+  const auto plan = PreTokenizerFrom(
       R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false})",
       /*leave_bytes=*/true);
   EXPECT_EQ(plan->steps, nullptr);
@@ -168,7 +172,7 @@ TEST(PreTokenizerTest, LeavesOddFilesToTheReference) {
           R"({"type": "Sequence"})",
           R"(["Whitespace"])",
       }) {
-    EXPECT_TRUE(Make(json).status().IsNotImplemented()) << json;
+    EXPECT_TRUE(PreTokenizerFrom(json).status().IsNotImplemented()) << json;
   }
 }
 

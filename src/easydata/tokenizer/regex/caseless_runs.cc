@@ -90,13 +90,6 @@ class CaselessRuns {
   int num_nodes_ = 0;
 };
 
-RegexNode SetNode(CharacterSet set) {
-  RegexNode node;
-  node.kind = Kind::kSet;
-  node.set = std::move(set);
-  return node;
-}
-
 // The characters of `run` under (?i). Oniguruma takes, from the left, the most of them that match
 // as one for a part of its own; what overlaps with that does not match as one.
 RegexNode FoldedRun(std::u32string_view run) {
@@ -112,14 +105,14 @@ RegexNode FoldedRun(std::u32string_view run) {
     RegexNode singly;
     singly.kind = Kind::kSequence;
     for (size_t i = 0; i < size; ++i) {
-      singly.children.push_back(SetNode(CharacterSet(run[begin + i]).CaseFolded()));
+      singly.children.push_back(RegexNode::Set(CharacterSet(run[begin + i]).CaseFolded()));
     }
     if (together.empty()) {
       sequence.children.push_back(std::move(singly));
     } else {
       RegexNode either;
       either.kind = Kind::kAlternatives;
-      either.children.push_back(SetNode(std::move(together)));
+      either.children.push_back(RegexNode::Set(std::move(together)));
       either.children.push_back(std::move(singly));
       sequence.children.push_back(std::move(either));
     }

@@ -1,6 +1,7 @@
 #include "easydata/tokenizer/regex/regex_node.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace easydata {
 namespace {
@@ -21,6 +22,13 @@ int Multiply(int a, int b) {
 }
 
 }  // namespace
+
+RegexNode RegexNode::Set(CharacterSet set) {
+  RegexNode node;
+  node.kind = Kind::kSet;
+  node.set = std::move(set);
+  return node;
+}
 
 RegexWidth WidthOf(const RegexNode& node) {
   switch (node.kind) {

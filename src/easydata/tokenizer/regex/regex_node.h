@@ -54,6 +54,7 @@ struct RegexNode {
   /// The characters in a row that the node stands for, if several of them may match as one.
   std::u32string folded_run;
 
+  static RegexNode Set(CharacterSet set);
   bool operator==(const RegexNode&) const = default;
 };
 

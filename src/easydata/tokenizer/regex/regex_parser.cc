@@ -31,12 +31,6 @@ RegexNode NodeOf(Kind kind, RegexNode child) {
   return node;
 }
 
-RegexNode SetNode(CharacterSet set) {
-  RegexNode node = NodeOf(Kind::kSet);
-  node.set = std::move(set);
-  return node;
-}
-
 class Parser {
  public:
   explicit Parser(std::string_view pattern) : reader_(pattern) {}
@@ -113,8 +107,8 @@ class Parser {
       }
       case '.': {
         const CharacterSet line_break(U'\n');
-        return SetNode(options.dot_all ? CharacterSet(0, CharacterSet::kMax)
-                                       : line_break.Complement());
+        return RegexNode::Set(options.dot_all ? CharacterSet(0, CharacterSet::kMax)
+                                              : line_break.Complement());
       }
       case '^':
         return NodeOf(Kind::kLineStart);
@@ -138,7 +132,7 @@ class Parser {
   }
 
   RegexNode Literal(char32_t c, Options options) {
-    RegexNode node = SetNode(CharacterSet(c));
+    RegexNode node = RegexNode::Set(CharacterSet(c));
     if (!options.ignore_case) return node;
     node.set = node.set.CaseFolded();
     node.is_caseless_literal = true;
@@ -155,7 +149,7 @@ class Parser {
       }
       parsed.set = parsed.set.CaseFolded();
     }
-    return SetNode(parsed.negated ? parsed.set.Complement() : std::move(parsed.set));
+    return RegexNode::Set(parsed.negated ? parsed.set.Complement() : std::move(parsed.set));
   }
 
   Result<RegexNode> ParseEscape(Options options) {
@@ -184,7 +178,7 @@ class Parser {
     }
     reader_.set_position(before);
     ARROW_ASSIGN_OR_RAISE(SetEscape escape, ParseSetEscape(&reader_, /*in_brackets=*/false));
-    if (escape.is_set) return SetNode(std::move(escape.set));
+    if (escape.is_set) return RegexNode::Set(std::move(escape.set));
     if (escape.is_numbered && options.ignore_case &&
         FoldKey(escape.character) != escape.character) {
       return reader_.Refuse("the number of a letter under (?i)");

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Checks that functions of unnamed namespaces have names of their own within a room.
+
+Sanitized builds compile several files of a room as one (CMakePresets.json, "unity"): a function of
+one file would take the calls of another file's that is called the same.
+"""
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+UNNAMED = re.compile(r"namespace \{\n(.*?)\n\}  // namespace\n", re.DOTALL)
+FUNCTION = re.compile(
+    r"^(?!TEST|TYPED_TEST|INSTANTIATE|BENCHMARK|using|return|static_assert)"
+    r"[A-Za-z_][^\n;=(){}]*[ *&>]([A-Za-z_]\w*)\(",
+    re.MULTILINE,
+)
+INCLUDE = re.compile(r'^#include "(easydata/[^"]+)"', re.MULTILINE)
+
+
+def compiled_together(room: Path) -> dict[str, list[Path]]:
+    """The room's files by what they are compiled for; kernels are compiled one by one."""
+    together = defaultdict(list)
+    for path in sorted(room.rglob("*.cc")):
+        if re.search(r"_avx\d+\.cc$|_benchmark\.cc$", path.name) or "fuzz" in path.parts:
+            continue
+        test = "test" in path.stem
+        twin = "literal" in path.relative_to(room).parts and not test
+        together["twin" if twin else "tests" if test else "library"].append(path)
+    return together
+
+
+def problems(files: list[Path]) -> list[str]:
+    """What is called the same in two of the files, or in a file and a header of theirs."""
+    found = []
+    homes: dict[str, set[Path]] = defaultdict(set)
+    headers: set[Path] = set()
+    for path in files:
+        text = path.read_text()
+        headers |= {SOURCE / name for name in INCLUDE.findall(text)}
+        for block in UNNAMED.findall(text):
+            for name in FUNCTION.findall(block):
+                homes[name].add(path)
+    for header in sorted(headers):
+        for name in FUNCTION.findall(header.read_text()):
+            if name in homes:
+                homes[name].add(header)
+    for name, paths in sorted(homes.items()):
+        if len(paths) > 1:
+            where = ", ".join(str(path.relative_to(SOURCE)) for path in sorted(paths))
+            found.append(f"{name}() is in {where}: give each a name of its own")
+    return found
+
+
+def main() -> int:
+    found = []
+    for room in sorted((SOURCE / "easydata").iterdir()):
+        for files in compiled_together(room).values():
+            found += problems(files)
+    for problem in found:
+        print(problem, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
