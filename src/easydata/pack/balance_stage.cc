@@ -10,6 +10,7 @@
 
 #include "easydata/base/slab_pool.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/row_reader.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -18,7 +19,7 @@ namespace {
 class BalanceStage : public Stage {
  public:
   BalanceStage(std::unique_ptr<Stage> upstream, BalanceOptions options)
-      : upstream_(std::move(upstream)), options_(std::move(options)) {}
+      : reader_(std::move(upstream)), options_(std::move(options)) {}
 
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
@@ -27,30 +28,30 @@ class BalanceStage : public Stage {
     std::vector<RowRef> rows;
     MixReach::Place reach;  // of the whole step
     while (static_cast<int64_t>(rows.size()) < wanted) {
-      if (failed_.ok()) failed_ = Hold();
-      if (!held_.has_value()) break;
+      if (!Hold()) break;
+      const Batch& batch = reader_.batch();
       const auto part = static_cast<int32_t>(parts.size());
-      parts.push_back(*held_);
-      while (held_from_ < held_->num_rows() && static_cast<int64_t>(rows.size()) < wanted) {
-        rows.push_back({part, held_from_++});
+      parts.push_back(batch);
+      while (reader_.any() && static_cast<int64_t>(rows.size()) < wanted) {
+        rows.push_back({part, reader_.row()});
+        reader_.Take();
       }
-      reach = held_->reach.At(held_from_);
-      if (held_from_ == held_->num_rows()) held_.reset();
+      reach = batch.reach.At(reader_.row());
     }
     if (rows.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
-      if (dropped_.empty()) return std::nullopt;
+      if (!reader_.has_dropped()) return std::nullopt;
       Batch batch;
       ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
       batch.spans = std::make_shared<SpanTable>();
-      batch.dropped = std::exchange(dropped_, {});
+      batch.dropped = reader_.TakeDropped();
       return batch;
     }
     if (static_cast<int64_t>(rows.size()) == wanted) {
       ARROW_ASSIGN_OR_RAISE(rows, Balanced(parts, rows));
     }
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, schema(), &slabs_));
-    batch.dropped = std::exchange(dropped_, {});
+    batch.dropped = reader_.TakeDropped();
     batch.reach.Note(batch.num_rows(), reach);
     ++step_;
     num_rows_ += batch.num_rows();
@@ -58,39 +59,28 @@ class BalanceStage : public Stage {
   }
 
   Status Save(nlohmann::json* cursor) const override {
-    nlohmann::json upstream;
-    int64_t records = 0;
-    if (restored_ != nullptr) {
-      upstream = *restored_;
-      records = skip_records_;
-    } else if (held_.has_value()) {
-      upstream = before_held_;
-      records = held_from_;
-    } else {
-      ARROW_RETURN_NOT_OK(upstream_->Save(&upstream));
-    }
-    *cursor = {{"upstream", std::move(upstream)}, {"records", records}, {"step", step_}};
+    ARROW_ASSIGN_OR_RAISE(const auto next, reader_.Save());
+    *cursor = {{"upstream", *next.upstream}, {"records", next.records}, {"step", step_}};
     return Status::OK();
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    restored_ = std::make_unique<nlohmann::json>(cursor.at("upstream"));
-    skip_records_ = cursor.at("records").get<int64_t>();
     step_ = cursor.at("step").get<int64_t>();
-    return upstream_->Restore(*restored_);
+    return reader_.Restore({std::make_shared<nlohmann::json>(cursor.at("upstream")),
+                            cursor.at("records").get<int64_t>()});
   }
 
   void Cancel() override {
     cancelled_ = true;
-    upstream_->Cancel();
+    reader_.upstream()->Cancel();
   }
 
-  std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
+  std::shared_ptr<arrow::Schema> schema() const override { return reader_.upstream()->schema(); }
 
   StageStats stats() const override {
     StageStats stats;
     stats.rows = num_rows_;
-    stats.AddUpstream(upstream_->stats());
+    stats.AddUpstream(reader_.upstream()->stats());
     return stats;
   }
 
@@ -103,33 +93,15 @@ class BalanceStage : public Stage {
     return rows;
   }
 
-  /// Makes sure that a batch with rows that were not given out is held, unless the stream ends.
-  Status Hold() {
-    while (!held_.has_value()) {
-      nlohmann::json before;
-      if (restored_ == nullptr) {
-        ARROW_RETURN_NOT_OK(upstream_->Save(&before));
-      } else {
-        before = std::move(*restored_);
-        restored_.reset();
-      }
-      ARROW_ASSIGN_OR_RAISE(auto next, upstream_->Next());
-      if (!next.has_value()) return Status::OK();
-      // What was dropped with rows that are skipped was counted before the restore.
-      if (skip_records_ == 0) {
-        dropped_.insert(dropped_.end(), next->dropped.begin(), next->dropped.end());
-      }
-      const int64_t skipped = std::min(skip_records_, next->num_rows());
-      skip_records_ -= skipped;
-      if (skipped == next->num_rows()) continue;
-      if (next->spans == nullptr) {
-        return Status::Invalid("rows can only be balanced by cost once they are packed");
-      }
-      held_ = std::move(next);
-      held_from_ = skipped;
-      before_held_ = std::move(before);
+  /// Whether there is a row; an error comes behind the rows before it, and stays.
+  bool Hold() {
+    if (!failed_.ok()) return false;
+    auto any = reader_.Hold();
+    if (any.ok() && *any && reader_.batch().spans == nullptr) {
+      any = Status::Invalid("rows can only be balanced by cost once they are packed");
     }
-    return Status::OK();
+    failed_ = any.status();
+    return any.ok() && *any;
   }
 
   Result<std::vector<RowRef>> Balanced(const std::vector<Batch>& parts,
@@ -151,18 +123,10 @@ class BalanceStage : public Stage {
     return ordered;
   }
 
-  std::unique_ptr<Stage> upstream_;
+  RowReader reader_;
   const BalanceOptions options_;
   SlabPool slabs_;
   int64_t step_ = 0;
-  // The batch that the next step begins in.
-  std::optional<Batch> held_;
-  int64_t held_from_ = 0;
-  nlohmann::json before_held_;
-  // After a restore, until the first batch is there.
-  std::unique_ptr<nlohmann::json> restored_;
-  int64_t skip_records_ = 0;
-  std::vector<DropCount> dropped_;
   Status failed_;
   int64_t num_rows_ = 0;
   std::atomic<bool> cancelled_{false};

@@ -107,6 +107,17 @@ class GreedyStage : public PackStage {
 
  protected:
   Status Fill() override {
+    const Status filled = FillRows();
+    if (!filled.ok() && writer_.room() < options_.seq_length) {
+      // The open row is not given out: the position is that of its beginning.
+      restored_ = DocumentReader::Before(row_document_);
+      skip_tokens_ = row_done_;
+    }
+    return filled;
+  }
+
+ private:
+  Status FillRows() {
     while (!writer_.full()) {
       if (done_ == document_.length) {
         ARROW_ASSIGN_OR_RAISE(bool any, reader_.Next(&document_));
@@ -124,6 +135,10 @@ class GreedyStage : public PackStage {
               "the saved position is behind the end of its document: the data changed since");
         }
       }
+      if (writer_.room() == options_.seq_length) {
+        row_document_ = document_;
+        row_done_ = done_;
+      }
       const auto length =
           static_cast<int32_t>(std::min<int64_t>(writer_.room(), document_.length - done_));
       ARROW_RETURN_NOT_OK(writer_.Put(document_, done_, length));
@@ -133,9 +148,11 @@ class GreedyStage : public PackStage {
     return Status::OK();
   }
 
- private:
   Document document_;
   int64_t done_ = 0;  // tokens of the document that are written
+  // What the open row begins with.
+  Document row_document_;
+  int64_t row_done_ = 0;
   DocumentReader::Position restored_;
   int64_t skip_tokens_ = 0;
 };
