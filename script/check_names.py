@@ -55,6 +55,7 @@ def problems(files: list[Path]) -> list[str]:
 
 
 def main() -> int:
+    """Prints what is called the same; 1 where something is."""
     found = []
     for room in sorted((SOURCE / "easydata").iterdir()):
         for files in compiled_together(room).values():
