@@ -18,8 +18,28 @@
 namespace easydata {
 namespace {
 
+/// Fails on one number.
+class NoSuchNumber : public BatchOp {
+ public:
+  explicit NoSuchNumber(int64_t bad) : bad_(bad) {}
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    return input;
+  }
+  Result<Batch> Apply(Batch batch) const override {
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*batch.rows->column(0));
+    for (int64_t i = 0; i < numbers.length(); ++i) {
+      if (numbers.Value(i) == bad_) return RowError(batch.addresses.At(i), "a bad number");
+    }
+    return batch;
+  }
+
+ private:
+  int64_t bad_;
+};
+
 StageContract Contract(const WindowShuffleOptions& options, int64_t rows, int64_t batch_rows,
-                       int64_t epoch = 0) {
+                       int64_t epoch = 0, std::shared_ptr<const BatchOp> op = nullptr) {
   StageContract contract;
   contract.make = [=](StageContext context) -> Result<std::unique_ptr<Stage>> {
     auto schema = arrow::schema({arrow::field("n", arrow::int64())});
@@ -33,6 +53,9 @@ StageContract Contract(const WindowShuffleOptions& options, int64_t rows, int64_
       if (start % 3 == 0) batches.push_back(batches.back()->Slice(0, 0));
     }
     ARROW_ASSIGN_OR_RAISE(auto source, MakeMemoryStage(batches, schema, "s", "m"));
+    if (op != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(source, MakeMapStage(std::move(source), op, context));
+    }
     context.epoch = epoch;
     return MakeWindowShuffleStage(std::move(source), options, context);
   };
@@ -74,43 +97,10 @@ TEST(WindowShuffleStageTest, KeepsTheContract) {
   CheckStageContract(Contract(bytes, 103, 9));
 }
 
-/// Fails on one number.
-class NoSuchNumber : public BatchOp {
- public:
-  explicit NoSuchNumber(int64_t bad) : bad_(bad) {}
-  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
-      const std::shared_ptr<arrow::Schema>& input) const override {
-    return input;
-  }
-  Result<Batch> Apply(Batch batch) const override {
-    const auto& numbers = static_cast<const arrow::Int64Array&>(*batch.rows->column(0));
-    for (int64_t i = 0; i < numbers.length(); ++i) {
-      if (numbers.Value(i) == bad_) return RowError(batch.addresses.At(i), "a bad number");
-    }
-    return batch;
-  }
-
- private:
-  int64_t bad_;
-};
-
 TEST(WindowShuffleStageTest, AnErrorLeavesThePositionOfItsWindow) {
+  const auto op = std::make_shared<NoSuchNumber>(57);
   for (int64_t rows : {1, 20, 1000}) {
-    StageContract contract;
-    contract.make = [rows](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-      auto schema = arrow::schema({arrow::field("n", arrow::int64())});
-      std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
-      for (int64_t start = 0; start < 99; start += 9) {
-        arrow::Int64Builder builder;
-        for (int64_t n = start; n < start + 9; ++n) ARROW_RETURN_NOT_OK(builder.Append(n));
-        batches.push_back(arrow::RecordBatch::Make(schema, 9, {builder.Finish().ValueOrDie()}));
-      }
-      ARROW_ASSIGN_OR_RAISE(auto source, MakeMemoryStage(batches, schema, "s", "m"));
-      ARROW_ASSIGN_OR_RAISE(
-          auto failing,
-          MakeMapStage(std::move(source), std::make_shared<NoSuchNumber>(57), context));
-      return MakeWindowShuffleStage(std::move(failing), Options(rows), context);
-    };
+    const StageContract contract = Contract(Options(rows), 103, 9, 0, op);
     EXPECT_FALSE(CheckErrorContract(contract, 57 / rows * rows).ok()) << rows;
   }
 }

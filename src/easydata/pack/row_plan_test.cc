@@ -10,7 +10,7 @@
 namespace easydata {
 namespace {
 
-std::vector<int64_t> LengthsOfOneOn(int count, int64_t longest, uint32_t seed) {
+std::vector<int64_t> PositiveLengths(int count, int64_t longest, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<int64_t> lengths(count);
   for (int64_t& length : lengths) length = 1 + random() % longest;
@@ -108,7 +108,7 @@ std::vector<std::vector<int64_t>> DocumentsByRow(const RowPlan& plan) {
 TEST(RowPlanTest, LosesNothingWhateverTheLengths) {
   for (uint32_t seed = 0; seed < 30; ++seed) {
     for (int64_t longest : {3, 8, 30}) {
-      const auto lengths = LengthsOfOneOn(1 + static_cast<int>(seed) * 7, longest, seed);
+      const auto lengths = PositiveLengths(1 + static_cast<int>(seed) * 7, longest, seed);
       CheckComplete(PlanFirstFit(lengths, 8), lengths, 8);
       CheckComplete(BestFitPlanner(8).Plan(lengths), lengths, 8);
       for (int packers : {1, 2, 4}) CheckComplete(PlanPool(lengths, packers, 8), lengths, 8);
@@ -121,7 +121,7 @@ TEST(RowPlanTest, LosesNothingWhateverTheLengths) {
 
 TEST(RowPlanTest, FirstFitIsThatOfTheBooks) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
-    const auto lengths = LengthsOfOneOn(200, 1 + seed % 16, seed);
+    const auto lengths = PositiveLengths(200, 1 + seed % 16, seed);
     EXPECT_EQ(DocumentsByRow(PlanFirstFit(lengths, 16)), PlainFirstFit(lengths, 16));
   }
 }
@@ -131,7 +131,7 @@ TEST(RowPlanTest, BestFitIsThatOfTheBooks) {
     BestFitPlanner planner(seq_length);  // the same one for all: nothing stays behind
     for (uint32_t seed = 0; seed < 40; ++seed) {
       const auto lengths =
-          LengthsOfOneOn(1 + seed * 10, 1 + seq_length * (seed % 8 + 1) / 8 - 1, seed);
+          PositiveLengths(1 + seed * 10, 1 + seq_length * (seed % 8 + 1) / 8 - 1, seed);
       ASSERT_EQ(DocumentsByRow(planner.Plan(lengths)), PlainBestFit(lengths, seq_length)) << seed;
     }
   }
@@ -141,7 +141,7 @@ TEST(RowPlanTest, TheFullestPlanIsABestFitOfItsDocuments) {
   int shorter = 0;
   BestFitPlanner planner(64);
   for (uint32_t seed = 0; seed < 60; ++seed) {
-    const auto lengths = LengthsOfOneOn(1 + seed, seed % 3 == 0 ? 150 : 40, seed);
+    const auto lengths = PositiveLengths(1 + seed, seed % 3 == 0 ? 150 : 40, seed);
     int64_t count = 0;
     const RowPlan plan = planner.PlanFullest(lengths, &count);
     ASSERT_GE(2 * count, static_cast<int64_t>(lengths.size()));

@@ -33,7 +33,9 @@ class RowReader {
   /// The next row is taken.
   void Take() { ++row_; }
 
+  /// The position of the next row.
   Result<Position> Save() const;
+  /// Goes on from a position; before the first Hold() only.
   Status Restore(const Position& position);
 
   /// What was left out since the last call. What was dropped with rows that a restore passes over

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
+from easydata.transforms.pack import Strategy
 from hypothesis import strategies as st
 
 # A token names its document and its place there: FIRST_ID + document * STRIDE + place.
@@ -18,15 +19,7 @@ MAX_SOURCES = 5
 TEXT_KINDS = ("csv", "txt")
 FILE_KINDS = ("parquet", "arrow", "arrow_stream", "jsonl", "jsonl.gz", "jsonl.zst", "json")
 MEMORY_KINDS = ("list", "dataset", "streaming", "python", "composite")
-STRATEGIES = (
-    "greedy",
-    "pool",
-    "first_fit",
-    "best_fit",
-    "grain_first_fit",
-    "grain_best_fit",
-    "grain_concat",
-)
+STRATEGIES = get_args(Strategy)
 LENGTHS = ("short", "any", "long", "bimodal", "empty")
 
 
