@@ -260,13 +260,16 @@ void BindLoader(nb::module_& m) {
           [](PyLoader* self, const Stream& stream, int64_t batch_size, bool drop_last, int64_t rank,
              int64_t world_size, int64_t epochs, bool prefetch, int64_t prefetch_batches,
              int num_threads, nb::dict padding, std::optional<int64_t> pad_token_id,
-             std::optional<int64_t> shuffle_rows, uint64_t seed, nb::dict batch_rampup) {
+             std::optional<int64_t> shuffle_rows, uint64_t seed, nb::dict batch_rampup,
+             int64_t lanes, std::optional<int64_t> steps) {
             LoaderOptions options;
             options.steps.batch_size = batch_size;
             options.steps.drop_last = drop_last;
             options.steps.rank = rank;
             options.steps.world_size = world_size;
+            options.steps.lanes = lanes;
             options.steps.passes = epochs;
+            options.steps.steps = steps;
             for (auto [step, factor] : batch_rampup) {
               options.steps.rampup[WholeNumber(step)] = WholeNumber(factor);
             }
@@ -288,13 +291,14 @@ void BindLoader(nb::module_& m) {
           nb::arg("prefetch") = true, nb::arg("prefetch_batches") = 4, nb::arg("num_threads") = 0,
           nb::arg("padding") = nb::dict(), nb::arg("pad_token_id") = nb::none(),
           nb::arg("shuffle_rows") = nb::none(), nb::arg("seed") = 0,
-          nb::arg("batch_rampup") = nb::dict(),
+          nb::arg("batch_rampup") = nb::dict(), nb::arg("lanes") = 1, nb::arg("steps") = nb::none(),
           nb::sig(
               "def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, "
               "rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, "
               "prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, typing.Any] = "
               "{}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = "
-              "0, batch_rampup: dict[int, int] = {}) -> None"))
+              "0, batch_rampup: dict[int, int] = {}, lanes: int = 1, steps: int | None = None) -> "
+              "None"))
       .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass. Ctrl-C gets through.")
       .def("wait", &PyLoader::Wait, nb::arg("seconds"),
@@ -314,6 +318,17 @@ void BindLoader(nb::module_& m) {
       .def("digest", &PyLoader::Digest)
       .def("close", &PyLoader::Close)
       .def_prop_ro("closed", &PyLoader::closed);
+  m.def(
+      "merge_states",
+      [](const std::vector<nb::object>& states) {
+        std::vector<nlohmann::json> values;
+        for (const nb::object& state : states) values.push_back(JsonFromPython(state));
+        return JsonToPython(Unwrap(MergeStates(values)));
+      },
+      nb::arg("states"),
+      nb::sig("def merge_states(states: collections.abc.Sequence[dict[str, typing.Any]]) -> "
+              "dict[str, typing.Any]"),
+      "One state of a loader, of those of all ranks; see easydata.merge_states.");
 }
 
 }  // namespace easydata

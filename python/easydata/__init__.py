@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from easydata._native import Cancelled as Cancelled
     from easydata.core import *  # noqa: F403
     from easydata.execution import *  # noqa: F403
+    from easydata.execution.loader import PadSpec as PadSpec
+    from easydata.execution.states import merge_states as merge_states
     from easydata.sources import *  # noqa: F403
     from easydata.tokenizer import Tokenizer as Tokenizer
     from easydata.trainers import *  # noqa: F403
@@ -152,6 +154,8 @@ _NAMES = {
         "SFTPreprocessTransform",
     ),
     # What the manual of easydel.data does not have.
+    "easydata.execution.loader": ("PadSpec",),
+    "easydata.execution.states": ("merge_states",),
     "easydata.tokenizer": ("Tokenizer",),
     "easydata._native": ("Cancelled",),
 }

@@ -331,7 +331,7 @@ class Packer:
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, Any] = {}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = 0, batch_rampup: dict[int, int] = {}) -> None: ...
+    def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, Any] = {}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = 0, batch_rampup: dict[int, int] = {}, lanes: int = 1, steps: int | None = None) -> None: ...
 
     def next(self) -> dict[str, Any] | None:
         """The next batch, or None at the end of a pass. Ctrl-C gets through."""
@@ -361,6 +361,11 @@ class Loader:
 
     @property
     def closed(self) -> bool: ...
+
+def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """
+    One state of a loader, of those of all ranks; see easydata.merge_states.
+    """
 
 def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int = 0, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
     """

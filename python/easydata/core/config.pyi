@@ -59,6 +59,7 @@ class LoadStageConfig:
     world_size: int = 1
     lanes: int = 1
     epochs: int | None = None
+    steps: int | None = None
     seed: int | None = None
     num_threads: int | None = None
     batch_rampup: dict[int, int] | None = None

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from easydata.execution.stages import PackStage as PackStage
     from easydata.execution.stages import SaveStage as SaveStage
     from easydata.execution.stages import TokenizeStage as TokenizeStage
+    from easydata.execution.states import merge_states as merge_states
 
 _NAMES = {
     "cache": (
@@ -73,6 +74,7 @@ _NAMES = {
         "save_iterator",
     ),
     "stages": ("LoadStage", "MixStage", "PackStage", "SaveStage", "TokenizeStage"),
+    "states": ("merge_states",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

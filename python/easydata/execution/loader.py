@@ -227,8 +227,13 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         seed: Seed of the shuffle; None: 0. Every epoch has an order of its own.
         rank: Which part of each step this process gets, from 0.
         world_size: Processes that share the stream.
-        lanes: Only 1 so far.
+        lanes: Independent parts of the stream, each with its own share of the data, mixed and
+            packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank
+            reads only the lanes that its rows are in. `batch_size` is a multiple of it. More than 1
+            is for streams that do not end, or `steps`; merge_states() joins the ranks' states.
         epochs: Passes over the source that follow each other without an end between them; None: 1.
+        steps: Batches up to the end of an iteration, over as many passes as that takes: the next
+            iteration goes on where this one ended. None: as many as `epochs` have.
         num_threads: Worker threads; None: one for each core.
         batch_rampup: `{step: factor}`: `batch_size` is multiplied by the factor from that step on;
             steps count on from epoch to epoch. Whole factors, so that every size is a multiple of
@@ -257,11 +262,10 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         num_threads: int | None = None,
         batch_rampup: Mapping[int, int] | None = None,
         padding: Mapping[str, PadSpec] | None = None,
+        steps: int | None = None,
     ) -> None:
         from easydata import _native
 
-        if lanes != 1:
-            raise NotImplementedError("lanes: more than one lane comes with a later version")
         if prefetch_workers < 1:
             raise ValueError(f"prefetch_workers: must be at least 1, not {prefetch_workers}")
         if seed is not None and seed < 0:
@@ -278,7 +282,9 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         passes = 1 if epochs is None else epochs
         # A packer carries on from pass to pass: it repeats what it reads, not what it gives.
         repeat = getattr(paced, "_repeated", None)
-        if repeat is not None and passes > 1:
+        if repeat is not None and steps is not None:
+            paced = repeat(None)
+        elif repeat is not None and passes > 1:
             paced, passes = repeat(passes), 1
         stream = paced._stream()
         self._native = _native.Loader(
@@ -296,6 +302,8 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             shuffle_rows=shuffle_buffer_size,
             seed=seed or 0,
             batch_rampup=dict(batch_rampup or {}),
+            lanes=lanes,
+            steps=steps,
         )
         self._sharding_map = sharding_map
         self._rank, self._world_size = rank, world_size
@@ -354,7 +362,8 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         """The position behind the batch that was handed out last, JSON-able and small.
 
         Ranks, threads and prefetching may be others when it is loaded; source and batch size may
-        not.
+        not. With one lane it is the same on every rank; with several it has those that this rank
+        reads, and merge_states() joins those of all ranks.
         """
         return self._native.state()
 
@@ -387,9 +396,10 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
             rows}}}}`.
 
-            Tokens are those of the stream up to here, over all ranks; they are part of the
-            position. One thread makes the batches: `wait_seconds` has its time in each stage, not
-            counting what the stage reads from: "source" (a Python iterable), "read", "mix",
+            Tokens are those of the stream up to here, over all ranks (with several lanes: of those
+            that this rank reads); they are part of the position. One thread makes the batches:
+            `wait_seconds` has its time in each stage, not counting what the stage reads from:
+            "source" (a Python iterable), "read", "mix",
             "shuffle", "pack", "collate", "workers" (waiting for them) and "trainer" (waiting for
             batches to be taken). "loader" is the time that was spent waiting for a batch.
             `busy_seconds` has that of the worker threads, added up ("read", "tokenize", "callable",

@@ -305,6 +305,7 @@ class LoadStage(BaseStage):
                 world_size=config.world_size,
                 lanes=config.lanes,
                 epochs=config.epochs,
+                steps=config.steps,
                 num_threads=config.num_threads,
                 batch_rampup=config.batch_rampup,
                 padding=padding,

@@ -294,7 +294,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         self._shuffle_rows = shuffle_buffer_factor * _ROWS_PER_FACTOR if windows else 0
         self._balance_groups = balance_groups
         self._batch_sizes: list[tuple[int, int]] = []  # of a loader: rows of a step by first step
-        self._passes = 1
+        self._passes: int | None = 1
         self._options: dict[str, Any] = {
             "seq_length": seq_length,
             "eos_token_id": eos_token_id,
@@ -356,8 +356,11 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             paced._source = pace(batch_size, self._seq_length, batch_rampup)
         return paced
 
-    def _repeated(self, passes: int) -> PackedShardedSource:
-        """The rows of so many passes over the documents, packed without a gap between them."""
+    def _repeated(self, passes: int | None) -> PackedShardedSource:
+        """The rows of so many passes over the documents, packed without a gap between them.
+
+        None: for ever.
+        """
         repeated = copy.copy(self)
         repeated._passes = passes
         return repeated
@@ -386,7 +389,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         rows_per_batch = self._batch_sizes[0][1] if self._batch_sizes else 0
         wanted: Columns = dict.fromkeys([self._input_field, *fields], "tokens")
         documents = self._source._stream(wanted)
-        if self._passes > 1:
+        if self._passes != 1:
             documents = _native.repeat(documents, self._passes)
         stream = _native.pack(
             documents,

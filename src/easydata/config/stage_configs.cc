@@ -71,6 +71,16 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
                          "must be a multiple of world_size (" + std::to_string(world_size) +
                              "), not " + std::to_string(batch_size)});
   }
+  if (lanes >= 1 && batch_size % lanes != 0) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
+                         "must be a multiple of lanes (" + std::to_string(lanes) + "), not " +
+                             std::to_string(batch_size)});
+  }
+  if (steps && epochs) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "epochs"),
+                         "has no meaning beside steps: passes follow each other up to the last "
+                         "step; give one of the two"});
+  }
   if (batch_rampup) {
     for (const auto& [step, factor] : batch_rampup->values) {
       if (factor >= 1) continue;

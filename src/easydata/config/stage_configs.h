@@ -261,6 +261,7 @@ struct LoadStageConfig {
   int64_t world_size = 1;
   int64_t lanes = 1;
   std::optional<int64_t> epochs;
+  std::optional<int64_t> steps;
   std::optional<int64_t> seed;
   std::optional<int64_t> num_threads;
   std::optional<Numbered> batch_rampup;
@@ -287,12 +288,17 @@ struct LoadStageConfig {
         Field{"world_size", &C::world_size,
               "Processes that share every batch; batch_size is a multiple of it."}
             .AtLeast(1),
-        Field{"lanes", &C::lanes,
-              "Independent parts of the stream, each read by the ranks that need it."}
-            .AtLeast(1)
-            .OnlyDefault("lanes come with a later version"),
+        Field{
+            "lanes", &C::lanes,
+            "Independent parts of the stream, each read only by the ranks that need it; batch_size "
+            "is a multiple of it. More than 1 needs `steps` or a mix that never ends."}
+            .AtLeast(1),
         Field{"epochs", &C::epochs,
               "Passes over the data; unset: one for each iter() of the loader."}
+            .AtLeast(1),
+        Field{"steps", &C::steps,
+              "Batches for each iter() of the loader, over as many passes as that takes; unset: as "
+              "many as the data has."}
             .AtLeast(1),
         Field{"seed", &C::seed, "Seed of shuffle_buffer_size; unset: the pipeline's."}.AtLeast(0),
         Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(

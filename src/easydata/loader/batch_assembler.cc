@@ -12,120 +12,109 @@
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
-namespace {
-
-Status Closed() { return Status::Cancelled("the loader was closed"); }
-
-}  // namespace
 
 int64_t StepOptions::SizeOf(int64_t step) const {
   const auto next = rampup.upper_bound(step);
   return next == rampup.begin() ? batch_size : batch_size * std::prev(next)->second;
 }
 
+StepOptions::Range StepOptions::LanesRead() const {
+  return {rank * lanes / world_size, ((rank + 1) * lanes + world_size - 1) / world_size};
+}
+
+LoaderPosition StartOf(const StepOptions& options) {
+  LoaderPosition start;
+  const auto lanes = options.LanesRead();
+  start.lanes.resize(lanes.end - lanes.begin);
+  return start;
+}
+
+BatchAssembler::BatchAssembler(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
+                               StepOptions options)
+    : options_(std::move(options)), lanes_(options_.LanesRead()) {
+  const int64_t num_lanes = lanes_.end - lanes_.begin;
+  for (int64_t lane = lanes_.begin; lane < lanes_.end; ++lane) {
+    LaneOptions of_lane;
+    of_lane.lane = lane;
+    of_lane.lanes = options_.lanes;
+    if (num_lanes > 1) {
+      // One that is waited for and one on its way, where the lanes are many.
+      StageContext all;
+      all.pool = pool;
+      of_lane.read_ahead = std::max(2, all.ReadAhead() / static_cast<int>(num_lanes));
+    }
+    if (never_ends()) {
+      of_lane.passes.reset();
+    } else {
+      of_lane.passes = options_.passes;
+    }
+    readers_.push_back(std::make_unique<LaneReader>(plan, pool, of_lane));
+  }
+}
+
+void BatchAssembler::Start(const LoaderPosition& position, int64_t first_step) {
+  position_ = position;
+  first_step_ = first_step;
+  for (size_t i = 0; i < readers_.size(); ++i) readers_[i]->Start(position.lanes[i]);
+}
+
 void BatchAssembler::Cancel() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  cancelled_ = true;
-  if (stage_ != nullptr) stage_->Cancel();
+  for (const auto& reader : readers_) reader->Cancel();
 }
 
 StageStats BatchAssembler::stats() {
-  StageStats stats = finished_;
-  if (stage_ != nullptr) {
-    const StageStats now = stage_->stats();
-    stats.AddUpstream(now);
-    stats.rows += now.rows;
+  StageStats stats;
+  for (const auto& reader : readers_) {
+    const StageStats lane = reader->stats();
+    stats.AddUpstream(lane);
+    stats.rows += lane.rows;
   }
   stats.wait_seconds["collate"] = collate_seconds_;
   return stats;
 }
 
-Status BatchAssembler::OpenPass() {
-  StageContext context;
-  context.epoch = epoch_;
-  context.pool = pool_;
-  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
-  if (cursor_ != nullptr) {
-    ARROW_RETURN_NOT_OK(stage->Restore(*cursor_));
-  } else {
-    auto start = std::make_shared<nlohmann::json>();
-    ARROW_RETURN_NOT_OK(stage->Save(start.get()));
-    cursor_ = std::move(start);
-  }
-  std::lock_guard<std::mutex> lock(mutex_);
-  stage_ = std::move(stage);
-  return cancelled_ ? Closed() : Status::OK();
-}
-
-Result<bool> BatchAssembler::Pull() {
-  if (ended_) return false;
-  if (stage_ == nullptr) ARROW_RETURN_NOT_OK(OpenPass());
-  ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
-  if (!batch.has_value()) {
-    finished_.AddUpstream(stage_->stats());
-    std::unique_ptr<Stage> old;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      old = std::move(stage_);
-    }
-    skip_ = 0;
-    ended_ = epoch_ == last_epoch_;
-    if (!ended_) {
-      ++epoch_;
-      cursor_ = nullptr;
-    }
-    return !ended_;
-  }
-  auto after = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
-  Piece piece;
-  piece.epoch = epoch_;
-  piece.before = cursor_;
-  piece.after = after;
-  piece.used = std::min(skip_, batch->num_rows());
-  // Rows before those to skip were handed out, and what was dropped before them was counted.
-  piece.counted = skip_ > 0;
-  skip_ -= piece.used;
-  available_ += batch->num_rows() - piece.used;
-  piece.batch = std::move(*batch);
-  cursor_ = std::move(after);
-  pieces_.push_back(std::move(piece));
-  return true;
-}
-
 Result<int64_t> BatchAssembler::Fetch() {
-  const int64_t size = options_.SizeOf(position_.step);
-  while (available_ < size) {
-    ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
-    if (!more) break;
+  if (options_.steps.has_value() && position_.step - position_.pass_start >= *options_.steps) {
+    return 0;
   }
-  const int64_t rows = std::min(available_, size);
+  const int64_t size = options_.SizeOf(position_.step);
+  const int64_t wanted = size / options_.lanes;
+  int64_t rows = size;
+  for (const auto& reader : readers_) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t held, reader->Hold(wanted));
+    if (held < wanted) rows = held;  // of the only lane: several never end
+  }
   return rows < size && options_.drop_last ? 0 : rows;
 }
 
 Result<Assembled> BatchAssembler::Next() {
   StageTimer timer(&collate_seconds_);
-  if (!started_) {
-    started_ = true;
-    epoch_ = position_.epoch;
-    last_epoch_ = (epoch_ / options_.passes + 1) * options_.passes - 1;
-    cursor_ = position_.cursor;
-    skip_ = position_.skip;
-  }
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, Fetch());
     if (rows == 0) return End();
     if (position_.step >= first_step_) return Step(rows);
-    TokenCounts passed_over;
-    Cut(rows, &passed_over);
-    position_.step += 1;
-    position_.rows += rows;
+    for (const auto& reader : readers_) {
+      TokenCounts passed_over;
+      reader->Take(rows / options_.lanes, &passed_over);
+    }
+    Advance(rows);
   }
 }
 
-Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) {
+void BatchAssembler::Advance(int64_t rows) {
+  position_.step += 1;
+  position_.rows += rows;
+  for (size_t i = 0; i < readers_.size(); ++i) position_.lanes[i] = readers_[i]->position();
+}
+
+Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) const {
   const auto schema = parts.front().rows->schema();
   if (!NeedsSample(*schema, JsonTarget::kArrays)) return parts;
+  if (options_.lanes > 1) {
+    return Status::Invalid(
+        "lanes: the types of JSON rows show in a whole step only, and a rank reads just its own "
+        "lanes of it; tokenize them, or save them as Parquet and load that");
+  }
   // The types are those of the whole step, so that they are the same on every rank.
   ARROW_ASSIGN_OR_RAISE(const auto layout,
                         MakeColumnLayout(schema, parts, std::nullopt, JsonTarget::kArrays));
@@ -135,62 +124,61 @@ Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) {
   return parts;
 }
 
-std::vector<Batch> BatchAssembler::Cut(int64_t rows, TokenCounts* counts) {
-  std::vector<Batch> parts;
-  for (int64_t row = 0; row < rows;) {
-    Piece& piece = pieces_.front();
-    const int64_t left = piece.batch.num_rows() - piece.used;
-    const int64_t take = std::min(left, rows - row);
-    if (!piece.counted) counts->AddDropped(piece.batch);
-    piece.counted = true;
-    if (take > 0) parts.push_back(piece.batch.Slice(piece.used, take));
-    row += take;
-    piece.used += take;
-    position_.reach = piece.batch.reach.At(piece.used);
-    position_.epoch = piece.epoch;
-    if (take == left) {
-      position_.cursor = piece.after;
-      position_.skip = 0;
-      pieces_.pop_front();
-    } else {
-      position_.cursor = piece.before;
-      position_.skip = piece.used;
-    }
+Status BatchAssembler::CheckLengths(const ColumnLengths& lengths) const {
+  if (options_.lanes == 1) return Status::OK();
+  for (const auto& [column, longest] : lengths) {
+    const auto given = options_.padding.columns.find(column);
+    if (given != options_.padding.columns.end() && given->second.length.has_value()) continue;
+    return Status::Invalid(
+        "lanes: rows of column '", column,
+        "' are padded to the longest of the step, and a rank reads just its own lanes of it; pack "
+        "them, or give them a length: padding={'",
+        column, "': PadSpec(length=...)}");
   }
-  available_ -= rows;
-  return parts;
+  return Status::OK();
 }
 
 Result<Assembled> BatchAssembler::Step(int64_t rows) {
-  const int64_t share = options_.SizeOf(position_.step) / options_.world_size;
+  const int64_t size = options_.SizeOf(position_.step);
+  const int64_t share = size / options_.world_size;
   const int64_t begin = std::min(rows, options_.rank * share);
   const int64_t end = std::min(rows, begin + share);
+  const int64_t of_lane = rows / options_.lanes;
   Assembled out;
-  std::vector<Batch> parts = Cut(rows, &out.counts);  // of all ranks
-
-  // Digests are of the rows as the stream has them, whatever types the step gives their JSON.
-  int64_t first = 0;
-  for (const Batch& part : parts) {
-    const int64_t from = std::max(begin, first);
-    const int64_t to = std::min(end, first + part.num_rows());
-    if (from < to) {
-      out.digest += RowDigest(*part.rows->Slice(from - first, to - from), position_.rows + from);
-    }
-    first += part.num_rows();
-  }
-  ARROW_ASSIGN_OR_RAISE(parts, TypeJson(std::move(parts)));
+  out.counts.resize(readers_.size());
   ColumnLengths lengths;
   std::vector<Batch> mine;
-  first = 0;
-  for (const Batch& part : parts) {
-    out.counts.AddRows(part, 0, part.num_rows());
-    MeasureLengths(*part.rows, &lengths);
-    const int64_t from = std::max(begin, first);
-    const int64_t to = std::min(end, first + part.num_rows());
-    if (from < to) mine.push_back(part.Slice(from - first, to - from));
-    first += part.num_rows();
+  Batch none;  // of the same columns, without rows
+  int64_t first = lanes_.begin * of_lane;
+  for (size_t i = 0; i < readers_.size(); ++i) {
+    std::vector<Batch> parts = readers_[i]->Take(of_lane, &out.counts[i]);  // of all ranks
+    const int64_t lane_begin = first;
+    const auto each_of_mine = [&](auto&& visit) {
+      int64_t row = lane_begin;
+      for (const Batch& part : parts) {
+        const int64_t from = std::max(begin, row);
+        const int64_t to = std::min(end, row + part.num_rows());
+        if (from < to) visit(part, from - row, to - from, from);
+        row += part.num_rows();
+      }
+    };
+    // Digests are of the rows as the stream has them, whatever types the step gives their JSON.
+    each_of_mine([&](const Batch& part, int64_t offset, int64_t count, int64_t row) {
+      out.digest += RowDigest(*part.rows->Slice(offset, count), position_.rows + row);
+    });
+    ARROW_ASSIGN_OR_RAISE(parts, TypeJson(std::move(parts)));
+    for (const Batch& part : parts) {
+      out.counts[i].AddRows(part, 0, part.num_rows());
+      MeasureLengths(*part.rows, &lengths);
+    }
+    each_of_mine([&](const Batch& part, int64_t offset, int64_t count, int64_t) {
+      mine.push_back(part.Slice(offset, count));
+    });
+    if (i == 0) none = parts.front().Slice(0, 0);
+    first += of_lane;
   }
-  if (mine.empty()) mine.push_back(parts.front().Slice(0, 0));
+  ARROW_RETURN_NOT_OK(CheckLengths(lengths));
+  if (mine.empty()) mine.push_back(std::move(none));
   ARROW_ASSIGN_OR_RAISE(const Batch batch, ConcatenateBatches(mine));
   const int64_t fill = options_.world_size > 1 ? share - (end - begin) : 0;
   LoaderBatch loaded;
@@ -202,24 +190,23 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
     out.bytes += bytes;
   }
   out.batch = std::move(loaded);
-  position_.step += 1;
-  position_.rows += rows;
+  Advance(rows);
   out.next = position_;
   return out;
 }
 
-Result<Assembled> BatchAssembler::End() {
+Assembled BatchAssembler::End() {
   Assembled out;
-  for (const Piece& piece : pieces_) {
-    if (!piece.counted) out.counts.AddDropped(piece.batch);
-    out.counts.AddDroppedRows(piece.batch, piece.used, piece.batch.num_rows(), "drop_last");
+  out.counts.resize(readers_.size());
+  if (options_.steps.has_value()) {
+    // The rows in hand are those that the next step begins with.
+    position_.pass_start = position_.step;
+  } else {
+    for (size_t i = 0; i < readers_.size(); ++i) {
+      readers_[i]->Finish(&out.counts[i]);
+      position_.lanes[i] = readers_[i]->position();
+    }
   }
-  pieces_.clear();
-  available_ = 0;
-  position_.epoch = last_epoch_ + 1;
-  position_.cursor = nullptr;
-  position_.skip = 0;
-  position_.reach = {};
   out.next = position_;
   return out;
 }

@@ -1,17 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/loader/collate.h"
+#include "easydata/loader/lane_reader.h"
 #include "easydata/loader/token_counts.h"
 #include "easydata/stream/stage.h"
 
@@ -19,33 +16,45 @@ namespace easydata {
 
 /// How a stream of rows is cut into steps.
 struct StepOptions {
-  /// Rows a step, over all ranks; a multiple of `world_size`.
+  /// Rows a step, over all ranks; a multiple of `world_size` and of `lanes`.
   int64_t batch_size = 8;
   /// By step, what `batch_size` is multiplied with from that step on; whole factors, so that every
-  /// size is a multiple of `world_size` too.
+  /// size is a multiple of `world_size` and of `lanes` too.
   std::map<int64_t, int64_t> rampup;
   bool drop_last = true;
   int64_t rank = 0;
   int64_t world_size = 1;
+  /// Independent parts of the stream: lane l gives the l-th of so many equal parts of each step.
+  int64_t lanes = 1;
   /// Passes that follow each other without an end between them.
   int64_t passes = 1;
+  /// Steps between two ends, however long the passes are, which then follow each other for ever;
+  /// nothing: the passes end where their rows do.
+  std::optional<int64_t> steps;
   PadOptions padding;
 
   /// Rows of step number `step`, over all ranks.
   int64_t SizeOf(int64_t step) const;
+
+  struct Range {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  /// The lanes that this rank's rows are in.
+  Range LanesRead() const;
 };
 
-/// Where a loader stands: what is kept is enough to give the next batch, and does not grow.
+/// Where a loader stands.
 struct LoaderPosition {
-  int64_t step = 0;   // steps handed out
-  int64_t rows = 0;   // rows of the stream handed out, over all ranks
-  int64_t epoch = 0;  // number of the pass
-  /// Of the pass's stage, null for its start; `skip` more rows are handed out already.
-  std::shared_ptr<const nlohmann::json> cursor;
-  int64_t skip = 0;
-  /// How far a mix was read for the rows up to here and the windows open behind them.
-  MixReach::Place reach;
+  int64_t step = 0;        // steps handed out
+  int64_t rows = 0;        // rows of the stream handed out, over all ranks
+  int64_t pass_start = 0;  // with StepOptions::steps: the step of the last end
+  /// Those that the rank reads, in order.
+  std::vector<LanePosition> lanes;
 };
+
+/// The start of the stream.
+LoaderPosition StartOf(const StepOptions& options);
 
 /// The rows of one step that belong to this rank.
 struct LoaderBatch {
@@ -58,24 +67,21 @@ struct LoaderBatch {
 struct Assembled {
   std::optional<LoaderBatch> batch;
   LoaderPosition next;
-  TokenCounts counts;   // of this step, all ranks
-  uint64_t digest = 0;  // of this rank's rows
-  int64_t bytes = 0;    // that the batch holds on to
+  std::vector<TokenCounts> counts;  // of this step, by lane read, all ranks
+  uint64_t digest = 0;              // of this rank's rows
+  int64_t bytes = 0;                // that the batch holds on to
 };
 
-/// Cuts passes of a stream into steps and takes a rank's contiguous share of each. For one thread;
-/// Cancel() for any.
+/// Puts steps together out of the rows of a stream's lanes, and takes a rank's contiguous share of
+/// each. For one thread; Cancel() for any.
 class BatchAssembler {
  public:
-  BatchAssembler(StreamPlan plan, std::shared_ptr<ThreadPool> pool, StepOptions options)
-      : plan_(std::move(plan)), pool_(std::move(pool)), options_(std::move(options)) {}
+  BatchAssembler(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
+                 StepOptions options);
 
   /// Sets where to begin; called once, before Next(). Steps before `first_step` are read and passed
   /// over. Cheap: stages are made by the first Next().
-  void Start(const LoaderPosition& position, int64_t first_step = 0) {
-    position_ = position;
-    first_step_ = first_step;
-  }
+  void Start(const LoaderPosition& position, int64_t first_step = 0);
 
   /// The next step or, once, the end of the passes.
   Result<Assembled> Next();
@@ -83,44 +89,23 @@ class BatchAssembler {
   StageStats stats();
 
  private:
-  struct Piece {
-    Batch batch;
-    int64_t epoch = 0;
-    std::shared_ptr<const nlohmann::json> before;
-    std::shared_ptr<const nlohmann::json> after;
-    int64_t used = 0;
-    bool counted = false;  // its drop counts, before or in an earlier life
-  };
-
-  Status OpenPass();
-  /// Pulls one batch; false at the end of the last pass.
-  Result<bool> Pull();
+  bool never_ends() const { return options_.steps.has_value() || options_.lanes > 1; }
   /// Reads the rows of the next step: how many there are, 0 at the end of the passes.
   Result<int64_t> Fetch();
-  /// Takes the rows of a step off what was read, and moves the position behind them.
-  std::vector<Batch> Cut(int64_t rows, TokenCounts* counts);
   Result<Assembled> Step(int64_t rows);
+  Assembled End();
   /// Numbers, strings and lists of numbers out of JSON columns; the rest stays JSON.
-  static Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts);
-  Result<Assembled> End();
+  Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts) const;
+  /// Invalid where the shape of a column depends on rows that other ranks read.
+  Status CheckLengths(const ColumnLengths& lengths) const;
+  /// Counts the step as handed out.
+  void Advance(int64_t rows);
 
-  const StreamPlan plan_;
-  const std::shared_ptr<ThreadPool> pool_;
   const StepOptions options_;
+  const StepOptions::Range lanes_;
+  std::vector<std::unique_ptr<LaneReader>> readers_;  // of lanes_, in order
   LoaderPosition position_;
   int64_t first_step_ = 0;
-  std::deque<Piece> pieces_;
-  int64_t available_ = 0;
-  int64_t epoch_ = 0;
-  int64_t last_epoch_ = 0;
-  int64_t skip_ = 0;
-  bool started_ = false;
-  bool ended_ = false;
-  std::shared_ptr<const nlohmann::json> cursor_;
-  std::mutex mutex_;  // guards stage_ against Cancel()
-  bool cancelled_ = false;
-  std::unique_ptr<Stage> stage_;
-  StageStats finished_;  // of the passes before
   double collate_seconds_ = 0;
 };
 

@@ -7,12 +7,10 @@
 
 namespace easydata {
 
-BatchProducer::BatchProducer(const StreamPlan& plan, std::shared_ptr<ThreadPool> pool,
+BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
                              const LoaderOptions& options, const LoaderPosition& position,
                              int64_t first_step)
-    : options_(options),
-      assembler_(plan, std::move(pool), options.steps),
-      ahead_(options.prefetch_batches) {
+    : options_(options), assembler_(plan, pool, options.steps), ahead_(options.prefetch_batches) {
   assembler_.Start(position, first_step);
   if (options_.prefetch) thread_ = std::thread([this] { Run(); });
 }

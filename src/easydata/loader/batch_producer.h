@@ -41,7 +41,7 @@ struct QueueFill {
 class BatchProducer {
  public:
   /// Begins at `position`; steps before `first_step` are read and passed over.
-  BatchProducer(const StreamPlan& plan, std::shared_ptr<ThreadPool> pool,
+  BatchProducer(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
                 const LoaderOptions& options, const LoaderPosition& position,
                 int64_t first_step = 0);
   ~BatchProducer();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -13,8 +14,6 @@
 namespace easydata {
 namespace {
 
-constexpr int kStateVersion = 1;
-
 using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -25,13 +24,36 @@ nlohmann::json Describe(const StreamPlan& plan, const LoaderOptions& options) {
   description["loader.batch_size"] = options.steps.batch_size;
   description["loader.drop_last"] = options.steps.drop_last;
   description["loader.epochs"] = options.steps.passes;
+  if (options.steps.lanes > 1) description["loader.lanes"] = options.steps.lanes;
   for (const auto& [step, factor] : options.steps.rampup) {
     description["loader.batch_rampup"][std::to_string(step)] = factor;
   }
   return description;
 }
 
-Status CheckOptions(const LoaderOptions& options) {
+Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
+  if (steps.lanes < 1) return Status::Invalid("lanes: must be at least 1, not ", steps.lanes);
+  if (steps.batch_size % steps.lanes != 0) {
+    return Status::Invalid("batch_size: must be a multiple of lanes, each of which gives an equal ",
+                           "part of every step; got batch_size ", steps.batch_size, " with lanes ",
+                           steps.lanes);
+  }
+  if (steps.steps.has_value() && *steps.steps < 1) {
+    return Status::Invalid("steps: must be at least 1, not ", *steps.steps);
+  }
+  if (steps.steps.has_value() && steps.passes > 1) {
+    return Status::Invalid("epochs: with steps the passes follow each other up to the last step; ",
+                           "give one of the two");
+  }
+  if (steps.lanes > 1 && !steps.steps.has_value() && !NeverEnds(*plan.description)) {
+    return Status::Invalid(
+        "lanes: the lanes of a stream that ends do not end together, and a rank sees just its own; "
+        "give steps=, or mix with stop_strategy \"restart\"");
+  }
+  return Status::OK();
+}
+
+Status CheckOptions(const StreamPlan& plan, const LoaderOptions& options) {
   const StepOptions& steps = options.steps;
   if (steps.batch_size < 1) {
     return Status::Invalid("batch_size: must be at least 1, not ", steps.batch_size);
@@ -59,6 +81,7 @@ Status CheckOptions(const LoaderOptions& options) {
     }
   }
   if (steps.passes < 1) return Status::Invalid("epochs: must be at least 1, not ", steps.passes);
+  ARROW_RETURN_NOT_OK(CheckLanes(plan, steps));
   if (options.prefetch && options.prefetch_batches < 1) {
     return Status::Invalid("prefetch_buffer_size: must be at least 1, not ",
                            options.prefetch_batches);
@@ -70,15 +93,26 @@ Status CheckOptions(const LoaderOptions& options) {
   return Status::OK();
 }
 
+Status NoStep(int64_t step, int64_t steps) {
+  return Status::IndexError("there is no step ", step, ": up to the end of the pass that the ",
+                            "loader is in there are ", steps, " steps, counted from 0");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions options) {
-  ARROW_RETURN_NOT_OK(CheckOptions(options));
+  ARROW_RETURN_NOT_OK(CheckOptions(plan, options));
   return std::unique_ptr<Loader>(new Loader(std::move(plan), std::move(options)));
 }
 
 Loader::Loader(StreamPlan plan, LoaderOptions options)
-    : plan_(std::move(plan)), options_(std::move(options)), pid_(getpid()) {}
+    : plan_(std::move(plan)),
+      options_(std::move(options)),
+      pid_(getpid()),
+      position_(StartOf(options_.steps)),
+      loaded_(position_),
+      pass_start_(position_),
+      counts_(position_.lanes.size()) {}
 
 Loader::~Loader() {
   NoticeFork();
@@ -142,10 +176,8 @@ Result<std::optional<LoaderBatch>> Loader::Take() {
     return failed_;
   }
   if (item->batch.has_value()) return Deliver(std::move(*item));
-  if (item->next.epoch != position_.epoch) counts_.StartPass();
-  position_ = item->next;
+  Advance(*item);
   pass_start_ = position_;
-  counts_.Add(item->counts);
   DropProducer();
   return std::nullopt;
 }
@@ -160,10 +192,16 @@ std::optional<LoaderBatch> Loader::TryTake() {
   return Deliver(std::move(*item));
 }
 
+void Loader::Advance(const Assembled& item) {
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (item.next.lanes[i].epoch != position_.lanes[i].epoch) counts_[i].StartPass();
+    counts_[i].Add(item.counts[i]);
+  }
+  position_ = item.next;
+}
+
 LoaderBatch Loader::Deliver(Assembled item) {
-  if (item.next.epoch != position_.epoch) counts_.StartPass();
-  position_ = std::move(item.next);
-  counts_.Add(item.counts);
+  Advance(item);
   digest_ += item.digest;
   stats_.rows += item.batch->rows;
   ++stats_.batches;
@@ -183,7 +221,7 @@ void Loader::CountWait() {
 }
 
 LoaderPosition Loader::Nearest(int64_t step) const {
-  LoaderPosition nearest;
+  LoaderPosition nearest = StartOf(options_.steps);
   for (const LoaderPosition* known : {&loaded_, &pass_start_, &position_}) {
     if (known->step >= nearest.step && known->step <= step) nearest = *known;
   }
@@ -204,12 +242,18 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
                              edited_step_, "; ask a loader that has the mix before that");
     }
     from = Nearest(step);
-    end = (position_.epoch / options_.steps.passes + 1) * options_.steps.passes;
+    end = (position_.lanes[0].epoch / options_.steps.passes + 1) * options_.steps.passes;
+    if (const auto& steps = options_.steps.steps; steps.has_value()) {
+      const int64_t last = position_.pass_start + *steps;
+      if (step >= last) return NoStep(step, last);
+    }
     pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
   }
   LoaderOptions options = options_;
   options.prefetch = true;
   options.prefetch_batches = 1;
+  if (options.steps.steps.has_value()) options.steps.steps = step + 1;
+  from.pass_start = 0;
   for (;;) {
     BatchProducer reader(plan_, pool, options, from, step);
     {
@@ -229,10 +273,7 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
     ARROW_ASSIGN_OR_RAISE(Assembled item, reader.Take());
     if (item.batch.has_value()) return std::move(*item.batch);
     from = item.next;
-    if (from.epoch >= end) {
-      return Status::IndexError("there is no step ", step, ": up to the end of the pass that the ",
-                                "loader is in there are ", from.step, " steps, counted from 0");
-    }
+    if (from.lanes[0].epoch >= end) return NoStep(step, from.step);
   }
 }
 
@@ -248,16 +289,20 @@ std::optional<nlohmann::json> Loader::TrySaveState() {
 }
 
 nlohmann::json Loader::State() const {
-  nlohmann::json state = {
-      {"version", kStateVersion},
-      {"kind", "easydata.loader"},
-      {"plan", Fingerprint(Describe(plan_, options_))},
-      {"step", position_.step},
-      {"rows", position_.rows},
-      {"epoch", position_.epoch},
-      {"skip", position_.skip},
-      {"cursor", position_.cursor == nullptr ? nlohmann::json() : *position_.cursor},
-      {"sources", counts_.ToJson()}};
+  nlohmann::json state = StateHead();
+  state["plan"] = Fingerprint(Describe(plan_, options_));
+  state["step"] = position_.step;
+  state["rows"] = position_.rows;
+  if (position_.pass_start > 0) state["pass_start"] = position_.pass_start;
+  if (options_.steps.lanes == 1) {
+    state.update(SaveLane(position_.lanes[0], counts_[0]));
+  } else {
+    state["num_lanes"] = options_.steps.lanes;
+    const int64_t first = options_.steps.LanesRead().begin;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      state["lanes"][std::to_string(first + i)] = SaveLane(position_.lanes[i], counts_[i]);
+    }
+  }
   // Whoever edits the mix goes on with this one first: it is kept as it is.
   nlohmann::json mix = MixKeys(*plan_.description);
   if (!mix.empty()) {
@@ -265,9 +310,6 @@ nlohmann::json Loader::State() const {
     state["mix"] = std::move(mix);
   }
   if (edited_step_ > 0) state["edited"] = edited_step_;
-  if (position_.reach.block >= 0) {
-    state["reach"] = {position_.reach.epoch, position_.reach.block};
-  }
   return state;
 }
 
@@ -281,55 +323,52 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   std::lock_guard<std::mutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   NoticeFork();
-  if (!state.is_object() || !state.contains("version") || !state.contains("kind") ||
-      state.at("kind") != "easydata.loader") {
-    return Status::Invalid("this is not a state of a loader: load what state_dict() returned");
-  }
-  if (state.at("version") != kStateVersion) {
-    return Status::Invalid("the saved state has version ", state.at("version").dump(),
-                           ", this EasyData reads version ", kStateVersion,
-                           "; load it with the release that saved it");
-  }
-  for (const char* key : {"step", "rows", "epoch", "skip"}) {
-    if (!state.contains(key) || !state.at(key).is_number_integer()) {
-      return Status::Invalid("the saved state is damaged: it lacks the number '", key, "'");
-    }
-  }
-  for (const char* key : {"plan", "cursor", "sources"}) {
-    if (!state.contains(key)) {
-      return Status::Invalid("the saved state is damaged: it lacks '", key, "'");
-    }
-  }
+  ARROW_RETURN_NOT_OK(CheckState(state));
   nlohmann::json saved = UnfoldFingerprint(state.at("plan"));
   nlohmann::json current = Describe(plan_, options_);
-  nlohmann::json cursor = state.at("cursor");
   if (state.contains("mix")) saved.update(Fingerprint(state.at("mix")));
-  MixReach::Place reach;
-  if (state.contains("reach")) {
-    reach = {state.at("reach").at(0).get<int64_t>(), state.at("reach").at(1).get<int64_t>()};
-  }
   const bool is_edit =
       !allow.empty() && state.contains("mix") && state.at("mix") != MixKeys(current);
-  if (is_edit) {
-    ARROW_RETURN_NOT_OK(ForgetEdits(state.at("mix"), &saved, &current));
-    if (!cursor.is_null()) ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), reach, &cursor));
-  }
+  if (is_edit) ARROW_RETURN_NOT_OK(ForgetEdits(state.at("mix"), &saved, &current));
   ARROW_RETURN_NOT_OK(CheckFingerprint(saved, current));
-  ARROW_ASSIGN_OR_RAISE(TokenCounts counts, TokenCounts::FromJson(state.at("sources")));
+
+  LoaderPosition position;
+  std::vector<TokenCounts> counts;
+  position.step = state.at("step").get<int64_t>();
+  position.rows = state.at("rows").get<int64_t>();
+  position.pass_start = state.value("pass_start", int64_t{0});
+  const auto lanes = options_.steps.LanesRead();
+  for (int64_t number = lanes.begin; number < lanes.end; ++number) {
+    ARROW_ASSIGN_OR_RAISE(SavedLane lane, LaneOf(state, number));
+    if (is_edit && lane.position.cursor != nullptr) {
+      nlohmann::json cursor = *lane.position.cursor;
+      ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), lane.position.reach, &cursor));
+      lane.position.cursor = std::make_shared<const nlohmann::json>(std::move(cursor));
+    }
+    position.lanes.push_back(std::move(lane.position));
+    counts.push_back(std::move(lane.counts));
+  }
   DropProducer();
   failed_ = Status::OK();
   counts_ = std::move(counts);
-  position_.step = state.at("step").get<int64_t>();
-  position_.rows = state.at("rows").get<int64_t>();
-  position_.epoch = state.at("epoch").get<int64_t>();
-  position_.skip = state.at("skip").get<int64_t>();
+  position_ = std::move(position);
   edited_step_ = is_edit ? position_.step : state.value("edited", int64_t{0});
-  position_.reach = reach;
-  position_.cursor =
-      cursor.is_null() ? nullptr : std::make_shared<const nlohmann::json>(std::move(cursor));
   loaded_ = position_;
-  pass_start_ = {};
+  pass_start_ = StartOf(options_.steps);
   return Status::OK();
+}
+
+Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) const {
+  const StepOptions& steps = options_.steps;
+  if (steps.lanes == 1) return LoadLane(state);
+  const std::string key = std::to_string(lane);
+  if (!state.contains("lanes") || !state.at("lanes").contains(key)) {
+    return Status::Invalid("the saved state lacks lane ", lane, " of ", steps.lanes,
+                           ", which rank ", steps.rank, " of ", steps.world_size,
+                           " reads; join the states of all ",
+                           "ranks, easydata.merge_states(states), and load that");
+  }
+  return LoadLane(state.at("lanes").at(key));
 }
 
 LoaderStats Loader::stats() {
@@ -345,8 +384,10 @@ LoaderStats Loader::stats() {
   out.busy_seconds = stage.busy_seconds;
   out.busy_seconds["trainer"] = training_seconds_;
   if (first_call_.has_value()) out.seconds = Seconds(Clock::now() - *first_call_);
-  out.counts = counts_;
-  out.epoch = position_.epoch;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    out.counts.Add(counts_[i]);
+    out.epoch = std::max(out.epoch, position_.lanes[i].epoch);
+  }
   return out;
 }
 

@@ -16,6 +16,7 @@
 #include "easydata/base/status.h"
 #include "easydata/loader/batch_producer.h"
 #include "easydata/loader/bottleneck.h"
+#include "easydata/loader/loader_state.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -32,9 +33,9 @@ struct LoaderStats {
   /// StageStats::busy_seconds, and "trainer": the time between two batches.
   std::map<std::string, double> busy_seconds;
   QueueFill queue;
-  /// Not since the loader was made, but of the stream up to here.
+  /// Not since the loader was made, but of the stream up to here: of the lanes that the rank reads.
   TokenCounts counts;
-  int64_t epoch = 0;
+  int64_t epoch = 0;  // of the lane that is furthest
 };
 
 /// Hands out a stream in steps of `batch_size` rows, this rank's share of them, pass after pass.
@@ -99,6 +100,10 @@ class Loader {
   /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
   void CountTraining();
   void CountWait();
+  /// Goes to behind `item`.
+  void Advance(const Assembled& item);
+  /// What a state says of a lane that this rank reads.
+  Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
   /// Counts a batch as handed out.
   LoaderBatch Deliver(Assembled item);
   void EnsureProducer();
@@ -117,10 +122,10 @@ class Loader {
   int pid_;
   Status failed_;
   LoaderPosition position_;
-  LoaderPosition loaded_;      // where this loader began
-  int64_t edited_step_ = 0;    // where the mix was edited last; 0: nowhere
-  LoaderPosition pass_start_;  // as far as it is known
-  TokenCounts counts_;
+  LoaderPosition loaded_;            // where this loader began
+  int64_t edited_step_ = 0;          // where the mix was edited last; 0: nowhere
+  LoaderPosition pass_start_;        // as far as it is known
+  std::vector<TokenCounts> counts_;  // by lane read
   uint64_t digest_ = 0;
   LoaderStats stats_;
   StageStats stage_stats_;  // of producers that are gone

@@ -23,6 +23,8 @@ namespace {
 // A batch goes out at this many rows or this much content: bounds of memory, not of the stream.
 constexpr size_t kMaxRows = 1024;
 constexpr int64_t kMaxBytes = int64_t{512} << 10;  // the packer finds it in the cache
+// And at this many passes over sources: a pass costs much more than the rows of a tiny source.
+constexpr int kMaxPasses = 16;
 
 // Sources whose stages, with their open files and reading ahead, there are at once; the others
 // sleep.
@@ -35,6 +37,13 @@ int ReadAheadOf(int given, size_t n) {
   return std::max(given / static_cast<int>(n), n <= kMany ? 2 : 1);
 }
 
+/// The options by which one lane is ordered.
+MixOptions OfLane(MixOptions options, const StageContext& context) {
+  options.seed = context.SeedOf(options.seed);
+  options.clock.lanes = context.lanes;
+  return options;
+}
+
 class MixStage : public Stage {
  public:
   MixStage(std::vector<std::unique_ptr<MixSource>> sources, MixOptions options, MixOrder order,
@@ -42,7 +51,7 @@ class MixStage : public Stage {
       : sources_(std::move(sources)),
         options_(std::move(options)),
         order_(std::move(order)),
-        epoch_(context.epoch),
+        context_(context),
         rows_schema_(std::move(rows_schema)),
         schema_(rows_schema_),
         last_use_(sources_.size(), 0) {
@@ -63,9 +72,12 @@ class MixStage : public Stage {
     for (const auto& source : sources_) source->part = -1;
     MixReach reach;
     int64_t bytes = 0;
-    while (failed_.ok() && !ended_ && rows_.size() < kMaxRows && bytes < kMaxBytes) {
+    passes_begun_ = 0;
+    while (failed_.ok() && !ended_ && rows_.size() < kMaxRows && bytes < kMaxBytes &&
+           (rows_.empty() || passes_begun_ < kMaxPasses)) {
       failed_ = Pick(&bytes);
-      if (!in_block_) reach.Note(static_cast<int64_t>(rows_.size()), {epoch_, order_.block()});
+      if (!in_block_)
+        reach.Note(static_cast<int64_t>(rows_.size()), {context_.epoch, order_.block()});
     }
     if (rows_.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
@@ -75,7 +87,7 @@ class MixStage : public Stage {
     parts_.clear();
     if (options_.add_source) ARROW_RETURN_NOT_OK(AddSourceColumn(&batch));
     batch.dropped = std::exchange(dropped_, {});
-    reach.Note(batch.num_rows(), {epoch_, order_.block() + (offset_ > 0 ? 1 : 0)});
+    reach.Note(batch.num_rows(), {context_.epoch, order_.block() + (offset_ > 0 ? 1 : 0)});
     batch.reach = std::move(reach);
     num_rows_ += batch.num_rows();
     return batch;
@@ -85,7 +97,7 @@ class MixStage : public Stage {
     *cursor = nlohmann::json::object();
     nlohmann::json& mix = (*cursor)["mix"];
     order_.Save(&mix);
-    mix["epoch"] = epoch_;
+    mix["epoch"] = context_.epoch;
     mix["offset"] = offset_;
     mix["tokens"] = tokens_;
     bool sees_whole = false;
@@ -152,7 +164,7 @@ class MixStage : public Stage {
 
   /// Makes the order of the first phase, and finds its sources among those that there are.
   Status UsePhase() {
-    ARROW_ASSIGN_OR_RAISE(order_, MixOrder::Make(now()));
+    ARROW_ASSIGN_OR_RAISE(order_, MixOrder::Make(OfLane(now(), context_)));
     places_.assign(now().names.size(), -1);
     for (size_t i = 0; i < places_.size(); ++i) {
       for (size_t k = 0; k < sources_.size() && places_[i] < 0; ++k) {
@@ -283,7 +295,8 @@ class MixStage : public Stage {
     if (!source->pass_has_rows()) {
       return Status::Invalid("sources[\"", source->name(),
                              "\"] is empty: a mix cannot take examples from it; remove it from the "
-                             "mix, or look at what filters its rows out");
+                             "mix, or look at what filters its rows out",
+                             context_.OrFewerLanes());
     }
     source->seen_whole = true;
     bool all = true;
@@ -303,6 +316,7 @@ class MixStage : public Stage {
                              "mix, or mix by examples");
     }
     ARROW_RETURN_NOT_OK(MakeRoomFor(source));
+    ++passes_begun_;
     return source->StartPass();
   }
 
@@ -325,7 +339,7 @@ class MixStage : public Stage {
   std::vector<MixPhase> phases_;
   MixOrder order_;           // of the first phase
   std::vector<int> places_;  // of its names among sources_; -1 for one that was removed
-  const int64_t epoch_;
+  const StageContext context_;
   const std::shared_ptr<arrow::Schema> rows_schema_;
   std::shared_ptr<arrow::Schema> schema_;
   int64_t offset_ = 0;  // examples of the block that were given out
@@ -339,6 +353,7 @@ class MixStage : public Stage {
   std::vector<int64_t> last_use_;
   int64_t uses_ = 0;
   // The batch that is being put together.
+  int passes_begun_ = 0;
   std::vector<Batch> parts_;
   std::vector<RowRef> rows_;
   std::vector<int32_t> row_sources_;
@@ -370,7 +385,7 @@ Status CheckTokens(const MixOptions& options, const std::string& name,
 Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
                                             const MixOptions& options,
                                             const StageContext& context) {
-  ARROW_ASSIGN_OR_RAISE(MixOrder order, MixOrder::Make(options));
+  ARROW_ASSIGN_OR_RAISE(MixOrder order, MixOrder::Make(OfLane(options, context)));
   if (sources.size() != options.names.size()) {
     return Status::Invalid("the mix has ", options.names.size(), " names, but ", sources.size(),
                            " sources");

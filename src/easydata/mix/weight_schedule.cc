@@ -84,8 +84,8 @@ std::vector<double> WeightSchedule::At(int64_t step) const {
 }
 
 int64_t StepClock::Step(int64_t examples, int64_t tokens) const {
-  if (batch_sizes.empty()) return examples;
-  int64_t units = row_tokens > 0 ? tokens / row_tokens : examples;
+  if (batch_sizes.empty()) return examples * lanes;
+  int64_t units = (row_tokens > 0 ? tokens / row_tokens : examples) * lanes;
   for (size_t i = 0; i < batch_sizes.size(); ++i) {
     const int64_t steps = units / batch_sizes[i].batch_size;
     const int64_t end =

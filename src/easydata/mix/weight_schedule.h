@@ -68,6 +68,8 @@ struct StepClock {
   };
   std::vector<Ramp> batch_sizes;
   int64_t row_tokens = 0;
+  /// Mixers that run beside each other: each is taken to have given out as much.
+  int64_t lanes = 1;
 
   int64_t Step(int64_t examples, int64_t tokens) const;
 };

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/stream/plan.h"
+
 namespace easydata {
 namespace {
 
@@ -61,7 +63,9 @@ class RepeatStage : public Stage {
       }
       if (passes_.has_value() && pass_ + 1 >= *passes_) return std::nullopt;
       if (!passes_.has_value() && !pass_has_rows_) {
-        return Status::Invalid("the stream is to be repeated for ever, but it has no rows");
+        return Status::Invalid(
+            "the stream is to be repeated for ever, but it has no rows; look at ",
+            "what filters its rows out", context_.OrFewerLanes());
       }
       ++pass_;
       ARROW_RETURN_NOT_OK(MakePass());
@@ -108,6 +112,7 @@ Result<StreamPlan> RepeatPlan(StreamPlan upstream, std::optional<int64_t> passes
   if (passes.has_value() && *passes < 1) {
     return Status::Invalid("a stream is repeated at least once; epochs is ", *passes);
   }
+  if (!passes.has_value() && NeverEnds(*upstream.description)) return upstream;
   StreamPlan plan;
   auto description = std::make_shared<nlohmann::json>(*upstream.description);
   (*description)["repeat.passes"] =

@@ -16,6 +16,7 @@ Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<
                                                const StageContext& context);
 
 /// The plan that repeats `upstream`; its description gets the key "repeat.passes" (null: for ever).
+/// A stream that never ends stays as it is where it is to be repeated for ever.
 Result<StreamPlan> RepeatPlan(StreamPlan upstream, std::optional<int64_t> passes);
 
 }  // namespace easydata

@@ -183,7 +183,9 @@ Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> ups
                                                       const WindowShuffleOptions& options,
                                                       const StageContext& context) {
   ARROW_RETURN_NOT_OK(options.Validate());
-  return std::make_unique<WindowShuffleStage>(std::move(upstream), options, context.epoch);
+  WindowShuffleOptions of_lane = options;
+  of_lane.seed = context.SeedOf(options.seed);
+  return std::make_unique<WindowShuffleStage>(std::move(upstream), of_lane, context.epoch);
 }
 
 Result<StreamPlan> WindowShufflePlan(StreamPlan upstream, const WindowShuffleOptions& options,

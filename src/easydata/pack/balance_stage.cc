@@ -200,6 +200,18 @@ Status BalanceOptions::Validate() const {
   return Status::OK();
 }
 
+Result<BalanceOptions> BalanceOptions::OfLane(int64_t lanes) const {
+  if (groups % lanes != 0) {
+    return Status::Invalid("balance_groups: must be a multiple of lanes, each of which balances ",
+                           "its own part of a step; got balance_groups ", groups, " with lanes ",
+                           lanes);
+  }
+  BalanceOptions of_lane = *this;
+  of_lane.groups /= lanes;
+  for (auto& [step, rows] : of_lane.batch_sizes) rows /= lanes;
+  return of_lane;
+}
+
 std::vector<int64_t> BalancedOrder(const std::vector<uint64_t>& costs, int64_t groups) {
   std::vector<int64_t> order(costs.size());
   std::iota(order.begin(), order.end(), 0);
@@ -248,7 +260,8 @@ Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& option
   plan.make = [make = std::move(upstream.make),
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return Timed(MakeBalanceStage(std::move(stage), options), "balance");
+    ARROW_ASSIGN_OR_RAISE(auto of_lane, options.OfLane(context.lanes));
+    return Timed(MakeBalanceStage(std::move(stage), of_lane), "balance");
   };
   return plan;
 }

@@ -18,6 +18,9 @@ struct BalanceOptions {
 
   /// Invalid where the groups do not divide a step.
   Status Validate() const;
+  /// What one of `lanes` lanes balances: its part of the groups and of the rows. Invalid where the
+  /// lanes do not divide the groups.
+  Result<BalanceOptions> OfLane(int64_t lanes) const;
 };
 
 /// Deals rows of the given costs to `groups` groups of as many rows each, so that the groups' sums

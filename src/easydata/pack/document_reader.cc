@@ -171,6 +171,15 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
   return true;
 }
 
+Status DocumentReader::NoneFits(int64_t row) const {
+  return RowError(batch_->batch.addresses.At(row),
+                  "none of the last " + std::to_string(kMaxLeftOut) +
+                      " documents could be packed: they are empty, or too long for a row of " +
+                      std::to_string(options_.seq_length) + " tokens and overlong is \"drop\"; " +
+                      "the stream goes over its data for ever, so it looks as if no other came; " +
+                      "set overlong=\"split\", or a larger seq_length");
+}
+
 Status DocumentReader::TooLong(int64_t row, int64_t length) const {
   std::string message = "the document does not fit into a row of ";
   message += std::to_string(options_.seq_length) + " tokens";
@@ -186,6 +195,7 @@ Status DocumentReader::TooLong(int64_t row, int64_t length) const {
 }
 
 Result<bool> DocumentReader::Next(Document* document) {
+  int64_t left_out = 0;
   while (!ended_) {
     if (batch_ == nullptr || row_ == batch_->batch.num_rows()) {
       ARROW_RETURN_NOT_OK(Pull());
@@ -194,6 +204,7 @@ Result<bool> DocumentReader::Next(Document* document) {
     ARROW_ASSIGN_OR_RAISE(bool accepted, Accept(row_, document));
     ++row_;
     if (accepted) return true;
+    if (++left_out == kMaxLeftOut && options_.never_ends) return NoneFits(row_ - 1);
   }
   return false;
 }

@@ -84,6 +84,7 @@ class DocumentReader {
   Status Pull();
   Result<bool> Accept(int64_t row, Document* document);
   Status TooLong(int64_t row, int64_t length) const;
+  Status NoneFits(int64_t row) const;
   void Count(const Address& address, const char* reason, int64_t rows, int64_t tokens);
 
   std::unique_ptr<Stage> upstream_;

@@ -38,6 +38,9 @@ const char* Name(PackStrategy strategy);
 Result<Overlong> ParseOverlong(const std::string& name);
 const char* Name(Overlong overlong);
 
+/// Documents in a row that may be empty, or too long and dropped, in a stream that never ends.
+constexpr int64_t kMaxLeftOut = int64_t{1} << 20;
+
 struct PackOptions {
   int32_t seq_length = 2048;
   int32_t eos_token_id = 2;
@@ -61,6 +64,9 @@ struct PackOptions {
   uint64_t seed = 0;
   /// Rows of an output batch: nothing but a matter of hand-over, no part of the stream.
   int64_t rows_per_batch = 64;
+  /// The documents never end, so that looking for one that can be packed may not either: it is an
+  /// error where kMaxLeftOut in a row cannot. PackPlan() sees to it.
+  bool never_ends = false;
 
   /// Invalid, naming the option, where one makes no sense.
   Status Validate() const;

@@ -12,6 +12,7 @@
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
 #include "easydata/pack/window_planner.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -295,6 +296,8 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
 
 Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
+  PackOptions of_plan = options;
+  of_plan.never_ends = NeverEnds(*upstream.description);
   auto description = std::make_shared<nlohmann::json>(*upstream.description);
   auto& keys = *description;
   keys["pack.strategy"] = Name(options.strategy);
@@ -328,7 +331,7 @@ Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   StreamPlan plan;
   plan.description = std::move(description);
   plan.make = [make = std::move(upstream.make),
-               options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+               options = of_plan](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
     return Timed(MakePackStage(std::move(stage), options), "pack");
   };

@@ -54,15 +54,6 @@ StreamPosition PositionFromJson(const nlohmann::json& value) {
   return {std::make_shared<const nlohmann::json>(value.at("cursor")), value.at("skip")};
 }
 
-/// True where a limit on the number of rows comes last of all.
-bool IsLimited(const nlohmann::json& description) {
-  const auto steps = description.find("transforms");
-  if (steps == description.end() || !steps->is_array()) return false;
-  return std::any_of(steps->begin(), steps->end(), [](const nlohmann::json& step) {
-    return step.is_string() && step.get_ref<const std::string&>().starts_with("limit ");
-  });
-}
-
 Status CheckEnds(const nlohmann::json& description) {
   if (IsLimited(description)) return Status::OK();
   for (const auto& [key, value] : description.items()) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/base/hash.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/stage_timer.h"
@@ -139,6 +140,17 @@ void StageStats::AddUpstream(const StageStats& upstream) {
   bytes_read += upstream.bytes_read;
   for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
   for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
+}
+
+uint64_t StageContext::SeedOf(uint64_t seed) const {
+  if (lane == 0) return seed;
+  return Hash64({reinterpret_cast<const char*>(&lane), sizeof(lane)}, seed);
+}
+
+std::string StageContext::OrFewerLanes() const {
+  if (lanes == 1) return "";
+  return ", or use fewer lanes: there are none in lane " + std::to_string(lane) + " of " +
+         std::to_string(lanes);
 }
 
 int StageContext::ReadAhead() const {

@@ -121,4 +121,20 @@ nlohmann::json PrefixKeys(const nlohmann::json& description, const std::string& 
   return out;
 }
 
+bool IsLimited(const nlohmann::json& description) {
+  const auto steps = description.find("transforms");
+  if (steps == description.end() || !steps->is_array()) return false;
+  return std::any_of(steps->begin(), steps->end(), [](const nlohmann::json& step) {
+    return step.is_string() && step.get_ref<const std::string&>().starts_with("limit ");
+  });
+}
+
+bool NeverEnds(const nlohmann::json& description) {
+  if (IsLimited(description)) return false;
+  const auto stop = description.find("mix.stop_strategy");
+  const auto passes = description.find("repeat.passes");
+  return (stop != description.end() && *stop == "restart") ||
+         (passes != description.end() && passes->is_null());
+}
+
 }  // namespace easydata

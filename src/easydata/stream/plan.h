@@ -23,4 +23,11 @@ Status CheckFingerprint(const nlohmann::json& saved, const nlohmann::json& descr
 /// The description with `prefix` put before each key: for stages of several inputs.
 nlohmann::json PrefixKeys(const nlohmann::json& description, const std::string& prefix);
 
+/// Whether a transform lets only so many rows of the stream through, by its description.
+bool IsLimited(const nlohmann::json& description);
+
+/// Whether the stream has no end, by its description: one that is a mix that restarts its sources,
+/// or is repeated for ever.
+bool NeverEnds(const nlohmann::json& description);
+
 }  // namespace easydata

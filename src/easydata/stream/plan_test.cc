@@ -67,5 +67,16 @@ TEST(PlanTest, FoldedSourcesAreNamedKeyByKey) {
   expect("sources[s4].limit", 4, "knows nothing of sources[s4].limit");
 }
 
+TEST(NeverEndsTest, MixesThatRestartAndRepetitionsForEver) {
+  EXPECT_TRUE(NeverEnds({{"mix.stop_strategy", "restart"}, {"pack.strategy", "greedy"}}));
+  EXPECT_TRUE(NeverEnds({{"repeat.passes", nullptr}}));
+  EXPECT_FALSE(NeverEnds({{"mix.stop_strategy", "all_exhausted"}}));
+  EXPECT_FALSE(NeverEnds({{"repeat.passes", 3}}));
+  // What never ends is one source of a mix that does, or ends at a limit.
+  EXPECT_FALSE(NeverEnds(
+      {{"sources[a].mix.stop_strategy", "restart"}, {"mix.stop_strategy", "first_exhausted"}}));
+  EXPECT_FALSE(NeverEnds({{"repeat.passes", nullptr}, {"transforms", {"limit 10"}}}));
+}
+
 }  // namespace
 }  // namespace easydata

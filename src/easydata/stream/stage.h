@@ -80,6 +80,11 @@ struct StageContext {
   int read_ahead = 0;
 
   int ReadAhead() const;
+  /// What a stage uses in place of the seed `seed`, so that lanes do not all draw the same.
+  uint64_t SeedOf(uint64_t seed) const;
+  /// For the end of an error about a stream without rows: what to do where it is one of several
+  /// lanes, else nothing.
+  std::string OrFewerLanes() const;
 };
 
 /// Makes the stages of one pass: a new pass is a new stage.

@@ -39,6 +39,7 @@ from easydata import (
     JsonShardedSource,
     MixedShardedSource,
     PackedShardedSource,
+    PadSpec,
     ParquetShardedSource,
     ShardedDataSource,
     TextShardedSource,
@@ -50,6 +51,7 @@ from easydata import (
 )
 
 Row = dict[str, Any]
+LONGEST = 2048  # tokens of a row, where its length must be said
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -382,6 +384,9 @@ def loader_of(
     """A pipeline's loader."""
     load = spec.load
     options: dict[str, Any] = {"batch_rampup": dict(load.rampup)} if load.rampup else {}
+    if load.lanes > 1 and spec.pack is None:
+        lists = ("input_ids", "attention_mask", *spec.fields)
+        options["padding"] = {name: PadSpec(length=LONGEST) for name in lists}
     return AsyncDataLoader(
         rows_of(spec, data),
         load.batch_size,
@@ -393,6 +398,8 @@ def loader_of(
         rank=rank,
         world_size=world_size,
         epochs=load.epochs,
+        lanes=load.lanes,
+        steps=load.steps,
         num_threads=run.num_threads,
         **options,
     )

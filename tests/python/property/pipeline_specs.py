@@ -127,6 +127,8 @@ class LoadSpec:
     epochs: int | None = None
     seed: int = 0
     rampup: tuple[tuple[int, int], ...] = ()
+    lanes: int = 1
+    steps: int | None = None
 
 
 @dataclass(frozen=True)

@@ -496,8 +496,6 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(ValueError, match=message):
             AsyncDataLoader(source, **options)  # type: ignore[arg-type]
-    with pytest.raises(NotImplementedError, match="later version"):
-        AsyncDataLoader(source, lanes=2)
 
 
 def test_prefetch_iterator() -> None:

@@ -1,0 +1,36 @@
+"""Saved positions of several ranks as one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One state that any rank goes on from, whatever its number, of the states of all ranks.
+
+    With several lanes a rank's `state_dict()` has the lanes that the rank reads; this has all. With
+    one lane the states are all the same, and this is one of them.
+
+    Args:
+        states: What `state_dict()` returned on every rank, after the same batch.
+
+    Raises:
+        ValueError: When the states are of different streams or steps, a lane is in none of them, or
+            in two at different positions; the message names it.
+    """
+    from easydata import _native
+
+    plain = [dict(state) for state in states]
+    if not plain or not all("loaders" in state for state in plain):
+        return _native.merge_states(plain)
+    # Of several loaders in turn: all but the loaders' own states is the same on every rank.
+    first = plain[0]
+    for i, state in enumerate(plain):
+        for key in sorted({*first, *state} - {"loaders"}):
+            if first.get(key) != state.get(key):
+                raise ValueError(f"states[{i}] and states[0] differ in {key!r}: save them together")
+        if set(state["loaders"]) != set(first["loaders"]):
+            raise ValueError(f"states[{i}] is of other datasets than states[0]")
+    merged = {
+        name: merge_states([state["loaders"][name] for state in plain]) for name in first["loaders"]
+    }
+    return {**first, "loaders": merged}

@@ -1,0 +1,158 @@
+#include "easydata/loader/lane_reader.h"
+
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+Status Closed() { return Status::Cancelled("the loader was closed"); }
+
+}  // namespace
+
+void LaneReader::Start(const LanePosition& position) {
+  position_ = position;
+  epoch_ = position.epoch;
+  if (options_.passes.has_value()) {
+    last_epoch_ = (epoch_ / *options_.passes + 1) * *options_.passes - 1;
+  }
+  cursor_ = position.cursor;
+  skip_ = position.skip;
+  pass_has_rows_ = cursor_ != nullptr;  // as far as is known
+}
+
+void LaneReader::Cancel() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  cancelled_ = true;
+  if (stage_ != nullptr) stage_->Cancel();
+}
+
+StageStats LaneReader::stats() const {
+  StageStats stats = finished_;
+  if (stage_ != nullptr) {
+    const StageStats now = stage_->stats();
+    stats.AddUpstream(now);
+    stats.rows += now.rows;
+  }
+  return stats;
+}
+
+StageContext LaneReader::Context() const {
+  StageContext context;
+  context.epoch = epoch_;
+  context.pool = pool_;
+  context.lane = options_.lane;
+  context.lanes = options_.lanes;
+  context.read_ahead = options_.read_ahead;
+  return context;
+}
+
+Status LaneReader::OpenPass() {
+  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(Context()));
+  if (cursor_ != nullptr) {
+    ARROW_RETURN_NOT_OK(stage->Restore(*cursor_));
+  } else {
+    auto start = std::make_shared<nlohmann::json>();
+    ARROW_RETURN_NOT_OK(stage->Save(start.get()));
+    cursor_ = std::move(start);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  stage_ = std::move(stage);
+  return cancelled_ ? Closed() : Status::OK();
+}
+
+Status LaneReader::EndPass() {
+  finished_.AddUpstream(stage_->stats());
+  std::unique_ptr<Stage> old;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    old = std::move(stage_);
+  }
+  skip_ = 0;
+  ended_ = epoch_ == last_epoch_;
+  if (ended_) return Status::OK();
+  if (!last_epoch_.has_value() && !pass_has_rows_) {
+    return Status::Invalid("the stream is to be repeated up to the last step, but it has no rows; ",
+                           "look at what filters its rows out", Context().OrFewerLanes());
+  }
+  ++epoch_;
+  cursor_ = nullptr;
+  pass_has_rows_ = false;
+  return Status::OK();
+}
+
+Result<bool> LaneReader::Pull() {
+  if (ended_) return false;
+  if (stage_ == nullptr) ARROW_RETURN_NOT_OK(OpenPass());
+  ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
+  if (!batch.has_value()) {
+    ARROW_RETURN_NOT_OK(EndPass());
+    return !ended_;
+  }
+  auto after = std::make_shared<nlohmann::json>();
+  ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
+  pass_has_rows_ = pass_has_rows_ || batch->num_rows() > 0;
+  Piece piece;
+  piece.epoch = epoch_;
+  piece.before = cursor_;
+  piece.after = after;
+  piece.used = std::min(skip_, batch->num_rows());
+  // Rows before those to skip were handed out, and what was dropped before them was counted.
+  piece.counted = skip_ > 0;
+  skip_ -= piece.used;
+  available_ += batch->num_rows() - piece.used;
+  piece.batch = std::move(*batch);
+  cursor_ = std::move(after);
+  pieces_.push_back(std::move(piece));
+  return true;
+}
+
+Result<int64_t> LaneReader::Hold(int64_t rows) {
+  while (available_ < rows) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
+    if (!more) break;
+  }
+  return std::min(available_, rows);
+}
+
+std::vector<Batch> LaneReader::Take(int64_t rows, TokenCounts* counts) {
+  std::vector<Batch> parts;
+  for (int64_t row = 0; row < rows;) {
+    Piece& piece = pieces_.front();
+    const int64_t left = piece.batch.num_rows() - piece.used;
+    const int64_t take = std::min(left, rows - row);
+    if (!piece.counted) counts->AddDropped(piece.batch);
+    piece.counted = true;
+    if (take > 0) parts.push_back(piece.batch.Slice(piece.used, take));
+    row += take;
+    piece.used += take;
+    position_.reach = piece.batch.reach.At(piece.used);
+    position_.epoch = piece.epoch;
+    if (take == left) {
+      position_.cursor = piece.after;
+      position_.skip = 0;
+      pieces_.pop_front();
+    } else {
+      position_.cursor = piece.before;
+      position_.skip = piece.used;
+    }
+  }
+  available_ -= rows;
+  return parts;
+}
+
+void LaneReader::Finish(TokenCounts* counts) {
+  for (const Piece& piece : pieces_) {
+    if (!piece.counted) counts->AddDropped(piece.batch);
+    counts->AddDroppedRows(piece.batch, piece.used, piece.batch.num_rows(), "drop_last");
+  }
+  pieces_.clear();
+  available_ = 0;
+  position_ = {};
+  position_.epoch = epoch_ + 1;
+}
+
+}  // namespace easydata

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/loader/token_counts.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+
+/// Where one lane of a stream stands: what is kept is enough to give the next row, and does not
+/// grow.
+struct LanePosition {
+  int64_t epoch = 0;  // number of the pass
+  /// Of the pass's stage, null for its start; `skip` more rows are handed out already.
+  std::shared_ptr<const nlohmann::json> cursor;
+  int64_t skip = 0;
+  /// How far a mix was read for the rows up to here and the windows open behind them.
+  MixReach::Place reach;
+};
+
+/// Which part of a stream a LaneReader reads.
+struct LaneOptions {
+  int64_t lane = 0;
+  int64_t lanes = 1;
+  /// Tasks in hand at once; see StageContext.
+  int read_ahead = 0;
+  /// Passes that follow each other without an end between them; nothing: they never end.
+  std::optional<int64_t> passes = 1;
+};
+
+/// Gives the rows of one lane of a stream, pass after pass, in parts of any size. For one thread;
+/// Cancel() for any.
+class LaneReader {
+ public:
+  LaneReader(StreamPlan plan, std::shared_ptr<ThreadPool> pool, LaneOptions options)
+      : plan_(std::move(plan)), pool_(std::move(pool)), options_(options) {}
+
+  /// Sets where to begin; called once, before all else. Cheap: the stages are made where rows are
+  /// asked for.
+  void Start(const LanePosition& position);
+
+  /// Reads until `rows` rows are in hand, and says how many are: fewer at the end of the passes.
+  Result<int64_t> Hold(int64_t rows);
+
+  /// Takes rows that are in hand; adds to `counts` what was dropped before them. The position is
+  /// behind them then.
+  std::vector<Batch> Take(int64_t rows, TokenCounts* counts);
+
+  /// To be called at the end of the passes: counts the rows in hand as dropped, and goes to the
+  /// start of the pass that comes next.
+  void Finish(TokenCounts* counts);
+
+  const LanePosition& position() const { return position_; }
+  void Cancel();
+  StageStats stats() const;
+
+ private:
+  struct Piece {
+    Batch batch;
+    int64_t epoch = 0;
+    std::shared_ptr<const nlohmann::json> before;
+    std::shared_ptr<const nlohmann::json> after;
+    int64_t used = 0;
+    bool counted = false;  // its drop counts, before or in an earlier life
+  };
+
+  StageContext Context() const;
+  Status OpenPass();
+  Status EndPass();
+  /// Reads one batch; false at the end of the last pass.
+  Result<bool> Pull();
+
+  const StreamPlan plan_;
+  const std::shared_ptr<ThreadPool> pool_;
+  const LaneOptions options_;
+  LanePosition position_;
+  std::deque<Piece> pieces_;
+  int64_t available_ = 0;
+  int64_t epoch_ = 0;  // of the stage
+  std::optional<int64_t> last_epoch_;
+  int64_t skip_ = 0;
+  bool pass_has_rows_ = false;
+  bool ended_ = false;
+  std::shared_ptr<const nlohmann::json> cursor_;
+  std::mutex mutex_;  // guards stage_ against Cancel()
+  bool cancelled_ = false;
+  std::unique_ptr<Stage> stage_;
+  StageStats finished_;  // of the passes before
+};
+
+}  // namespace easydata

@@ -1,0 +1,183 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "easydata/loader/loader.h"
+#include "easydata/loader/loader_state.h"
+#include "easydata/loader/test_streams.h"
+#include "easydata/order/repeat_stage.h"
+#include "easydata/stream/lane_rows_stage.h"
+
+namespace easydata {
+namespace {
+
+using testing::HasSubstr;
+using Rows = std::vector<std::string>;
+
+/// The rows of SomePlan(), dealt among lanes.
+StreamPlan DealtPlan() {
+  StreamPlan whole = SomePlan();
+  StreamPlan plan;
+  plan.description = whole.description;
+  plan.make = [whole](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, whole.make(context));
+    return DealRows(std::move(stage), context);
+  };
+  return plan;
+}
+
+LoaderOptions LaneOptionsOf(int64_t lanes, int64_t rank, int64_t world_size) {
+  LoaderOptions options = Options(12);
+  options.steps.lanes = lanes;
+  options.steps.rank = rank;
+  options.steps.world_size = world_size;
+  options.steps.steps = 10;
+  options.steps.padding.columns["input_ids"].length = 3;
+  return options;
+}
+
+Rows Take(Loader* loader) {
+  auto batch = loader->Take();
+  EXPECT_TRUE(batch.ok()) << batch.status();
+  return batch.ok() && batch->has_value() ? Describe(**batch) : Rows();
+}
+
+/// So many steps of all ranks, and their joined state.
+std::pair<std::vector<Rows>, nlohmann::json> Together(int64_t world_size, int steps,
+                                                      const nlohmann::json& state) {
+  std::vector<Rows> out(steps);
+  std::vector<nlohmann::json> states;
+  for (int64_t rank = 0; rank < world_size; ++rank) {
+    auto loader = MakeLoader(DealtPlan(), LaneOptionsOf(4, rank, world_size));
+    if (!state.is_null()) {
+      EXPECT_TRUE(loader->LoadState(state).ok());
+    }
+    for (Rows& step : out) {
+      for (std::string& row : Take(loader.get())) step.push_back(std::move(row));
+    }
+    states.push_back(loader->SaveState());
+  }
+  auto merged = MergeStates(states);
+  EXPECT_TRUE(merged.ok()) << merged.status();
+  return {std::move(out), *merged};
+}
+
+TEST(LoaderLanesTest, EveryRankReadsTheLanesOfItsRows) {
+  for (int64_t lanes : {1, 2, 3, 4, 6, 12}) {
+    for (int64_t world_size : {1, 2, 3, 4, 6, 12}) {
+      std::vector<int> read(lanes, 0);
+      for (int64_t rank = 0; rank < world_size; ++rank) {
+        const auto range = LaneOptionsOf(lanes, rank, world_size).steps.LanesRead();
+        for (int64_t lane = range.begin; lane < range.end; ++lane) ++read[lane];
+        for (int64_t row = rank * 12 / world_size; row < (rank + 1) * 12 / world_size; ++row) {
+          EXPECT_GE(row * lanes / 12, range.begin);
+          EXPECT_LT(row * lanes / 12, range.end);
+        }
+      }
+      for (int count : read) EXPECT_GE(count, 1);
+      if (lanes % world_size == 0) {
+        EXPECT_THAT(read, testing::Each(1));
+      }
+    }
+  }
+}
+
+TEST(LoaderLanesTest, AnyNumberOfRanksGivesTheSameRows) {
+  const auto [whole, state] = Together(1, 10, nullptr);
+  for (int64_t world_size : {2, 3, 4, 6, 12}) {
+    const auto [rows, merged] = Together(world_size, 10, nullptr);
+    EXPECT_EQ(rows, whole) << world_size;
+    EXPECT_EQ(merged, state) << world_size;
+  }
+}
+
+TEST(LoaderLanesTest, GoesOnWithOtherNumbersOfRanks) {
+  const auto [whole, end] = Together(1, 9, nullptr);
+  nlohmann::json state;
+  std::vector<Rows> taken;
+  for (const auto& [world_size, steps] :
+       std::vector<std::pair<int64_t, int>>{{1, 1}, {4, 2}, {3, 3}, {12, 1}, {2, 2}}) {
+    auto [rows, merged] = Together(world_size, steps, state);
+    for (Rows& step : rows) taken.push_back(std::move(step));
+    state = std::move(merged);
+  }
+  EXPECT_EQ(taken, whole);
+  EXPECT_EQ(state, end);
+}
+
+TEST(LoaderLanesTest, LanesAreReadInTheirOwnPace) {
+  // 57 rows: 15 in lane 0, 14 in the others; a step takes 3 of each.
+  auto loader = MakeLoader(DealtPlan(), LaneOptionsOf(4, 0, 1));
+  for (int step = 0; step < 5; ++step) Take(loader.get());
+  const nlohmann::json lanes = loader->SaveState().at("lanes");
+  EXPECT_EQ(lanes.at("0").at("epoch"), 0);
+  for (const char* lane : {"1", "2", "3"}) EXPECT_EQ(lanes.at(lane).at("epoch"), 1) << lane;
+}
+
+TEST(LoaderLanesTest, StepsEndAndGoOn) {
+  for (int64_t lanes : {1, 4}) {
+    LoaderOptions options = LaneOptionsOf(lanes, 0, 1);
+    auto whole = MakeLoader(DealtPlan(), options);
+    options.steps.steps = 4;
+    auto parts = MakeLoader(DealtPlan(), options);
+    std::vector<Rows> joined;
+    for (int pass = 0; pass < 3; ++pass) {
+      const auto steps = Drain(parts.get());
+      EXPECT_EQ(steps.size(), 4u);
+      joined.insert(joined.end(), steps.begin(), steps.end());
+    }
+    joined.resize(10);
+    EXPECT_EQ(Drain(whole.get()), joined);
+    EXPECT_EQ(parts->SaveState().at("pass_start"), 12);
+  }
+}
+
+TEST(LoaderLanesTest, AnyStepByItsNumber) {
+  auto loader = MakeLoader(DealtPlan(), LaneOptionsOf(4, 1, 3));
+  std::vector<Rows> steps;
+  for (int step = 0; step < 10; ++step) steps.push_back(Take(loader.get()));
+  auto other = MakeLoader(DealtPlan(), LaneOptionsOf(4, 1, 3));
+  for (int step = 0; step < 4; ++step) Take(other.get());
+  for (int64_t step : {9, 4, 3, 0, 7}) {
+    const auto batch = other->At(step);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    EXPECT_EQ(Describe(*batch), steps[step]) << step;
+  }
+  EXPECT_TRUE(other->At(10).status().IsIndexError());
+}
+
+TEST(LoaderLanesTest, EndlessStreamsNeedNoSteps) {
+  LoaderOptions options = LaneOptionsOf(4, 0, 1);
+  options.steps.steps.reset();
+  EXPECT_THAT(Loader::Make(DealtPlan(), options).status().message(), HasSubstr("give steps="));
+  const auto forever = RepeatPlan(DealtPlan(), std::nullopt);
+  ASSERT_TRUE(forever.ok());
+  auto endless = MakeLoader(*forever, options);
+  auto counted = MakeLoader(DealtPlan(), LaneOptionsOf(4, 0, 1));
+  for (int step = 0; step < 10; ++step) EXPECT_EQ(Take(endless.get()), Take(counted.get()));
+  endless->Close();
+}
+
+TEST(LoaderLanesTest, AnErrorOfOneLaneComesOutAndClosingIsPrompt) {
+  StreamPlan plan = DealtPlan();
+  plan.make = [make = plan.make](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    if (context.lane == 2 && context.epoch == 1) return Status::IOError("the disk is gone");
+    return make(context);
+  };
+  auto loader = MakeLoader(plan, LaneOptionsOf(4, 0, 1));
+  for (int step = 0; step < 4; ++step) EXPECT_EQ(Take(loader.get()).size(), 12u);
+  EXPECT_THAT(loader->Take().status().message(), HasSubstr("the disk is gone"));
+  EXPECT_THAT(loader->Take().status().message(), HasSubstr("the disk is gone"));
+  loader->Close();
+  auto busy = MakeLoader(DealtPlan(), LaneOptionsOf(4, 0, 1));
+  Take(busy.get());
+  busy->Close();
+}
+
+}  // namespace
+}  // namespace easydata

@@ -1,0 +1,119 @@
+#include "easydata/loader/loader_state.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace easydata {
+namespace {
+
+constexpr int kStateVersion = 1;
+constexpr char kKind[] = "easydata.loader";
+
+/// Invalid unless the state has a number there.
+Status CheckNumber(const nlohmann::json& state, const char* key) {
+  if (state.contains(key) && state.at(key).is_number_integer()) return Status::OK();
+  return Status::Invalid("the saved state is damaged: it lacks the number '", key, "'");
+}
+
+Status CheckKey(const nlohmann::json& state, const char* key) {
+  if (state.contains(key)) return Status::OK();
+  return Status::Invalid("the saved state is damaged: it lacks '", key, "'");
+}
+
+/// The first key in which two objects differ; nothing where they are equal.
+std::string FirstDifference(const nlohmann::json& a, const nlohmann::json& b) {
+  for (const auto& [key, value] : a.items()) {
+    if (!b.contains(key) || b.at(key) != value) return key;
+  }
+  for (const auto& [key, value] : b.items()) {
+    if (!a.contains(key)) return key;
+  }
+  return "";
+}
+
+}  // namespace
+
+nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts) {
+  nlohmann::json state = {
+      {"epoch", position.epoch},
+      {"skip", position.skip},
+      {"cursor", position.cursor == nullptr ? nlohmann::json() : *position.cursor},
+      {"sources", counts.ToJson()}};
+  if (position.reach.block >= 0) state["reach"] = {position.reach.epoch, position.reach.block};
+  return state;
+}
+
+Result<SavedLane> LoadLane(const nlohmann::json& state) {
+  ARROW_RETURN_NOT_OK(CheckNumber(state, "epoch"));
+  ARROW_RETURN_NOT_OK(CheckNumber(state, "skip"));
+  ARROW_RETURN_NOT_OK(CheckKey(state, "cursor"));
+  ARROW_RETURN_NOT_OK(CheckKey(state, "sources"));
+  SavedLane lane;
+  ARROW_ASSIGN_OR_RAISE(lane.counts, TokenCounts::FromJson(state.at("sources")));
+  lane.position.epoch = state.at("epoch").get<int64_t>();
+  lane.position.skip = state.at("skip").get<int64_t>();
+  if (const nlohmann::json& cursor = state.at("cursor"); !cursor.is_null()) {
+    lane.position.cursor = std::make_shared<const nlohmann::json>(cursor);
+  }
+  if (state.contains("reach")) {
+    const nlohmann::json& reach = state.at("reach");
+    lane.position.reach = {reach.at(0).get<int64_t>(), reach.at(1).get<int64_t>()};
+  }
+  return lane;
+}
+
+nlohmann::json StateHead() { return {{"version", kStateVersion}, {"kind", kKind}}; }
+
+Status CheckState(const nlohmann::json& state) {
+  if (!state.is_object() || !state.contains("version") || !state.contains("kind") ||
+      state.at("kind") != kKind) {
+    return Status::Invalid("this is not a state of a loader: load what state_dict() returned");
+  }
+  if (state.at("version") != kStateVersion) {
+    return Status::Invalid("the saved state has version ", state.at("version").dump(),
+                           ", this EasyData reads version ", kStateVersion,
+                           "; load it with the release that saved it");
+  }
+  ARROW_RETURN_NOT_OK(CheckNumber(state, "step"));
+  ARROW_RETURN_NOT_OK(CheckNumber(state, "rows"));
+  return CheckKey(state, "plan");
+}
+
+Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) {
+  if (states.empty()) return Status::Invalid("states: there is none to merge");
+  for (const nlohmann::json& state : states) ARROW_RETURN_NOT_OK(CheckState(state));
+  nlohmann::json merged = states[0];
+  for (size_t i = 1; i < states.size(); ++i) {
+    nlohmann::json state = states[i];
+    nlohmann::json lanes = nlohmann::json::object();
+    if (merged.contains("lanes") && state.contains("lanes")) {
+      lanes = std::move(state["lanes"]);
+      state["lanes"] = merged.at("lanes");
+    }
+    if (const std::string key = FirstDifference(merged, state); !key.empty()) {
+      return Status::Invalid("states[", i, "] and states[0] are not of the same step of the same ",
+                             "stream: '", key, "' differs; merge what all ranks saved after the ",
+                             "same batch");
+    }
+    for (auto& [lane, saved] : lanes.items()) {
+      nlohmann::json& place = merged["lanes"][lane];
+      if (!place.is_null() && place != saved) {
+        return Status::Invalid("states[", i, "] has lane ", lane, " at another position than a ",
+                               "state before it; merge what all ranks saved after the same batch");
+      }
+      place = std::move(saved);
+    }
+  }
+  if (!merged.contains("lanes")) return merged;
+  ARROW_RETURN_NOT_OK(CheckNumber(merged, "num_lanes"));
+  for (int64_t lane = 0; lane < merged.at("num_lanes").get<int64_t>(); ++lane) {
+    if (merged.at("lanes").contains(std::to_string(lane))) continue;
+    return Status::Invalid("states: none has lane ", lane, " of ", merged.at("num_lanes").dump(),
+                           "; merge the states of all ranks");
+  }
+  return merged;
+}
+
+}  // namespace easydata

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/loader/lane_reader.h"
+#include "easydata/loader/token_counts.h"
+
+namespace easydata {
+
+// The saved state of a loader is
+//
+//   {"version", "kind", "plan": what must be the same, "mix": what may be edited, "edited": step of
+//    the last edit, "step", "rows", "pass_start", <lane>}
+//
+// where <lane> is {"epoch", "skip", "cursor", "sources": counts, "reach"} for a stream of one lane,
+// and {"lanes": {"0": {...}, ...}, "num_lanes"} for several: those that the rank reads.
+
+/// What a state says of one lane.
+struct SavedLane {
+  LanePosition position;
+  TokenCounts counts;
+};
+
+/// The keys by which a state is known as such.
+nlohmann::json StateHead();
+
+nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts);
+/// Invalid where the state is damaged, saying what it lacks.
+Result<SavedLane> LoadLane(const nlohmann::json& state);
+
+/// OK for a state of a loader, of this version; else Invalid.
+Status CheckState(const nlohmann::json& state);
+
+/// One state that any rank goes on from, of the states that all ranks saved after the same step.
+///
+/// Invalid, naming what differs or lacks: states of other streams or steps, lanes that none has or
+/// that two have at different positions. States of one lane are all the same.
+Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states);
+
+}  // namespace easydata
