@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "easydata/loader/fold_objects.h"
+
 namespace easydata {
 namespace {
 
@@ -39,7 +41,7 @@ nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts)
   nlohmann::json state = {
       {"epoch", position.epoch},
       {"skip", position.skip},
-      {"cursor", position.cursor == nullptr ? nlohmann::json() : *position.cursor},
+      {"cursor", position.cursor == nullptr ? nlohmann::json() : FoldObjects(*position.cursor)},
       {"sources", counts.ToJson()}};
   if (position.reach.block >= 0) state["reach"] = {position.reach.epoch, position.reach.block};
   return state;
@@ -55,7 +57,8 @@ Result<SavedLane> LoadLane(const nlohmann::json& state) {
   lane.position.epoch = state.at("epoch").get<int64_t>();
   lane.position.skip = state.at("skip").get<int64_t>();
   if (const nlohmann::json& cursor = state.at("cursor"); !cursor.is_null()) {
-    lane.position.cursor = std::make_shared<const nlohmann::json>(cursor);
+    ARROW_ASSIGN_OR_RAISE(auto unfolded, UnfoldObjects(cursor));
+    lane.position.cursor = std::make_shared<const nlohmann::json>(std::move(unfolded));
   }
   if (state.contains("reach")) {
     const nlohmann::json& reach = state.at("reach");

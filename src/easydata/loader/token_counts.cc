@@ -116,7 +116,8 @@ int64_t TokenCounts::tokens() const {
 nlohmann::json TokenCounts::ToJson() const {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, counts] : sources_) {
-    out[name] = {{"tokens", counts.tokens}, {"dropped", counts.dropped}};
+    out[name] = {{"tokens", counts.tokens}};
+    if (!counts.dropped.empty()) out[name]["dropped"] = counts.dropped;
     if (counts.epoch > 0) out[name]["epoch"] = counts.epoch;
   }
   return out;
@@ -126,13 +127,13 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
   TokenCounts out;
   if (!value.is_object()) return Status::Invalid("the counts of a saved state must be an object");
   for (const auto& [name, counts] : value.items()) {
-    if (!counts.is_object() || !counts.contains("tokens") || !counts.contains("dropped")) {
+    if (!counts.is_object() || !counts.contains("tokens")) {
       return Status::Invalid("the saved state is damaged: the counts of '", name, "'");
     }
     SourceCounts& mine = out.sources_[name];
     mine.tokens = counts.at("tokens").get<int64_t>();
     mine.epoch = counts.value("epoch", int64_t{0});
-    mine.dropped = counts.at("dropped").get<std::map<std::string, int64_t>>();
+    mine.dropped = counts.value("dropped", std::map<std::string, int64_t>());
   }
   return out;
 }

@@ -83,9 +83,7 @@ nlohmann::json MixOptions::Description() const {
                          {"mix.add_source", add_source}};
   if (counts_tokens()) keys["mix.token_column"] = token_column;
   if (!schedule.has_value()) {
-    nlohmann::json values = nlohmann::json::object();
-    for (size_t i = 0; i < names.size(); ++i) values[names[i]] = weights.empty() ? 1.0 : weights[i];
-    keys["mix.weights"] = std::move(values);
+    keys["mix.weights"] = weights.empty() ? std::vector<double>(names.size(), 1.0) : weights;
     return keys;
   }
   nlohmann::json points = nlohmann::json::array();
@@ -112,9 +110,7 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
     options.add_source = keys.at("mix.add_source").get<bool>();
     options.token_column = keys.value("mix.token_column", options.token_column);
     if (keys.contains("mix.weights")) {
-      for (const std::string& name : options.names) {
-        options.weights.push_back(keys.at("mix.weights").at(name).get<double>());
-      }
+      options.weights = keys.at("mix.weights").get<std::vector<double>>();
     } else {
       std::vector<WeightPoint> points;
       for (const nlohmann::json& point : keys.at("mix.weight_schedule")) {

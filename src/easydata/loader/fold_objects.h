@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// The value with objects of one shape written as one: the positions of a mix's sources have the
+/// same keys, which then stand there once.
+///
+///   {"a": {"x": 1, "y": {"z": 2}}, "b": {"x": 3, "y": {"z": 4}}, "c": 5}
+///   {"c": 5, "<folded>": [{"names": ["a", "b"], "each": {"x": [1, 3], "y": {"z": [2, 4]}}}]}
+///
+/// Equal values give equal results.
+nlohmann::json FoldObjects(const nlohmann::json& value);
+
+/// What FoldObjects() was given; what it would not have changed is given back as it is. Invalid
+/// where the value is damaged.
+Result<nlohmann::json> UnfoldObjects(const nlohmann::json& folded);
+
+}  // namespace easydata

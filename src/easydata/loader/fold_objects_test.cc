@@ -1,0 +1,81 @@
+#include "easydata/loader/fold_objects.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace easydata {
+namespace {
+
+using nlohmann::json;
+
+json Unfolded(const json& folded) {
+  const auto value = UnfoldObjects(folded);
+  EXPECT_TRUE(value.ok()) << value.status();
+  return value.ok() ? *value : json();
+}
+
+TEST(FoldObjectsTest, KeysOfOneShapeStandThereOnce) {
+  const json value = {{"a", {{"x", 1}, {"y", {{"z", 2}}}}},
+                      {"b", {{"x", 3}, {"y", {{"z", {4, 5}}}}}},
+                      {"c", 5},
+                      {"d", {{"x", 1}}}};
+  const json folded = FoldObjects(value);
+  EXPECT_EQ(folded, json::parse(R"({"c": 5, "d": {"x": 1}, "<folded>": [
+      {"names": ["a", "b"], "each": {"x": [1, 3], "y": {"z": [2, [4, 5]]}}}]})"));
+  EXPECT_EQ(Unfolded(folded), value);
+}
+
+TEST(FoldObjectsTest, OfManyOnlyTheValuesTakeRoom) {
+  json value = json::object();
+  for (int i = 0; i < 16; ++i) {
+    value["source" + std::to_string(i)] = {
+        {"pass", i}, {"upstream", {{"block", i * i}, {"group", 0}}}, {"used", 7}};
+  }
+  const json folded = FoldObjects(value);
+  EXPECT_LT(folded.dump().size(), value.dump().size() / 2);
+  EXPECT_EQ(Unfolded(folded), value);
+}
+
+/// A value of few keys, so that shapes meet; among them the one that marks what is folded.
+json Random(std::mt19937* random, int depth) {
+  static const char* const kKeys[] = {"a", "b", "c", "d", "<folded>", "plain", "names", "each"};
+  switch ((*random)() % (depth > 0 ? 7 : 4)) {
+    case 0:
+      return nullptr;
+    case 1:
+      return (*random)() % 100;
+    case 2:
+      return json::array({1, {{"a", 2}}});
+    case 3:
+      return "text";
+    default: {
+      json object = json::object();
+      for (int i = (*random)() % 5; i > 0; --i) {
+        object[kKeys[(*random)() % ((*random)() % 8 + 1)]] = Random(random, depth - 1);
+      }
+      return object;
+    }
+  }
+}
+
+TEST(FoldObjectsTest, GivesBackWhatItWasGiven) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const json value = Random(&random, 4);
+    EXPECT_EQ(Unfolded(FoldObjects(value)), value) << value;
+  }
+}
+
+TEST(FoldObjectsTest, DamageIsAnError) {
+  for (const char* text : {R"({"<folded>": 3})", R"({"<folded>": [3]})",
+                           R"({"<folded>": [{"names": ["a", "b"], "each": {"x": [1]}}]})",
+                           R"({"<folded>": [{"names": ["a"], "each": {"x": 1}}]})",
+                           R"({"a": {"<folded>": [{"names": 2, "each": {}}]}})"}) {
+    EXPECT_TRUE(UnfoldObjects(json::parse(text)).status().IsInvalid()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace easydata
