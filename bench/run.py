@@ -20,6 +20,7 @@ from pathlib import Path
 
 import corpora
 import packing
+import streams
 import tokenizer
 from peer_environment import peer_python
 
@@ -158,7 +159,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*BENCHMARKS, "rows", "packing", "tokenizer"]
+    names = [*BENCHMARKS, "rows", "packing", "streams", "tokenizer"]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
@@ -174,6 +175,8 @@ def main() -> None:
             results += rows(arguments.rounds)
         elif name == "packing":
             results += packing.packing(arguments.rounds)
+        elif name == "streams":
+            results += streams.streams(arguments.rounds)
         elif name == "tokenizer":
             results += tokenizer.tokenizers(arguments.rounds, arguments.megabytes, [])
         else:

@@ -288,9 +288,21 @@ std::optional<nlohmann::json> Loader::TrySaveState() {
   return State();
 }
 
-nlohmann::json Loader::State() const {
-  nlohmann::json state = StateHead();
-  state["plan"] = Fingerprint(Describe(plan_, options_));
+const nlohmann::json& Loader::PlanOfState() {
+  if (!plan_of_state_.is_null()) return plan_of_state_;
+  plan_of_state_ = StateHead();
+  plan_of_state_["plan"] = Fingerprint(Describe(plan_, options_));
+  // Whoever edits the mix goes on with this one first: it is kept as it is.
+  nlohmann::json mix = MixKeys(*plan_.description);
+  if (!mix.empty()) {
+    for (const auto& [key, value] : mix.items()) plan_of_state_["plan"].erase(key);
+    plan_of_state_["mix"] = std::move(mix);
+  }
+  return plan_of_state_;
+}
+
+nlohmann::json Loader::State() {
+  nlohmann::json state = PlanOfState();
   state["step"] = position_.step;
   state["rows"] = position_.rows;
   if (position_.pass_start > 0) state["pass_start"] = position_.pass_start;
@@ -302,12 +314,6 @@ nlohmann::json Loader::State() const {
     for (size_t i = 0; i < counts_.size(); ++i) {
       state["lanes"][std::to_string(first + i)] = SaveLane(position_.lanes[i], counts_[i]);
     }
-  }
-  // Whoever edits the mix goes on with this one first: it is kept as it is.
-  nlohmann::json mix = MixKeys(*plan_.description);
-  if (!mix.empty()) {
-    for (const auto& [key, value] : mix.items()) state["plan"].erase(key);
-    state["mix"] = std::move(mix);
   }
   if (edited_step_ > 0) state["edited"] = edited_step_;
   return state;

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -94,7 +94,9 @@ class Loader {
  private:
   Loader(StreamPlan plan, LoaderOptions options);
 
-  nlohmann::json State() const;
+  nlohmann::json State();
+  /// What every state begins with: it is made once, as plans of many sources take a while.
+  const nlohmann::json& PlanOfState();
   /// The known position from which a step is reached soonest.
   LoaderPosition Nearest(int64_t step) const;
   /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
@@ -126,6 +128,7 @@ class Loader {
   int64_t edited_step_ = 0;          // where the mix was edited last; 0: nowhere
   LoaderPosition pass_start_;        // as far as it is known
   std::vector<TokenCounts> counts_;  // by lane read
+  nlohmann::json plan_of_state_;     // null: not made yet
   uint64_t digest_ = 0;
   LoaderStats stats_;
   StageStats stage_stats_;  // of producers that are gone

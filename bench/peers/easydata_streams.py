@@ -1,0 +1,92 @@
+"""What a stream costs: the tokenizer by itself, text to packed batches, and what is added to that.
+
+Arguments: a folder with 16 files of JSONL, a tokenizer, the work, and "busy" where a Python thread
+is to spin beside it. Works: "tokenizer" (the column in memory -> ids), "packed" (files -> batches),
+"mixed" (16 sources mixed by weights), "everything" (mixed, rows shuffled, a state saved after every
+batch), and "sources" (a mix of 1,000 sources up to its first batch).
+"""
+
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import easydata.execution.loader
+import easydata.sources
+import easydata.transforms
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+import easydata
+
+folder, tokenizer_path, work, busy = sys.argv[1:5]
+files = sorted(Path(folder).glob("*.jsonl"))
+tokenizer = easydata.Tokenizer(tokenizer_path)
+config = easydata.TokenizerConfig(tokenizer, max_length=1 << 30)
+
+
+def tokenized(path: str | Path, shuffled: bool = False) -> easydata.TokenizedShardedSource:
+    """The tokens of files."""
+    source: easydata.ShardedDataSource[Any] = easydata.JsonShardedSource(str(path))
+    if shuffled:
+        source = source.shuffle("rows", 1, window_bytes=1 << 20)
+    return easydata.TokenizedShardedSource(source, tokenizer, config)
+
+
+def mixed(paths: list[Path], shuffled: bool) -> easydata.MixedShardedSource:
+    """A source for each path, in equal shares."""
+    sources = {str(i): tokenized(path, shuffled) for i, path in enumerate(paths)}
+    weights = {name: 1 / len(sources) for name in sources}
+    return easydata.MixedShardedSource(sources, weights, stop_strategy="all_exhausted")
+
+
+def spin() -> None:
+    """Holds on to the GIL for as long as it may."""
+    while True:
+        pass
+
+
+def batches(source: easydata.ShardedDataSource[Any], save: bool = False) -> dict[str, float]:
+    """Takes all batches, or the first of a thousand sources."""
+    packed = easydata.PackedShardedSource(source, 2048, 50256, shuffle=False)
+    tokens, first = 0, 0.0
+    begin = time.perf_counter()
+    with easydata.AsyncDataLoader(packed, 8) as loader:
+        for batch in loader:
+            first = first or time.perf_counter() - begin
+            tokens += int(np.size(batch["input_ids"]))
+            if save:
+                loader.state_dict()
+            if work == "sources":
+                break
+        handles = len(os.listdir("/proc/self/fd"))
+    return {"tokens": tokens, "first": first, "handles": handles}
+
+
+column = pa.chunked_array([], pa.string())
+if work == "tokenizer":
+    column = pa.chunked_array([pyarrow.json.read_json(path).column("text") for path in files])
+if busy == "busy":
+    threading.Thread(target=spin, daemon=True).start()
+used = resource.getrusage(resource.RUSAGE_SELF)
+start = time.perf_counter()
+if work == "tokenizer":
+    done: dict[str, float] = {"tokens": 0}
+    for chunk in column.chunks:
+        for at in range(0, len(chunk), 1000):
+            done["tokens"] += len(tokenizer.encode_batch(chunk.slice(at, 1000)).values)
+elif work == "packed":
+    done = batches(tokenized(Path(folder) / "*.jsonl"))
+elif work == "sources":
+    done = batches(mixed([files[i % len(files)] for i in range(1000)], False))
+else:
+    done = batches(mixed(files, work == "everything"), work == "everything")
+seconds = time.perf_counter() - start
+now = resource.getrusage(resource.RUSAGE_SELF)
+cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+print(json.dumps({**done, "seconds": seconds, "cpu_seconds": cpu}))
