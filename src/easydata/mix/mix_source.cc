@@ -111,7 +111,7 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& tok
     ARROW_ASSIGN_OR_RAISE(next->rows, ToUnion(next->rows, schema));
     bytes_ = ContentBytesByRow(*next->rows);
     CountTokens(*next->rows, token_column);
-    batch_ = std::move(*next);
+    batch_ = std::make_shared<Batch>(std::move(*next));
     before_ = std::move(before);
     part = -1;
     return true;

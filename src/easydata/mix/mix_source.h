@@ -34,8 +34,8 @@ class MixSource {
   /// Lets the stage go until rows are wanted.
   Status Sleep();
 
-  bool has_row() const { return batch_.has_value(); }
-  const Batch& batch() const { return *batch_; }
+  bool has_row() const { return batch_ != nullptr; }
+  const std::shared_ptr<Batch>& batch() const { return batch_; }
   /// The row of the batch that comes next.
   int64_t row() const { return used_; }
   int64_t row_bytes() const { return bytes_[used_]; }
@@ -83,7 +83,7 @@ class MixSource {
   bool pass_has_tokens_ = false;
   /// The stage's position before the batch in hand; null where there is none.
   std::shared_ptr<const nlohmann::json> before_;
-  std::optional<Batch> batch_;
+  std::shared_ptr<Batch> batch_;
   std::vector<int64_t> bytes_;   // of content, by row of the batch
   std::vector<int64_t> tokens_;  // by row, where there are any
   int64_t used_ = 0;             // rows of the batch that were given out; after a restore, to skip

@@ -354,7 +354,7 @@ class MixStage : public Stage {
   int64_t uses_ = 0;
   // The batch that is being put together.
   int passes_begun_ = 0;
-  std::vector<Batch> parts_;
+  SharedBatches parts_;
   std::vector<RowRef> rows_;
   std::vector<int32_t> row_sources_;
   int64_t num_rows_ = 0;

@@ -280,10 +280,10 @@ Result<std::shared_ptr<arrow::Array>> GatherColumn(const Arrays& arrays,
   return GatherByTake(arrays, runs, num_rows, type);
 }
 
-void GatherSpans(const std::vector<Batch>& parts, const std::vector<RowRef>& rows, Batch* out) {
+void GatherSpans(const SharedBatches& parts, const std::vector<RowRef>& rows, Batch* out) {
   auto table = std::make_shared<SpanTable>();
   for (const RowRef& row : rows) {
-    const SpanTable& from = *parts[row.part].spans;
+    const SpanTable& from = *parts[row.part]->spans;
     table->spans.insert(table->spans.end(), from.spans.begin() + from.row_starts[row.row],
                         from.spans.begin() + from.row_starts[row.row + 1]);
     table->row_starts.push_back(static_cast<int64_t>(table->spans.size()));
@@ -295,13 +295,22 @@ void GatherSpans(const std::vector<Batch>& parts, const std::vector<RowRef>& row
 
 Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowRef>& rows,
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs) {
+  SharedBatches shared;
+  shared.reserve(parts.size());
+  // They are the caller's for as long as this takes.
+  for (const Batch& part : parts) shared.emplace_back(std::shared_ptr<const Batch>(), &part);
+  return GatherRows(shared, rows, schema, slabs);
+}
+
+Result<Batch> GatherRows(const SharedBatches& parts, const std::vector<RowRef>& rows,
+                         const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs) {
   const std::vector<Run> runs = JoinRuns(rows);
   const auto num_rows = static_cast<int64_t>(rows.size());
   std::vector<std::shared_ptr<arrow::Array>> columns;
   for (const auto& field : schema->fields()) {
     Arrays arrays(parts.size());
     for (size_t p = 0; p < parts.size(); ++p) {
-      auto column = parts[p].rows->GetColumnByName(field->name());
+      auto column = parts[p]->rows->GetColumnByName(field->name());
       if (column == nullptr || column->type_id() == arrow::Type::NA) continue;
       if (!column->type()->Equals(*field->type())) {
         return Status::TypeError("column \"", field->name(), "\" is ", column->type()->ToString(),
@@ -314,16 +323,16 @@ Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowR
   }
   Batch out;
   out.rows = arrow::RecordBatch::Make(schema, num_rows, std::move(columns));
-  if (!parts.empty() && parts[0].spans != nullptr) {
+  if (!parts.empty() && parts[0]->spans != nullptr) {
     GatherSpans(parts, rows, &out);
     return out;
   }
   for (const Run& run : runs) {
-    if (parts[run.part].addresses.size() == 0) continue;
+    if (parts[run.part]->addresses.size() == 0) continue;
     if (run.count == 1) {
-      out.addresses.Append(parts[run.part].addresses.At(run.row));
+      out.addresses.Append(parts[run.part]->addresses.At(run.row));
     } else {
-      out.addresses.Append(parts[run.part].addresses.Slice(run.row, run.count));
+      out.addresses.Append(parts[run.part]->addresses.Slice(run.row, run.count));
     }
   }
   return out;

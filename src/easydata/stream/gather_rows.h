@@ -28,6 +28,12 @@ struct RowRef {
 Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowRef>& rows,
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs = nullptr);
 
+/// The same of batches that others hold on to: those of shuffled rows have an address for each row,
+/// which takes a while to copy.
+using SharedBatches = std::vector<std::shared_ptr<const Batch>>;
+Result<Batch> GatherRows(const SharedBatches& parts, const std::vector<RowRef>& rows,
+                         const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs = nullptr);
+
 /// Bytes of content that each row holds: values, characters and list elements, not offsets.
 std::vector<int64_t> ContentBytesByRow(const arrow::RecordBatch& rows);
 
