@@ -17,9 +17,9 @@ ASKED = (
     ("text to packed batches / the tokenizer alone", "packed", "tokenizer", 0.6),
     ("a mix of 16 sources / the same files as one", "mixed", "packed", 0.9),
     ("and with shuffled rows and a state after each batch", "everything", "packed", 0.9),
-    ("a Python thread spinning beside it", "packed, busy", "packed", 0.95),
+    ("a Python thread spinning beside one worker", "packed, busy", "packed, one", 0.95),
 )
-RUNS = ("tokenizer", "packed", "mixed", "everything", "packed, busy")
+RUNS = ("tokenizer", "packed", "mixed", "everything", "packed, one", "packed, busy")
 
 
 def folder(name: str) -> Path:
@@ -41,9 +41,9 @@ def run(what: str, texts: Path) -> dict[str, float]:
     """One run, in a process of its own."""
     for path in texts.glob("*.jsonl"):  # so that nobody waits for the disk
         path.read_bytes()
-    work, _, busy = what.partition(", ")
+    work, _, mode = what.partition(", ")
     script = HERE / "peers" / "easydata_streams.py"
-    command = [str(part) for part in (sys.executable, script, texts, corpora.gpt2(), work, busy)]
+    command = [str(part) for part in (sys.executable, script, texts, corpora.gpt2(), work, mode)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{what} failed:\n{done.stderr[-4000:]}")

@@ -1,9 +1,10 @@
 """What a stream costs: the tokenizer by itself, text to packed batches, and what is added to that.
 
-Arguments: a folder with 16 files of JSONL, a tokenizer, the work, and "busy" where a Python thread
-is to spin beside it. Works: "tokenizer" (the column in memory -> ids), "packed" (files -> batches),
-"mixed" (16 sources mixed by weights), "everything" (mixed, rows shuffled, a state saved after every
-batch), and "sources" (a mix of 1,000 sources up to its first batch).
+Arguments: a folder with 16 files of JSONL, a tokenizer, the work, and "one" for one worker thread
+or "busy" for one and a Python thread that spins beside it. Works: "tokenizer" (the column in memory
+-> ids), "packed" (files -> batches), "mixed" (16 sources mixed by weights), "everything" (mixed,
+rows shuffled, a state saved after every batch), and "sources" (a mix of 1,000 sources up to its
+first batch).
 """
 
 import json
@@ -24,7 +25,7 @@ import pyarrow.json
 
 import easydata
 
-folder, tokenizer_path, work, busy = sys.argv[1:5]
+folder, tokenizer_path, work, mode = sys.argv[1:5]
 files = sorted(Path(folder).glob("*.jsonl"))
 tokenizer = easydata.Tokenizer(tokenizer_path)
 config = easydata.TokenizerConfig(tokenizer, max_length=1 << 30)
@@ -56,7 +57,8 @@ def batches(source: easydata.ShardedDataSource[Any], save: bool = False) -> dict
     packed = easydata.PackedShardedSource(source, 2048, 50256, shuffle=False)
     tokens, first = 0, 0.0
     begin = time.perf_counter()
-    with easydata.AsyncDataLoader(packed, 8) as loader:
+    threads = 1 if mode else None
+    with easydata.AsyncDataLoader(packed, 8, num_threads=threads) as loader:
         for batch in loader:
             first = first or time.perf_counter() - begin
             tokens += int(np.size(batch["input_ids"]))
@@ -71,7 +73,7 @@ def batches(source: easydata.ShardedDataSource[Any], save: bool = False) -> dict
 column = pa.chunked_array([], pa.string())
 if work == "tokenizer":
     column = pa.chunked_array([pyarrow.json.read_json(path).column("text") for path in files])
-if busy == "busy":
+if mode == "busy":
     threading.Thread(target=spin, daemon=True).start()
 used = resource.getrusage(resource.RUSAGE_SELF)
 start = time.perf_counter()

@@ -148,9 +148,9 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
     def state_dict(self) -> dict[str, Any]:
         """The position behind what was yielded last; JSON-able and small.
 
-        Between two batches it is the loader's own state, which any number of ranks can go on from.
-        Within a batch it is the loader's state before that batch and the rows taken since, for the
-        same number of ranks.
+        Between two batches it is the loader's own state, which any number of ranks can go on from
+        (with several lanes: what merge_states() makes of those of all ranks). Within a batch it is
+        the loader's state before that batch and the rows taken since, for the same number of ranks.
         """
         if self._open is not None:
             before, taken = self._open.before, self._open.taken
