@@ -32,9 +32,10 @@ ReadContext CountingContext() {
 /// A pass over a stream, for Python's iterators.
 class PassIterator {
  public:
-  PassIterator(const StreamPlan& plan, int64_t epoch) {
+  PassIterator(const StreamPlan& plan, int64_t epoch, int read_ahead = 0) {
     nb::gil_scoped_release release;
     context_.epoch = epoch;
+    context_.read_ahead = read_ahead;
     context_.pool = SharedPool();
     auto made = plan.make(context_);
     status_ = made.status();
@@ -76,7 +77,11 @@ class PassIterator {
 
 class RowIterator {
  public:
-  RowIterator(const StreamPlan& plan, int64_t epoch) : pass_(plan, epoch) { pass_.CheckMade(); }
+  /// Without `ahead` for a look at the first rows: nothing is read or made before it is asked for.
+  RowIterator(const StreamPlan& plan, int64_t epoch, bool ahead)
+      : pass_(plan, epoch, ahead ? 0 : 1), rows_at_once_(ahead ? kRowsAtOnce : 1) {
+    pass_.CheckMade();
+  }
 
   /// A new reference to the next row, or null at the end.
   PyObject* Next() {
@@ -88,7 +93,7 @@ class RowIterator {
         offset_ = 0;
         continue;
       }
-      const int64_t count = std::min(kRowsAtOnce, batch_.num_rows() - offset_);
+      const int64_t count = std::min(rows_at_once_, batch_.num_rows() - offset_);
       converter_.Start(*batch_.rows, offset_, count);
       offset_ += count;
       at_ = 0;
@@ -106,6 +111,7 @@ class RowIterator {
 
  private:
   PassIterator pass_;
+  const int64_t rows_at_once_;
   RowConverter converter_;
   Batch batch_;
   int64_t offset_ = 0;
@@ -401,8 +407,12 @@ void BindSource(nb::module_& m) {
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",
-      [](const Stream& stream, int64_t epoch) { return new RowIterator(stream.plan, epoch); },
-      nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, row by row.");
+      [](const Stream& stream, int64_t epoch, bool ahead) {
+        return new RowIterator(stream.plan, epoch, ahead);
+      },
+      nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("ahead") = true,
+      "One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no "
+      "further than it must.");
   m.def(
       "iterate_batches",
       [](const Stream& stream, int64_t epoch) { return new BatchIterator(stream.plan, epoch); },

@@ -164,8 +164,10 @@ class BatchIterator:
 
     def close(self) -> None: ...
 
-def iterate_rows(stream: Stream, epoch: int = 0) -> RowIterator:
-    """One pass over a stream, row by row."""
+def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True) -> RowIterator:
+    """
+    One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no further than it must.
+    """
 
 def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
     """One pass over a stream, batch by batch."""

@@ -167,4 +167,5 @@ class FileSource(ShardedDataSource[Row]):
         from easydata import _native
 
         on_error = "raise" if self._on_error == "raise" else "skip"
-        return iter(_native.iterate_rows(self._source.stream(name=self._name, on_error=on_error)))
+        stream = self._source.stream(name=self._name, on_error=on_error)
+        return iter(_native.iterate_rows(stream, ahead=False))
