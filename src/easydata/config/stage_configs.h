@@ -283,7 +283,8 @@ struct LoadStageConfig {
         Field{"drop_last", &C::drop_last, "Leave out a last batch that is not full."},
         Field{"prefetch_to_device", &C::prefetch_to_device,
               "Put batches on the device ahead of their use."}
-            .OnlyDefault("JAX comes with a later version"),
+            .OnlyDefault("a config has no mesh to put them on: use easydata.jax.iterate(loader, "
+                         "mesh, prefetch=1)"),
         Field{"rank", &C::rank, "Which part of every batch this process gets, from 0."}.AtLeast(0),
         Field{"world_size", &C::world_size,
               "Processes that share every batch; batch_size is a multiple of it."}
