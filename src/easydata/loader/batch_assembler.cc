@@ -32,23 +32,15 @@ LoaderPosition StartOf(const StepOptions& options) {
 BatchAssembler::BatchAssembler(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
                                StepOptions options)
     : options_(std::move(options)), lanes_(options_.LanesRead()) {
-  const int64_t num_lanes = lanes_.end - lanes_.begin;
-  for (int64_t lane = lanes_.begin; lane < lanes_.end; ++lane) {
-    LaneOptions of_lane;
-    of_lane.lane = lane;
-    of_lane.lanes = options_.lanes;
-    if (num_lanes > 1) {
-      // One that is waited for and one on its way, where the lanes are many.
-      StageContext all;
-      all.pool = pool;
-      of_lane.read_ahead = std::max(2, all.ReadAhead() / static_cast<int>(num_lanes));
-    }
-    if (never_ends()) {
-      of_lane.passes.reset();
-    } else {
-      of_lane.passes = options_.passes;
-    }
-    readers_.push_back(std::make_unique<LaneReader>(plan, pool, of_lane));
+  StageContext context;
+  context.pool = pool;
+  context.lanes = options_.lanes;
+  const int64_t num_read = lanes_.end - lanes_.begin;
+  if (num_read > 1) context.read_ahead = context.ReadAheadOfEach(num_read);
+  std::optional<int64_t> passes = options_.passes;
+  if (options_.steps.has_value() || options_.lanes > 1) passes.reset();
+  for (context.lane = lanes_.begin; context.lane < lanes_.end; ++context.lane) {
+    readers_.push_back(std::make_unique<LaneReader>(plan, context, passes));
   }
 }
 

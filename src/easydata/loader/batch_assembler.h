@@ -89,7 +89,6 @@ class BatchAssembler {
   StageStats stats();
 
  private:
-  bool never_ends() const { return options_.steps.has_value() || options_.lanes > 1; }
   /// Reads the rows of the next step: how many there are, 0 at the end of the passes.
   Result<int64_t> Fetch();
   Result<Assembled> Step(int64_t rows);

@@ -15,10 +15,8 @@ Status Closed() { return Status::Cancelled("the loader was closed"); }
 
 void LaneReader::Start(const LanePosition& position) {
   position_ = position;
-  epoch_ = position.epoch;
-  if (options_.passes.has_value()) {
-    last_epoch_ = (epoch_ / *options_.passes + 1) * *options_.passes - 1;
-  }
+  context_.epoch = position.epoch;
+  if (passes_.has_value()) last_epoch_ = (position.epoch / *passes_ + 1) * *passes_ - 1;
   cursor_ = position.cursor;
   skip_ = position.skip;
   pass_has_rows_ = cursor_ != nullptr;  // as far as is known
@@ -40,18 +38,8 @@ StageStats LaneReader::stats() const {
   return stats;
 }
 
-StageContext LaneReader::Context() const {
-  StageContext context;
-  context.epoch = epoch_;
-  context.pool = pool_;
-  context.lane = options_.lane;
-  context.lanes = options_.lanes;
-  context.read_ahead = options_.read_ahead;
-  return context;
-}
-
 Status LaneReader::OpenPass() {
-  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(Context()));
+  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context_));
   if (cursor_ != nullptr) {
     ARROW_RETURN_NOT_OK(stage->Restore(*cursor_));
   } else {
@@ -72,13 +60,13 @@ Status LaneReader::EndPass() {
     old = std::move(stage_);
   }
   skip_ = 0;
-  ended_ = epoch_ == last_epoch_;
+  ended_ = context_.epoch == last_epoch_;
   if (ended_) return Status::OK();
   if (!last_epoch_.has_value() && !pass_has_rows_) {
     return Status::Invalid("the stream is to be repeated up to the last step, but it has no rows; ",
-                           "look at what filters its rows out", Context().OrFewerLanes());
+                           "look at what filters its rows out", context_.OrFewerLanes());
   }
-  ++epoch_;
+  ++context_.epoch;
   cursor_ = nullptr;
   pass_has_rows_ = false;
   return Status::OK();
@@ -96,7 +84,7 @@ Result<bool> LaneReader::Pull() {
   ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
   pass_has_rows_ = pass_has_rows_ || batch->num_rows() > 0;
   Piece piece;
-  piece.epoch = epoch_;
+  piece.epoch = context_.epoch;
   piece.before = cursor_;
   piece.after = after;
   piece.used = std::min(skip_, batch->num_rows());
@@ -152,7 +140,7 @@ void LaneReader::Finish(TokenCounts* counts) {
   pieces_.clear();
   available_ = 0;
   position_ = {};
-  position_.epoch = epoch_ + 1;
+  position_.epoch = context_.epoch + 1;
 }
 
 }  // namespace easydata

@@ -25,22 +25,14 @@ struct LanePosition {
   MixReach::Place reach;
 };
 
-/// Which part of a stream a LaneReader reads.
-struct LaneOptions {
-  int64_t lane = 0;
-  int64_t lanes = 1;
-  /// Tasks in hand at once; see StageContext.
-  int read_ahead = 0;
-  /// Passes that follow each other without an end between them; nothing: they never end.
-  std::optional<int64_t> passes = 1;
-};
-
 /// Gives the rows of one lane of a stream, pass after pass, in parts of any size. For one thread;
 /// Cancel() for any.
 class LaneReader {
  public:
-  LaneReader(StreamPlan plan, std::shared_ptr<ThreadPool> pool, LaneOptions options)
-      : plan_(std::move(plan)), pool_(std::move(pool)), options_(options) {}
+  /// Of the lane that `context` names. Its passes follow each other; after each `passes` of them
+  /// there is an end, or, with nothing given, never.
+  LaneReader(StreamPlan plan, StageContext context, std::optional<int64_t> passes)
+      : plan_(std::move(plan)), context_(std::move(context)), passes_(passes) {}
 
   /// Sets where to begin; called once, before all else. Cheap: the stages are made where rows are
   /// asked for.
@@ -71,19 +63,17 @@ class LaneReader {
     bool counted = false;  // its drop counts, before or in an earlier life
   };
 
-  StageContext Context() const;
   Status OpenPass();
   Status EndPass();
   /// Reads one batch; false at the end of the last pass.
   Result<bool> Pull();
 
   const StreamPlan plan_;
-  const std::shared_ptr<ThreadPool> pool_;
-  const LaneOptions options_;
+  StageContext context_;  // of the pass that is read
+  const std::optional<int64_t> passes_;
   LanePosition position_;
   std::deque<Piece> pieces_;
   int64_t available_ = 0;
-  int64_t epoch_ = 0;  // of the stage
   std::optional<int64_t> last_epoch_;
   int64_t skip_ = 0;
   bool pass_has_rows_ = false;

@@ -30,13 +30,6 @@ constexpr int kMaxPasses = 16;
 // sleep.
 constexpr int kMaxAwake = 128;
 
-/// Tasks for each of `n` sources, of those that the mix may have in hand: one that is waited for
-/// and one on its way, where they are not very many.
-int ReadAheadOf(int given, size_t n) {
-  constexpr size_t kMany = 64;
-  return std::max(given / static_cast<int>(n), n <= kMany ? 2 : 1);
-}
-
 /// The options by which one lane is ordered.
 MixOptions OfLane(MixOptions options, const StageContext& context) {
   options.seed = context.SeedOf(options.seed);
@@ -391,7 +384,7 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
                            " sources");
   }
   StageContext shared = context;
-  shared.read_ahead = ReadAheadOf(context.ReadAhead(), sources.size());
+  shared.read_ahead = context.ReadAheadOfEach(static_cast<int64_t>(sources.size()));
   std::vector<std::unique_ptr<MixSource>> made;
   std::vector<std::shared_ptr<arrow::Schema>> schemas;
   for (size_t i = 0; i < sources.size(); ++i) {

@@ -158,6 +158,11 @@ int StageContext::ReadAhead() const {
   return pool == nullptr ? 1 : 2 * pool->num_threads() + 1;
 }
 
+int StageContext::ReadAheadOfEach(int64_t n) const {
+  constexpr int64_t kMany = 64;
+  return static_cast<int>(std::max<int64_t>(ReadAhead() / n, n <= kMany ? 2 : 1));
+}
+
 Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
                                             std::shared_ptr<const BatchOp> op,
                                             const StageContext& context) {

@@ -80,6 +80,9 @@ struct StageContext {
   int read_ahead = 0;
 
   int ReadAhead() const;
+  /// Its share for each of `n` stages that read beside each other: a task that is waited for and
+  /// one on its way, where they are not very many.
+  int ReadAheadOfEach(int64_t n) const;
   /// What a stage uses in place of the seed `seed`, so that lanes do not all draw the same.
   uint64_t SeedOf(uint64_t seed) const;
   /// For the end of an error about a stream without rows: what to do where it is one of several
