@@ -3,10 +3,10 @@
 import itertools
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from batches import Batch, difference, joined, rows_in
 from processes import run_ranks
 from small_corpus import BATCH_SIZE, packed_loader
 
@@ -16,26 +16,17 @@ BATCHES = 20
 AFTER = 7
 
 
-def gathered(folder: Path, kind: str, world_size: int) -> list[dict[str, Any]]:
+def gathered(folder: Path, kind: str, world_size: int) -> list[Batch]:
     """The global batches that the ranks' rows make up, in rank order."""
-    ranks = [dict(np.load(folder / f"{kind}-{rank}.npz")) for rank in range(world_size)]
     share = BATCH_SIZE // world_size
-    return [
-        {
-            name: np.concatenate([rows[name][step * share : (step + 1) * share] for rows in ranks])
-            for name in ranks[0]
-        }
-        for step in range(len(next(iter(ranks[0].values()))) // share)
-    ]
-
-
-def assert_same(got: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
-    assert len(got) == len(expected)
-    for step, (left, right) in enumerate(zip(got, expected, strict=True)):
-        assert left.keys() == right.keys()
-        for name, values in right.items():
-            assert left[name].dtype == values.dtype
-            np.testing.assert_array_equal(left[name], values, err_msg=f"step {step}, {name}")
+    parts = []
+    for rank in range(world_size):
+        rows = dict(np.load(folder / f"{kind}-{rank}.npz"))
+        steps = range(0, rows_in(rows), share)
+        parts.append(
+            [{name: column[at : at + share] for name, column in rows.items()} for at in steps]
+        )
+    return [joined(step) for step in zip(*parts, strict=True)]
 
 
 @pytest.mark.parametrize("world_size", [2, 3])
@@ -60,7 +51,8 @@ def test_ranks_rows_join_to_the_batches_of_one_process(
     }
     run_ranks("gloo_rank.py", world_size, options)
     for kind, first in (("start", 0), ("state", AFTER)):
-        assert_same(gathered(tmp_path, kind, world_size), expected[first : first + BATCHES])
+        got = gathered(tmp_path, kind, world_size)
+        assert difference(got, expected[first : first + BATCHES]) is None, kind
         for rank in range(world_size):
             state = json.loads((tmp_path / f"{kind}-{rank}.json").read_text())
             assert state == states[first + BATCHES]

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from batches import Batch
 from build_pipeline import Data, Document, beside, documents_of
-from pipeline_runs import Batch
 from pipeline_specs import EOS, PAD, MixSpec, PackSpec, PipelineSpec, SourceSpec
 
 Tokens = tuple[int, ...]

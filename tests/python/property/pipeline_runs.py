@@ -6,12 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from batches import END, Batch
 
 from easydata import AsyncDataLoader
-
-Batch = dict[str, Any]
-END = "end of a pass"
 
 
 @dataclass
@@ -65,47 +62,3 @@ def run(loader: AsyncDataLoader, events: int, passes: int = 2) -> Run:
         done.states.append(saved(loader))
         done.stats.append(loader.stats())
     return done
-
-
-def difference(left: list[Batch | str], right: list[Batch | str]) -> str | None:
-    """Where two lists of events are not the same, to the bit."""
-    if len(left) != len(right):
-        return f"{len(left)} events, and {len(right)}"
-    for place, (one, other) in enumerate(zip(left, right, strict=True)):
-        if isinstance(one, str) or isinstance(other, str):
-            if one is not other and one != other:
-                return f"event {place}: {one!r}, and {other!r}"
-            continue
-        if one.keys() != other.keys():
-            return f"event {place}: columns {list(one)}, and {list(other)}"
-        for name in one:
-            if not same_column(one[name], other[name]):
-                return f"event {place}, column {name!r}:\n{one[name]!r}\n{other[name]!r}"
-    return None
-
-
-def same_column(one: Any, other: Any) -> bool:
-    if isinstance(one, list) or isinstance(other, list):
-        return bool(type(one) is type(other) and one == other)
-    return bool(one.dtype == other.dtype and np.array_equal(one, other))
-
-
-def rows_in(batch: Batch) -> int:
-    return len(next(iter(batch.values())))
-
-
-def joined(parts: list[Batch]) -> Batch:
-    """The ranks' shares of a step as one batch."""
-    made: Batch = {}
-    for name, first in parts[0].items():
-        columns = [part[name] for part in parts]
-        made[name] = (
-            [value for column in columns for value in column]
-            if isinstance(first, list)
-            else np.concatenate(columns)
-        )
-    return made
-
-
-def first_rows(batch: Batch, count: int) -> Batch:
-    return {name: column[:count] for name, column in batch.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from batches import END, Batch, difference, first_rows, joined, rows_in
 from build_pipeline import Data, loader_of
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ from pipeline_model import (
     token_counts,
     tokens_of_pass,
 )
-from pipeline_runs import END, Batch, Run, difference, first_rows, joined, rows_in, run
+from pipeline_runs import Run, run
 from pipeline_specs import PLAIN, PipelineSpec, RunSpec, pipelines, runs
 
 from easydata import merge_states

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from batches import Batch, difference, joined
 
 from easydata import (
     AsyncDataLoader,
@@ -19,8 +20,6 @@ from easydata import (
     TokenizerConfig,
     save_dataset,
 )
-
-Batches = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -87,15 +86,6 @@ def make(kind: str, corpus: Path, shared: Path, **options: Any) -> AsyncDataLoad
     return AsyncDataLoader(packed(mixed, "greedy"), 4, drop_last=False, **options)
 
 
-def same(left: Batches, right: Batches) -> bool:
-    return len(left) == len(right) and all(
-        a.keys() == b.keys()
-        and all(np.array_equal(a[name], b[name]) for name in a)
-        and all(a[name].dtype == b[name].dtype for name in a)
-        for a, b in zip(left, right, strict=True)
-    )
-
-
 KINDS = [
     "tokens",
     "pack greedy",
@@ -121,7 +111,7 @@ def test_every_step_restore(kind: str, corpus: Path, shared: Path) -> None:
         restored = make(kind, corpus, shared, num_threads=1 + step % 3)
         restored.load_state_dict(state)
         assert restored.state_dict() == state
-        assert same(list(restored), whole[step:]), f"restored at step {step}: {state}"
+        assert difference(list(restored), whole[step:]) is None, f"restored at step {step}: {state}"
         restored.close()
         next(iterator, None)
     assert max(sizes) <= 4096
@@ -130,7 +120,7 @@ def test_every_step_restore(kind: str, corpus: Path, shared: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_resume_of_a_resume(kind: str, corpus: Path, shared: Path) -> None:
     whole = list(make(kind, corpus, shared))
-    taken: Batches = []
+    taken: list[Batch] = []
     state = make(kind, corpus, shared).state_dict()
     for count in (2, 1, 3):
         loader = make(kind, corpus, shared)
@@ -141,31 +131,28 @@ def test_resume_of_a_resume(kind: str, corpus: Path, shared: Path) -> None:
         loader.close()
     last = make(kind, corpus, shared)
     last.load_state_dict(state)
-    assert same(taken + list(last), whole)
+    assert difference(taken + list(last), whole) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("world", [2, 3])
 def test_any_number_of_ranks(kind: str, world: int, corpus: Path, shared: Path) -> None:
-    def global_batches(world: int, state: dict[str, Any] | None, num_threads: int) -> Batches:
+    def global_batches(world: int, state: dict[str, Any] | None, num_threads: int) -> list[Batch]:
         parts = []
         for rank in range(world):
             loader = make_12(kind, corpus, shared, rank, world, num_threads)
             if state is not None:
                 loader.load_state_dict(state)
             parts.append(list(loader))
-        return [
-            {name: np.concatenate([piece[name] for piece in step]) for name in step[0]}
-            for step in zip(*parts, strict=True)
-        ]
+        return [joined(step) for step in zip(*parts, strict=True)]
 
     whole = global_batches(1, None, 2)
-    assert same(global_batches(world, None, 1), whole)
+    assert difference(global_batches(world, None, 1), whole) is None
     # One rank saves, another number of ranks goes on.
     loader = make_12(kind, corpus, shared, 1, world, 2)
     iterator = iter(loader)
     next(iterator)
-    assert same(global_batches(5 - world, loader.state_dict(), 4), whole[1:])
+    assert difference(global_batches(5 - world, loader.state_dict(), 4), whole[1:]) is None
 
 
 def make_12(
@@ -188,15 +175,15 @@ def test_in_a_fresh_process(corpus: Path, shared: Path, tmp_path: Path) -> None:
     script = (
         "import json, sys\n"
         "from pathlib import Path\n"
-        "sys.path.insert(0, sys.argv[4])\n"
+        "sys.path[:0] = sys.argv[4:]\n"
         "from test_every_step import make\n"
         "loader = make('mix', Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "loader.load_state_dict(json.load(open(sys.argv[3])))\n"
         "list(loader)\n"
         "print(loader.digest())\n"
     )
-    here = str(Path(__file__).parent)
-    arguments = [str(corpus), str(shared), str(tmp_path / "state.json"), here]
+    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    arguments = [str(corpus), str(shared), str(tmp_path / "state.json"), *folders]
     rest = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -210,4 +197,4 @@ def test_what_was_saved_loads_to_the_same_batches(
     loader = make("pack greedy", corpus, shared)
     save_dataset(loader._source, tmp_path / "out")
     again = AsyncDataLoader(ParquetShardedSource(str(tmp_path / "out")), 4, drop_last=False)
-    assert same(list(again), list(loader))
+    assert difference(list(again), list(loader)) is None

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from batches import Batch, difference, joined
 from easydata.transforms import ExpandTransform, LimitedShardedSource
 
 from easydata import (
@@ -29,7 +30,6 @@ from easydata import (
     merge_states,
 )
 
-Batch = dict[str, Any]
 Source = ShardedDataSource[Any]
 EOS = 777_777_777
 SMALLEST_WINDOW = 1000  # bytes; a few rows
@@ -245,12 +245,6 @@ def take(loader: AsyncDataLoader, steps: int) -> list[Batch]:
     return [next(iterator) for _ in range(steps)]
 
 
-def joined_column(parts: list[Any]) -> Any:
-    if isinstance(parts[0], list):
-        return [value for part in parts for value in part]
-    return np.concatenate(parts)
-
-
 def together(
     corpus: dict[str, str], kind: str, world: int, steps: int, state: Any = None, threads: int = 2
 ) -> tuple[list[Batch], Any]:
@@ -262,23 +256,7 @@ def together(
                 loader.load_state_dict(state)
             parts.append(take(loader, steps))
             states.append(json.loads(json.dumps(loader.state_dict())))
-    joined = [
-        {name: joined_column([piece[name] for piece in step]) for name in step[0]}
-        for step in zip(*parts, strict=True)
-    ]
-    return joined, merge_states(states)
-
-
-def assert_same(left: list[Batch], right: list[Batch]) -> None:
-    assert len(left) == len(right)
-    for step, (one, other) in enumerate(zip(left, right, strict=True)):
-        assert one.keys() == other.keys()
-        for name in one:
-            if isinstance(one[name], list):
-                assert one[name] == other[name], (step, name)
-                continue
-            assert one[name].dtype == other[name].dtype
-            assert np.array_equal(one[name], other[name]), (step, name)
+    return [joined(step) for step in zip(*parts, strict=True)], merge_states(states)
 
 
 @pytest.mark.parametrize("kind", PIPELINES)
@@ -287,7 +265,7 @@ def test_any_number_of_ranks_and_threads(kind: str, corpus: dict[str, str]) -> N
     assert sorted(state["lanes"]) == ["0", "1", "2", "3"]
     for world, threads in ((1, 4), (2, 1), (3, 2), (4, 2), (8, 1)):
         batches, merged = together(corpus, kind, world, 12, threads=threads)
-        assert_same(batches, whole)
+        assert difference(batches, whole) is None
         assert merged == state
 
 
@@ -301,10 +279,10 @@ def test_restored_at_every_step_by_other_numbers_of_ranks(
         state = json.loads(json.dumps(running.state_dict()))
         world = (1, 2, 3, 4)[step % 4]
         batches, after = together(corpus, kind, world, 2, state)
-        assert_same(batches, whole[step : step + 2])
+        assert difference(batches, whole[step : step + 2]) is None
         # And once more from there.
         batches, _ = together(corpus, kind, 1, 14 - step - 2, after)
-        assert_same(batches, whole[step + 2 :])
+        assert difference(batches, whole[step + 2 :]) is None
         restored = rank_of(corpus, kind, 0, 1)
         restored.load_state_dict(state)
         assert restored.state_dict() == state
@@ -423,8 +401,7 @@ def test_the_mix_is_edited_in_every_lane(corpus: dict[str, str]) -> None:
     for rank in ranks:
         rank.load_state_dict(state, allow=("mix",))
     both = [take(rank, 20) for rank in ranks]
-    for step, batch in enumerate(batches):
-        assert batch["n"].tolist() == both[0][step]["n"].tolist() + both[1][step]["n"].tolist()
+    assert difference([joined(step) for step in zip(*both, strict=True)], batches) is None
 
 
 def test_text_is_tokenized_and_packed_in_lanes(tmp_path: Path, shared: Path) -> None:
@@ -499,7 +476,7 @@ def test_packing_goes_on_over_the_passes(corpus: dict[str, str]) -> None:
     assert len(endless) == 25
     shorter = min(len(passes), 25)
     assert shorter > 15
-    assert_same(endless[:shorter], passes[:shorter])
+    assert difference(endless[:shorter], passes[:shorter]) is None
 
 
 # ---- what is refused -----------------------------------------------------------------------------

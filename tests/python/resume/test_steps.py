@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from test_every_step import KINDS, Batches, corpus, make, same  # noqa: F401 (corpus: a fixture)
+from batches import Batch, difference, first_rows, joined, rows_in
+from test_every_step import KINDS, corpus, make  # noqa: F401 (corpus: a fixture)
 
 from easydata import AsyncDataLoader
 
@@ -31,7 +31,7 @@ def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:  # 
             restored = make(kind, corpus, shared, num_threads=1 + step % 3, **options)
             restored.load_state_dict(state)
             assert restored.state_dict() == state
-            assert same(list(restored), whole[step:]), f"{kind}: restored at step {step}"
+            assert difference(list(restored), whole[step:]) is None, f"{kind}: restored at {step}"
             restored.close()
             next(iterator, None)
 
@@ -42,7 +42,9 @@ def test_ramp_up_on_other_numbers_of_ranks(
     corpus: Path,  # noqa: F811
     shared: Path,
 ) -> None:
-    def join(world: int, state: dict[str, Any] | None, steps: int | None) -> tuple[Batches, Any]:
+    def join(
+        world: int, state: dict[str, Any] | None, steps: int | None
+    ) -> tuple[list[Batch], Any]:
         parts, states = [], []
         for rank in range(world):
             loader = make("mix", corpus, shared)
@@ -56,27 +58,23 @@ def test_ramp_up_on_other_numbers_of_ranks(
             parts.append(list(itertools.islice(loader, steps)))
             states.append(loader.state_dict())
         assert all(each == states[0] for each in states), "the state is the same on every rank"
-        joined = [
-            {name: np.concatenate([piece[name] for piece in step]) for name in step[0]}
-            for step in zip(*parts, strict=True)
-        ]
-        return joined, states[0]
+        return [joined(step) for step in zip(*parts, strict=True)], states[0]
 
     whole, _ = join(1, None, None)
     assert len(whole) > 5
-    taken: Batches = []
+    taken: list[Batch] = []
     state = None
     for world, steps in ((3, 2), (1, 2), (2, 1), (6, None)):
         more, state = join(world, state, steps)
         taken += more
     assert len(taken) == len(whole)
     # The last step of several ranks is filled up.
-    filled = {name: values[: len(whole[-1][name])] for name, values in taken[-1].items()}
-    assert same([*taken[:-1], filled], whole)
+    rows = rows_in(whole[-1])
+    assert difference([*taken[:-1], first_rows(taken[-1], rows)], whole) is None
     if drop_last:
-        assert len(taken[-1]["input_ids"]) == len(whole[-1]["input_ids"])
+        assert rows_in(taken[-1]) == rows
     else:
-        assert not taken[-1]["attention_mask"][len(whole[-1]["input_ids"]) :].any()
+        assert not taken[-1]["attention_mask"][rows:].any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,11 +90,11 @@ def test_any_step_from_any_position(kind: str, corpus: Path, shared: Path) -> No
         restored = make(kind, corpus, shared, **options)
         restored.load_state_dict(json.loads(json.dumps(state)))
         for loader in (running, restored):
-            assert same([loader.at(step) for step in range(len(whole))], whole)
+            assert difference([loader.at(step) for step in range(len(whole))], whole) is None
             assert loader.state_dict() == state
             with pytest.raises(IndexError, match=f"there are {len(whole)} steps"):
                 loader.at(len(whole))
         # What comes next is what would have come.
-        assert same(list(restored), whole[position:])
+        assert difference(list(restored), whole[position:]) is None
         restored.close()
     assert running.digest() != restored.digest()
