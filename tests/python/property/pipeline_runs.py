@@ -15,12 +15,13 @@ from easydata import AsyncDataLoader
 class Run:
     """Batches, ends of passes (END) and at most one error (as text) at the end, in order.
 
-    `states[i]` is the position after i of them.
+    `states[i]` is the position after i of them, `stats[i]` and `digests[i]` are those of so many.
     """
 
     events: list[Batch | str] = field(default_factory=list)
     states: list[Any] = field(default_factory=list)
     stats: list[Any] = field(default_factory=list)
+    digests: list[int] = field(default_factory=list)
 
     @property
     def failed(self) -> str | None:
@@ -46,9 +47,16 @@ def saved(loader: AsyncDataLoader) -> Any:
     return json.loads(json.dumps(loader.state_dict()))
 
 
+def _note(done: Run, loader: AsyncDataLoader) -> None:
+    done.states.append(saved(loader))
+    done.stats.append(loader.stats())
+    done.digests.append(int(loader.digest(), 16))
+
+
 def run(loader: AsyncDataLoader, events: int, passes: int = 2) -> Run:
     """Takes what comes, up to so many events and so many ends of passes."""
-    done = Run(states=[saved(loader)], stats=[loader.stats()])
+    done = Run()
+    _note(done, loader)
     iterator = iter(loader)
     while len(done.events) < events and done.events.count(END) < passes:
         try:
@@ -59,6 +67,5 @@ def run(loader: AsyncDataLoader, events: int, passes: int = 2) -> Run:
         if batch is None:
             iterator = iter(loader)
         done.events.append(END if batch is None else batch)
-        done.states.append(saved(loader))
-        done.stats.append(loader.stats())
+        _note(done, loader)
     return done
