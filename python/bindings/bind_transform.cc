@@ -71,7 +71,7 @@ class CutNotice : public Stage {
     }
     return batch;
   }
-  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   void Cancel() override { upstream_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
@@ -111,7 +111,7 @@ class QuarantineMissing : public Stage {
     ARROW_ASSIGN_OR_RAISE(*batch, KeepRows(*batch, keep, "missing"));
     return batch;
   }
-  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   void Cancel() override { upstream_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }

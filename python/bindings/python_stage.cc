@@ -59,12 +59,14 @@ class PythonStage : public Stage {
     return next;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    *cursor = {{"shard", refs_.empty() ? "" : refs_[std::min(shard_, refs_.size() - 1)]->shard},
-               {"row", row_}};
-    if (shard_ >= refs_.size()) (*cursor)["ended"] = true;
-    if (!state_.empty()) (*cursor)["state"] = state_;
-    return Status::OK();
+  Cursor Save() const override {
+    const auto shard = refs_.empty() ? nullptr : refs_[std::min(shard_, refs_.size() - 1)];
+    return Cursor::Of([shard, row = row_, ended = shard_ >= refs_.size(), state = state_] {
+      nlohmann::json cursor = {{"shard", shard == nullptr ? "" : shard->shard}, {"row", row}};
+      if (ended) cursor["ended"] = true;
+      if (!state.empty()) cursor["state"] = state;
+      return cursor;
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {

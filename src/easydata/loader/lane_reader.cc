@@ -19,7 +19,7 @@ void LaneReader::Start(const LanePosition& position) {
   if (passes_.has_value()) last_epoch_ = (position.epoch / *passes_ + 1) * *passes_ - 1;
   cursor_ = position.cursor;
   skip_ = position.skip;
-  pass_has_rows_ = cursor_ != nullptr;  // as far as is known
+  pass_has_rows_ = !cursor_.empty();  // as far as is known
 }
 
 void LaneReader::Cancel() {
@@ -40,12 +40,10 @@ StageStats LaneReader::stats() const {
 
 Status LaneReader::OpenPass() {
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context_));
-  if (cursor_ != nullptr) {
-    ARROW_RETURN_NOT_OK(stage->Restore(*cursor_));
+  if (cursor_.empty()) {
+    cursor_ = stage->Save();
   } else {
-    auto start = std::make_shared<nlohmann::json>();
-    ARROW_RETURN_NOT_OK(stage->Save(start.get()));
-    cursor_ = std::move(start);
+    ARROW_RETURN_NOT_OK(stage->Restore(cursor_.ToJson()));
   }
   std::lock_guard<std::mutex> lock(mutex_);
   stage_ = std::move(stage);
@@ -67,7 +65,7 @@ Status LaneReader::EndPass() {
                            "look at what filters its rows out", context_.OrFewerLanes());
   }
   ++context_.epoch;
-  cursor_ = nullptr;
+  cursor_ = {};
   pass_has_rows_ = false;
   return Status::OK();
 }
@@ -80,20 +78,17 @@ Result<bool> LaneReader::Pull() {
     ARROW_RETURN_NOT_OK(EndPass());
     return !ended_;
   }
-  auto after = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
   pass_has_rows_ = pass_has_rows_ || batch->num_rows() > 0;
   Piece piece;
   piece.epoch = context_.epoch;
-  piece.before = cursor_;
-  piece.after = after;
+  piece.before = std::exchange(cursor_, stage_->Save());
+  piece.after = cursor_;
   piece.used = std::min(skip_, batch->num_rows());
   // Rows before those to skip were handed out, and what was dropped before them was counted.
   piece.counted = skip_ > 0;
   skip_ -= piece.used;
   available_ += batch->num_rows() - piece.used;
   piece.batch = std::move(*batch);
-  cursor_ = std::move(after);
   pieces_.push_back(std::move(piece));
   return true;
 }

@@ -18,8 +18,8 @@ namespace easydata {
 /// grow.
 struct LanePosition {
   int64_t epoch = 0;  // number of the pass
-  /// Of the pass's stage, null for its start; `skip` more rows are handed out already.
-  std::shared_ptr<const nlohmann::json> cursor;
+  /// Of the pass's stage, empty for its start; `skip` more rows are handed out already.
+  Cursor cursor;
   int64_t skip = 0;
   /// How far a mix was read for the rows up to here and the windows open behind them.
   MixReach::Place reach;
@@ -57,8 +57,8 @@ class LaneReader {
   struct Piece {
     Batch batch;
     int64_t epoch = 0;
-    std::shared_ptr<const nlohmann::json> before;
-    std::shared_ptr<const nlohmann::json> after;
+    Cursor before;
+    Cursor after;
     int64_t used = 0;
     bool counted = false;  // its drop counts, before or in an earlier life
   };
@@ -78,7 +78,7 @@ class LaneReader {
   int64_t skip_ = 0;
   bool pass_has_rows_ = false;
   bool ended_ = false;
-  std::shared_ptr<const nlohmann::json> cursor_;
+  Cursor cursor_;
   std::mutex mutex_;  // guards stage_ against Cancel()
   bool cancelled_ = false;
   std::unique_ptr<Stage> stage_;

@@ -346,10 +346,10 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   const auto lanes = options_.steps.LanesRead();
   for (int64_t number = lanes.begin; number < lanes.end; ++number) {
     ARROW_ASSIGN_OR_RAISE(SavedLane lane, LaneOf(state, number));
-    if (is_edit && lane.position.cursor != nullptr) {
-      nlohmann::json cursor = *lane.position.cursor;
+    if (is_edit && !lane.position.cursor.empty()) {
+      nlohmann::json cursor = lane.position.cursor.ToJson();
       ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), lane.position.reach, &cursor));
-      lane.position.cursor = std::make_shared<const nlohmann::json>(std::move(cursor));
+      lane.position.cursor = Cursor(std::move(cursor));
     }
     position.lanes.push_back(std::move(lane.position));
     counts.push_back(std::move(lane.counts));

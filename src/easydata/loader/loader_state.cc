@@ -38,11 +38,10 @@ std::string FirstDifference(const nlohmann::json& a, const nlohmann::json& b) {
 }  // namespace
 
 nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts) {
-  nlohmann::json state = {
-      {"epoch", position.epoch},
-      {"skip", position.skip},
-      {"cursor", position.cursor == nullptr ? nlohmann::json() : FoldObjects(*position.cursor)},
-      {"sources", counts.ToJson()}};
+  nlohmann::json state = {{"epoch", position.epoch},
+                          {"skip", position.skip},
+                          {"cursor", FoldObjects(position.cursor.ToJson())},
+                          {"sources", counts.ToJson()}};
   if (position.reach.block >= 0) state["reach"] = {position.reach.epoch, position.reach.block};
   return state;
 }
@@ -56,10 +55,8 @@ Result<SavedLane> LoadLane(const nlohmann::json& state) {
   ARROW_ASSIGN_OR_RAISE(lane.counts, TokenCounts::FromJson(state.at("sources")));
   lane.position.epoch = state.at("epoch").get<int64_t>();
   lane.position.skip = state.at("skip").get<int64_t>();
-  if (const nlohmann::json& cursor = state.at("cursor"); !cursor.is_null()) {
-    ARROW_ASSIGN_OR_RAISE(auto unfolded, UnfoldObjects(cursor));
-    lane.position.cursor = std::make_shared<const nlohmann::json>(std::move(unfolded));
-  }
+  ARROW_ASSIGN_OR_RAISE(auto cursor, UnfoldObjects(state.at("cursor")));
+  lane.position.cursor = Cursor(std::move(cursor));
   if (state.contains("reach")) {
     const nlohmann::json& reach = state.at("reach");
     lane.position.reach = {reach.at(0).get<int64_t>(), reach.at(1).get<int64_t>()};

@@ -196,10 +196,7 @@ TEST(AtTest, CanBeInterruptedAndEndsWithTheLoader) {
         batch.rows = rows_;
         return batch;
       }
-      Status Save(nlohmann::json* cursor) const override {
-        *cursor = nlohmann::json::object();
-        return Status::OK();
-      }
+      Cursor Save() const override { return Cursor(nlohmann::json::object()); }
       Status Restore(const nlohmann::json&) override { return Status::OK(); }
       void Cancel() override { cancelled_ = true; }
       std::shared_ptr<arrow::Schema> schema() const override { return rows_->schema(); }

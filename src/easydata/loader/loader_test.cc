@@ -176,7 +176,7 @@ class StuckStage : public Stage {
     while (!cancelled_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Status::Cancelled("closed");
   }
-  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   void Cancel() override { cancelled_ = true; }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }

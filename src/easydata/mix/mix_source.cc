@@ -23,7 +23,7 @@ Status MixSource::Wake() {
   StageContext context = context_;
   context.epoch += passes_;
   ARROW_ASSIGN_OR_RAISE(auto stage, make_(context));
-  if (asleep_ != nullptr) ARROW_RETURN_NOT_OK(stage->Restore(*asleep_));
+  if (!asleep_.empty()) ARROW_RETURN_NOT_OK(stage->Restore(asleep_.ToJson()));
   std::lock_guard<std::mutex> lock(*mutex_);
   stage_ = std::move(stage);
   if (cancelled_) stage_->Cancel();
@@ -41,18 +41,16 @@ void MixSource::LetGo() {
 
 Status MixSource::Sleep() {
   if (stage_ == nullptr) return Status::OK();
-  auto position = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(stage_->Save(position.get()));
-  asleep_ = std::move(position);
+  asleep_ = stage_->Save();
   LetGo();
   return Status::OK();
 }
 
 Status MixSource::StartPass() {
   LetGo();
-  asleep_ = nullptr;
+  asleep_ = {};
   batch_.reset();
-  before_ = nullptr;
+  before_ = {};
   used_ = 0;
   part = -1;
   ++passes_;
@@ -69,7 +67,7 @@ void MixSource::Take(std::vector<DropCount>* dropped) {
   if (++used_ < batch_->num_rows()) return;
   // The position is the stage's own again.
   batch_.reset();
-  before_ = nullptr;
+  before_ = {};
   used_ = 0;
   part = -1;
 }
@@ -78,12 +76,7 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& tok
                              std::vector<DropCount>* dropped) {
   ARROW_RETURN_NOT_OK(Wake());
   for (;;) {
-    auto before = before_;
-    if (before == nullptr) {
-      auto saved = std::make_shared<nlohmann::json>();
-      ARROW_RETURN_NOT_OK(stage_->Save(saved.get()));
-      before = std::move(saved);
-    }
+    Cursor before = before_.empty() ? stage_->Save() : before_;
     auto pulled = stage_->Next();
     if (!pulled.ok()) return NameError(pulled.status());
     auto next = std::move(pulled).ValueUnsafe();
@@ -105,7 +98,7 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& tok
     }
     if (used_ >= num_rows) {
       used_ -= num_rows;
-      before_ = nullptr;
+      before_ = {};
       continue;
     }
     ARROW_ASSIGN_OR_RAISE(next->rows, ToUnion(next->rows, schema));
@@ -176,19 +169,15 @@ Status MixSource::NameError(const Status& error) {
   return RowError(std::move(address), error.message().substr(place.size()), error.code());
 }
 
-Status MixSource::Save(nlohmann::json* saved) const {
-  *saved = {{"pass", passes_}, {"used", before_ != nullptr ? used_ : 0}};
-  if (!pass_has_rows_) (*saved)["unused"] = true;
-  if (before_ != nullptr) {
-    (*saved)["upstream"] = *before_;
-  } else if (stage_ != nullptr) {
-    ARROW_RETURN_NOT_OK(stage_->Save(&(*saved)["upstream"]));
-  } else if (asleep_ != nullptr) {
-    (*saved)["upstream"] = *asleep_;
+MixSource::Position MixSource::Save() const {
+  Position position{passes_, 0, pass_has_rows_, pass_has_tokens_, seen_whole, {}};
+  if (!before_.empty()) {
+    position.used = used_;
+    position.upstream = before_;
   } else {
-    return Status::Invalid("sources[\"", name_, "\"] was not opened");
+    position.upstream = stage_ != nullptr ? stage_->Save() : asleep_;
   }
-  return Status::OK();
+  return position;
 }
 
 Status MixSource::Restore(const nlohmann::json& saved) {
@@ -197,10 +186,11 @@ Status MixSource::Restore(const nlohmann::json& saved) {
   passes_ = passes;
   pass_has_rows_ = !saved.value("unused", false);
   pass_has_tokens_ = !saved.value("blank", false);
-  asleep_ = std::make_shared<nlohmann::json>(saved.at("upstream"));
-  if (stage_ != nullptr) ARROW_RETURN_NOT_OK(stage_->Restore(*asleep_));
+  seen_whole = saved.value("seen_whole", false);
+  asleep_ = Cursor(saved.at("upstream"));
+  if (stage_ != nullptr) ARROW_RETURN_NOT_OK(stage_->Restore(saved.at("upstream")));
   used_ = saved.at("used").get<int64_t>();
-  before_ = used_ > 0 ? asleep_ : nullptr;
+  before_ = used_ > 0 ? asleep_ : Cursor();
   return Status::OK();
 }
 

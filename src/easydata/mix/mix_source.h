@@ -55,7 +55,16 @@ class MixSource {
   /// Goes on with the next pass.
   Status StartPass();
 
-  Status Save(nlohmann::json* saved) const;
+  /// Where a source stands.
+  struct Position {
+    int64_t passes = 0;
+    int64_t used = 0;  // rows of the batch that the stage gives next
+    bool pass_has_rows = false;
+    bool pass_has_tokens = false;
+    bool seen_whole = false;
+    Cursor upstream;
+  };
+  Position Save() const;
   Status Restore(const nlohmann::json& saved);
   void Cancel();
   StageStats stats() const;
@@ -76,13 +85,13 @@ class MixSource {
   const StageFactory make_;
   const StageContext context_;
   std::unique_ptr<Stage> stage_;
-  /// Where a sleeping stage stands; null for the start of the pass.
-  std::shared_ptr<const nlohmann::json> asleep_;
+  /// Where a sleeping stage stands; empty for the start of the pass.
+  Cursor asleep_;
   int64_t passes_ = 0;
   bool pass_has_rows_ = false;
   bool pass_has_tokens_ = false;
-  /// The stage's position before the batch in hand; null where there is none.
-  std::shared_ptr<const nlohmann::json> before_;
+  /// The stage's position before the batch in hand; empty where there is none.
+  Cursor before_;
   std::shared_ptr<Batch> batch_;
   std::vector<int64_t> bytes_;   // of content, by row of the batch
   std::vector<int64_t> tokens_;  // by row, where there are any

@@ -49,6 +49,9 @@ class MixStage : public Stage {
         schema_(rows_schema_),
         last_use_(sources_.size(), 0) {
     for (size_t i = 0; i < sources_.size(); ++i) places_.push_back(static_cast<int>(i));
+    std::vector<std::string> names;
+    for (const auto& source : sources_) names.push_back(source->name());
+    names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
     peek_errors_.resize(sources_.size());
     phases_.push_back({options_});
     if (options_.add_source) {
@@ -86,31 +89,25 @@ class MixStage : public Stage {
     return batch;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    *cursor = nlohmann::json::object();
-    nlohmann::json& mix = (*cursor)["mix"];
-    order_.Save(&mix);
-    mix["epoch"] = context_.epoch;
-    mix["offset"] = offset_;
-    mix["tokens"] = tokens_;
-    bool sees_whole = false;
-    bool sees_blank = false;
+  Cursor Save() const override {
+    Position position;
+    order_.Save(&position.mix);
+    position.mix["epoch"] = context_.epoch;
+    position.mix["offset"] = offset_;
+    position.mix["tokens"] = tokens_;
     for (const MixPhase& phase : phases_) {
-      sees_whole = sees_whole || phase.options.stop == StopStrategy::kAllExhausted;
-      sees_blank = sees_blank || phase.options.unit == MixUnit::kTokens;
+      position.sees_whole =
+          position.sees_whole || phase.options.stop == StopStrategy::kAllExhausted;
+      position.sees_blank = position.sees_blank || phase.options.unit == MixUnit::kTokens;
     }
-    nlohmann::json& sources = (*cursor)["sources"] = nlohmann::json::object();
-    for (const auto& source : sources_) {
-      nlohmann::json& saved = sources[source->name()];
-      ARROW_RETURN_NOT_OK(source->Save(&saved));
-      if (sees_whole) saved["seen_whole"] = source->seen_whole;
-      if (sees_blank && !source->pass_has_tokens()) saved["blank"] = true;
-    }
+    position.names = names_;
+    position.sources.reserve(sources_.size());
+    for (const auto& source : sources_) position.sources.push_back(source->Save());
     if (phases_.size() > 1) {
-      mix["before"] = DescribePhases(phases_);
-      sources.update(removed_);
+      position.mix["before"] = DescribePhases(phases_);
+      position.removed = removed_;
     }
-    return Status::OK();
+    return Cursor::Of([position = std::move(position)] { return position.ToJson(); });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
@@ -132,7 +129,6 @@ class MixStage : public Stage {
       }
       const nlohmann::json& saved = removed_.at(source->name());
       ARROW_RETURN_NOT_OK(source->Restore(saved));
-      source->seen_whole = saved.value("seen_whole", false);
       removed_.erase(source->name());
     }
     return Status::OK();
@@ -153,6 +149,30 @@ class MixStage : public Stage {
   }
 
  private:
+  struct Position {
+    nlohmann::json mix;
+    bool sees_whole = false;  // whether that of the sources matters, and of which had tokens
+    bool sees_blank = false;
+    std::shared_ptr<const std::vector<std::string>> names;
+    std::vector<MixSource::Position> sources;
+    nlohmann::json removed = nlohmann::json::object();
+
+    nlohmann::json ToJson() const {
+      nlohmann::json saved = nlohmann::json::object();
+      for (size_t i = 0; i < sources.size(); ++i) {
+        const MixSource::Position& source = sources[i];
+        nlohmann::json& place = saved[(*names)[i]];
+        place = {
+            {"pass", source.passes}, {"used", source.used}, {"upstream", source.upstream.ToJson()}};
+        if (!source.pass_has_rows) place["unused"] = true;
+        if (sees_whole) place["seen_whole"] = source.seen_whole;
+        if (sees_blank && !source.pass_has_tokens) place["blank"] = true;
+      }
+      saved.update(removed);
+      return {{"mix", mix}, {"sources", std::move(saved)}};
+    }
+  };
+
   const MixOptions& now() const { return phases_.front().options; }
 
   /// Makes the order of the first phase, and finds its sources among those that there are.
@@ -327,6 +347,7 @@ class MixStage : public Stage {
   }
 
   const std::vector<std::unique_ptr<MixSource>> sources_;
+  std::shared_ptr<const std::vector<std::string>> names_;  // of the sources
   const MixOptions options_;
   /// The mixes that are in force one after the other; the last is the stage's own.
   std::vector<MixPhase> phases_;

@@ -104,12 +104,10 @@ TEST(MixStageTest, RestoresDeepInARestartingMix) {
                                  Options({"a", "b"}, {0.123, 0.877}, StopStrategy::kRestart));
   auto whole = contract.make({}).ValueOrDie();
   Take(whole.get(), 3000);
-  nlohmann::json cursor;
-  ASSERT_TRUE(whole->Save(&cursor).ok());
+  nlohmann::json cursor = whole->Save().ToJson();
   auto restored = contract.make({}).ValueOrDie();
   ASSERT_TRUE(restored->Restore(cursor).ok());
-  nlohmann::json again;
-  ASSERT_TRUE(restored->Save(&again).ok());
+  nlohmann::json again = restored->Save().ToJson();
   EXPECT_EQ(again, cursor);
   EXPECT_TRUE(Take(restored.get(), 3000) == Take(whole.get(), 3000));
 }
@@ -146,8 +144,7 @@ TEST(MixStageTest, AnEmptySourceIsOneAfterARestoreToo) {
                                             Options({"some", "none"}, {0.9, 0.1}, stop));
     auto stage = contract.make({}).ValueOrDie();
     ASSERT_GT(stage->Next().ValueOrDie()->num_rows(), 0);
-    nlohmann::json cursor;
-    ASSERT_TRUE(stage->Save(&cursor).ok());
+    nlohmann::json cursor = stage->Save().ToJson();
     const Status error = stage->Next().status();
     EXPECT_THAT(error.message(), ::testing::HasSubstr("\"none\"] is empty"));
     auto restored = contract.make({}).ValueOrDie();

@@ -190,20 +190,18 @@ TEST(MixTokensTest, RestoresDeepInARestartingMix) {
   auto whole = contract.make({}).ValueOrDie();
   for (int k = 0; k < 12; ++k) {
     Take(whole.get(), 1);
-    nlohmann::json cursor;
-    ASSERT_TRUE(whole->Save(&cursor).ok());
+    nlohmann::json cursor = whole->Save().ToJson();
     auto restored = contract.make({}).ValueOrDie();
     ASSERT_TRUE(restored->Restore(cursor).ok());
-    nlohmann::json again;
-    ASSERT_TRUE(restored->Save(&again).ok());
+    nlohmann::json again = restored->Save().ToJson();
     EXPECT_EQ(again, cursor);
     auto other = contract.make({}).ValueOrDie();
     ASSERT_TRUE(other->Restore(cursor).ok());
     const auto rest = Take(restored.get(), 3000);
     EXPECT_TRUE(rest == Take(other.get(), 3000));
     nlohmann::json far, other_far;
-    ASSERT_TRUE(restored->Save(&far).ok());
-    ASSERT_TRUE(other->Save(&other_far).ok());
+    far = restored->Save().ToJson();
+    other_far = other->Save().ToJson();
     EXPECT_EQ(far, other_far);
   }
 }
@@ -237,8 +235,7 @@ TEST(MixTokensTest, DropCountsComeOnceAlsoWhereRowsWereLookedAtBefore) {
     if (!batch.has_value()) break;
     for (const DropCount& count : batch->dropped) dropped += count.rows;
     // The rest comes from a stage that was restored here.
-    nlohmann::json cursor;
-    ASSERT_TRUE(stage->Save(&cursor).ok());
+    nlohmann::json cursor = stage->Save().ToJson();
     stage = MakeMixStage({dropping, Source("b", 20'000, 100)}, options, {}).ValueOrDie();
     ASSERT_TRUE(stage->Restore(cursor).ok());
   }

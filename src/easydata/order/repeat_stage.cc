@@ -23,9 +23,10 @@ class RepeatStage : public Stage {
     return next;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    (*cursor) = {{"pass", pass_}};
-    return stage_->Save(&(*cursor)["upstream"]);
+  Cursor Save() const override {
+    return Cursor::Of([pass = pass_, upstream = stage_->Save()] {
+      return nlohmann::json{{"pass", pass}, {"upstream", upstream.ToJson()}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {

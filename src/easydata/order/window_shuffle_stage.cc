@@ -59,30 +59,30 @@ class WindowShuffleStage : public Stage {
     return batch;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
+  Cursor Save() const override {
     RowReader::Position start = start_;
     int64_t window = window_;
     int64_t rows = restored_ ? skip_rows_ : next_;
     if (!restored_ && next_ == static_cast<int64_t>(order_.size())) {
       // Between two windows: the next one starts where the last one ended.
-      ARROW_ASSIGN_OR_RAISE(start, reader_.Save());
+      start = reader_.Save();
       window += order_.empty() ? 0 : 1;
       rows = 0;
     }
-    *cursor = {{"upstream", *start.upstream},
-               {"records", start.records},
-               {"window", window},
-               {"rows", rows}};
-    return Status::OK();
+    return Cursor::Of([start = std::move(start), window, rows] {
+      return nlohmann::json{{"upstream", start.upstream.ToJson()},
+                            {"records", start.records},
+                            {"window", window},
+                            {"rows", rows}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    start_ = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
-              cursor.at("records").get<int64_t>()};
+    start_ = {Cursor(cursor.at("upstream")), cursor.at("records").get<int64_t>()};
     window_ = cursor.at("window").get<int64_t>();
     skip_rows_ = cursor.at("rows").get<int64_t>();
     restored_ = true;
-    return reader_.Restore(start_);
+    return reader_.Restore(cursor.at("upstream"), start_.records);
   }
 
   void Cancel() override {
@@ -104,9 +104,7 @@ class WindowShuffleStage : public Stage {
   Status OpenWindow() {
     if (!order_.empty()) ++window_;
     // Until it is open, and for good where reading fails, the position is that of its beginning.
-    if (!restored_) {
-      ARROW_ASSIGN_OR_RAISE(start_, reader_.Save());
-    }
+    if (!restored_) start_ = reader_.Save();
     restored_ = true;
     parts_.clear();
     order_.clear();

@@ -58,16 +58,16 @@ class BalanceStage : public Stage {
     return batch;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    ARROW_ASSIGN_OR_RAISE(const auto next, reader_.Save());
-    *cursor = {{"upstream", *next.upstream}, {"records", next.records}, {"step", step_}};
-    return Status::OK();
+  Cursor Save() const override {
+    return Cursor::Of([next = reader_.Save(), step = step_] {
+      return nlohmann::json{
+          {"upstream", next.upstream.ToJson()}, {"records", next.records}, {"step", step}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
     step_ = cursor.at("step").get<int64_t>();
-    return reader_.Restore({std::make_shared<nlohmann::json>(cursor.at("upstream")),
-                            cursor.at("records").get<int64_t>()});
+    return reader_.Restore(cursor.at("upstream"), cursor.at("records").get<int64_t>());
   }
 
   void Cancel() override {

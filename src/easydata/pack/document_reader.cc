@@ -67,8 +67,7 @@ DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions opti
     : upstream_(std::move(upstream)), options_(std::move(options)), fields_(std::move(fields)) {}
 
 Status DocumentReader::Pull() {
-  auto before = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(upstream_->Save(before.get()));
+  Cursor before = upstream_->Save();
   auto pulled = upstream_->Next();
   if (!pulled.ok()) {
     before_error_ = std::move(before);
@@ -213,17 +212,15 @@ DocumentReader::Position DocumentReader::Before(const Document& document) {
   return {document.batch->before, document.row};
 }
 
-Result<DocumentReader::Position> DocumentReader::After() const {
-  if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return Position{batch_->before, row_};
-  if (before_error_ != nullptr) return Position{before_error_, 0};
-  auto upstream = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(upstream_->Save(upstream.get()));
-  return Position{std::move(upstream), 0};
+DocumentReader::Position DocumentReader::After() const {
+  if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return {batch_->before, row_};
+  if (!before_error_.empty()) return {before_error_, 0};
+  return {upstream_->Save(), 0};
 }
 
-Status DocumentReader::Restore(const Position& position) {
-  skip_ = position.records;
-  return upstream_->Restore(*position.upstream);
+Status DocumentReader::Restore(const nlohmann::json& upstream, int64_t records) {
+  skip_ = records;
+  return upstream_->Restore(upstream);
 }
 
 std::vector<DropCount> DocumentReader::TakeDropped() { return std::exchange(dropped_, {}); }

@@ -38,7 +38,7 @@ struct DocumentBatch {
   Batch batch;
   std::vector<TokenColumn> columns;
   /// The upstream's position before the batch.
-  std::shared_ptr<const nlohmann::json> before;
+  Cursor before;
 };
 
 /// A document as it goes into rows: its tokens, cut to `kept`, and the closing EOS where it lacks
@@ -62,14 +62,14 @@ class DocumentReader {
 
   /// Where to go on: the upstream position before a batch and the records of it to skip.
   struct Position {
-    std::shared_ptr<const nlohmann::json> upstream;
+    Cursor upstream;
     int64_t records = 0;
   };
   /// The position at which the document is read again.
   static Position Before(const Document& document);
   /// The position behind the last document.
-  Result<Position> After() const;
-  Status Restore(const Position& position);
+  Position After() const;
+  Status Restore(const nlohmann::json& upstream, int64_t records);
   /// How far a mix was read up to the last document.
   MixReach::Place Reach() const {
     return batch_ == nullptr ? reach_ : batch_->batch.reach.At(row_);
@@ -91,10 +91,10 @@ class DocumentReader {
   const PackOptions options_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  std::shared_ptr<const nlohmann::json> before_error_;  // where the upstream failed
-  MixReach::Place reach_;                               // of the batches before
-  int64_t row_ = 0;                                     // of the next record
-  int64_t skip_ = 0;                                    // records to pass over after a restore
+  Cursor before_error_;    // where the upstream failed
+  MixReach::Place reach_;  // of the batches before
+  int64_t row_ = 0;        // of the next record
+  int64_t skip_ = 0;       // records to pass over after a restore
   bool ended_ = false;
   std::vector<DropCount> dropped_;
 };

@@ -18,7 +18,7 @@ class FilteredStage : public Stage {
     if (batch.has_value()) batch->dropped.push_back({"docs", "filter", 1, 5});
     return batch;
   }
-  Status Save(nlohmann::json* cursor) const override { return documents_->Save(cursor); }
+  Cursor Save() const override { return documents_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return documents_->Restore(cursor); }
   void Cancel() override { documents_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return documents_->schema(); }
@@ -58,8 +58,7 @@ std::vector<std::pair<Account, nlohmann::json>> AccountsOf(Stage* stage, Account
     auto batch = stage->Next().ValueOrDie();
     if (!batch.has_value()) return out;
     account.Add(*batch);
-    nlohmann::json cursor;
-    EXPECT_TRUE(stage->Save(&cursor).ok());
+    nlohmann::json cursor = stage->Save().ToJson();
     out.emplace_back(account, std::move(cursor));
   }
 }

@@ -86,24 +86,26 @@ class GreedyStage : public PackStage {
  public:
   using PackStage::PackStage;
 
-  Status Save(nlohmann::json* cursor) const override {
+  Cursor Save() const override {
     DocumentReader::Position position = restored_;
     int64_t tokens = skip_tokens_;
-    if (position.upstream == nullptr && done_ < document_.length) {
+    if (position.upstream.empty() && done_ < document_.length) {
       position = DocumentReader::Before(document_);
       tokens = done_;
-    } else if (position.upstream == nullptr) {
-      ARROW_ASSIGN_OR_RAISE(position, reader_.After());
+    } else if (position.upstream.empty()) {
+      position = reader_.After();
     }
-    *cursor = {{"upstream", *position.upstream}, {"records", position.records}, {"tokens", tokens}};
-    return Status::OK();
+    return Cursor::Of([position = std::move(position), tokens] {
+      return nlohmann::json{{"upstream", position.upstream.ToJson()},
+                            {"records", position.records},
+                            {"tokens", tokens}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    restored_ = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
-                 cursor.at("records").get<int64_t>()};
+    restored_ = {Cursor(cursor.at("upstream")), cursor.at("records").get<int64_t>()};
     skip_tokens_ = cursor.at("tokens").get<int64_t>();
-    return reader_.Restore(restored_);
+    return reader_.Restore(cursor.at("upstream"), restored_.records);
   }
 
  protected:
@@ -165,30 +167,32 @@ class WindowedStage : public PackStage {
                 const std::vector<TokenField>& fields)
       : PackStage(std::move(upstream), options, fields), planner_(WindowPlanner::Make(options)) {}
 
-  Status Save(nlohmann::json* cursor) const override {
+  Cursor Save() const override {
     Window window = window_;
     int64_t rows = next_row_;
     if (restored_) {
       rows = skip_rows_;
     } else if (next_row_ == plan_.num_rows()) {
-      ARROW_ASSIGN_OR_RAISE(window, NextWindow());
+      window = NextWindow();
       rows = 0;
     }
-    *cursor = {
-        {"upstream", *window.start.upstream}, {"records", window.start.records}, {"rows", rows}};
-    if (options_.shuffle_bins) (*cursor)["rows_before"] = window.rows_before;
-    if (window.counted > 0) (*cursor)["counted"] = window.counted;
-    return Status::OK();
+    return Cursor::Of([window = std::move(window), rows, shuffled = options_.shuffle_bins] {
+      nlohmann::json cursor = {{"upstream", window.start.upstream.ToJson()},
+                               {"records", window.start.records},
+                               {"rows", rows}};
+      if (shuffled) cursor["rows_before"] = window.rows_before;
+      if (window.counted > 0) cursor["counted"] = window.counted;
+      return cursor;
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    window_.start = {std::make_shared<nlohmann::json>(cursor.at("upstream")),
-                     cursor.at("records").get<int64_t>()};
+    window_.start = {Cursor(cursor.at("upstream")), cursor.at("records").get<int64_t>()};
     window_.rows_before = cursor.value("rows_before", int64_t{0});
     window_.counted = cursor.value("counted", int64_t{0});
     skip_rows_ = cursor.at("rows").get<int64_t>();
     restored_ = true;
-    return reader_.Restore(window_.start);
+    return reader_.Restore(cursor.at("upstream"), window_.start.records);
   }
 
  protected:
@@ -219,12 +223,12 @@ class WindowedStage : public PackStage {
     int64_t counted = 0;
   };
 
-  Result<Window> NextWindow() const {
+  Window NextWindow() const {
     Window next;
     next.rows_before = window_.rows_before + plan_.num_rows();
     next.counted = static_cast<int64_t>(held_.size());
     if (held_.empty()) {
-      ARROW_ASSIGN_OR_RAISE(next.start, reader_.After());
+      next.start = reader_.After();
     } else {
       next.start = DocumentReader::Before(held_[0]);
     }
@@ -234,9 +238,7 @@ class WindowedStage : public PackStage {
   Status OpenWindow() {
     // Until it is open, and for good where reading fails, the position is that of its beginning.
     const bool restored = restored_;
-    if (!restored) {
-      ARROW_ASSIGN_OR_RAISE(window_, NextWindow());
-    }
+    if (!restored) window_ = NextWindow();
     restored_ = true;
     plan_ = {};
     next_row_ = 0;

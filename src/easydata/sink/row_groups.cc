@@ -10,8 +10,8 @@
 namespace easydata {
 
 Status RowGroupReader::Restore(const StreamPosition& position) {
-  if (position.cursor != nullptr) {
-    ARROW_RETURN_NOT_OK(stage_->Restore(*position.cursor));
+  if (!position.cursor.empty()) {
+    ARROW_RETURN_NOT_OK(stage_->Restore(position.cursor.ToJson()));
     cursor_ = position.cursor;
   }
   skip_ = position.skip;
@@ -20,26 +20,19 @@ Status RowGroupReader::Restore(const StreamPosition& position) {
 
 Result<bool> RowGroupReader::Pull() {
   if (ended_) return false;
-  if (cursor_ == nullptr) {
-    auto start = std::make_shared<nlohmann::json>();
-    ARROW_RETURN_NOT_OK(stage_->Save(start.get()));
-    cursor_ = std::move(start);
-  }
+  if (cursor_.empty()) cursor_ = stage_->Save();
   ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
   if (!batch.has_value()) {
     ended_ = true;
     return false;
   }
-  auto after = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(stage_->Save(after.get()));
   Piece piece;
-  piece.before = std::move(cursor_);
-  piece.after = after;
+  piece.before = std::exchange(cursor_, stage_->Save());
+  piece.after = cursor_;
   piece.used = std::min(skip_, batch->num_rows());
   if (!limits_.exact_rows) piece.bytes = ContentBytesByRow(*batch->rows);
   piece.batch = std::move(*batch);
   skip_ -= piece.used;
-  cursor_ = std::move(after);
   if (piece.used < piece.batch.num_rows()) pieces_.push_back(std::move(piece));
   return true;
 }

@@ -14,7 +14,7 @@ namespace easydata {
 
 /// Where a stream goes on behind a row group: the stage's cursor and rows to leave out from there.
 struct StreamPosition {
-  std::shared_ptr<const nlohmann::json> cursor;
+  Cursor cursor;
   int64_t skip = 0;
 };
 
@@ -51,8 +51,8 @@ class RowGroupReader {
  private:
   struct Piece {
     Batch batch;
-    std::shared_ptr<const nlohmann::json> before;
-    std::shared_ptr<const nlohmann::json> after;
+    Cursor before;
+    Cursor after;
     std::vector<int64_t> bytes;  // by row
     int64_t used = 0;            // rows that are in a group
   };
@@ -63,7 +63,7 @@ class RowGroupReader {
   Stage* const stage_;
   const RowGroupLimits limits_;
   std::deque<Piece> pieces_;
-  std::shared_ptr<const nlohmann::json> cursor_;  // before the next batch
+  Cursor cursor_;  // before the next batch
   int64_t skip_ = 0;
   bool ended_ = false;
 };

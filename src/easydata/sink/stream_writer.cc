@@ -46,12 +46,11 @@ struct OpenShard {
 };
 
 nlohmann::json StateJson(const StreamPosition& position) {
-  return {{"cursor", position.cursor == nullptr ? nlohmann::json() : *position.cursor},
-          {"skip", position.skip}};
+  return {{"cursor", position.cursor.ToJson()}, {"skip", position.skip}};
 }
 
 StreamPosition PositionFromJson(const nlohmann::json& value) {
-  return {std::make_shared<const nlohmann::json>(value.at("cursor")), value.at("skip")};
+  return {Cursor(value.at("cursor")), value.at("skip")};
 }
 
 Status CheckEnds(const nlohmann::json& description) {

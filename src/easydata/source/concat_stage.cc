@@ -43,15 +43,11 @@ class ConcatStage : public Stage {
     return next;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    if (stage_ == nullptr) {
-      *cursor = {{"part", parts_->size()}};
-      return Status::OK();
-    }
-    nlohmann::json at;
-    ARROW_RETURN_NOT_OK(stage_->Save(&at));
-    *cursor = {{"part", part_}, {"at", std::move(at)}};
-    return Status::OK();
+  Cursor Save() const override {
+    if (stage_ == nullptr) return Cursor(nlohmann::json{{"part", parts_->size()}});
+    return Cursor::Of([part = part_, at = stage_->Save()] {
+      return nlohmann::json{{"part", part}, {"at", at.ToJson()}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {

@@ -76,9 +76,8 @@ class GrainOrderStage : public Stage {
     return next;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    *cursor = {{"place", place_}};
-    return Status::OK();
+  Cursor Save() const override {
+    return Cursor::Of([place = place_] { return nlohmann::json{{"place", place}}; });
   }
 
   Status Restore(const nlohmann::json& cursor) override {

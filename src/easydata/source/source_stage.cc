@@ -43,11 +43,14 @@ class SourceStage : public Stage {
         schema_(std::move(schema)),
         quarantine_(options.quarantine_path),
         order_(std::move(order)) {
-    order_->Save(&cursor_);
-    if (order_->by_block()) return;  // where the first block begins
-    start_ = ShardPosition();
-    start_->row = options_.start_row;
-    SetPosition(*start_);
+    nlohmann::json place;
+    order_->Save(&place);
+    if (!order_->by_block()) {
+      start_ = ShardPosition();
+      start_->row = options_.start_row;
+      AddPosition(*start_, &place);
+    }  // else: where the first block begins
+    cursor_ = Cursor(std::move(place));
   }
 
   ~SourceStage() override { Cancel(); }
@@ -65,14 +68,11 @@ class SourceStage : public Stage {
     return next;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    *cursor = cursor_;
-    return Status::OK();
-  }
+  Cursor Save() const override { return cursor_; }
 
   Status Restore(const nlohmann::json& cursor) override {
     ARROW_RETURN_NOT_OK(order_->Restore(cursor));
-    cursor_ = cursor;
+    cursor_ = Cursor(cursor);
     if (!cursor.contains("row")) return Status::OK();
     start_ = ShardPosition();
     start_->row = cursor.at("row").get<int64_t>();
@@ -171,19 +171,22 @@ class SourceStage : public Stage {
       }
     }
     at_ = done.next_at;
-    cursor_ = done.part->place;
-    SetPosition(position);
+    cursor_ = Cursor::Of([part = done.part, position] {
+      nlohmann::json cursor = part->place;
+      AddPosition(position, &cursor);
+      return cursor;
+    });
     rows_ += done.batch.num_rows();
     return std::move(done.batch);
   }
 
   /// Adds the place in the part to that of the part.
-  void SetPosition(const ShardPosition& position) {
-    cursor_["row"] = position.row;
+  static void AddPosition(const ShardPosition& position, nlohmann::json* cursor) {
+    (*cursor)["row"] = position.row;
     if (!position.exact) return;
-    cursor_["at"] = position.at;
-    if (position.skip != 0) cursor_["skip"] = position.skip;
-    if (position.line != 0) cursor_["line"] = position.line;
+    (*cursor)["at"] = position.at;
+    if (position.skip != 0) (*cursor)["skip"] = position.skip;
+    if (position.line != 0) (*cursor)["line"] = position.line;
   }
 
   void StartMap() {
@@ -342,7 +345,7 @@ class SourceStage : public Stage {
   int64_t rows_ = 0;
   int64_t reported_ = 0;
   int64_t next_report_ = 0;
-  nlohmann::json cursor_;
+  Cursor cursor_;
   Status pending_;  // comes out with the next call
   Status failed_;
 

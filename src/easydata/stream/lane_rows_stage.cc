@@ -29,7 +29,7 @@ class LaneRowsStage : public Stage {
     return dealt;
   }
 
-  Status Save(nlohmann::json* cursor) const override { return upstream_->Save(cursor); }
+  Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   void Cancel() override { upstream_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }

@@ -31,7 +31,7 @@ class MapStage : public Stage {
 
   Result<std::optional<Batch>> Next() override {
     ARROW_RETURN_NOT_OK(error_);
-    if (map_ == nullptr) ARROW_RETURN_NOT_OK(Start());
+    if (map_ == nullptr) Start();
     for (;;) {
       ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
       if (!done.has_value()) return std::nullopt;
@@ -50,14 +50,12 @@ class MapStage : public Stage {
     }
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    if (cursor_ == nullptr) {
-      ARROW_RETURN_NOT_OK(upstream_->Save(cursor));
-    } else {
-      *cursor = *cursor_;
-    }
-    if (given_ > 0) *cursor = {{"before_error", std::move(*cursor)}, {"rows", given_}};
-    return Status::OK();
+  Cursor Save() const override {
+    Cursor cursor = cursor_.empty() ? upstream_->Save() : cursor_;
+    if (given_ == 0) return cursor;
+    return Cursor::Of([cursor = std::move(cursor), rows = given_] {
+      return nlohmann::json{{"before_error", cursor.ToJson()}, {"rows", rows}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
@@ -86,21 +84,17 @@ class MapStage : public Stage {
   struct Item {
     Batch batch;
     // The position that follows the batch: what Save() answers once the batch is out.
-    std::shared_ptr<const nlohmann::json> cursor;
+    Cursor cursor;
     Status error;  // comes out after the batch
   };
 
-  Status Start() {
+  void Start() {
     // From here on the upstream is ahead of what has been given out.
-    auto start = std::make_shared<nlohmann::json>();
-    ARROW_RETURN_NOT_OK(upstream_->Save(start.get()));
-    cursor_ = std::move(start);
+    cursor_ = upstream_->Save();
     auto pull = [this]() -> Result<std::optional<Item>> {
       ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
       if (!batch.has_value()) return std::nullopt;
-      auto cursor = std::make_shared<nlohmann::json>();
-      ARROW_RETURN_NOT_OK(upstream_->Save(cursor.get()));
-      return Item{std::move(*batch), std::move(cursor), Status::OK()};
+      return Item{std::move(*batch), upstream_->Save(), Status::OK()};
     };
     auto work = [this](Item item) -> Result<Item> {
       const MixReach::Place reach = item.batch.reach.End();
@@ -115,14 +109,13 @@ class MapStage : public Stage {
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
-    return Status::OK();
   }
 
   std::unique_ptr<Stage> upstream_;
   StageContext context_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
-  std::shared_ptr<const nlohmann::json> cursor_;
+  Cursor cursor_;
   int64_t given_ = 0;  // rows behind the position that are out: those before an error
   int64_t skip_ = 0;   // of them, to be made and passed over after a restore
   int64_t rows_ = 0;

@@ -28,9 +28,8 @@ class MemoryStage : public Stage {
     return batch;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    *cursor = {{"batch", next_}};
-    return Status::OK();
+  Cursor Save() const override {
+    return Cursor::Of([next = next_] { return nlohmann::json{{"batch", next}}; });
   }
 
   Status Restore(const nlohmann::json& cursor) override {

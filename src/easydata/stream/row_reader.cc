@@ -7,12 +7,11 @@ namespace easydata {
 
 Result<bool> RowReader::Hold() {
   while (!any()) {
-    ARROW_ASSIGN_OR_RAISE(Position next, Save());
+    before_ = Save().upstream;
     held_.reset();
-    before_ = std::move(next.upstream);
     ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
     if (!batch.has_value()) {
-      before_.reset();
+      before_ = {};
       return false;
     }
     if (skip_ == 0) {
@@ -25,18 +24,16 @@ Result<bool> RowReader::Hold() {
   return true;
 }
 
-Result<RowReader::Position> RowReader::Save() const {
-  if (any()) return Position{before_, row_};
-  if (!held_.has_value() && before_ != nullptr) return Position{before_, skip_};
-  auto upstream = std::make_shared<nlohmann::json>();
-  ARROW_RETURN_NOT_OK(upstream_->Save(upstream.get()));
-  return Position{std::move(upstream), skip_};
+RowReader::Position RowReader::Save() const {
+  if (any()) return {before_, row_};
+  if (!held_.has_value() && !before_.empty()) return {before_, skip_};
+  return {upstream_->Save(), skip_};
 }
 
-Status RowReader::Restore(const Position& position) {
-  before_ = position.upstream;
-  skip_ = position.records;
-  return upstream_->Restore(*before_);
+Status RowReader::Restore(const nlohmann::json& upstream, int64_t records) {
+  before_ = Cursor(upstream);
+  skip_ = records;
+  return upstream_->Restore(upstream);
 }
 
 std::vector<DropCount> RowReader::TakeDropped() { return std::exchange(dropped_, {}); }

@@ -16,7 +16,7 @@ class RowReader {
  public:
   /// Where the stage reads a row again: its cursor, and the rows to pass over from there.
   struct Position {
-    std::shared_ptr<const nlohmann::json> upstream;
+    Cursor upstream;
     int64_t records = 0;
   };
 
@@ -34,9 +34,9 @@ class RowReader {
   void Take() { ++row_; }
 
   /// The position of the next row.
-  Result<Position> Save() const;
-  /// Goes on from a position; before the first Hold() only.
-  Status Restore(const Position& position);
+  Position Save() const;
+  /// Goes on from a saved position; before the first Hold() only.
+  Status Restore(const nlohmann::json& upstream, int64_t records);
 
   /// What was left out since the last call. What was dropped with rows that a restore passes over
   /// was counted before it.
@@ -50,7 +50,7 @@ class RowReader {
   std::optional<Batch> held_;
   int64_t row_ = 0;
   // Of the batch that is held, or, after a restore or an error, of the one that comes next.
-  std::shared_ptr<const nlohmann::json> before_;
+  Cursor before_;
   int64_t skip_ = 0;
   std::vector<DropCount> dropped_;
 };

@@ -12,6 +12,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
+#include "easydata/stream/cursor.h"
 
 namespace easydata {
 
@@ -47,9 +48,9 @@ class Stage {
   /// empty, which is not the end. After an error every call returns the same error.
   virtual Result<std::optional<Batch>> Next() = 0;
 
-  /// Writes where the stream goes on after the batch that Next() returned last (or its start). No
-  /// I/O, O(sources).
-  virtual Status Save(nlohmann::json* cursor) const = 0;
+  /// Where the stream goes on after the batch that Next() returned last (or its start). No I/O,
+  /// O(sources).
+  virtual Cursor Save() const = 0;
 
   /// Goes on from a saved cursor. Called before the first Next() only.
   virtual Status Restore(const nlohmann::json& cursor) = 0;

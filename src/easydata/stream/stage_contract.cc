@@ -37,8 +37,7 @@ Recorded Run(Stage* stage) {
     if (!next->has_value()) break;
     for (std::string& row : DescribeRows(**next)) out.rows.push_back(std::move(row));
     out.ends.push_back(out.rows.size());
-    nlohmann::json cursor;
-    EXPECT_TRUE(stage->Save(&cursor).ok());
+    nlohmann::json cursor = stage->Save().ToJson();
     out.cursors.push_back(std::move(cursor));
   }
   auto after = stage->Next();
@@ -59,8 +58,7 @@ void CheckRestores(const StageContract& contract, const Recorded& whole) {
     StageContext context = Context(2);
     auto stage = MakeOrFail(contract, context);
     ASSERT_TRUE(stage->Restore(whole.cursors[k]).ok()) << whole.cursors[k].dump();
-    nlohmann::json again;
-    ASSERT_TRUE(stage->Save(&again).ok());
+    nlohmann::json again = stage->Save().ToJson();
     EXPECT_EQ(again.dump(), whole.cursors[k].dump()) << "saved right after a restore, batch " << k;
     Recorded rest = Run(stage.get());
     ASSERT_TRUE(rest.error.ok()) << rest.error;
@@ -106,8 +104,7 @@ void CheckStageContract(const StageContract& contract) {
     StageContext context = Context(1);
     auto stage = MakeOrFail(contract, context);
     ASSERT_NE(stage, nullptr);
-    nlohmann::json start;
-    ASSERT_TRUE(stage->Save(&start).ok());
+    nlohmann::json start = stage->Save().ToJson();
     auto from_start = MakeOrFail(contract, context);
     ASSERT_TRUE(from_start->Restore(start).ok()) << start.dump();
     whole = Run(stage.get());
@@ -142,16 +139,14 @@ Status CheckErrorContract(const StageContract& contract, int64_t rows_before) {
   for (int threads : {1, 2, 4}) {
     StageContext context = Context(threads);
     auto stage = MakeOrFail(contract, context);
-    nlohmann::json before;
-    EXPECT_TRUE(stage->Save(&before).ok());
+    nlohmann::json before = stage->Save().ToJson();
     Recorded run = Run(stage.get());
     EXPECT_FALSE(run.error.ok()) << "an error was expected";
     EXPECT_EQ(static_cast<int64_t>(run.rows.size()), rows_before) << run.error;
     if (first.empty()) first = run.error.ToString();
     EXPECT_EQ(run.error.ToString(), first) << threads << " threads";
     // There is no position behind an error: it comes again.
-    nlohmann::json cursor;
-    EXPECT_TRUE(stage->Save(&cursor).ok());
+    nlohmann::json cursor = stage->Save().ToJson();
     if (!run.cursors.empty()) before = run.cursors.back();
     EXPECT_EQ(cursor.dump(), before.dump()) << "an error must not move the position";
     auto again = MakeOrFail(contract, context);

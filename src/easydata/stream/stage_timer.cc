@@ -18,7 +18,7 @@ class TimedStage : public Stage {
     StageTimer timer(&seconds_);
     return stage_->Next();
   }
-  Status Save(nlohmann::json* cursor) const override { return stage_->Save(cursor); }
+  Cursor Save() const override { return stage_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return stage_->Restore(cursor); }
   void Cancel() override { stage_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return stage_->schema(); }

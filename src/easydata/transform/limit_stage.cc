@@ -25,11 +25,10 @@ class LimitStage : public Stage {
     return batch;
   }
 
-  Status Save(nlohmann::json* cursor) const override {
-    nlohmann::json upstream;
-    ARROW_RETURN_NOT_OK(upstream_->Save(&upstream));
-    *cursor = {{"rows", rows_}, {"upstream", std::move(upstream)}};
-    return Status::OK();
+  Cursor Save() const override {
+    return Cursor::Of([rows = rows_, upstream = upstream_->Save()] {
+      return nlohmann::json{{"rows", rows}, {"upstream", upstream.ToJson()}};
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
