@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from resident_memory import resident
 
 from easydata import (
     AsyncDataLoader,
@@ -114,12 +115,6 @@ PIPELINES: dict[str, Callable[[Path], AsyncDataLoader]] = {
     "shuffled": lambda folder: packed(parquet(folder).shuffle("rows", 3, window_bytes=1 << 18)),
     "mix": lambda folder: packed(mix(folder)),
 }
-
-
-def resident() -> int:
-    """Bytes of memory."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def cost(make: Callable[[Path], AsyncDataLoader], folder: Path, state: Any) -> tuple[float, int]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from python_rows import Rows
+from resident_memory import resident
 from thread_count import threads
 
 from easydata import (
@@ -156,12 +157,6 @@ def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool
 
 def handles() -> int:
     return len(os.listdir("/proc/self/fd"))
-
-
-def resident() -> int:
-    """Bytes of memory that this process has."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGESIZE")
 
 
 @pytest.fixture

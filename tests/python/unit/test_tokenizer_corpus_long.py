@@ -167,10 +167,8 @@ import pyarrow as pa
 from easydata import Tokenizer, _native
 
 folder, megabytes, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+sys.path.insert(0, sys.argv[4])
+from resident_memory import resident
 
 tokenizer = Tokenizer(folder)
 rng = random.Random(1)
@@ -205,8 +203,9 @@ print(json.dumps({"growth": peak - before, "engine": tokenizer.engine}))
 def growth(name: str, megabytes: int) -> int:
     """Bytes by which memory grows over so much text, once the caches are there."""
     folder = DATA / "tokenizers" / name
+    tests = str(Path(__file__).parents[1])
     run = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(folder), str(megabytes), "2"],
+        [sys.executable, "-c", MEASURE, str(folder), str(megabytes), "2", tests],
         capture_output=True,
         text=True,
         check=True,
