@@ -3,9 +3,7 @@
 What counts is tokens per second of processor time, all threads together.
 """
 
-import json
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from corpora import CACHE
+from peer_process import PEERS, run_peer
 
-HERE = Path(__file__).resolve().parent
 EOS = 2
 
 # By name: the runner, what it reads and its argument.
@@ -60,15 +58,7 @@ def run(name: str, stem: Path) -> dict[str, float]:
     """One run of one runner."""
     script, suffix, argument = RUNNERS[name]
     path = stem.with_suffix(f".{suffix}")
-    with path.open("rb") as file:  # so that nobody waits for the disk
-        while file.read(1 << 20):
-            pass
-    command = [sys.executable, str(HERE / "peers" / script), str(path), argument]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{name} failed:\n{done.stderr[-4000:]}")
-    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    return run_peer(name, (sys.executable, PEERS / script, path, argument), files=[path])
 
 
 def packing(rounds: int, million_tokens: int = 240) -> list[dict[str, object]]:

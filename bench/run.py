@@ -9,9 +9,7 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ import packing
 import streams
 import tokenizer
 from peer_environment import peer_python
+from peer_process import PEERS, run_peer
 
 HERE = Path(__file__).resolve().parent
 
@@ -61,26 +60,20 @@ def interpreter(runner: str) -> Path:
 
 
 def run(runner: str, corpus: Path) -> dict[str, float]:
-    """One run of one runner; what it prints last is its result."""
-    output = tempfile.mkdtemp(prefix="easydata-bench-")
-    shutil.rmtree(output)
-    script = HERE / "peers" / f"{runner}.py"
-    with corpus.open("rb") as file:  # so that nobody waits for the disk
-        while file.read(1 << 20):
-            pass
-    command = [str(part) for part in (interpreter(runner), script, corpus, corpora.gpt2(), output)]
-    environment = {
-        **os.environ,
-        "TOKENIZERS_PARALLELISM": "true",
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONDONTWRITEBYTECODE": "",  # modules are compiled once, as on anyone's machine
-    }
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    shutil.rmtree(output, ignore_errors=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{runner} failed:\n{done.stderr[-4000:]}")
-    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    """One run of one runner."""
+    script = PEERS / f"{runner}.py"
+    with tempfile.TemporaryDirectory(
+        prefix="easydata-bench-", ignore_cleanup_errors=True
+    ) as folder:
+        output = Path(folder, "output")
+        return run_peer(
+            runner,
+            (interpreter(runner), script, corpus, corpora.gpt2(), output),
+            files=[corpus],
+            TOKENIZERS_PARALLELISM="true",
+            HF_HUB_OFFLINE="1",
+            PYTHONDONTWRITEBYTECODE="",  # modules are compiled once, as on anyone's machine
+        )
 
 
 def compare(name: str, rounds: int) -> list[dict[str, object]]:
@@ -123,9 +116,8 @@ def compare(name: str, rounds: int) -> list[dict[str, object]]:
 
 def rows(rounds: int) -> list[dict[str, object]]:
     """Rows to Python as dicts, beside pyarrow's to_pylist; bench/rows.py alternates by itself."""
-    command = [sys.executable, str(HERE / "rows.py"), "--json", "--repeat", str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    command = (sys.executable, HERE / "rows.py", "--json", "--repeat", str(rounds))
+    result = run_peer("rows", command)
     rates, ratios = result["rows_per_second"], result["ratios"]
     assert isinstance(rates, dict)
     assert isinstance(ratios, dict)

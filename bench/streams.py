@@ -1,14 +1,12 @@
 """What a stream of batches costs beside the tokenizer alone, and what each thing adds to it."""
 
-import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
 import corpora
+from peer_process import PEERS, run_peer
 
-HERE = Path(__file__).resolve().parent
 FILES = 16
 MEGABYTES = 150
 # (what it is, the run, the run it is compared with, what is asked for): tokens per second of both
@@ -39,16 +37,10 @@ def folder(name: str) -> Path:
 
 def run(what: str, texts: Path) -> dict[str, float]:
     """One run, in a process of its own."""
-    for path in texts.glob("*.jsonl"):  # so that nobody waits for the disk
-        path.read_bytes()
     work, _, mode = what.partition(", ")
-    script = HERE / "peers" / "easydata_streams.py"
-    command = [str(part) for part in (sys.executable, script, texts, corpora.gpt2(), work, mode)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{what} failed:\n{done.stderr[-4000:]}")
-    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    script = PEERS / "easydata_streams.py"
+    command = (sys.executable, script, texts, corpora.gpt2(), work, mode)
+    return run_peer(what, command, files=texts.glob("*.jsonl"))
 
 
 def streams(rounds: int) -> list[dict[str, object]]:

@@ -9,9 +9,7 @@ once, one pass.
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +21,7 @@ import corpora
 import languages
 import pyarrow as pa
 from peer_environment import peer_python
+from peer_process import PeerFailed, run_peer
 
 from easydata import Tokenizer
 
@@ -67,26 +66,23 @@ def interpreter(engine: str) -> Path:
 
 
 def run(engine: str, tokenizer: str, text: Path, passes: int) -> dict[str, object]:
-    """One run of one engine; what it prints last is its result, or why there is none."""
+    """One run of one engine: its result, or why there is none."""
     folder = corpora.SHARED / "data" / "tokenizers" / tokenizer
-    command = [str(interpreter(engine)), str(HERE / "tokenizer_engines.py"), engine, str(folder)]
-    command += [str(text), str(passes)]
-    environment = {
-        **os.environ,
-        "TOKENIZERS_PARALLELISM": "false",
-        "RAYON_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    lines = done.stdout.strip().splitlines()
-    if done.returncode != 0 or not lines:
-        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    script = HERE / "tokenizer_engines.py"
+    try:
+        return run_peer(
+            f"{engine} on {tokenizer}, {text.stem}",
+            (interpreter(engine), script, engine, folder, text, str(passes)),
+            TOKENIZERS_PARALLELISM="false",
+            RAYON_NUM_THREADS="1",
+            HF_HUB_OFFLINE="1",
+        )
+    except PeerFailed as failure:
         if engine in (OURS, REFERENCE):
-            raise SystemExit(f"{engine} failed on {tokenizer}, {text.stem}:\n{done.stderr[-4000:]}")
+            raise
+        said = failure.said.splitlines()
         told = [line for line in said if "rror" in line or "panicked" in line] or said
         return {"refused": told[-1].strip()[:200]}
-    result: dict[str, object] = json.loads(lines[-1])
-    return result
 
 
 def compare(
