@@ -17,6 +17,9 @@
 namespace easydata {
 namespace {
 
+// A batch goes out at this much content: what works on it next finds it in the cache.
+constexpr int64_t kMaxBytes = int64_t{256} << 10;
+
 class WindowShuffleStage : public Stage {
  public:
   WindowShuffleStage(std::unique_ptr<Stage> upstream, const WindowShuffleOptions& options,
@@ -25,24 +28,28 @@ class WindowShuffleStage : public Stage {
 
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
-    // The output batch may take rows of several windows, so that all but the last are full.
+    // A batch takes rows of several windows where one would leave it less than half full.
     std::vector<Batch> pieces;
     MixReach reach;
-    int64_t wanted = options_.rows_per_batch;
-    while (wanted > 0) {
+    int64_t rows = 0;
+    int64_t bytes = 0;
+    while (rows <= options_.rows_per_batch / 2 && bytes <= kMaxBytes / 2) {
       if (next_ == static_cast<int64_t>(order_.size())) {
         if (failed_.ok()) failed_ = OpenWindow();
         if (order_.empty()) break;
         continue;
       }
-      const int64_t count = std::min<int64_t>(wanted, static_cast<int64_t>(order_.size()) - next_);
+      const int64_t begin = next_;
+      const auto end = static_cast<int64_t>(order_.size());
+      while (next_ < end && rows < options_.rows_per_batch && bytes < kMaxBytes) {
+        bytes += order_bytes_[next_++];
+        ++rows;
+      }
       ARROW_ASSIGN_OR_RAISE(
-          Batch piece, GatherRows(parts_, {order_.begin() + next_, order_.begin() + next_ + count},
-                                  schema(), &slabs_));
+          Batch piece,
+          GatherRows(parts_, {order_.begin() + begin, order_.begin() + next_}, schema(), &slabs_));
       pieces.push_back(std::move(piece));
-      next_ += count;
-      wanted -= count;
-      reach.Note(options_.rows_per_batch - wanted, reach_);
+      reach.Note(rows, reach_);
     }
     if (pieces.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
@@ -70,10 +77,12 @@ class WindowShuffleStage : public Stage {
       rows = 0;
     }
     return Cursor::Of([start = std::move(start), window, rows] {
-      return nlohmann::json{{"upstream", start.upstream.ToJson()},
-                            {"records", start.records},
-                            {"window", window},
-                            {"rows", rows}};
+      nlohmann::json cursor;
+      cursor["upstream"] = start.upstream.ToJson();
+      cursor["records"] = start.records;
+      cursor["window"] = window;
+      cursor["rows"] = rows;
+      return cursor;
     });
   }
 
@@ -109,7 +118,9 @@ class WindowShuffleStage : public Stage {
     parts_.clear();
     order_.clear();
     next_ = 0;
+    order_bytes_.clear();
     std::vector<RowRef> rows;
+    std::vector<int64_t> row_bytes;
     int64_t bytes = 0;
     while (static_cast<int64_t>(rows.size()) < options_.rows && bytes < options_.bytes) {
       ARROW_ASSIGN_OR_RAISE(bool any, reader_.Hold());
@@ -123,17 +134,20 @@ class WindowShuffleStage : public Stage {
       parts_.push_back(batch);
       while (reader_.any() && static_cast<int64_t>(rows.size()) < options_.rows &&
              bytes < options_.bytes) {
-        bytes += bytes_by_row_[reader_.row()];
         rows.push_back({part, reader_.row()});
+        row_bytes.push_back(bytes_by_row_[reader_.row()]);
+        bytes += row_bytes.back();
         reader_.Take();
       }
       reach_ = batch.reach.At(reader_.row());
     }
     order_.reserve(rows.size());
+    order_bytes_.reserve(rows.size());
     for (int64_t i :
          WindowOrder(options_.seed, static_cast<uint64_t>(epoch_), static_cast<uint64_t>(window_),
                      static_cast<int64_t>(rows.size()))) {
       order_.push_back(rows[i]);
+      order_bytes_.push_back(row_bytes[i]);
     }
     if (skip_rows_ > 0)
       reader_.TakeDropped();  // counted when the window's first rows were given out
@@ -154,6 +168,7 @@ class WindowShuffleStage : public Stage {
   // The window: its rows in the order in which they go out.
   std::vector<Batch> parts_;
   std::vector<RowRef> order_;
+  std::vector<int64_t> order_bytes_;
   int64_t next_ = 0;
   int64_t window_ = 0;
   MixReach::Place reach_;  // of the whole window

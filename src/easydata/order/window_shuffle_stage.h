@@ -15,7 +15,8 @@ struct WindowShuffleOptions {
   int64_t rows = 10000;
   int64_t bytes = int64_t{256} << 20;
   uint64_t seed = 0;
-  /// Rows of an output batch: nothing but a matter of hand-over, no part of the stream.
+  /// Rows of an output batch, at most; one of large rows goes out before. Nothing but a matter of
+  /// hand-over, no part of the stream.
   int64_t rows_per_batch = 1024;
 
   Status Validate() const;
