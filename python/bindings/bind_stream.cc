@@ -31,7 +31,8 @@ nb::object JsonToPython(const nlohmann::json& value) {
     }
     default: {
       nb::dict dict;
-      for (const auto& [key, item] : value.items()) dict[nb::str(key.c_str())] = JsonToPython(item);
+      for (const auto& [key, item] : value.items())
+        dict[nb::str(key.data(), key.size())] = JsonToPython(item);
       return dict;
     }
   }

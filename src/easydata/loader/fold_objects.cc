@@ -1,6 +1,6 @@
 #include "easydata/loader/fold_objects.h"
 
-#include <map>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,29 +12,37 @@ using nlohmann::json;
 
 constexpr char kFolded[] = "<folded>";
 
-/// The keys of an object and of the objects in it; two of the same shape differ in values only.
-std::string ShapeOf(const json& object) {
-  std::string shape = "{";
-  for (const auto& [key, value] : object.items()) {
-    shape += json(key).dump();
-    if (value.is_object()) shape += ShapeOf(value);
-    shape += ',';
+/// Whether two objects have the same keys, and the objects in them: they differ in values only.
+bool HaveOneShape(const json& a, const json& b) {
+  if (a.size() != b.size()) return false;
+  auto other = b.begin();
+  for (auto member = a.begin(); member != a.end(); ++member, ++other) {
+    if (member.key() != other.key() || member->is_object() != other->is_object()) return false;
+    if (member->is_object() && !HaveOneShape(*member, *other)) return false;
   }
-  return shape + '}';
+  return true;
 }
 
-/// Writes the values of one object behind those of the objects before it.
-void Append(const json& object, json* columns) {
-  for (const auto& [key, value] : object.items()) {
-    json& column = (*columns)[key];
-    if (value.is_object()) {
-      if (column.is_null()) column = json::object();
-      Append(value, &column);
-    } else {
-      if (column.is_null()) column = json::array();
-      column.push_back(value);
+/// One object with the values of all, which have one shape, side by side.
+json Join(const std::vector<json*>& objects) {
+  std::vector<json::iterator> members;
+  for (json* object : objects) members.push_back(object->begin());
+  json columns = json::object();
+  std::vector<json*> values(objects.size());
+  for (; members[0] != objects[0]->end(); ++members[0]) {
+    values[0] = &*members[0];
+    for (size_t i = 1; i < members.size(); ++i) values[i] = &*members[i]++;
+    json& column = columns[members[0].key()];
+    if (values[0]->is_object()) {
+      column = Join(values);
+      continue;
     }
+    column = json::array();
+    auto& array = column.get_ref<json::array_t&>();
+    array.reserve(values.size());
+    for (json* value : values) array.push_back(std::move(*value));
   }
+  return columns;
 }
 
 /// The values of object `i`.
@@ -54,28 +62,34 @@ Result<json> Pick(const json& columns, size_t i) {
 
 }  // namespace
 
-json FoldObjects(const json& value) {
+json FoldObjects(json value) {
   if (!value.is_object()) return value;
-  json out = json::object();
-  std::map<std::string, std::vector<std::string>> names;  // by shape
-  for (const auto& [key, member] : value.items()) {
-    out[key] = FoldObjects(member);
-    if (out[key].is_object() && !out[key].empty()) names[ShapeOf(out[key])].push_back(key);
+  std::vector<std::vector<std::string>> groups;  // keys of objects of one shape
+  for (auto member = value.begin(); member != value.end(); ++member) {
+    if (!member->is_object() || member->empty()) continue;
+    *member = FoldObjects(std::move(*member));
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& names) {
+      return HaveOneShape(value[names[0]], *member);
+    });
+    if (same == groups.end()) {
+      groups.push_back({member.key()});
+    } else {
+      same->push_back(member.key());
+    }
   }
   // A key of that name is not ours, so that the object is marked as one that holds no others.
-  json groups = json::array();
-  if (out.contains(kFolded)) return {{kFolded, {{"plain", std::move(out)}}}};
-  for (const auto& [shape, group] : names) {
-    if (group.size() < 2) continue;
-    json each = json::object();
-    for (const std::string& name : group) {
-      Append(out[name], &each);
-      out.erase(name);
-    }
-    groups.push_back({{"names", group}, {"each", std::move(each)}});
+  if (value.contains(kFolded)) return {{kFolded, {{"plain", std::move(value)}}}};
+  json folded = json::array();
+  for (const auto& names : groups) {
+    if (names.size() < 2) continue;
+    std::vector<json*> objects;
+    for (const std::string& name : names) objects.push_back(&value[name]);
+    json each = Join(objects);
+    for (const std::string& name : names) value.erase(name);
+    folded.push_back({{"names", names}, {"each", std::move(each)}});
   }
-  if (!groups.empty()) out[kFolded] = std::move(groups);
-  return out;
+  if (!folded.empty()) value[kFolded] = std::move(folded);
+  return value;
 }
 
 Result<json> UnfoldObjects(const json& folded) {

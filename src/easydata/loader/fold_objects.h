@@ -13,7 +13,7 @@ namespace easydata {
 ///   {"c": 5, "<folded>": [{"names": ["a", "b"], "each": {"x": [1, 3], "y": {"z": [2, 4]}}}]}
 ///
 /// Equal values give equal results.
-nlohmann::json FoldObjects(const nlohmann::json& value);
+nlohmann::json FoldObjects(nlohmann::json value);
 
 /// What FoldObjects() was given; what it would not have changed is given back as it is. Invalid
 /// where the value is damaged.

@@ -162,8 +162,9 @@ class MixStage : public Stage {
       for (size_t i = 0; i < sources.size(); ++i) {
         const MixSource::Position& source = sources[i];
         nlohmann::json& place = saved[(*names)[i]];
-        place = {
-            {"pass", source.passes}, {"used", source.used}, {"upstream", source.upstream.ToJson()}};
+        place["pass"] = source.passes;
+        place["used"] = source.used;
+        place["upstream"] = source.upstream.ToJson();
         if (!source.pass_has_rows) place["unused"] = true;
         if (sees_whole) place["seen_whole"] = source.seen_whole;
         if (sees_blank && !source.pass_has_tokens) place["blank"] = true;
