@@ -13,6 +13,7 @@
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
 #include "easydata/order/window_shuffle_stage.h"
+#include "easydata/pack/balance_stage.h"
 #include "json_values.h"
 
 namespace easydata {
@@ -279,9 +280,16 @@ void BindLoader(nb::module_& m) {
             options.num_threads = num_threads;
             Stream source = stream;
             if (shuffle_rows.has_value()) {
+              if (IsBalanced(*stream.plan.description)) {
+                throw nb::value_error(
+                    "shuffle_buffer_size: would shuffle rows behind balance_groups, which puts "
+                    "them in order by what they cost; leave it out, and give "
+                    "PackedShardedSource(shuffle=True), which shuffles before that");
+              }
               WindowShuffleOptions shuffle;
               shuffle.rows = *shuffle_rows;
               shuffle.seed = seed;
+              shuffle.rows_per_batch = batch_size;  // a step needs no copy then
               source.plan = Unwrap(WindowShufflePlan(stream.plan, shuffle, "loader.shuffle"));
             }
             new (self) PyLoader(source, std::move(options));

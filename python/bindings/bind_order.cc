@@ -107,7 +107,7 @@ void BindOrder(nb::module_& m) {
         options.rows = rows;
         options.seed = seed;
         if (bytes > 0) options.bytes = bytes;
-        if (rows_per_batch > 0) options.rows_per_batch = rows_per_batch;
+        options.rows_per_batch = rows_per_batch;
         return Stream{Unwrap(WindowShufflePlan(stream.plan, options, key))};
       },
       nb::arg("stream"), nb::arg("rows"), nb::arg("seed") = 0, nb::arg("key") = "shuffle",

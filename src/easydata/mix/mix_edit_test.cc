@@ -178,7 +178,7 @@ TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
   const MixOptions after = Mix({"a", "b", "c"}, {0.2, 0.2, 0.6});
   WindowShuffleOptions window;
   window.rows = 700;
-  window.rows_per_batch = 300;  // a batch of two windows now and then
+  window.rows_per_batch = 256;
   const auto shuffled = [&](const MixOptions& options) {
     return MakeWindowShuffleStage(MakeEdited(options).ValueOrDie(), window, {}).ValueOrDie();
   };

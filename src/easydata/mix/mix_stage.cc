@@ -327,7 +327,8 @@ class MixStage : public Stage {
       return Status::Invalid("sources[\"", source->name(), "\"] has no tokens in any row of \"",
                              now().token_column,
                              "\": a mix by tokens cannot give it its share; remove it from the "
-                             "mix, or mix by examples");
+                             "mix, or mix by examples",
+                             context_.OrFewerLanes());
     }
     ARROW_RETURN_NOT_OK(MakeRoomFor(source));
     ++passes_begun_;

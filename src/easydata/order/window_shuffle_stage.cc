@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -17,7 +18,9 @@
 namespace easydata {
 namespace {
 
-// A batch goes out at this much content: what works on it next finds it in the cache.
+// Where nobody wants batches of a certain size, one goes out at this much: what works on it next
+// finds it in the cache.
+constexpr int64_t kMaxRows = 1024;
 constexpr int64_t kMaxBytes = int64_t{256} << 10;
 
 class WindowShuffleStage : public Stage {
@@ -28,12 +31,15 @@ class WindowShuffleStage : public Stage {
 
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
-    // A batch takes rows of several windows where one would leave it less than half full.
+    // A batch may take rows of several windows.
     std::vector<Batch> pieces;
     MixReach reach;
     int64_t rows = 0;
     int64_t bytes = 0;
-    while (rows <= options_.rows_per_batch / 2 && bytes <= kMaxBytes / 2) {
+    const bool exact = options_.rows_per_batch > 0;
+    const int64_t max_rows = exact ? options_.rows_per_batch : kMaxRows;
+    const int64_t max_bytes = exact ? std::numeric_limits<int64_t>::max() : kMaxBytes;
+    while (exact ? rows < max_rows : rows <= max_rows / 2 && bytes <= max_bytes / 2) {
       if (next_ == static_cast<int64_t>(order_.size())) {
         if (failed_.ok()) failed_ = OpenWindow();
         if (order_.empty()) break;
@@ -41,7 +47,7 @@ class WindowShuffleStage : public Stage {
       }
       const int64_t begin = next_;
       const auto end = static_cast<int64_t>(order_.size());
-      while (next_ < end && rows < options_.rows_per_batch && bytes < kMaxBytes) {
+      while (next_ < end && rows < max_rows && bytes < max_bytes) {
         bytes += order_bytes_[next_++];
         ++rows;
       }
@@ -188,7 +194,7 @@ class WindowShuffleStage : public Stage {
 Status WindowShuffleOptions::Validate() const {
   if (rows < 1) return Status::Invalid("a shuffle window needs at least 1 row; it has ", rows);
   if (bytes < 1) return Status::Invalid("a shuffle window needs at least 1 byte; it has ", bytes);
-  if (rows_per_batch < 1) return Status::Invalid("rows_per_batch must be at least 1");
+  if (rows_per_batch < 0) return Status::Invalid("rows_per_batch must not be negative");
   return Status::OK();
 }
 

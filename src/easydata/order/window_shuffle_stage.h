@@ -15,9 +15,9 @@ struct WindowShuffleOptions {
   int64_t rows = 10000;
   int64_t bytes = int64_t{256} << 20;
   uint64_t seed = 0;
-  /// Rows of an output batch, at most; one of large rows goes out before. Nothing but a matter of
-  /// hand-over, no part of the stream.
-  int64_t rows_per_batch = 1024;
+  /// Rows of each output batch but the last; 0: some. Nothing but a matter of hand-over, no part of
+  /// the stream.
+  int64_t rows_per_batch = 0;
 
   Status Validate() const;
 };

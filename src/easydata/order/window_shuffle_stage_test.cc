@@ -92,6 +92,10 @@ TEST(WindowShuffleStageTest, KeepsTheContract) {
   CheckStageContract(Contract(Options(20), 0, 9));
   CheckStageContract(Contract(Options(20, 1), 60, 20));
   CheckStageContract(Contract(Options(9, 9), 81, 9));
+  // Batches of no certain size: of a window, or, where windows are small, of several.
+  CheckStageContract(Contract(Options(700, 0), 3000, 90));
+  CheckStageContract(Contract(Options(300, 0), 3000, 90));
+  CheckStageContract(Contract(Options(4000, 0), 3000, 90));
   WindowShuffleOptions bytes = Options(1000);
   bytes.bytes = 80;
   CheckStageContract(Contract(bytes, 103, 9));
@@ -134,7 +138,7 @@ TEST(WindowShuffleStageTest, D32EveryEpochHasItsOwnOrder) {
 
 TEST(WindowShuffleStageTest, RefusesEmptyWindows) {
   EXPECT_FALSE(Contract(Options(0), 3, 3).make({}).ok());
-  EXPECT_FALSE(Contract(Options(3, 0), 3, 3).make({}).ok());
+  EXPECT_FALSE(Contract(Options(3, -1), 3, 3).make({}).ok());
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 namespace easydata {
 namespace {
 
+constexpr char kGroupsKey[] = "pack.balance_groups";
+
 class BalanceStage : public Stage {
  public:
   BalanceStage(std::unique_ptr<Stage> upstream, BalanceOptions options)
@@ -250,10 +252,12 @@ Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
   return std::make_unique<BalanceStage>(std::move(upstream), options);
 }
 
+bool IsBalanced(const nlohmann::json& description) { return description.contains(kGroupsKey); }
+
 Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   auto description = std::make_shared<nlohmann::json>(*upstream.description);
-  (*description)["pack.balance_groups"] = options.groups;
+  (*description)[kGroupsKey] = options.groups;
   (*description)["pack.balance_batch_sizes"] = options.batch_sizes;
   StreamPlan plan;
   plan.description = std::move(description);

@@ -38,6 +38,9 @@ std::vector<int64_t> BalancedOrder(const std::vector<uint64_t>& costs, int64_t g
 Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
                                                 const BalanceOptions& options);
 
+/// Whether the stream's last stage balances rows: what reorders them behind it would undo that.
+bool IsBalanced(const nlohmann::json& description);
+
 /// The plan that balances `upstream`; its description gets the keys "pack.balance_groups" and
 /// "pack.balance_batch_sizes".
 Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& options);
