@@ -43,7 +43,7 @@ Status LaneReader::OpenPass() {
   if (cursor_.empty()) {
     cursor_ = stage->Save();
   } else {
-    ARROW_RETURN_NOT_OK(stage->Restore(cursor_.ToJson()));
+    ARROW_RETURN_NOT_OK(RestoreSaved(cursor_, stage.get()));
   }
   std::lock_guard<std::mutex> lock(mutex_);
   stage_ = std::move(stage);

@@ -319,7 +319,7 @@ nlohmann::json Loader::State() {
   return state;
 }
 
-Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::string>& allow) {
+Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::string>& allow) try {
   for (const std::string& name : allow) {
     if (name != "mix") {
       return Status::Invalid("allow: only \"mix\" may change between a save and a load, not \"",
@@ -362,6 +362,8 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   loaded_ = position_;
   pass_start_ = StartOf(options_.steps);
   return Status::OK();
+} catch (const nlohmann::json::exception& error) {
+  return Damaged(error);
 }
 
 Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) const {

@@ -13,10 +13,12 @@ namespace {
 constexpr int kStateVersion = 1;
 constexpr char kKind[] = "easydata.loader";
 
-/// Invalid unless the state has a number there.
+/// Invalid unless the state has a number there, of something that is counted.
 Status CheckNumber(const nlohmann::json& state, const char* key) {
-  if (state.contains(key) && state.at(key).is_number_integer()) return Status::OK();
-  return Status::Invalid("the saved state is damaged: it lacks the number '", key, "'");
+  if (!state.contains(key) || !state.at(key).is_number_integer()) {
+    return Status::Invalid("the saved state is damaged: it lacks the number '", key, "'");
+  }
+  return CheckSaved(state.at(key));
 }
 
 Status CheckKey(const nlohmann::json& state, const char* key) {
@@ -51,11 +53,16 @@ Result<SavedLane> LoadLane(const nlohmann::json& state) {
   ARROW_RETURN_NOT_OK(CheckNumber(state, "skip"));
   ARROW_RETURN_NOT_OK(CheckKey(state, "cursor"));
   ARROW_RETURN_NOT_OK(CheckKey(state, "sources"));
+  ARROW_RETURN_NOT_OK(CheckSaved(state.at("sources")));
   SavedLane lane;
   ARROW_ASSIGN_OR_RAISE(lane.counts, TokenCounts::FromJson(state.at("sources")));
   lane.position.epoch = state.at("epoch").get<int64_t>();
   lane.position.skip = state.at("skip").get<int64_t>();
   ARROW_ASSIGN_OR_RAISE(auto cursor, UnfoldObjects(state.at("cursor")));
+  if (!cursor.is_object() && !cursor.is_null()) {
+    return Status::Invalid("the saved state is damaged: its cursor is ", cursor.dump());
+  }
+  ARROW_RETURN_NOT_OK(CheckSaved(cursor));
   lane.position.cursor = Cursor(std::move(cursor));
   if (state.contains("reach")) {
     const nlohmann::json& reach = state.at("reach");
@@ -78,10 +85,17 @@ Status CheckState(const nlohmann::json& state) {
   }
   ARROW_RETURN_NOT_OK(CheckNumber(state, "step"));
   ARROW_RETURN_NOT_OK(CheckNumber(state, "rows"));
+  for (const char* key : {"pass_start", "edited"}) {
+    if (state.contains(key)) ARROW_RETURN_NOT_OK(CheckNumber(state, key));
+  }
   return CheckKey(state, "plan");
 }
 
-Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) {
+Status Damaged(const nlohmann::json::exception& error) {
+  return Status::Invalid("the saved state is damaged: ", error.what());
+}
+
+Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) try {
   if (states.empty()) return Status::Invalid("states: there is none to merge");
   for (const nlohmann::json& state : states) ARROW_RETURN_NOT_OK(CheckState(state));
   nlohmann::json merged = states[0];
@@ -114,6 +128,8 @@ Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) {
                            "; merge the states of all ranks");
   }
   return merged;
+} catch (const nlohmann::json::exception& error) {
+  return Damaged(error);
 }
 
 }  // namespace easydata

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -31,6 +31,9 @@ nlohmann::json StateHead();
 nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts);
 /// Invalid where the state is damaged, saying what it lacks.
 Result<SavedLane> LoadLane(const nlohmann::json& state);
+
+/// What is said of a state in which something else stands than was written.
+Status Damaged(const nlohmann::json::exception& error);
 
 /// OK for a state of a loader, of this version; else Invalid.
 Status CheckState(const nlohmann::json& state);

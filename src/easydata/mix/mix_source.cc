@@ -23,7 +23,7 @@ Status MixSource::Wake() {
   StageContext context = context_;
   context.epoch += passes_;
   ARROW_ASSIGN_OR_RAISE(auto stage, make_(context));
-  if (!asleep_.empty()) ARROW_RETURN_NOT_OK(stage->Restore(asleep_.ToJson()));
+  if (!asleep_.empty()) ARROW_RETURN_NOT_OK(RestoreSaved(asleep_, stage.get()));
   std::lock_guard<std::mutex> lock(*mutex_);
   stage_ = std::move(stage);
   if (cancelled_) stage_->Cancel();

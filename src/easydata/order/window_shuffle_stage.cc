@@ -42,7 +42,7 @@ class WindowShuffleStage : public Stage {
     while (exact ? rows < max_rows : rows <= max_rows / 2 && bytes <= max_bytes / 2) {
       if (next_ == static_cast<int64_t>(order_.size())) {
         if (failed_.ok()) failed_ = OpenWindow();
-        if (order_.empty()) break;
+        if (!failed_.ok() || order_.empty()) break;
         continue;
       }
       const int64_t begin = next_;

@@ -11,7 +11,7 @@ namespace easydata {
 
 Status RowGroupReader::Restore(const StreamPosition& position) {
   if (!position.cursor.empty()) {
-    ARROW_RETURN_NOT_OK(stage_->Restore(position.cursor.ToJson()));
+    ARROW_RETURN_NOT_OK(RestoreSaved(position.cursor, stage_));
     cursor_ = position.cursor;
   }
   skip_ = position.skip;

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "easydata/base/hash.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/stage_timer.h"
@@ -128,33 +127,6 @@ class MapStage : public Stage {
 };
 
 }  // namespace
-
-void StageStats::AddUpstream(const StageStats& upstream) {
-  bytes_read += upstream.bytes_read;
-  for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
-  for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
-}
-
-uint64_t StageContext::SeedOf(uint64_t seed) const {
-  if (lane == 0) return seed;
-  return Hash64({reinterpret_cast<const char*>(&lane), sizeof(lane)}, seed);
-}
-
-std::string StageContext::OrFewerLanes() const {
-  if (lanes == 1) return "";
-  return ", or use fewer lanes: there are none in lane " + std::to_string(lane) + " of " +
-         std::to_string(lanes);
-}
-
-int StageContext::ReadAhead() const {
-  if (read_ahead > 0) return read_ahead;
-  return pool == nullptr ? 1 : 2 * pool->num_threads() + 1;
-}
-
-int StageContext::ReadAheadOfEach(int64_t n) const {
-  constexpr int64_t kMany = 64;
-  return static_cast<int>(std::max<int64_t>(ReadAhead() / n, n <= kMany ? 2 : 1));
-}
 
 Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
                                             std::shared_ptr<const BatchOp> op,

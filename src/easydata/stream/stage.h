@@ -68,6 +68,14 @@ class Stage {
   virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
 };
 
+/// Invalid where a cursor that was saved has numbers that no stage writes: outside of arrays they
+/// all count something.
+Status CheckSaved(const nlohmann::json& cursor);
+
+/// Restores a stage from a cursor that may have been damaged since it was saved: Invalid where it
+/// lacks something or has something else in its place.
+Status RestoreSaved(const Cursor& cursor, Stage* stage);
+
 /// What the stages of one pass share.
 struct StageContext {
   /// Number of the pass, from 0: shuffled sources have an order per (seed, epoch).

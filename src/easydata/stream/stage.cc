@@ -1,0 +1,59 @@
+#include "easydata/stream/stage.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "easydata/base/hash.h"
+#include "easydata/exec/thread_pool.h"
+
+namespace easydata {
+
+void StageStats::AddUpstream(const StageStats& upstream) {
+  bytes_read += upstream.bytes_read;
+  for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
+  for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
+}
+
+uint64_t StageContext::SeedOf(uint64_t seed) const {
+  if (lane == 0) return seed;
+  return Hash64({reinterpret_cast<const char*>(&lane), sizeof(lane)}, seed);
+}
+
+std::string StageContext::OrFewerLanes() const {
+  if (lanes == 1) return "";
+  return ", or use fewer lanes: there are none in lane " + std::to_string(lane) + " of " +
+         std::to_string(lanes);
+}
+
+int StageContext::ReadAhead() const {
+  if (read_ahead > 0) return read_ahead;
+  return pool == nullptr ? 1 : 2 * pool->num_threads() + 1;
+}
+
+int StageContext::ReadAheadOfEach(int64_t n) const {
+  constexpr int64_t kMany = 64;
+  return static_cast<int>(std::max<int64_t>(ReadAhead() / n, n <= kMany ? 2 : 1));
+}
+
+Status CheckSaved(const nlohmann::json& cursor) {
+  if (cursor.is_number()) {
+    const bool is_count = cursor.is_number_integer() && cursor.get<int64_t>() >= 0 &&
+                          (!cursor.is_number_unsigned() || cursor.get<uint64_t>() >> 62 == 0);
+    if (!is_count) return Status::Invalid("the saved state is damaged: it counts ", cursor.dump());
+  }
+  if (!cursor.is_object()) return Status::OK();
+  for (const auto& [key, value] : cursor.items()) ARROW_RETURN_NOT_OK(CheckSaved(value));
+  return Status::OK();
+}
+
+Status RestoreSaved(const Cursor& cursor, Stage* stage) {
+  const nlohmann::json saved = cursor.ToJson();
+  ARROW_RETURN_NOT_OK(CheckSaved(saved));
+  try {
+    return stage->Restore(saved);
+  } catch (const nlohmann::json::exception& error) {
+    return Status::Invalid("the saved state is damaged: ", error.what());
+  }
+}
+
+}  // namespace easydata
