@@ -105,7 +105,7 @@ void BatchProducer::Run() {
     std::unique_lock<std::mutex> lock(mutex_);
     if (stop_) return;
     pace_ = (7 * pace_ + (Clock::now() - begin)) / 8;
-    if (item.ok()) queued_bytes_ += item->bytes;
+    if (item.ok()) queued_bytes_ += last_bytes_ = item->bytes;
     queue_.push_back(std::move(item));
     changed_.notify_all();
     if (last) return;

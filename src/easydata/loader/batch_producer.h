@@ -68,9 +68,10 @@ class BatchProducer {
   void Run();
   /// Takes the front of the queue; the lock is held where prefetching is on.
   Result<Assembled> Pop();
+  /// Whether there is no room for one more batch, taken to be as large as the last one.
   bool full() const {
     return static_cast<int64_t>(queue_.size()) >= ahead_ ||
-           queued_bytes_ >= options_.prefetch_bytes;
+           queued_bytes_ + last_bytes_ > options_.prefetch_bytes;
   }
   /// To be called, locked, where batches are asked for. A queue that was full and is empty now was
   /// too short: batches are taken in bursts, as beside a Python thread that holds the GIL for 5 ms
@@ -83,6 +84,7 @@ class BatchProducer {
   std::condition_variable changed_;
   std::deque<Result<Assembled>> queue_;
   int64_t queued_bytes_ = 0;
+  int64_t last_bytes_ = 0;  // of the batch made last
   int64_t ahead_;           // batches that may be ready
   bool filled_ = false;     // the queue was full since it was empty last
   Clock::duration pace_{};  // that a batch takes, as of late

@@ -294,8 +294,10 @@ TEST(LoaderTest, WhatIsReadyGrowsWithBurstsOnlyAndWithinItsBytes) {
   EXPECT_LE(most, 64);
   const int64_t bytes = bursts->stats().queue.bytes / bursts->stats().queue.batches;
   EXPECT_EQ(bytes, 3 * 4 + 8);
-  options.prefetch_bytes = 3 * bytes;
+  options.prefetch_bytes = 4 * bytes - 1;
   EXPECT_EQ(take_in_bursts(MakeLoader(plan, options).get()), 3);
+  options.prefetch_bytes = bytes - 1;  // one is made all the same
+  EXPECT_EQ(take_in_bursts(MakeLoader(plan, options).get()), 1);
 }
 
 #if !defined(__SANITIZE_THREAD__)  // TSan does not follow threads that start after a fork

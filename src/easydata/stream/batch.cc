@@ -33,6 +33,32 @@ MixReach MixReach::Slice(int64_t offset) const {
   return out;
 }
 
+MixReach MixReach::Of(const Addresses& from, const Addresses& made) const {
+  MixReach out;
+  const auto& runs = from.runs();
+  const bool expanded = std::any_of(runs.begin(), runs.end(),
+                                    [](const Addresses::Run& run) { return run.sub_row >= 0; });
+  size_t run = expanded ? runs.size() : 0;
+  int64_t start = 0;  // of the run
+  int64_t row = 0;    // of it: the first that something may still be made of
+  int64_t num_made = 0;
+  for (Addresses::Run one : made.runs()) {
+    for (const int64_t last = one.row + one.count; one.row < last; ++one.row) {
+      while (run < runs.size() && (runs[run].shard != one.shard || one.row < runs[run].row + row ||
+                                   one.row >= runs[run].row + runs[run].count)) {
+        start += runs[run++].count;
+        row = 0;
+      }
+      if (run == runs.size()) break;
+      row = one.row - runs[run].row;
+      out.Note(++num_made, At(start + row + 1));
+    }
+  }
+  // Of which row the rest was made cannot be told: of the last one, to be safe.
+  out.Note(made.size(), End());
+  return out;
+}
+
 int64_t Batch::num_rows() const { return rows == nullptr ? 0 : rows->num_rows(); }
 
 Batch Batch::Slice(int64_t offset, int64_t length) const {

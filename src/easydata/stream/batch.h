@@ -58,6 +58,11 @@ class MixReach {
   /// Of all rows.
   Place End() const { return steps_.empty() ? Place() : steps_.back().place; }
   MixReach Slice(int64_t offset) const;
+  /// Of what was made of a batch: rows in the order of those that they were made of, whose
+  /// addresses they have. `from` are the addresses of the batch, `made` those of the new rows.
+  MixReach Of(const Addresses& from, const Addresses& made) const;
+  /// Whether all rows have the same.
+  bool is_uniform() const { return steps_.size() <= 1; }
 
  private:
   struct Step {

@@ -96,11 +96,15 @@ class MapStage : public Stage {
       return Item{std::move(*batch), upstream_->Save(), Status::OK()};
     };
     auto work = [this](Item item) -> Result<Item> {
-      const MixReach::Place reach = item.batch.reach.End();
+      const MixReach reach = std::move(item.batch.reach);
+      const Addresses from = reach.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
-      // Which row came of which is not known here.
-      applied.batch.reach = MixReach();
-      applied.batch.reach.Note(applied.batch.num_rows(), reach);
+      if (reach.is_uniform()) {
+        applied.batch.reach = MixReach();
+        applied.batch.reach.Note(applied.batch.num_rows(), reach.End());
+      } else {
+        applied.batch.reach = reach.Of(from, applied.batch.addresses);
+      }
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
     auto map = std::make_unique<OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),

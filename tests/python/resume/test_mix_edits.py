@@ -3,6 +3,7 @@
 import copy
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from easydata.transforms import ExpandTransform
 
 from easydata import (
     AsyncDataLoader,
@@ -37,6 +39,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = pa.table({"input_ids": pa.array(documents, pa.list_(pa.int32()))})
         pq.write_table(table, folder / f"{name}.parquet", row_group_size=150)
     return folder
+
+
+class Twice(ExpandTransform):
+    """Each row twice."""
+
+    def __call__(self, example: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield example
+        yield example
 
 
 def make(
@@ -256,6 +266,34 @@ def test_without_allow_another_mix_is_refused(corpus: Path) -> None:
     # Refused edits leave the loader where it was.
     other.load_state_dict(state, allow=("mix",))
     assert np.all(take(other, 1)[0][0])
+
+
+@pytest.mark.parametrize("behind", ["map", "filter", "drop_fields", "expand"])
+def test_what_works_row_by_row_behind_the_mix_is_no_window(behind: str, corpus: Path) -> None:
+    """An edit acts at the block behind the row that was given out last, not behind its batch."""
+
+    def loader(weights: dict[str, float]) -> AsyncDataLoader:
+        sources = {n: ParquetShardedSource(str(corpus / f"{n}.parquet")) for n in weights}
+        rows: Any = MixedShardedSource(sources, weights, block_size=BLOCK, seed=5)
+        if behind == "map":
+            rows = rows.map(lambda row: row)
+        elif behind == "filter":
+            rows = rows.filter(lambda row: row["input_ids"][0] % 3 != 0)
+        elif behind == "drop_fields":
+            rows = rows.drop_fields(["nothing"])
+        else:
+            rows = rows.transform(Twice())
+        return AsyncDataLoader(rows, 10)
+
+    with loader({"a": 0.5, "b": 0.5}) as before:
+        seen = [next(iter(before)) for _ in range(11)]
+        state = before.state_dict()
+    with loader({"a": 0.0, "b": 1.0}) as after:
+        after.load_state_dict(state, allow=("mix",))
+        rows = [name for _ in range(10) for name in next(iter(after))["__source__"]]
+    # Up to the end of the block, there still are rows of "a"; behind it there are none.
+    assert "a" in [name for batch in seen for name in batch["__source__"]]
+    assert "a" not in rows[2 * BLOCK :]
 
 
 def test_the_same_mix_is_no_edit(corpus: Path) -> None:
