@@ -11,6 +11,50 @@ namespace {
 using nlohmann::json;
 
 constexpr char kFolded[] = "<folded>";
+constexpr char kEnds[] = "<ends>";
+
+bool HasKey(const json& object, const char* key) {
+  return std::any_of(
+             object.begin(), object.end(),
+             [&](const json& member) { return member.is_object() && HasKey(member, key); }) ||
+         object.contains(key);
+}
+
+bool IsContinuation(char byte) { return (byte & 0xc0) == 0x80; }
+
+/// Strings that begin and end alike, such as paths of files, with what they share written once; as
+/// they are where that is not shorter.
+json WithoutEnds(json column) {
+  const bool all = std::all_of(column.begin(), column.end(),
+                               [](const json& value) { return value.is_string(); });
+  if (!all) return column;
+  const auto text = [&](size_t i) -> const std::string& {
+    return column[i].get_ref<const std::string&>();
+  };
+  const std::string& first = text(0);
+  size_t head = first.size();
+  size_t tail = first.size();
+  for (size_t i = 1; i < column.size(); ++i) {
+    const std::string& other = text(i);
+    const size_t shorter = std::min(head, other.size());
+    head =
+        std::mismatch(first.begin(), first.begin() + shorter, other.begin()).first - first.begin();
+    tail = std::min({tail, other.size()});
+    tail =
+        std::mismatch(first.rbegin(), first.rbegin() + tail, other.rbegin()).first - first.rbegin();
+  }
+  while (head > 0 && head < first.size() && IsContinuation(first[head])) --head;
+  for (size_t i = 0; i < column.size(); ++i) tail = std::min(tail, text(i).size() - head);
+  while (tail > 0 && IsContinuation(first[first.size() - tail])) --tail;
+  constexpr size_t kKeys = 40;
+  if ((head + tail) * (column.size() - 1) < kKeys) return column;
+  json ends = {first.substr(0, head), first.substr(first.size() - tail)};
+  for (json& value : column) {
+    auto& whole = value.get_ref<std::string&>();
+    whole = whole.substr(head, whole.size() - head - tail);
+  }
+  return {{kEnds, std::move(ends)}, {"between", std::move(column)}};
+}
 
 /// Whether two objects have the same keys, and the objects in them: they differ in values only.
 bool HaveOneShape(const json& a, const json& b) {
@@ -41,16 +85,34 @@ json Join(const std::vector<json*>& objects) {
     auto& array = column.get_ref<json::array_t&>();
     array.reserve(values.size());
     for (json* value : values) array.push_back(std::move(*value));
+    const bool same = std::all_of(array.begin() + 1, array.end(),
+                                  [&](const json& value) { return value == array[0]; });
+    column = same && array[0].is_primitive() ? json(array[0]) : WithoutEnds(std::move(column));
   }
   return columns;
+}
+
+Result<json> WithEnds(const json& column, size_t i) {
+  const json ends = column.value(kEnds, json());
+  const json between = column.value("between", json());
+  const auto is_text = [](const json& value) { return value.is_string(); };
+  if (!ends.is_array() || ends.size() != 2 || !std::all_of(ends.begin(), ends.end(), is_text) ||
+      !between.is_array() || i >= between.size() || !is_text(between[i])) {
+    return Status::Invalid("the saved state is damaged at ", kEnds);
+  }
+  return ends[0].get<std::string>() + between[i].get<std::string>() + ends[1].get<std::string>();
 }
 
 /// The values of object `i`.
 Result<json> Pick(const json& columns, size_t i) {
   json object = json::object();
   for (const auto& [key, column] : columns.items()) {
-    if (column.is_object()) {
+    if (column.is_object() && column.contains(kEnds)) {
+      ARROW_ASSIGN_OR_RAISE(object[key], WithEnds(column, i));
+    } else if (column.is_object()) {
       ARROW_ASSIGN_OR_RAISE(object[key], Pick(column, i));
+    } else if (column.is_primitive()) {
+      object[key] = column;
     } else if (column.is_array() && i < column.size()) {
       object[key] = column[i];
     } else {
@@ -68,6 +130,8 @@ json FoldObjects(json value) {
   for (auto member = value.begin(); member != value.end(); ++member) {
     if (!member->is_object() || member->empty()) continue;
     *member = FoldObjects(std::move(*member));
+    // A key of that name is not ours: such an object is not joined with others.
+    if (HasKey(*member, kEnds)) continue;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& names) {
       return HaveOneShape(value[names[0]], *member);
     });

@@ -12,6 +12,9 @@ namespace easydata {
 ///   {"a": {"x": 1, "y": {"z": 2}}, "b": {"x": 3, "y": {"z": 4}}, "c": 5}
 ///   {"c": 5, "<folded>": [{"names": ["a", "b"], "each": {"x": [1, 3], "y": {"z": [2, 4]}}}]}
 ///
+/// A value that all have stands there once, without an array; strings that begin or end alike are
+/// written without that: {"<ends>": ["/data/", ".jsonl"], "between": ["0", "1"]}.
+///
 /// Equal values give equal results.
 nlohmann::json FoldObjects(nlohmann::json value);
 

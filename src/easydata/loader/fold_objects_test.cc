@@ -38,9 +38,39 @@ TEST(FoldObjectsTest, OfManyOnlyTheValuesTakeRoom) {
   EXPECT_EQ(Unfolded(folded), value);
 }
 
+TEST(FoldObjectsTest, WhatAllHaveStandsThereOnce) {
+  json value;
+  for (const char* name : {"a", "b", "c"}) {
+    const std::string source = name;
+    value[source] = {{"shard", "/data/training/\u00e4" + source + "/0000.jsonl"},
+                     {"pass", 0},
+                     {"short", "x" + source},
+                     {"same", "the very same text"},
+                     {"list", {1, 2}},
+                     {"mark", nullptr}};
+  }
+  value["b"]["shard"] =
+      "/data/training/\u00e5/b/11.jsonl";  // ends within a character, were it bytes
+  const json folded = FoldObjects(value);
+  const json& each = folded.at("<folded>").at(0).at("each");
+  EXPECT_EQ(each.at("shard").at("<ends>"), json({"/data/training/", ".jsonl"})) << each;
+  EXPECT_EQ(each.at("pass"), 0);
+  EXPECT_EQ(each.at("short"), json({"xa", "xb", "xc"}));
+  EXPECT_EQ(each.at("same"), "the very same text");
+  EXPECT_EQ(each.at("list"), json::parse("[[1, 2], [1, 2], [1, 2]]"));
+  EXPECT_EQ(Unfolded(folded), value);
+  EXPECT_FALSE(folded.dump().empty());  // still UTF-8
+}
+
+TEST(FoldObjectsTest, StringsOfWhichOneIsThePrefixOfAnother) {
+  const std::string path = "/a/long/path/that/is/shared/by/all/of/the/sources/of/a/mix/";
+  const json value = {{"a", {{"s", path}}}, {"b", {{"s", path + path}}}, {"c", {{"s", path}}}};
+  EXPECT_EQ(Unfolded(FoldObjects(value)), value);
+}
+
 /// A value of few keys, so that shapes meet; among them the one that marks what is folded.
 json Random(std::mt19937* random, int depth) {
-  static const char* const kKeys[] = {"a", "b", "c", "d", "<folded>", "plain", "names", "each"};
+  static const char* const kKeys[] = {"a", "b", "c", "d", "<folded>", "plain", "names", "<ends>"};
   switch ((*random)() % (depth > 0 ? 7 : 4)) {
     case 0:
       return nullptr;
@@ -49,7 +79,7 @@ json Random(std::mt19937* random, int depth) {
     case 2:
       return json::array({1, {{"a", 2}}});
     case 3:
-      return "text";
+      return std::string((*random)() % 3 * 40, 'x') + ((*random)() % 2 == 0 ? "\u00e4" : "\u00e5");
     default: {
       json object = json::object();
       for (int i = (*random)() % 5; i > 0; --i) {
@@ -71,7 +101,7 @@ TEST(FoldObjectsTest, GivesBackWhatItWasGiven) {
 TEST(FoldObjectsTest, DamageIsAnError) {
   for (const char* text : {R"({"<folded>": 3})", R"({"<folded>": [3]})",
                            R"({"<folded>": [{"names": ["a", "b"], "each": {"x": [1]}}]})",
-                           R"({"<folded>": [{"names": ["a"], "each": {"x": 1}}]})",
+                           R"({"<folded>": [{"names": ["a"], "each": {"x": {"<ends>": 1}}}]})",
                            R"({"a": {"<folded>": [{"names": 2, "each": {}}]}})"}) {
     EXPECT_TRUE(UnfoldObjects(json::parse(text)).status().IsInvalid()) << text;
   }

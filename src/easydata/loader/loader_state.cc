@@ -43,7 +43,7 @@ nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts)
   nlohmann::json state = {{"epoch", position.epoch},
                           {"skip", position.skip},
                           {"cursor", FoldObjects(position.cursor.ToJson())},
-                          {"sources", counts.ToJson()}};
+                          {"sources", FoldObjects(counts.ToJson())}};
   if (position.reach.block >= 0) state["reach"] = {position.reach.epoch, position.reach.block};
   return state;
 }
@@ -53,9 +53,10 @@ Result<SavedLane> LoadLane(const nlohmann::json& state) {
   ARROW_RETURN_NOT_OK(CheckNumber(state, "skip"));
   ARROW_RETURN_NOT_OK(CheckKey(state, "cursor"));
   ARROW_RETURN_NOT_OK(CheckKey(state, "sources"));
-  ARROW_RETURN_NOT_OK(CheckSaved(state.at("sources")));
+  ARROW_ASSIGN_OR_RAISE(const auto counts, UnfoldObjects(state.at("sources")));
+  ARROW_RETURN_NOT_OK(CheckSaved(counts));
   SavedLane lane;
-  ARROW_ASSIGN_OR_RAISE(lane.counts, TokenCounts::FromJson(state.at("sources")));
+  ARROW_ASSIGN_OR_RAISE(lane.counts, TokenCounts::FromJson(counts));
   lane.position.epoch = state.at("epoch").get<int64_t>();
   lane.position.skip = state.at("skip").get<int64_t>();
   ARROW_ASSIGN_OR_RAISE(auto cursor, UnfoldObjects(state.at("cursor")));

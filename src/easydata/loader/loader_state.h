@@ -15,9 +15,9 @@ namespace easydata {
 //   {"version", "kind", "plan": what must be the same, "mix": what may be edited, "edited": step of
 //    the last edit, "step", "rows", "pass_start", <lane>}
 //
-// where <lane> is {"epoch", "skip", "cursor": folded (FoldObjects), "sources": counts, "reach"} for
-// a stream of one lane, and {"lanes": {"0": {...}, ...}, "num_lanes"} for several: those that the
-// rank reads.
+// where <lane> is {"epoch", "skip", "cursor", "sources": counts, "reach"}, folded (FoldObjects),
+// for a stream of one lane, and {"lanes": {"0": {...}, ...}, "num_lanes"} for several: those that
+// the rank reads.
 
 /// What a state says of one lane.
 struct SavedLane {
