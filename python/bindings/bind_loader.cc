@@ -252,10 +252,10 @@ struct PyLoaderOptions {
   uint64_t seed = 0;
 };
 
-void CheckAtLeastOne(const char* name, int64_t value) {
+void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = "") {
   if (value >= 1) return;
   throw nb::value_error(
-      (std::string(name) + ": must be at least 1, not " + std::to_string(value)).c_str());
+      (name + ": must be at least 1" + hint + ", not " + std::to_string(value)).c_str());
 }
 
 std::map<int64_t, int64_t> RampupFromPython(nb::handle rampup) {
@@ -300,12 +300,16 @@ PyLoaderOptions OptionsFromPython(const nb::kwargs& given) {
   steps.steps = whole_or_none("steps");
   steps.rampup = RampupFromPython(given["batch_rampup"]);
   steps.padding.columns = PaddingFromPython(given["padding"]);
+  steps.padding.may_miss = OptionValue<bool>("padding_may_miss", given["padding_may_miss"]);
   steps.padding.pad_token_id = whole_or_none("pad_token_id");
   out.loader.prefetch = OptionValue<bool>("prefetch_enabled", given["prefetch_enabled"]);
   out.loader.prefetch_batches = whole("prefetch_buffer_size");
   // An upper bound: one thread does the work.
   CheckAtLeastOne("prefetch_workers", whole("prefetch_workers"));
-  out.loader.num_threads = OptionalValue<int>("num_threads", given["num_threads"]).value_or(0);
+  if (const auto threads = OptionalValue<int>("num_threads", given["num_threads"])) {
+    CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
+    out.loader.num_threads = *threads;
+  }
   out.shuffle_rows = whole_or_none("shuffle_buffer_size");
   if (out.shuffle_rows.has_value()) CheckAtLeastOne("shuffle_buffer_size", *out.shuffle_rows);
   out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
@@ -340,7 +344,8 @@ void BindLoader(nb::module_& m) {
           nb::sig("def __init__(self, *, batch_size: int, drop_last: bool, rank: int, "
                   "world_size: int, lanes: int, epochs: int | None, steps: int | None, "
                   "batch_rampup: collections.abc.Mapping[int, int] | None, padding: "
-                  "collections.abc.Mapping[str, typing.Any] | None, pad_token_id: int | None, "
+                  "collections.abc.Mapping[str, typing.Any] | None, padding_may_miss: bool, "
+                  "pad_token_id: int | None, "
                   "prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, "
                   "num_threads: int | None, shuffle_buffer_size: int | None, seed: int | None) -> "
                   "None"))

@@ -240,8 +240,12 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             `world_size`.
         padding: `{column: PadSpec}`; other columns of lists are padded at the right to the longest
             row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
-            -100, others with 0.
+            -100, others with 0. A column that the stream does not have is an error, which comes
+            with the first batch; whole rows of JSON have no known columns, and may be without it.
     """
+
+    # Whether columns of `padding` may be those of other loaders.
+    _padding_may_miss = False
 
     def __init__(
         self,
@@ -277,6 +281,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             steps=steps,
             batch_rampup=batch_rampup,
             padding=padding,
+            padding_may_miss=self._padding_may_miss,
             pad_token_id=_pad_token_id(self._source),
             prefetch_enabled=prefetch_enabled,
             prefetch_workers=prefetch_workers,
@@ -446,6 +451,12 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class OneOfLoaders(AsyncDataLoader):
+    """A loader of several that are given the same options, `padding` too."""
+
+    _padding_may_miss = True
 
 
 def _pad_token_id(source: object) -> int | None:

@@ -28,6 +28,7 @@ LOADER: list[Any] = [
     ({"steps": 2, "epochs": 2}, "epochs|steps"),
     ({"epochs": 0}, "epochs"),
     ({"num_threads": -1}, "num_threads"),
+    ({"num_threads": 0}, r"^num_threads: must be at least 1 \(None: one for each core\), not 0$"),
     ({"prefetch_workers": 0}, "prefetch_workers"),
     ({"prefetch_buffer_size": 0}, "prefetch_buffer|prefetch_batches"),
     ({"shuffle_buffer_size": 0}, "shuffle_buffer_size"),
