@@ -2,6 +2,7 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,7 @@
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
 #include "json_values.h"
+#include "option_value.h"
 
 namespace easydata {
 namespace {
@@ -79,11 +81,21 @@ nb::object ColumnToPython(const LoaderColumn& column, JsonValues* json) {
   }
 }
 
+std::vector<std::string> AllowedNames(nb::handle allow) {
+  constexpr const char* kWanted = "a collection of names such as (\"mix\",)";
+  if (nb::isinstance<nb::str>(allow) || !nb::hasattr(allow, "__iter__")) {
+    RefuseType("allow", kWanted, allow);
+  }
+  std::vector<std::string> names;
+  for (nb::handle name : nb::iter(allow)) names.push_back(OptionValue<std::string>("allow", name));
+  return names;
+}
+
 /// What Python holds: a loader and what converting its batches needs.
 class PyLoader {
  public:
-  PyLoader(const Stream& stream, LoaderOptions options)
-      : loader_(Unwrap(Loader::Make(stream.plan, std::move(options)))) {}
+  PyLoader(StreamPlan plan, LoaderOptions options)
+      : loader_(Unwrap(Loader::Make(std::move(plan), std::move(options)))) {}
   ~PyLoader() {
     if (loader_ == nullptr) return;
     // Its threads may need the GIL to end.
@@ -120,7 +132,8 @@ class PyLoader {
     }
   }
 
-  nb::object At(int64_t step) {
+  nb::object At(nb::handle number) {
+    const auto step = OptionValue<int64_t>("step", number);
     bool raised = false;
     Result<LoaderBatch> batch;
     {
@@ -144,12 +157,14 @@ class PyLoader {
     return JsonToPython(*state);
   }
 
-  void LoadState(nb::handle state, const std::vector<std::string>& allow) {
-    const nlohmann::json value = JsonFromPython(state);
+  void LoadState(nb::handle state, nb::handle allow) {
+    if (!nb::hasattr(state, "keys")) RefuseType("state", "what state_dict() returned", state);
+    const nlohmann::json value = JsonFromPython(MappingOption("state", state), "state");
+    const std::vector<std::string> names = AllowedNames(allow);
     Status status;
     {
       nb::gil_scoped_release release;
-      status = loader_->LoadState(value, allow);
+      status = loader_->LoadState(value, names);
     }
     Check(status);
   }
@@ -230,97 +245,136 @@ class PyLoader {
   JsonValues json_;
 };
 
-int64_t WholeNumber(nb::handle value) {
-  if (!PyLong_Check(value.ptr())) {
-    throw nb::type_error(("batch_rampup: steps and factors must be whole numbers, not " +
-                          nb::cast<std::string>(nb::repr(value)))
-                             .c_str());
-  }
-  return nb::cast<int64_t>(value);
+/// AsyncDataLoader's options, checked one by one: what they are together is for the loader to say.
+struct PyLoaderOptions {
+  LoaderOptions loader;
+  std::optional<int64_t> shuffle_rows;
+  uint64_t seed = 0;
+};
+
+void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = "") {
+  if (value >= 1) return;
+  throw nb::value_error(
+      (name + ": must be at least 1" + hint + ", not " + std::to_string(value)).c_str());
 }
 
-PadOptions PaddingFromPython(nb::dict padding, std::optional<int64_t> pad_token_id) {
-  PadOptions out;
-  out.pad_token_id = pad_token_id;
-  for (auto [name, spec] : padding) {
-    PadSpec& pad = out.columns[nb::cast<std::string>(name)];
-    pad.value = nb::cast<double>(spec.attr("value"));
-    pad.left = nb::cast<std::string>(spec.attr("side")) == "left";
-    const nb::object length = spec.attr("length");
-    if (!length.is_none()) pad.length = nb::cast<int64_t>(length);
+std::map<int64_t, int64_t> RampupFromPython(nb::handle rampup) {
+  std::map<int64_t, int64_t> out;
+  for (auto [step, factor] : MappingOption("batch_rampup", rampup)) {
+    const auto first = OptionValue<int64_t>("batch_rampup, a step", step);
+    out[first] = OptionValue<int64_t>("batch_rampup[" + std::to_string(first) + "]", factor);
   }
   return out;
+}
+
+std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
+  std::map<std::string, PadSpec> out;
+  const nb::dict given = MappingOption("padding", padding);
+  if (given.size() == 0) return out;
+  const nb::object type = nb::module_::import_("easydata.execution.loader").attr("PadSpec");
+  for (auto [column, spec] : given) {
+    const auto name = OptionValue<std::string>("padding, a column", column);
+    const std::string place = "padding['" + name + "']";
+    if (!nb::isinstance(spec, type)) RefuseType(place, "a PadSpec", spec);
+    PadSpec& pad = out[name];
+    pad.value = OptionValue<double>(place + ".value", spec.attr("value"));
+    pad.left = OptionValue<std::string>(place + ".side", spec.attr("side")) == "left";
+    pad.length = OptionalValue<int64_t>(place + ".length", spec.attr("length"));
+  }
+  return out;
+}
+
+PyLoaderOptions OptionsFromPython(const nb::kwargs& given) {
+  const auto whole = [&](const char* name) { return OptionValue<int64_t>(name, given[name]); };
+  const auto whole_or_none = [&](const char* name) {
+    return OptionalValue<int64_t>(name, given[name]);
+  };
+  PyLoaderOptions out;
+  StepOptions& steps = out.loader.steps;
+  steps.batch_size = whole("batch_size");
+  steps.drop_last = OptionValue<bool>("drop_last", given["drop_last"]);
+  steps.rank = whole("rank");
+  steps.world_size = whole("world_size");
+  steps.lanes = whole("lanes");
+  steps.passes = whole_or_none("epochs").value_or(1);
+  steps.steps = whole_or_none("steps");
+  steps.rampup = RampupFromPython(given["batch_rampup"]);
+  steps.padding.columns = PaddingFromPython(given["padding"]);
+  steps.padding.may_miss = OptionValue<bool>("padding_may_miss", given["padding_may_miss"]);
+  steps.padding.pad_token_id = whole_or_none("pad_token_id");
+  out.loader.prefetch = OptionValue<bool>("prefetch_enabled", given["prefetch_enabled"]);
+  out.loader.prefetch_batches = whole("prefetch_buffer_size");
+  // An upper bound: one thread does the work.
+  CheckAtLeastOne("prefetch_workers", whole("prefetch_workers"));
+  if (const auto threads = OptionalValue<int>("num_threads", given["num_threads"])) {
+    CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
+    out.loader.num_threads = *threads;
+  }
+  out.shuffle_rows = whole_or_none("shuffle_buffer_size");
+  if (out.shuffle_rows.has_value()) CheckAtLeastOne("shuffle_buffer_size", *out.shuffle_rows);
+  out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
+  return out;
+}
+
+StreamPlan Shuffled(const StreamPlan& plan, const PyLoaderOptions& options) {
+  if (!options.shuffle_rows.has_value()) return plan;
+  if (IsBalanced(*plan.description)) {
+    throw nb::value_error(
+        "shuffle_buffer_size: would shuffle rows behind balance_groups, which puts them in order "
+        "by what they cost; leave it out, and give PackedShardedSource(shuffle=True), which "
+        "shuffles before that");
+  }
+  WindowShuffleOptions shuffle;
+  shuffle.rows = *options.shuffle_rows;
+  shuffle.seed = options.seed;
+  shuffle.rows_per_batch = options.loader.steps.batch_size;  // a step needs no copy then
+  return Unwrap(WindowShufflePlan(plan, shuffle, "loader.shuffle"));
 }
 
 }  // namespace
 
 void BindLoader(nb::module_& m) {
+  nb::class_<PyLoaderOptions>(m, "LoaderOptions",
+                              "The options of easydata.AsyncDataLoader, each of the right type.")
+      .def(
+          "__init__",
+          [](PyLoaderOptions* self, const nb::kwargs& given) {
+            new (self) PyLoaderOptions(OptionsFromPython(given));
+          },
+          nb::sig("def __init__(self, *, batch_size: int, drop_last: bool, rank: int, "
+                  "world_size: int, lanes: int, epochs: int | None, steps: int | None, "
+                  "batch_rampup: collections.abc.Mapping[int, int] | None, padding: "
+                  "collections.abc.Mapping[str, typing.Any] | None, padding_may_miss: bool, "
+                  "pad_token_id: int | None, "
+                  "prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, "
+                  "num_threads: int | None, shuffle_buffer_size: int | None, seed: int | None) -> "
+                  "None"))
+      .def_prop_ro("batch_size", [](const PyLoaderOptions& o) { return o.loader.steps.batch_size; })
+      .def_prop_ro("batch_rampup", [](const PyLoaderOptions& o) { return o.loader.steps.rampup; })
+      .def_prop_rw(
+          "epochs", [](const PyLoaderOptions& o) { return o.loader.steps.passes; },
+          [](PyLoaderOptions& o, int64_t epochs) { o.loader.steps.passes = epochs; });
   nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, int64_t batch_size, bool drop_last, int64_t rank,
-             int64_t world_size, int64_t epochs, bool prefetch, int64_t prefetch_batches,
-             int num_threads, nb::dict padding, std::optional<int64_t> pad_token_id,
-             std::optional<int64_t> shuffle_rows, uint64_t seed, nb::dict batch_rampup,
-             int64_t lanes, std::optional<int64_t> steps) {
-            LoaderOptions options;
-            options.steps.batch_size = batch_size;
-            options.steps.drop_last = drop_last;
-            options.steps.rank = rank;
-            options.steps.world_size = world_size;
-            options.steps.lanes = lanes;
-            options.steps.passes = epochs;
-            options.steps.steps = steps;
-            for (auto [step, factor] : batch_rampup) {
-              options.steps.rampup[WholeNumber(step)] = WholeNumber(factor);
-            }
-            options.steps.padding = PaddingFromPython(std::move(padding), pad_token_id);
-            options.prefetch = prefetch;
-            options.prefetch_batches = prefetch_batches;
-            options.num_threads = num_threads;
-            Stream source = stream;
-            if (shuffle_rows.has_value()) {
-              if (IsBalanced(*stream.plan.description)) {
-                throw nb::value_error(
-                    "shuffle_buffer_size: would shuffle rows behind balance_groups, which puts "
-                    "them in order by what they cost; leave it out, and give "
-                    "PackedShardedSource(shuffle=True), which shuffles before that");
-              }
-              WindowShuffleOptions shuffle;
-              shuffle.rows = *shuffle_rows;
-              shuffle.seed = seed;
-              shuffle.rows_per_batch = batch_size;  // a step needs no copy then
-              source.plan = Unwrap(WindowShufflePlan(stream.plan, shuffle, "loader.shuffle"));
-            }
-            new (self) PyLoader(source, std::move(options));
+          [](PyLoader* self, const Stream& stream, const PyLoaderOptions& options) {
+            new (self) PyLoader(Shuffled(stream.plan, options), options.loader);
           },
-          nb::arg("stream"), nb::kw_only(), nb::arg("batch_size") = 8, nb::arg("drop_last") = true,
-          nb::arg("rank") = 0, nb::arg("world_size") = 1, nb::arg("epochs") = 1,
-          nb::arg("prefetch") = true, nb::arg("prefetch_batches") = 4, nb::arg("num_threads") = 0,
-          nb::arg("padding") = nb::dict(), nb::arg("pad_token_id") = nb::none(),
-          nb::arg("shuffle_rows") = nb::none(), nb::arg("seed") = 0,
-          nb::arg("batch_rampup") = nb::dict(), nb::arg("lanes") = 1, nb::arg("steps") = nb::none(),
-          nb::sig(
-              "def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, "
-              "rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, "
-              "prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, typing.Any] = "
-              "{}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = "
-              "0, batch_rampup: dict[int, int] = {}, lanes: int = 1, steps: int | None = None) -> "
-              "None"))
+          nb::arg("stream"), nb::arg("options"))
       .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass. Ctrl-C gets through.")
       .def("wait", &PyLoader::Wait, nb::arg("seconds"),
            "Whether take() has something to give, after at most about so many seconds.")
       .def("take", &PyLoader::Take, nb::sig("def take(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass.")
-      .def("at", &PyLoader::At, nb::arg("step"),
+      .def("at", &PyLoader::At, nb::arg("step").none(),
            nb::sig("def at(self, step: int) -> dict[str, typing.Any]"),
            "The batch of a step, by a reader of its own. Ctrl-C gets through.")
       .def("state", &PyLoader::State, nb::sig("def state(self) -> dict[str, typing.Any]"))
-      .def("load_state", &PyLoader::LoadState, nb::arg("state"),
-           nb::arg("allow") = std::vector<std::string>(),
-           nb::sig("def load_state(self, state: dict[str, typing.Any], allow: "
-                   "collections.abc.Sequence[str] = ()) -> None"))
+      .def("load_state", &PyLoader::LoadState, nb::arg("state").none(),
+           nb::arg("allow").none() = nb::make_tuple(),
+           nb::sig("def load_state(self, state: collections.abc.Mapping[str, typing.Any], allow: "
+                   "collections.abc.Collection[str] = ()) -> None"))
       .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
       .def("explain", &PyLoader::Explain, nb::sig("def explain(self) -> dict[str, typing.Any]"))
       .def("digest", &PyLoader::Digest)
@@ -330,7 +384,10 @@ void BindLoader(nb::module_& m) {
       "merge_states",
       [](const std::vector<nb::object>& states) {
         std::vector<nlohmann::json> values;
-        for (const nb::object& state : states) values.push_back(JsonFromPython(state));
+        for (const nb::object& state : states) {
+          const std::string name = "states[" + std::to_string(values.size()) + "]";
+          values.push_back(JsonFromPython(state, name));
+        }
         return JsonToPython(Unwrap(MergeStates(values)));
       },
       nb::arg("states"),

@@ -205,9 +205,9 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   source->start_row = start_row;
   const SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
   if (order.mode != SourceShuffle::kNone) source->shuffle_seed = seed;
-  nlohmann::json described = JsonFromPython(description);
+  nlohmann::json described = JsonFromPython(description, "description");
   if (start_row != 0) described["source.start_row"] = start_row;
-  if (!columns.is_none()) described["source.columns"] = JsonFromPython(columns);
+  if (!columns.is_none()) described["source.columns"] = JsonFromPython(columns, "columns");
   described["source.shards"] = source->shard_names;
   if (source->shuffle_seed.has_value()) described["source.shuffle_seed"] = seed;
   Stream stream;

@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "easydata/exec/thread_pool.h"
+#include "option_value.h"
 
 namespace easydata {
 
@@ -38,7 +39,7 @@ nb::object JsonToPython(const nlohmann::json& value) {
   }
 }
 
-nlohmann::json JsonFromPython(nb::handle value) {
+nlohmann::json JsonFromPython(nb::handle value, const std::string& name) {
   if (value.is_none()) return nullptr;
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (PyLong_Check(value.ptr())) {
@@ -46,25 +47,30 @@ nlohmann::json JsonFromPython(nb::handle value) {
     if (!PyErr_Occurred()) return number;
     PyErr_Clear();
     const uint64_t large = PyLong_AsUnsignedLongLong(value.ptr());
-    if (PyErr_Occurred()) throw nb::python_error();
-    return large;
+    if (!PyErr_Occurred()) return large;
+    PyErr_Clear();
+    throw nb::value_error(
+        (name + ": must be a number of at most 64 bits, not " + ShownValue(value)).c_str());
   }
   if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
   if (nb::isinstance<nb::str>(value)) return std::string(nb::cast<std::string>(value));
   if (nb::isinstance<nb::dict>(value)) {
     nlohmann::json out = nlohmann::json::object();
     for (auto [key, item] : nb::borrow<nb::dict>(value)) {
-      out[nb::cast<std::string>(nb::str(key))] = JsonFromPython(item);
+      const std::string text = nb::cast<std::string>(nb::str(key));
+      out[text] = JsonFromPython(item, name + "['" + text + "']");
     }
     return out;
   }
   if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
     nlohmann::json out = nlohmann::json::array();
-    for (nb::handle item : value) out.push_back(JsonFromPython(item));
+    for (nb::handle item : value) {
+      out.push_back(JsonFromPython(item, name + "[" + std::to_string(out.size()) + "]"));
+    }
     return out;
   }
   const std::string type = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
-  throw nb::type_error(("JSON cannot hold a value of type " + type).c_str());
+  throw nb::type_error((name + ": JSON cannot hold a value of type " + type).c_str());
 }
 
 Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {

@@ -2,7 +2,13 @@
 The engine of EasyData. Private: what users need is in the package `easydata`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence
+)
 from typing import Annotated, Any
 
 import numpy
@@ -330,10 +336,27 @@ class Packer:
     def flush(self) -> list[tuple[Any, list[int]]]:
         """Closes and gives the open rows."""
 
+class LoaderOptions:
+    """The options of easydata.AsyncDataLoader, each of the right type."""
+
+    def __init__(self, *, batch_size: int, drop_last: bool, rank: int, world_size: int, lanes: int, epochs: int | None, steps: int | None, batch_rampup: Mapping[int, int] | None, padding: Mapping[str, Any] | None, padding_may_miss: bool, pad_token_id: int | None, prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, num_threads: int | None, shuffle_buffer_size: int | None, seed: int | None) -> None: ...
+
+    @property
+    def batch_size(self) -> int: ...
+
+    @property
+    def batch_rampup(self) -> dict[int, int]: ...
+
+    @property
+    def epochs(self) -> int: ...
+
+    @epochs.setter
+    def epochs(self, arg: int, /) -> None: ...
+
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, epochs: int = 1, prefetch: bool = True, prefetch_batches: int = 4, num_threads: int = 0, padding: dict[str, Any] = {}, pad_token_id: int | None = None, shuffle_rows: int | None = None, seed: int = 0, batch_rampup: dict[int, int] = {}, lanes: int = 1, steps: int | None = None) -> None: ...
+    def __init__(self, stream: Stream, options: LoaderOptions) -> None: ...
 
     def next(self) -> dict[str, Any] | None:
         """The next batch, or None at the end of a pass. Ctrl-C gets through."""
@@ -351,7 +374,7 @@ class Loader:
 
     def state(self) -> dict[str, Any]: ...
 
-    def load_state(self, state: dict[str, Any], allow: Sequence[str] = ()) -> None: ...
+    def load_state(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None: ...
 
     def stats(self) -> dict[str, Any]: ...
 

@@ -100,7 +100,9 @@ def iterate(
 
     Raises:
         ValueError: As ranks() does; when the loader has another rank; while iterating, when the
-            rows of a batch cannot be split evenly over the devices.
+            rows of a batch cannot be split evenly over the devices. What is raised while iterating
+            comes behind all batches before it, and again with each further `next()`, until a state
+            is loaded.
     """
     return GlobalBatches(loader, mesh, batch_axes, prefetch)
 
@@ -136,20 +138,40 @@ class GlobalBatches(Iterator[dict[str, Any]]):
         # Batches on the devices, each with the loader's state behind it.
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | None]] = deque()
         self._state: dict[str, Any] | None = None
+        # What came in place of the batch behind those in `_ahead`.
+        self._error: Exception | None = None
 
     def __next__(self) -> dict[str, Any]:
-        while not self._ended and len(self._ahead) <= self._prefetch:
+        while not self._ended and self._error is None and len(self._ahead) <= self._prefetch:
+            self._read()
+        if self._ahead:
+            batch, self._state = self._ahead.popleft()
+            return batch
+        if self._error is not None:
+            raise self._error
+        self._restart()
+        raise StopIteration
+
+    def _read(self) -> None:
+        """Puts the loader's next batch, its end or its error behind what is ahead."""
+        state = None
+        if self._prefetch > 0 and self._state is None:
+            self._state = self._loader.state_dict()  # of the start: nothing was handed out yet
+        try:
             batch = next(self._batches, None)
             if batch is None:
                 self._ended = True
-            else:
-                state = self._loader.state_dict() if self._prefetch > 0 else None
-                self._ahead.append((self._put(batch), state))
-        if not self._ahead:
-            self._restart()
-            raise StopIteration
-        batch, self._state = self._ahead.popleft()
-        return batch
+                return
+            arrays = self._put(batch)
+            if self._prefetch > 0:
+                state = self._loader.state_dict()
+            self._ahead.append((arrays, state))
+        except Exception as error:
+            self._error = error
+        except BaseException:
+            # Ctrl-C ends the iterator, not the loader: the next call goes on.
+            self._batches = iter(self._loader)
+            raise
 
     def _put(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         rows = len(next(iter(batch.values())))
@@ -171,6 +193,7 @@ class GlobalBatches(Iterator[dict[str, Any]]):
     def _restart(self) -> None:
         self._ahead.clear()
         self._ended = False
+        self._error = None
         self._state = None
         self._batches = iter(self._loader)
 

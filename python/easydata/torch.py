@@ -15,7 +15,7 @@ your own.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -96,8 +96,38 @@ class _OpenBatch:
     taken: int
 
 
+class _SameErrorAgain(Iterator[dict[str, Any]]):
+    """What a generator gives; what it raised is raised by each further call too.
+
+    By itself a generator that raised is at its end, which a caller that goes on would take for the
+    end of the data.
+    """
+
+    def __init__(self, start: Callable[[], Iterator[dict[str, Any]]]) -> None:
+        self._start = start
+        self._items = start()
+        self._error: Exception | None = None
+
+    def __next__(self) -> dict[str, Any]:
+        if self._error is not None:
+            raise self._error
+        try:
+            return next(self._items)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise
+        except BaseException:
+            self._items = self._start()  # Ctrl-C ends the generator, not the loader
+            raise
+
+
 class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unused-ignore]
-    """See dataset(). `iter()` goes on from the current position, as the loader's does."""
+    """See dataset(). `iter()` goes on from the current position, as the loader's does.
+
+    An iterator that raised raises the same error with each further `next()`.
+    """
 
     def __init__(self, loader: AsyncDataLoader | LoadersInTurn, batches: bool) -> None:
         self._loader = loader
@@ -109,7 +139,7 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
     def __iter__(self) -> Iterator[dict[str, Any]]:
         if get_worker_info() is not None:
             raise RuntimeError(_NO_WORKERS)
-        return self._batches() if self._by_batch else self._rows()
+        return _SameErrorAgain(self._batches if self._by_batch else self._rows)
 
     def _batches(self) -> Iterator[dict[str, Any]]:
         for batch in self._loader:

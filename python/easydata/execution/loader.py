@@ -240,8 +240,12 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             `world_size`.
         padding: `{column: PadSpec}`; other columns of lists are padded at the right to the longest
             row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
-            -100, others with 0.
+            -100, others with 0. A column that the stream does not have is an error, which comes
+            with the first batch; whole rows of JSON have no known columns, and may be without it.
     """
+
+    # Whether columns of `padding` may be those of other loaders.
+    _padding_may_miss = False
 
     def __init__(
         self,
@@ -266,45 +270,40 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     ) -> None:
         from easydata import _native
 
-        if prefetch_workers < 1:
-            raise ValueError(f"prefetch_workers: must be at least 1, not {prefetch_workers}")
-        if seed is not None and seed < 0:
-            raise ValueError(f"seed must not be negative: {seed}")
-        if shuffle_buffer_size is not None and shuffle_buffer_size < 1:
-            raise ValueError(f"shuffle_buffer_size: must be at least 1, not {shuffle_buffer_size}")
-        for name, spec in (padding or {}).items():
-            if not isinstance(spec, PadSpec):
-                raise TypeError(f"padding: {name!r} must have a PadSpec, not {type(spec).__name__}")
         self._source = as_source(source)
-        # What packs comes in batches of this size, and schedules count this loader's steps.
-        pace = getattr(self._source, "_paced", None)
-        paced = self._source if pace is None else pace(batch_size, batch_rampup=batch_rampup)
-        passes = 1 if epochs is None else epochs
-        # A packer carries on from pass to pass: it repeats what it reads, not what it gives.
-        repeat = getattr(paced, "_repeated", None)
-        if repeat is not None and steps is not None:
-            paced = repeat(None)
-        elif repeat is not None and passes > 1:
-            paced, passes = repeat(passes), 1
-        stream = paced._stream()
-        self._native = _native.Loader(
-            stream,
+        options = _native.LoaderOptions(
             batch_size=batch_size,
             drop_last=drop_last,
             rank=rank,
             world_size=world_size,
-            epochs=passes,
-            prefetch=prefetch_enabled,
-            prefetch_batches=prefetch_buffer_size,
-            num_threads=num_threads or 0,
-            padding=dict(padding or {}),
-            pad_token_id=_pad_token_id(self._source),
-            shuffle_rows=shuffle_buffer_size,
-            seed=seed or 0,
-            batch_rampup=dict(batch_rampup or {}),
             lanes=lanes,
+            epochs=epochs,
             steps=steps,
+            batch_rampup=batch_rampup,
+            padding=padding,
+            padding_may_miss=self._padding_may_miss,
+            pad_token_id=_pad_token_id(self._source),
+            prefetch_enabled=prefetch_enabled,
+            prefetch_workers=prefetch_workers,
+            prefetch_buffer_size=prefetch_buffer_size,
+            num_threads=num_threads,
+            shuffle_buffer_size=shuffle_buffer_size,
+            seed=seed,
         )
+        # What packs comes in batches of this size, and schedules count this loader's steps.
+        pace = getattr(self._source, "_paced", None)
+        paced = (
+            self._source
+            if pace is None
+            else pace(options.batch_size, batch_rampup=options.batch_rampup)
+        )
+        # A packer carries on from pass to pass: it repeats what it reads, not what it gives.
+        repeat = getattr(paced, "_repeated", None)
+        if repeat is not None and steps is not None:
+            paced = repeat(None)
+        elif repeat is not None and options.epochs > 1:
+            paced, options.epochs = repeat(options.epochs), 1
+        self._native = _native.Loader(paced._stream(), options)
         self._sharding_map = sharding_map
         self._rank, self._world_size = rank, world_size
         self._exhausted = False
@@ -383,9 +382,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         Raises:
             ValueError: When the state is of another stream; the message names the first difference.
         """
-        if isinstance(allow, str):
-            raise TypeError(f"allow: must be a collection of names such as ({allow!r},)")
-        self._native.load_state(dict(state), list(allow))
+        self._native.load_state(state, allow)
         self._exhausted = False
 
     def stats(self) -> dict[str, Any]:
@@ -454,6 +451,12 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class OneOfLoaders(AsyncDataLoader):
+    """A loader of several that are given the same options, `padding` too."""
+
+    _padding_may_miss = True
 
 
 def _pad_token_id(source: object) -> int | None:

@@ -283,7 +283,7 @@ class LoadStage(BaseStage):
 
     def process(self, data: "Sources", context: "PipelineContext") -> dict[str, Any]:
         """Gives a loader for each source."""
-        from easydata.execution.loader import AsyncDataLoader, PadSpec
+        from easydata.execution.loader import AsyncDataLoader, OneOfLoaders, PadSpec
 
         config = self._config
         # A config file has the options of a PadSpec.
@@ -291,8 +291,9 @@ class LoadStage(BaseStage):
             column: PadSpec(**spec) if isinstance(spec, Mapping) else spec
             for column, spec in (config.padding or {}).items()
         }
+        loader = AsyncDataLoader if len(data) == 1 else OneOfLoaders
         return {
-            name: AsyncDataLoader(
+            name: loader(
                 source,
                 batch_size=config.batch_size,
                 prefetch_enabled=config.prefetch_enabled,

@@ -9,6 +9,7 @@
 
 #include "easydata/loader/row_digest.h"
 #include "easydata/sink/column_layout.h"
+#include "easydata/stream/json_column.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -116,6 +117,22 @@ Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) co
   return parts;
 }
 
+Status BatchAssembler::CheckPadding(const arrow::Schema& schema) const {
+  const PadOptions& padding = options_.padding;
+  if (padding.columns.empty() || padding.may_miss) return Status::OK();
+  if (schema.GetFieldIndex(kRowColumn) >= 0) return Status::OK();
+  for (const auto& [column, spec] : padding.columns) {
+    if (schema.GetFieldIndex(column) >= 0) continue;
+    std::string names;
+    for (const std::string& name : schema.field_names()) {
+      names += (names.empty() ? "'" : ", '") + name + "'";
+    }
+    return Status::Invalid("padding['", column, "']: the stream has no such column, it has ", names,
+                           "; leave it out, or give the name of one of these");
+  }
+  return Status::OK();
+}
+
 Status BatchAssembler::CheckLengths(const ColumnLengths& lengths) const {
   if (options_.lanes == 1) return Status::OK();
   for (const auto& [column, longest] : lengths) {
@@ -144,6 +161,7 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
   int64_t first = lanes_.begin * of_lane;
   for (size_t i = 0; i < readers_.size(); ++i) {
     std::vector<Batch> parts = readers_[i]->Take(of_lane, &out.counts[i]);  // of all ranks
+    ARROW_RETURN_NOT_OK(CheckPadding(*parts.front().rows->schema()));
     const int64_t lane_begin = first;
     const auto each_of_mine = [&](auto&& visit) {
       int64_t row = lane_begin;

@@ -95,6 +95,9 @@ class BatchAssembler {
   Assembled End();
   /// Numbers, strings and lists of numbers out of JSON columns; the rest stays JSON.
   Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts) const;
+  /// Invalid where padding names a column that the stream does not have; whole rows of JSON may yet
+  /// come with it.
+  Status CheckPadding(const arrow::Schema& schema) const;
   /// Invalid where the shape of a column depends on rows that other ranks read.
   Status CheckLengths(const ColumnLengths& lengths) const;
   /// Counts the step as handed out.

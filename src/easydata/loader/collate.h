@@ -27,6 +27,8 @@ struct PadSpec {
 /// stream knows it, else 0.
 struct PadOptions {
   std::map<std::string, PadSpec> columns;
+  /// The stream may be without some of them.
+  bool may_miss = false;
   std::optional<int64_t> pad_token_id;
 
   PadSpec For(const std::string& column) const;

@@ -159,6 +159,59 @@ def test_leaving_a_loop_loses_nothing(tmp_path: Path, devices: Any) -> None:
     assert [int(batch["n"][0]) for batch in data] == seen, "the next epoch"
 
 
+@pytest.mark.parametrize("prefetch", [0, 1, 2, 9])
+def test_an_error_comes_behind_what_was_before_it_and_again(
+    tmp_path: Path, devices: Any, prefetch: int
+) -> None:
+    broken = True
+
+    def numbered(row: dict[str, Any]) -> dict[str, int]:
+        return {"n": row["n"] // (0 if broken and row["n"] == 33 else 1)}
+
+    loader = AsyncDataLoader(table(tmp_path).map(numbered), batch_size=8)
+    literal = AsyncDataLoader(table(tmp_path).map(numbered), batch_size=8)
+    data = easydata.jax.iterate(loader, Mesh(devices, ("data",)), prefetch=prefetch)
+    for first, expected in zip((0, 8, 16, 24), literal, strict=False):
+        assert int(next(data)["n"][0]) == first == expected["n"][0]
+        assert data.state_dict() == literal.state_dict()
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            next(data)
+        assert data.state_dict() == literal.state_dict()
+    broken = False
+    data.load_state_dict(data.state_dict())
+    assert [int(batch["n"][0]) for batch in data] == [32, 40, 48, 56]
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_a_batch_that_cannot_be_split_comes_behind_those_before_it(
+    tmp_path: Path, devices: Any, prefetch: int
+) -> None:
+    loader = AsyncDataLoader(table(tmp_path, rows=22), batch_size=8, drop_last=False)
+    data = easydata.jax.iterate(loader, Mesh(devices, ("data",)), prefetch=prefetch)
+    assert [int(next(data)["n"][0]) for _ in range(2)] == [0, 8]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="6 rows cannot be split evenly"):
+            next(data)
+
+
+def test_after_ctrl_c_no_batch_is_missing(tmp_path: Path, devices: Any) -> None:
+    class Interrupted(AsyncDataLoader):
+        def __iter__(self) -> Any:
+            for batch in super().__iter__():
+                yield batch
+                if batch["n"][0] == 16:
+                    raise KeyboardInterrupt
+
+    loader = Interrupted(table(tmp_path), batch_size=8)
+    data = easydata.jax.iterate(loader, Mesh(devices, ("data",)), prefetch=3)
+    start = data.state_dict()
+    with pytest.raises(KeyboardInterrupt):
+        next(data)
+    assert data.state_dict() == start, "nothing was handed out yet"
+    assert [int(batch["n"][0]) for batch in data] == list(range(0, 64, 8))
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path, devices: Any) -> None:
     source = table(tmp_path)
     line, square = Mesh(devices, ("data",)), Mesh(devices.reshape(2, 2), ("data", "model"))

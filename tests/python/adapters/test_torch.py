@@ -339,3 +339,40 @@ def test_ranks_are_those_of_torch_distributed(
         assert easydata.torch.ranks() == {"rank": 0, "world_size": 1}
     finally:
         torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("batches", [False, True])
+def test_an_error_comes_again_and_not_the_end(tmp_path: Path, batches: bool) -> None:
+    def numbered(row: dict[str, Any]) -> dict[str, int]:
+        return {"n": row["n"] // (row["n"] - 33)}
+
+    source = typed(tmp_path).map(numbered)
+    before = 4 if batches else 32
+    data = easydata.torch.dataset(AsyncDataLoader(source, batch_size=8), batches)
+    items = iter(data)
+    assert len(list(itertools.islice(items, before))) == before
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            next(items)
+    # torch's own loader takes a StopIteration amid its rows for the end.
+    data = easydata.torch.dataset(AsyncDataLoader(source, batch_size=8), batches)
+    items = iter(torch.utils.data.DataLoader(data, batch_size=None if batches else 5))
+    assert len(list(itertools.islice(items, 4 if batches else 6))) == (4 if batches else 6)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            next(items)
+
+
+def test_after_ctrl_c_no_row_is_missing(tmp_path: Path) -> None:
+    class Interrupted(AsyncDataLoader):
+        def __iter__(self) -> Any:
+            for batch in super().__iter__():
+                yield batch
+                if batch["n"][0] == 16:
+                    raise KeyboardInterrupt
+
+    rows = iter(easydata.torch.dataset(Interrupted(typed(tmp_path), batch_size=8)))
+    seen = [int(row["n"]) for row in itertools.islice(rows, 24)]
+    with pytest.raises(KeyboardInterrupt):
+        next(rows)
+    assert seen + [int(row["n"]) for row in rows] == list(range(40))

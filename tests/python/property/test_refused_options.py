@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 from build_pipeline import Data, loader_of
 from easydata.transforms import LimitedShardedSource
 from hypothesis import HealthCheck, given, settings
 from pipeline_specs import PipelineSpec, SourceSpec, pipelines
 
-from easydata import AsyncDataLoader, MixedShardedSource, PackedShardedSource
+from easydata import AsyncDataLoader, MixedShardedSource, PackedShardedSource, PadSpec
 
 LOADER: list[Any] = [
     ({"batch_size": 0}, "batch_size"),
@@ -26,6 +28,7 @@ LOADER: list[Any] = [
     ({"steps": 2, "epochs": 2}, "epochs|steps"),
     ({"epochs": 0}, "epochs"),
     ({"num_threads": -1}, "num_threads"),
+    ({"num_threads": 0}, r"^num_threads: must be at least 1 \(None: one for each core\), not 0$"),
     ({"prefetch_workers": 0}, "prefetch_workers"),
     ({"prefetch_buffer_size": 0}, "prefetch_buffer|prefetch_batches"),
     ({"shuffle_buffer_size": 0}, "shuffle_buffer_size"),
@@ -33,6 +36,41 @@ LOADER: list[Any] = [
     ({"batch_rampup": {5: 0}}, "batch_rampup"),
     ({"batch_rampup": {-1: 2}}, "batch_rampup"),
     ({"padding": {"input_ids": 3}}, "padding"),
+]
+TYPES: list[tuple[dict[str, Any], str]] = [
+    ({"batch_size": "4"}, "^batch_size: must be a whole number, not '4'$"),
+    ({"batch_size": 4.0}, r"^batch_size: must be a whole number, not 4\.0$"),
+    ({"batch_size": None}, "^batch_size: must be a whole number, not None$"),
+    ({"batch_size": 2**70}, "^batch_size: must be from .* to 9223372036854775807, not 1180"),
+    ({"batch_size": 10**5000}, "^batch_size: must be from .*, not a value of type int$"),
+    ({"batch_size": "9" * 200}, r"^batch_size: must be a whole number, not '9{79}\.\.\. \(str\)$"),
+    ({"drop_last": "no"}, "^drop_last: must be True or False, not 'no'$"),
+    ({"rank": "0"}, "^rank: must be a whole number, not '0'$"),
+    ({"world_size": "2"}, "^world_size: must be a whole number, not '2'$"),
+    ({"lanes": 2.0}, r"^lanes: must be a whole number, not 2\.0$"),
+    ({"lanes": True}, "^lanes: must be a whole number, not True$"),
+    ({"epochs": 1.0}, r"^epochs: must be a whole number, not 1\.0$"),
+    ({"steps": 1.5}, r"^steps: must be a whole number, not 1\.5$"),
+    ({"num_threads": 2.0}, r"^num_threads: must be a whole number, not 2\.0$"),
+    ({"num_threads": 2**40}, "^num_threads: must be from .* to 2147483647, not 1099511627776$"),
+    ({"prefetch_enabled": 1}, "^prefetch_enabled: must be True or False, not 1$"),
+    ({"prefetch_workers": "2"}, "^prefetch_workers: must be a whole number, not '2'$"),
+    ({"prefetch_buffer_size": 1.5}, r"^prefetch_buffer_size: must be a whole number, not 1\.5$"),
+    ({"shuffle_buffer_size": "8"}, "^shuffle_buffer_size: must be a whole number, not '8'$"),
+    ({"seed": 2**64}, "^seed: must be from 0 to 18446744073709551615, not 18446744073709551616$"),
+    ({"seed": -1}, "^seed: must be from 0 to 18446744073709551615, not -1$"),
+    ({"seed": "1"}, "^seed: must be a whole number, not '1'$"),
+    ({"batch_rampup": {"a": 2}}, "^batch_rampup, a step: must be a whole number, not 'a'$"),
+    ({"batch_rampup": {5: 1.5}}, r"^batch_rampup\[5\]: must be a whole number, not 1\.5$"),
+    ({"batch_rampup": 3}, "^batch_rampup: must be a mapping, not 3$"),
+    ({"padding": ["ids"]}, r"^padding: must be a mapping, not \['ids'\]$"),
+    ({"padding": {"ids": 3}}, r"^padding\['ids'\]: must be a PadSpec, not 3$"),
+    ({"padding": {3: PadSpec()}}, "^padding, a column: must be a string, not 3$"),
+    ({"padding": {"ids": PadSpec("x")}}, r"^padding\['ids'\]\.value: must be a number, not 'x'$"),
+    (
+        {"padding": {"ids": PadSpec(length=2.5)}},
+        r"^padding\['ids'\]\.length: must be a whole number, not 2\.5$",
+    ),
 ]
 PACK: list[Any] = [
     ({"seq_length": 0}, "seq_length"),
@@ -92,6 +130,57 @@ def test_loaders(source: Any, options: dict[str, Any], what: str) -> None:
     with pytest.raises(REFUSED) as error:
         AsyncDataLoader(source, **options).close()
     says(error, what)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("options", "what"), TYPES)
+def test_types_of_loaders(source: Any, options: dict[str, Any], what: str, packed: bool) -> None:
+    # A packer is told of batch sizes before the loader is made.
+    given = PackedShardedSource(source, seq_length=8, eos_token_id=1) if packed else source
+    with pytest.raises((TypeError, ValueError)) as error:
+        AsyncDataLoader(given, **options).close()
+    says(error, what)
+
+
+def test_numbers_of_numpy_are_whole_numbers(source: Any) -> None:
+    two = np.int32(2)
+    options: dict[str, Any] = {"batch_size": two, "seed": two, "num_threads": two, "epochs": two}
+    rampup = {np.int64(1): two}
+    with AsyncDataLoader(source, batch_rampup=rampup, **options) as loader:
+        assert len(next(iter(loader))["input_ids"]) == 2
+        assert len(loader.at(np.int64(1))["input_ids"]) == 4
+
+
+def test_positions_of_loaders(source: Any) -> None:
+    with AsyncDataLoader(source, batch_size=2) as loader:
+        state = loader.state_dict()
+        calls: list[tuple[Any, str]] = [
+            (lambda: loader.at(1.5), r"^step: must be a whole number, not 1\.5$"),
+            (lambda: loader.at(2**70), "^step: must be from .*, not 1180591620717411303424$"),
+            (
+                lambda: loader.load_state_dict({**state, "step": 2**70}),
+                r"^state\['step'\]: must be a number of at most 64 bits, not 118059162071741130",
+            ),
+            (
+                lambda: loader.load_state_dict({**state, "cursor": [0, {1, 2}]}),
+                r"^state\['cursor'\]\[1\]: JSON cannot hold a value of type set$",
+            ),
+            (
+                lambda: loader.load_state_dict(None),
+                r"^state: must be what state_dict\(\) returned, not None$",
+            ),
+            (
+                lambda: loader.load_state_dict(state, allow="mix"),
+                "^allow: must be a collection of names such as .*, not 'mix'$",
+            ),
+            (lambda: loader.load_state_dict(state, allow=(3,)), "^allow: .* a string, not 3$"),
+        ]
+        for call, what in calls:
+            with pytest.raises((TypeError, ValueError)) as error:
+                call()
+            says(error, what)
+        assert loader.state_dict() == state
+        loader.load_state_dict(MappingProxyType(state), allow=iter(["mix"]))
 
 
 @pytest.mark.parametrize(("options", "what"), PACK)

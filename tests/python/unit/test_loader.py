@@ -201,6 +201,31 @@ def test_ragged_rows_are_padded(tmp_path: Path) -> None:
         list(AsyncDataLoader(source, batch_size=3, padding={"other": PadSpec(length=2)}))
 
 
+def test_padding_of_a_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    padding = {"n": PadSpec(), "lables": PadSpec(-100)}
+    said = (
+        r"^padding\['lables'\]: the stream has no such column, it has 'n', 'labels'; leave it out"
+    )
+    source = parquet(tmp_path, pa.table({"n": [1, 2, 3], "labels": [[1], [2], [3]]}))
+    loader = AsyncDataLoader(source, batch_size=2, padding=padding)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=said):
+            next(iter(loader))
+    with pytest.raises(ValueError, match=said):
+        loader.at(0)
+    packed = PackedShardedSource(numbers(tmp_path / "ids"), seq_length=8, eos_token_id=1)
+    with pytest.raises(ValueError, match=r"no such column, it has 'input_ids', "):
+        next(iter(AsyncDataLoader(packed, batch_size=2, padding={"n": PadSpec()})))
+
+
+def test_rows_of_json_may_come_with_a_padded_column_later() -> None:
+    rows = [{"n": n, **({"late": [n]} if n > 3 else {})} for n in range(8)]
+    loader = AsyncDataLoader(Rows(rows), batch_size=4, padding={"late": PadSpec(7, length=2)})
+    first, second = loader
+    assert "late" not in first
+    assert second["late"].tolist() == [[n, 7] for n in range(4, 8)]
+
+
 def test_tokens_are_padded_with_the_tokenizer_s_pad_id(shared: Path) -> None:
     folder = str(shared / "data" / "tokenizers" / "qwen2.5")
     tokens = TokenizedShardedSource(

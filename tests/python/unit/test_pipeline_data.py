@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from small_data import Rows, encode, jsonl, three, tokens
 
@@ -343,6 +345,20 @@ def test_build_without_loading_gives_rows(folder: Path) -> None:
     assert [row["input_ids"][0] for row in rows] == [
         first + i for first in (100, 200, 300) for i in range(20)
     ]
+
+
+def test_several_datasets_may_each_have_columns_to_be_padded(folder: Path) -> None:
+    for name in ("x", "y"):
+        table = pa.table({name: [[1], [2, 3]]})
+        pq.write_table(table, f"{name}.parquet")
+    datasets = [{"data_files": f"{name}.parquet", "name": name} for name in ("x", "y")]
+    load = {"batch_size": 2, "padding": {name: {"value": 9} for name in ("x", "y")}}
+    with create_pipeline(datasets, load=load).source().load().build() as loader:
+        found = [{name: values.tolist() for name, values in batch.items()} for batch in loader]
+    assert found == [{"x": [[1, 9], [2, 3]]}, {"y": [[1, 9], [2, 3]]}]
+    alone = create_pipeline(datasets[:1], load=load).source().load().build()
+    with alone as loader, pytest.raises(ValueError, match=r"^padding\['y'\]: .* it has 'x'; leave"):
+        next(iter(loader))
 
 
 def test_a_schedule_counts_steps_through_stages_of_ones_own(folder: Path) -> None:

@@ -1,0 +1,41 @@
+#include "option_value.h"
+
+namespace easydata {
+namespace {
+
+constexpr Py_ssize_t kLongestShown = 80;
+
+}  // namespace
+
+std::string ShownValue(nb::handle value) {
+  const std::string type = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
+  PyObject* shown = PyObject_Repr(value.ptr());
+  if (shown == nullptr) {
+    PyErr_Clear();  // numbers of more than 4,300 digits have none
+    return "a value of type " + type;
+  }
+  const nb::str text = nb::steal<nb::str>(shown);
+  if (PyUnicode_GET_LENGTH(text.ptr()) <= kLongestShown) return text.c_str();
+  const nb::str cut = nb::steal<nb::str>(PyUnicode_Substring(text.ptr(), 0, kLongestShown));
+  return cut.c_str() + std::string("... (") + type + ")";
+}
+
+void RefuseType(const std::string& name, const char* wanted, nb::handle value) {
+  throw nb::type_error((name + ": must be " + wanted + ", not " + ShownValue(value)).c_str());
+}
+
+void RefuseRange(const std::string& name, const std::string& least, const std::string& most,
+                 nb::handle value) {
+  throw nb::value_error(
+      (name + ": must be from " + least + " to " + most + ", not " + ShownValue(value)).c_str());
+}
+
+nb::dict MappingOption(const std::string& name, nb::handle value) {
+  nb::dict out;
+  if (value.is_none()) return out;
+  if (!nb::hasattr(value, "keys")) RefuseType(name, "a mapping", value);
+  if (PyDict_Update(out.ptr(), value.ptr()) != 0) throw nb::python_error();
+  return out;
+}
+
+}  // namespace easydata

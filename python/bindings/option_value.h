@@ -1,0 +1,55 @@
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "bindings.h"
+
+namespace easydata {
+
+/// A Python value as errors show it: its repr, cut where it is long.
+std::string ShownValue(nb::handle value);
+
+/// Raises TypeError: "NAME: must be WANTED, not VALUE".
+[[noreturn]] void RefuseType(const std::string& name, const char* wanted, nb::handle value);
+
+/// Raises ValueError: a whole number that is below `least` or above `most`.
+[[noreturn]] void RefuseRange(const std::string& name, const std::string& least,
+                              const std::string& most, nb::handle value);
+
+/// The items of a mapping of any kind; those of None are none. TypeError names the option.
+nb::dict MappingOption(const std::string& name, nb::handle value);
+
+/// An option as Python gave it, or an error that names it, where nanobind would list signatures.
+template <typename T>
+T OptionValue(const std::string& name, nb::handle value) {
+  T out{};
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!nb::try_cast(value, out)) RefuseType(name, "True or False", value);
+  } else if constexpr (std::is_integral_v<T>) {
+    // A bool is a whole number to Python, but not what anyone means.
+    if (PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr())) {
+      RefuseType(name, "a whole number", value);
+    }
+    if (!nb::try_cast(value, out)) {
+      using Limits = std::numeric_limits<T>;
+      RefuseRange(name, std::to_string(Limits::min()), std::to_string(Limits::max()), value);
+    }
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!nb::try_cast(value, out)) RefuseType(name, "a number", value);
+  } else {
+    if (!nb::try_cast(value, out)) RefuseType(name, "a string", value);
+  }
+  return out;
+}
+
+/// The same, or nothing for None.
+template <typename T>
+std::optional<T> OptionalValue(const std::string& name, nb::handle value) {
+  if (value.is_none()) return std::nullopt;
+  return OptionValue<T>(name, value);
+}
+
+}  // namespace easydata
