@@ -107,6 +107,38 @@ TEST(PipelineConfig, TokenizerOptionsAreChecked) {
           "datasets[0].tokenizer_kwargs.padding must be true or false or text, not 3"));
 }
 
+TEST(PipelineConfig, WhatIsShownIsCutBetweenCharacters) {
+  for (const char* head : {"", "a"}) {
+    std::string text = head;
+    for (int i = 0; i < 60; ++i) text += "\xc3\xa9";
+    const auto problems =
+        PipelineProblems(Json{{"datasets", {{{"data_files", "x"}}}}, {"seed", text}}.dump());
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_NO_THROW(Json(problems[0]).dump()) << "not UTF-8: " << problems[0];
+  }
+}
+
+TEST(PipelineConfig, WholeNumbersHaveSixtyFourBits) {
+  const std::string largest = R"({"datasets": [{"data_files": "x"}], "seed": 9223372036854775807})";
+  EXPECT_THAT(PipelineProblems(largest), ElementsAre());
+  EXPECT_THAT(
+      PipelineProblems(R"({"datasets": [{"data_files": "x"}], "seed": 9223372036854775808})"),
+      ElementsAre("seed must be a whole number, or nothing, not 9223372036854775808"));
+}
+
+TEST(PipelineConfig, ObjectsOfPythonAreNamedByText) {
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": {"$object": 3}}]})"),
+              ElementsAre("datasets[0].data_files must be a path, or a list of paths, not "
+                          "{\"$object\":3}"));
+  for (const char* option : {"tokenizer", "format_callback"}) {
+    for (const char* key : {"$object", "$callable"}) {
+      Json dataset = {{"data_files", "x"}, {option, {{key, 3}}}};
+      Json config = {{"datasets", Json::array({dataset})}};
+      EXPECT_EQ(PipelineProblems(config.dump()).size(), 1u) << config;
+    }
+  }
+}
+
 TEST(PipelineConfig, RanksShareABatchEvenly) {
   EXPECT_THAT(
       PipelineProblems(

@@ -21,8 +21,12 @@ std::string JoinPath(const std::string& path, const std::string& key) {
 
 std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  constexpr size_t kLongest = 60;
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  size_t longest = 60;
+  if (text.size() > longest) {
+    // Not in the midst of a character: what is left would be no UTF-8.
+    while ((text[longest] & 0xC0) == 0x80) --longest;
+    text = text.substr(0, longest) + "...";
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -30,6 +31,11 @@ template <typename V>
 struct Named {
   std::vector<std::pair<std::string, V>> values;
 };
+
+/// Whether `json` stands for something of Python's: {"$object": "..."} or {"$callable": "..."}.
+inline bool Names(const Json& json, const char* key) {
+  return json.is_object() && json.contains(key) && json[key].is_string();
+}
 
 /// Values by whole number, such as {step: factor}; the keys are strings in JSON.
 struct Numbered {
@@ -71,7 +77,11 @@ template <>
 struct ValueTraits<int64_t> {
   static std::string Type() { return "int"; }
   static std::string Expected() { return "a whole number"; }
-  static bool Fits(const Json& json) { return json.is_number_integer(); }
+  static bool Fits(const Json& json) {
+    return json.is_number_integer() &&
+           (!json.is_number_unsigned() ||
+            json.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+  }
   static Json Write(int64_t value) { return value; }
   static void Read(const Json& json, int64_t* out, const std::string&, Problems*) {
     *out = json.get<int64_t>();
@@ -105,7 +115,7 @@ struct ValueTraits<Callback> {
   static std::string Type() { return "Callable[[dict[str, Any]], Any]"; }
   static std::string Expected() { return "a callable, or its import path \"package.module:name\""; }
   static bool Fits(const Json& json) {
-    return (json.is_object() && json.contains("$callable")) ||
+    return Names(json, "$callable") ||
            (json.is_string() && json.get_ref<const std::string&>().find(':') != std::string::npos);
   }
   static Json Write(const Callback& value) { return value.import_path; }
@@ -118,7 +128,7 @@ template <>
 struct ValueTraits<LiveObject> {
   static std::string Type() { return "Any"; }
   static std::string Expected() { return "a tokenizer object"; }
-  static bool Fits(const Json& json) { return json.is_object() && json.contains("$object"); }
+  static bool Fits(const Json& json) { return Names(json, "$object"); }
   static Json Write(const LiveObject& value) { return Json{{"$object", value.import_path}}; }
   static void Read(const Json& json, LiveObject* out, const std::string&, Problems*) {
     out->import_path = json["$object"].get<std::string>();
@@ -143,7 +153,7 @@ struct ValueTraits<Paths> {
   }
   static std::string Expected() { return "a path, or a list of paths"; }
   static bool Fits(const Json& json) {
-    return json.is_string() || json.is_array() || (json.is_object() && json.contains("$object"));
+    return json.is_string() || json.is_array() || Names(json, "$object");
   }
   static Json Write(const Paths& value) {
     if (!value.object.empty()) return Json{{"$object", value.object}};
@@ -189,7 +199,7 @@ struct ValueTraits<Numbered> {
     for (const auto& [key, number] : json.items()) {
       const bool whole = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos &&
                          key.size() < 19;
-      if (!whole || !number.is_number_integer()) {
+      if (!whole || !ValueTraits<int64_t>::Fits(number)) {
         problems->push_back({Problem::Kind::kStructure, path + "[" + key + "]",
                              "must be a whole number by a step, not " + Shown(number)});
         continue;

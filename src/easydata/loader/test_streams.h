@@ -8,6 +8,8 @@
 #include <arrow/type.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/base/random.h"
 #include "easydata/loader/loader.h"
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/map_stage.h"
@@ -45,27 +48,37 @@ inline std::vector<std::shared_ptr<arrow::RecordBatch>> MakeBatches(const std::v
   return out;
 }
 
-/// Sleeps a little, at random: what the order must not depend on.
+/// Sleeps for a time of each batch's own, up to a third of a millisecond: what the order must not
+/// depend on. With a seed the times are drawn, in the order of the calls; with none (0) they follow
+/// from the batches' sizes.
 class DelayOp : public BatchOp {
  public:
+  explicit DelayOp(uint64_t seed = 0) : seed_(seed) {}
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
     return input;
   }
   Result<Batch> Apply(Batch batch) const override {
-    std::this_thread::sleep_for(std::chrono::microseconds(batch.rows->num_rows() * 37 % 300));
+    uint64_t microseconds = static_cast<uint64_t>(batch.rows->num_rows()) * 37 % 300;
+    if (seed_ != 0) microseconds = Pcg64({seed_, calls_++}).Interval(300);
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
     return batch;
   }
+
+ private:
+  const uint64_t seed_;
+  mutable std::atomic<uint64_t> calls_{0};
 };
 
-inline StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batches) {
+inline StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
+                         uint64_t delays = 0) {
   StreamPlan plan;
   plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", "memory"}});
   auto schema = batches[0]->schema();
   plan.make = [batches, schema](const StageContext&) {
     return MakeMemoryStage(batches, schema, "memory", "rows");
   };
-  return MapPlan(std::move(plan), std::make_shared<DelayOp>(), {{"delay", 1}});
+  return MapPlan(std::move(plan), std::make_shared<DelayOp>(delays), {{"delay", 1}});
 }
 
 inline StreamPlan SomePlan(bool ragged = false) {

@@ -9,8 +9,8 @@
 namespace easydata {
 
 /// The one test suite that every stage passes, for the tests of stages (GoogleTest): call
-/// CheckStageContract() with the stage's factory. `make` gets the number of threads to use and the
-/// seed of random delays to insert (0: none); it returns a fresh stage each time.
+/// CheckStageContract() with the stage's factory. `make` gets the threads to use in its context; it
+/// returns a fresh stage each time. (Random delays: loader/loader_delays_test.cc.)
 ///
 /// Checked: the same rows, addresses and spans for 1, 2 and 4 threads; restored after every batch
 /// k, the ordered rest is equal; restored twice over; saving right after restoring gives the same

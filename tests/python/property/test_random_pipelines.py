@@ -14,6 +14,7 @@ from build_pipeline import Data, loader_of
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from pipeline_model import (
+    Tokens,
     blocks,
     check_packed_rows,
     cut_documents,
@@ -28,7 +29,18 @@ from pipeline_model import (
     tokens_of_pass,
 )
 from pipeline_runs import Run, run
-from pipeline_specs import PLAIN, PipelineSpec, RunSpec, pipelines, runs
+from pipeline_specs import (
+    PLAIN,
+    STRIDE,
+    LoadSpec,
+    MixSpec,
+    PackSpec,
+    PipelineSpec,
+    RunSpec,
+    SourceSpec,
+    pipelines,
+    runs,
+)
 
 from easydata import merge_states
 
@@ -43,6 +55,8 @@ LONG = settings(
 )
 # Batches of a pass, and ends of passes, that a test looks at.
 EVENTS = 40
+# Packed rows that are shuffled together, with a shuffle_buffer_factor of 1.
+ROWS_PER_FACTOR = 100
 
 
 @pytest.fixture(scope="module")
@@ -258,6 +272,8 @@ def check_conservation(spec: PipelineSpec, data: Data, draw: Any) -> None:
             check_dropped(spec, data, batches, whole.stats[whole.events.index(END) + 1])
     if spec.endless and spec.pack is None and spec.load.shuffle_rows is None and spec.traced:
         check_mixed_sources(replace(spec, load=replace(spec.load, epochs=1)), data, whole.batches)
+    if spec.endless and spec.traced:
+        check_passes(spec, data, whole.batches)
 
 
 def check_drop_last(spec: PipelineSpec, data: Data, whole: Run) -> None:
@@ -353,6 +369,71 @@ def check_mixed_sources(spec: PipelineSpec, data: Data, batches: list[Batch]) ->
         assert all(most <= epochs for _, most in whole_passes)
 
 
+def check_passes(spec: PipelineSpec, data: Data, batches: list[Batch]) -> int | None:
+    """A document's turn in the next pass comes after all documents have had theirs in this one.
+
+    Told by the documents' first tokens; a document that is in a window with others may change
+    places with them. Returns how many passes were gone through; None where no bound is known.
+    """
+    slack = rows_of_disorder(spec)
+    if slack is None:
+        return None
+    rows = [row for batch in batches for row in tokens_of_rows(spec, batch)]
+    passes = []
+    for part in spec.sources:
+        if not is_exact(part):
+            continue
+        documents = tokens_of_pass(part, data)
+        if spec.pack is not None:
+            documents = [packed_document(tokens, spec.pack) for tokens in documents]
+        places: dict[int, list[tuple[int, int]]] = {each[0]: [] for each in documents if each}
+        for number, row in enumerate(rows):
+            for place, token in enumerate(row):
+                if token in places:
+                    places[token].append((number, place))
+        if not places:
+            continue
+        most = max(map(len, places.values()))
+        for turn in range(most - 1):
+            next_begins = min(came[turn + 1] for came in places.values() if len(came) > turn + 1)
+            # A document that has not come yet comes behind the last row.
+            for token, came in places.items():
+                last = came[turn] if len(came) > turn else (len(rows), 0)
+                late = last > next_begins if slack == 0 else last[0] - next_begins[0] > slack
+                where = f"{part.name}: pass {turn + 1} begins at {next_begins}"
+                assert not late, f"{where}, and token {token} of the one before it is at {last}"
+        passes.append(most)
+    return min(passes, default=None)
+
+
+def tokens_of_rows(spec: PipelineSpec, batch: Batch) -> list[Tokens]:
+    if spec.pack is None:
+        return plain_rows(batch)
+    masks = batch["attention_mask"] == 1
+    return [tuple(row[mask].tolist()) for row, mask in zip(batch["input_ids"], masks, strict=True)]
+
+
+def rows_of_disorder(spec: PipelineSpec) -> int | None:
+    """Rows by which the windows of a pipeline may take a row out of its turn; None: any number."""
+    windows = []
+    if spec.pack is not None:
+        if spec.pack.strategy not in ("greedy", "first_fit", "best_fit"):
+            return None
+        if spec.pack.strategy != "greedy":
+            pieces = -(-(STRIDE + 1) // spec.pack.seq_length)
+            windows.append(spec.pack.window * pieces)
+        if spec.pack.shuffle:
+            windows.append(ROWS_PER_FACTOR)
+        if spec.pack.balance_groups > 1:
+            factors = [factor for _, factor in spec.load.rampup]
+            windows.append(spec.load.batch_size * max(factors, default=1))
+    windows.append(spec.load.shuffle_rows or 1)
+    # The first window brings two rows of its own out of order; those behind it move both rows of
+    # such a pair, away from each other.
+    first, *more = [window - 1 for window in windows if window > 1] or [0]
+    return first + 2 * sum(more)
+
+
 def check_dropped(spec: PipelineSpec, data: Data, batches: list[Batch], stats: Any) -> None:
     """Rows that do not come are counted, with the reason."""
     (source,) = spec.sources
@@ -438,6 +519,35 @@ def test_random_pipelines(name: str, data: Data) -> None:
         check(spec, data, draw)
 
     some()
+
+
+PACKERS = {
+    "greedy": PackSpec(16, shuffle=False),
+    "first_fit": PackSpec(16, "first_fit", shuffle=False, window=7),
+    "best_fit": PackSpec(16, "best_fit", shuffle=False, window=4),
+    "shuffled": PackSpec(16, overlong="truncate"),
+    "rows": None,
+}
+
+
+@pytest.mark.parametrize("shuffle_rows", [None, 13])
+@pytest.mark.parametrize("name", PACKERS)
+def test_endless_mixes_give_their_sources_pass_by_pass(
+    name: str, shuffle_rows: int | None, data: Data
+) -> None:
+    """Sources that are larger than the windows, so that the bound says something."""
+    sources = (
+        SourceSpec(0, "jsonl", 60, "long", shards=3, shuffle=("rows", 3, 300, "before")),
+        SourceSpec(1, "parquet", 47, steps=(("keep", 5), ("expand", 4)), shards=2),
+        SourceSpec(2, "list", 31, "bimodal", text=True, nulls=True),
+    )
+    load = LoadSpec(20, shuffle_rows=shuffle_rows)
+    mix = MixSpec(((0, (0.5, 0.3, 0.2)),), block_size=10)
+    spec = PipelineSpec(sources, mix, PACKERS[name], load)
+    whole = made(spec, data, events=60)
+    passes = check_passes(spec, data, whole.batches)
+    assert passes is not None
+    assert passes > 4
 
 
 @pytest.mark.long
