@@ -5,14 +5,12 @@
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -152,19 +150,14 @@ void CheckRow(const arrow::RecordBatch& rows, int64_t i, const Json& row, std::s
   }
 }
 
-/// One file that is written again and again.
-const std::string& File() {
-  static const std::string path = [] {
-    // Memory, where there is such a folder: files are written thousands of times a second.
-    std::string folder = std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
-    folder += "/easydata-fuzz-XXXXXX";
-    if (mkdtemp(folder.data()) == nullptr) std::abort();
-    static std::string made;
-    made = folder;
-    std::atexit([] { std::filesystem::remove_all(made); });
-    return folder + "/file.jsonl";
-  }();
-  return path;
+/// Writes the one file, which is in memory alone: the fuzzer leaves without cleaning up.
+std::string WriteFile(std::string_view text) {
+  static const int file = memfd_create("jsonl", 0);
+  if (file < 0 || ftruncate(file, 0) != 0 ||
+      pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    Fail("the file cannot be written", text);
+  }
+  return "/proc/self/fd/" + std::to_string(file);
 }
 
 void Compare(const uint8_t* data, size_t size) {
@@ -173,7 +166,7 @@ void Compare(const uint8_t* data, size_t size) {
   const bool whole_rows = (data[0] & 1) == 0;
   const bool skips = (data[1] & 1) != 0;
   const std::string_view text(reinterpret_cast<const char*>(data + 2), size - 2);
-  std::ofstream(File(), std::ios::binary) << text;
+  const std::string path = WriteFile(text);
 
   SourceStageOptions options;
   options.name = "s";
@@ -182,7 +175,7 @@ void Compare(const uint8_t* data, size_t size) {
     options.columns = {
         {{kText, ColumnKind::kText}, {kTokens, ColumnKind::kTokens}, {kAny, ColumnKind::kAny}}};
   }
-  const auto source = MakeJsonSource({File()}, JsonLayout::kLines).ValueOrDie();
+  const auto source = MakeJsonSource({path}, JsonLayout::kLines).ValueOrDie();
   StageContext context;
   context.pool = pool;
   auto made = SourcePlan(source, options).ValueOrDie().make(context);
