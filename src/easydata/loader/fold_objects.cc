@@ -12,6 +12,7 @@ using nlohmann::json;
 
 constexpr char kFolded[] = "<folded>";
 constexpr char kEnds[] = "<ends>";
+constexpr char kKnown[] = "known";
 
 bool HasKey(const json& object, const char* key) {
   return std::any_of(
@@ -19,6 +20,8 @@ bool HasKey(const json& object, const char* key) {
              [&](const json& member) { return member.is_object() && HasKey(member, key); }) ||
          object.contains(key);
 }
+
+bool IsText(const json& value) { return value.is_string(); }
 
 bool IsContinuation(char byte) { return (byte & 0xc0) == 0x80; }
 
@@ -92,12 +95,36 @@ json Join(const std::vector<json*>& objects) {
   return columns;
 }
 
+/// Names by their places among those that are known, where they all are.
+json Abbreviated(const std::vector<std::string>& names, const json& known) {
+  if (known == names) return kKnown;
+  json places = json::array();
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) return names;
+    places.push_back(found - known.begin());
+  }
+  return places;
+}
+
+Result<std::vector<std::string>> NamesOf(const json& saved, const json& known) {
+  std::vector<std::string> names;
+  const json& each = saved == kKnown ? known : saved;
+  for (const json& name : each) {
+    const bool is_place = name.is_number_integer() && name.get<size_t>() < known.size();
+    const json& text = is_place ? known[name.get<size_t>()] : name;
+    if (!text.is_string()) return Status::Invalid("the saved state is damaged at ", kFolded);
+    names.push_back(text.get<std::string>());
+  }
+  if (!each.is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
+  return names;
+}
+
 Result<json> WithEnds(const json& column, size_t i) {
   const json ends = column.value(kEnds, json());
   const json between = column.value("between", json());
-  const auto is_text = [](const json& value) { return value.is_string(); };
-  if (!ends.is_array() || ends.size() != 2 || !std::all_of(ends.begin(), ends.end(), is_text) ||
-      !between.is_array() || i >= between.size() || !is_text(between[i])) {
+  if (!ends.is_array() || ends.size() != 2 || !std::all_of(ends.begin(), ends.end(), IsText) ||
+      !between.is_array() || i >= between.size() || !IsText(between[i])) {
     return Status::Invalid("the saved state is damaged at ", kEnds);
   }
   return ends[0].get<std::string>() + between[i].get<std::string>() + ends[1].get<std::string>();
@@ -124,12 +151,12 @@ Result<json> Pick(const json& columns, size_t i) {
 
 }  // namespace
 
-json FoldObjects(json value) {
+json FoldObjects(json value, const json& known) {
   if (!value.is_object()) return value;
   std::vector<std::vector<std::string>> groups;  // keys of objects of one shape
   for (auto member = value.begin(); member != value.end(); ++member) {
     if (!member->is_object() || member->empty()) continue;
-    *member = FoldObjects(std::move(*member));
+    *member = FoldObjects(std::move(*member), known);
     // A key of that name is not ours: such an object is not joined with others.
     if (HasKey(*member, kEnds)) continue;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& names) {
@@ -150,13 +177,15 @@ json FoldObjects(json value) {
     for (const std::string& name : names) objects.push_back(&value[name]);
     json each = Join(objects);
     for (const std::string& name : names) value.erase(name);
-    folded.push_back({{"names", names}, {"each", std::move(each)}});
+    json group = {{"each", std::move(each)}};
+    group["names"] = Abbreviated(names, known);
+    folded.push_back(std::move(group));
   }
   if (!folded.empty()) value[kFolded] = std::move(folded);
   return value;
 }
 
-Result<json> UnfoldObjects(const json& folded) {
+Result<json> UnfoldObjects(const json& folded, const json& known) {
   if (!folded.is_object()) return folded;
   json out = folded;
   if (const auto groups = folded.find(kFolded); groups != folded.end()) {
@@ -166,19 +195,18 @@ Result<json> UnfoldObjects(const json& folded) {
       out.erase(kFolded);
       if (!groups->is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
       for (const json& group : *groups) {
-        if (!group.is_object() || !group.contains("names") || !group.contains("each") ||
-            !group.at("names").is_array()) {
+        if (!group.is_object() || !group.contains("names") || !group.contains("each")) {
           return Status::Invalid("the saved state is damaged at ", kFolded);
         }
-        for (size_t i = 0; i < group.at("names").size(); ++i) {
-          ARROW_ASSIGN_OR_RAISE(out[group.at("names")[i].get<std::string>()],
-                                Pick(group.at("each"), i));
+        ARROW_ASSIGN_OR_RAISE(const auto names, NamesOf(group.at("names"), known));
+        for (size_t i = 0; i < names.size(); ++i) {
+          ARROW_ASSIGN_OR_RAISE(out[names[i]], Pick(group.at("each"), i));
         }
       }
     }
   }
   for (auto& [key, member] : out.items()) {
-    ARROW_ASSIGN_OR_RAISE(member, UnfoldObjects(member));
+    ARROW_ASSIGN_OR_RAISE(member, UnfoldObjects(member, known));
   }
   return out;
 }

@@ -15,11 +15,13 @@ namespace easydata {
 /// A value that all have stands there once, without an array; strings that begin or end alike are
 /// written without that: {"<ends>": ["/data/", ".jsonl"], "between": ["0", "1"]}.
 ///
-/// Equal values give equal results.
-nlohmann::json FoldObjects(nlohmann::json value);
+/// Names in `known`, a sorted array that is kept elsewhere, are not written again: "names" is
+/// "known" for all of them, or has their places in it. Equal values give equal results.
+nlohmann::json FoldObjects(nlohmann::json value, const nlohmann::json& known = nullptr);
 
 /// What FoldObjects() was given; what it would not have changed is given back as it is. Invalid
 /// where the value is damaged.
-Result<nlohmann::json> UnfoldObjects(const nlohmann::json& folded);
+Result<nlohmann::json> UnfoldObjects(const nlohmann::json& folded,
+                                     const nlohmann::json& known = nullptr);
 
 }  // namespace easydata

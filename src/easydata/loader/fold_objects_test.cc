@@ -62,6 +62,22 @@ TEST(FoldObjectsTest, WhatAllHaveStandsThereOnce) {
   EXPECT_FALSE(folded.dump().empty());  // still UTF-8
 }
 
+TEST(FoldObjectsTest, NamesThatAreKnownAreNotWrittenAgain) {
+  const json known = {"a", "b", "c", "d"};
+  json value;
+  for (const char* name : {"a", "b", "c", "d"}) value[name] = {{"x", name}};
+  EXPECT_EQ(FoldObjects(value, known).at("<folded>").at(0).at("names"), "known");
+  EXPECT_EQ(UnfoldObjects(FoldObjects(value, known), known).ValueOrDie(), value);
+  value["b"]["y"] = 1;
+  value["d"]["y"] = 2;
+  EXPECT_EQ(FoldObjects(value, known).at("<folded>").at(1).at("names"), json({1, 3}));
+  EXPECT_EQ(UnfoldObjects(FoldObjects(value, known), known).ValueOrDie(), value);
+  EXPECT_FALSE(UnfoldObjects(FoldObjects(value, known)).ok());
+  value["e"] = value["a"];
+  EXPECT_EQ(FoldObjects(value, known).at("<folded>").at(0).at("names"), json({"a", "c", "e"}));
+  EXPECT_EQ(UnfoldObjects(FoldObjects(value, known), known).ValueOrDie(), value);
+}
+
 TEST(FoldObjectsTest, StringsOfWhichOneIsThePrefixOfAnother) {
   const std::string path = "/a/long/path/that/is/shared/by/all/of/the/sources/of/a/mix/";
   const json value = {{"a", {{"s", path}}}, {"b", {{"s", path + path}}}, {"c", {{"s", path}}}};

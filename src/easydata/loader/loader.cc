@@ -297,6 +297,7 @@ const nlohmann::json& Loader::PlanOfState() {
   if (!mix.empty()) {
     for (const auto& [key, value] : mix.items()) plan_of_state_["plan"].erase(key);
     plan_of_state_["mix"] = std::move(mix);
+    names_ = NamesOfMix(plan_of_state_);
   }
   return plan_of_state_;
 }
@@ -307,12 +308,12 @@ nlohmann::json Loader::State() {
   state["rows"] = position_.rows;
   if (position_.pass_start > 0) state["pass_start"] = position_.pass_start;
   if (options_.steps.lanes == 1) {
-    state.update(SaveLane(position_.lanes[0], counts_[0]));
+    state.update(SaveLane(position_.lanes[0], counts_[0], names_));
   } else {
     state["num_lanes"] = options_.steps.lanes;
     const int64_t first = options_.steps.LanesRead().begin;
     for (size_t i = 0; i < counts_.size(); ++i) {
-      state["lanes"][std::to_string(first + i)] = SaveLane(position_.lanes[i], counts_[i]);
+      state["lanes"][std::to_string(first + i)] = SaveLane(position_.lanes[i], counts_[i], names_);
     }
   }
   if (edited_step_ > 0) state["edited"] = edited_step_;
@@ -368,7 +369,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
 
 Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) const {
   const StepOptions& steps = options_.steps;
-  if (steps.lanes == 1) return LoadLane(state);
+  if (steps.lanes == 1) return LoadLane(state, NamesOfMix(state));
   const std::string key = std::to_string(lane);
   if (!state.contains("lanes") || !state.at("lanes").contains(key)) {
     return Status::Invalid("the saved state lacks lane ", lane, " of ", steps.lanes,
@@ -376,7 +377,7 @@ Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) cons
                            " reads; join the states of all ",
                            "ranks, easydata.merge_states(states), and load that");
   }
-  return LoadLane(state.at("lanes").at(key));
+  return LoadLane(state.at("lanes").at(key), NamesOfMix(state));
 }
 
 LoaderStats Loader::stats() {

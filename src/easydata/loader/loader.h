@@ -129,6 +129,7 @@ class Loader {
   LoaderPosition pass_start_;        // as far as it is known
   std::vector<TokenCounts> counts_;  // by lane read
   nlohmann::json plan_of_state_;     // null: not made yet
+  nlohmann::json names_;             // of the mix's sources, as states have them
   uint64_t digest_ = 0;
   LoaderStats stats_;
   StageStats stage_stats_;  // of producers that are gone

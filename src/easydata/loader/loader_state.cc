@@ -1,5 +1,6 @@
 #include "easydata/loader/loader_state.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -39,27 +40,35 @@ std::string FirstDifference(const nlohmann::json& a, const nlohmann::json& b) {
 
 }  // namespace
 
-nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts) {
+nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts,
+                        const nlohmann::json& names) {
   nlohmann::json state = {{"epoch", position.epoch},
                           {"skip", position.skip},
-                          {"cursor", FoldObjects(position.cursor.ToJson())},
-                          {"sources", FoldObjects(counts.ToJson())}};
+                          {"cursor", FoldObjects(position.cursor.ToJson(), names)},
+                          {"sources", FoldObjects(counts.ToJson(), names)}};
   if (position.reach.block >= 0) state["reach"] = {position.reach.epoch, position.reach.block};
   return state;
 }
 
-Result<SavedLane> LoadLane(const nlohmann::json& state) {
+nlohmann::json NamesOfMix(const nlohmann::json& state) {
+  if (!state.contains("mix")) return nullptr;
+  nlohmann::json names = state.at("mix").at("mix.sources");
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<SavedLane> LoadLane(const nlohmann::json& state, const nlohmann::json& names) {
   ARROW_RETURN_NOT_OK(CheckNumber(state, "epoch"));
   ARROW_RETURN_NOT_OK(CheckNumber(state, "skip"));
   ARROW_RETURN_NOT_OK(CheckKey(state, "cursor"));
   ARROW_RETURN_NOT_OK(CheckKey(state, "sources"));
-  ARROW_ASSIGN_OR_RAISE(const auto counts, UnfoldObjects(state.at("sources")));
+  ARROW_ASSIGN_OR_RAISE(const auto counts, UnfoldObjects(state.at("sources"), names));
   ARROW_RETURN_NOT_OK(CheckSaved(counts));
   SavedLane lane;
   ARROW_ASSIGN_OR_RAISE(lane.counts, TokenCounts::FromJson(counts));
   lane.position.epoch = state.at("epoch").get<int64_t>();
   lane.position.skip = state.at("skip").get<int64_t>();
-  ARROW_ASSIGN_OR_RAISE(auto cursor, UnfoldObjects(state.at("cursor")));
+  ARROW_ASSIGN_OR_RAISE(auto cursor, UnfoldObjects(state.at("cursor"), names));
   if (!cursor.is_object() && !cursor.is_null()) {
     return Status::Invalid("the saved state is damaged: its cursor is ", cursor.dump());
   }

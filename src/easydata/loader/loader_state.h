@@ -28,9 +28,13 @@ struct SavedLane {
 /// The keys by which a state is known as such.
 nlohmann::json StateHead();
 
-nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts);
+/// `names`: of the mix's sources, sorted; null where there is no mix.
+nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts,
+                        const nlohmann::json& names);
 /// Invalid where the state is damaged, saying what it lacks.
-Result<SavedLane> LoadLane(const nlohmann::json& state);
+Result<SavedLane> LoadLane(const nlohmann::json& state, const nlohmann::json& names);
+/// The names of the sources of the mix that a state is of.
+nlohmann::json NamesOfMix(const nlohmann::json& state);
 
 /// What is said of a state in which something else stands than was written.
 Status Damaged(const nlohmann::json::exception& error);

@@ -305,7 +305,7 @@ def pipelines(draw: st.DrawFn, mixed: bool | None = None) -> PipelineSpec:
         kept = ()
     load = draw(loads())
     pack = draw(packs(kept)) if packed else None
-    if pack is not None and load.batch_size % pack.balance_groups:
+    if pack is not None and (load.batch_size % pack.balance_groups or load.shuffle_rows):
         pack = replace(pack, balance_groups=1)
     mix = draw(mixes(count)) if count > 1 else None
     return PipelineSpec(parts, mix, pack, load)

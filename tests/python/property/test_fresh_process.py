@@ -142,10 +142,10 @@ def sizes(request: pytest.FixtureRequest, sixteen: Path, tmp_path_factory: Any) 
 
 
 def test_positions_do_not_grow(sizes: list[int]) -> None:
-    # A digit more here and there, and "epoch" where there is one.
-    assert max(sizes) <= max(sizes[:100]) + 16 * len(NAMES)
+    # A digit more here and there, and "epoch" where there is one. At first many values are 0, and
+    # what is the same for all sources is written once.
+    assert max(sizes) <= max(sizes[:300]) + 16 * len(NAMES)
 
 
-@pytest.mark.xfail(strict=True, reason="names, paths and plans make it 4.3 to 5.4 kB")
 def test_sixteen_sources_take_four_kibibytes(sizes: list[int]) -> None:
     assert max(sizes) <= 4096
