@@ -311,10 +311,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         self._finalizer = weakref.finalize(self, self._native.close)
 
     def __iter__(self) -> Iterator[Batch]:
-        self._exhausted = False
-        while (batch := self._native.next()) is not None:
-            yield preshard_batch(batch, self._sharding_map)
-        self._exhausted = True
+        return _RestOfEpoch(self)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         import asyncio
@@ -451,6 +448,24 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class _RestOfEpoch(Iterator[Batch]):
+    """The batches up to the end of the epoch; an error comes again with each further call."""
+
+    def __init__(self, loader: AsyncDataLoader) -> None:
+        self._loader = loader
+        self._ended = False
+
+    def __next__(self) -> Batch:
+        if self._ended:
+            raise StopIteration
+        self._loader._exhausted = False
+        batch = self._loader._native.next()
+        if batch is None:
+            self._ended = self._loader._exhausted = True
+            raise StopIteration
+        return preshard_batch(batch, self._loader._sharding_map)
 
 
 class OneOfLoaders(AsyncDataLoader):

@@ -22,6 +22,7 @@ from thread_count import threads
 
 from easydata import (
     AsyncDataLoader,
+    HFDatasetShardedSource,
     LimitedShardedSource,
     PackedShardedSource,
     ParquetShardedSource,
@@ -598,3 +599,26 @@ def test_without_a_mesh_batches_stay_where_they_are() -> None:
     batch = {"n": np.arange(3)}
     assert ShardingSpec().apply(batch) is batch
     assert preshard_batch(batch, None) is batch
+
+
+def test_an_iterator_gives_its_error_again_and_its_end() -> None:
+    def fails_at_33(row: dict[str, Any]) -> dict[str, Any]:
+        if row["n"] == 33:
+            raise ZeroDivisionError("33")
+        return row
+
+    rows = HFDatasetShardedSource([{"n": n} for n in range(60)])
+    with AsyncDataLoader(rows.map(fails_at_33), 8) as loader:
+        batches = iter(loader)
+        assert [int(next(batches)["n"][0]) for _ in range(4)] == [0, 8, 16, 24]
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError):
+                next(batches)
+        assert not loader.is_exhausted
+    with AsyncDataLoader(rows, 20) as loader:
+        batches = iter(loader)
+        assert len(list(batches)) == 3
+        assert loader.is_exhausted
+        # The next epoch is another iterator's.
+        assert next(batches, None) is None
+        assert int(next(iter(loader))["n"][0]) == 0
