@@ -48,6 +48,7 @@ from easydata import (
     TokenizerConfig,
     WeightSchedulePoint,
     WeightScheduler,
+    _native,
 )
 
 Row = dict[str, Any]
@@ -383,12 +384,14 @@ def loader_of(
 ) -> AsyncDataLoader:
     """A pipeline's loader."""
     load = spec.load
+    rows = rows_of(spec, data)
     options: dict[str, Any] = {"batch_rampup": dict(load.rampup)} if load.rampup else {}
     if load.lanes > 1 and spec.pack is None:
         lists = ("input_ids", "attention_mask", *spec.fields)
-        options["padding"] = {name: PadSpec(length=LONGEST) for name in lists}
+        known = _native.column_names(rows._stream(None)) or lists
+        options["padding"] = {name: PadSpec(length=LONGEST) for name in lists if name in known}
     return AsyncDataLoader(
-        rows_of(spec, data),
+        rows,
         load.batch_size,
         prefetch_enabled=run.prefetch,
         prefetch_buffer_size=run.buffer,
