@@ -28,9 +28,7 @@ bool IsContinuation(char byte) { return (byte & 0xc0) == 0x80; }
 /// Strings that begin and end alike, such as paths of files, with what they share written once; as
 /// they are where that is not shorter.
 json WithoutEnds(json column) {
-  const bool all = std::all_of(column.begin(), column.end(),
-                               [](const json& value) { return value.is_string(); });
-  if (!all) return column;
+  if (!std::all_of(column.begin(), column.end(), IsText)) return column;
   const auto text = [&](size_t i) -> const std::string& {
     return column[i].get_ref<const std::string&>();
   };
@@ -99,30 +97,33 @@ json Join(const std::vector<json*>& objects) {
 json Abbreviated(const std::vector<std::string>& names, const json& known) {
   if (known == names) return kKnown;
   json places = json::array();
+  auto found = known.begin();
   for (const std::string& name : names) {
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) return names;
+    found = std::lower_bound(found, known.end(), name);  // the names are sorted, too
+    if (found == known.end() || *found != name) return names;
     places.push_back(found - known.begin());
   }
   return places;
 }
 
 Result<std::vector<std::string>> NamesOf(const json& saved, const json& known) {
-  std::vector<std::string> names;
   const json& each = saved == kKnown ? known : saved;
+  if (!each.is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
+  std::vector<std::string> names;
   for (const json& name : each) {
     const bool is_place = name.is_number_integer() && name.get<size_t>() < known.size();
     const json& text = is_place ? known[name.get<size_t>()] : name;
     if (!text.is_string()) return Status::Invalid("the saved state is damaged at ", kFolded);
     names.push_back(text.get<std::string>());
   }
-  if (!each.is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
   return names;
 }
 
 Result<json> WithEnds(const json& column, size_t i) {
-  const json ends = column.value(kEnds, json());
-  const json between = column.value("between", json());
+  const json& ends = column.at(kEnds);
+  const auto found = column.find("between");
+  if (found == column.end()) return Status::Invalid("the saved state is damaged at ", kEnds);
+  const json& between = *found;
   if (!ends.is_array() || ends.size() != 2 || !std::all_of(ends.begin(), ends.end(), IsText) ||
       !between.is_array() || i >= between.size() || !IsText(between[i])) {
     return Status::Invalid("the saved state is damaged at ", kEnds);

@@ -364,7 +364,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   pass_start_ = StartOf(options_.steps);
   return Status::OK();
 } catch (const nlohmann::json::exception& error) {
-  return Damaged(error);
+  return DamagedState(error);
 }
 
 Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) const {

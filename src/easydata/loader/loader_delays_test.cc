@@ -12,7 +12,6 @@
 #include "easydata/mix/mix_stage.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/pack_stage.h"
-#include "easydata/stream/lane_rows_stage.h"
 
 namespace easydata {
 namespace {
@@ -21,14 +20,7 @@ constexpr int kSteps = 20;
 
 /// Rows of uneven batches that come late, each after a time of its own.
 StreamPlan LateSource(const std::vector<int>& sizes, uint64_t delays) {
-  StreamPlan whole = PlanOf(MakeBatches(sizes, /*ragged=*/true), delays);
-  StreamPlan plan;
-  plan.description = whole.description;
-  plan.make = [whole](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, whole.make(context));
-    return DealRows(std::move(stage), context);
-  };
-  return plan;
+  return Dealt(PlanOf(MakeBatches(sizes, /*ragged=*/true), delays));
 }
 
 /// Two sources, mixed, packed and shuffled, with delays in front of the mix and behind it.

@@ -11,25 +11,12 @@
 #include "easydata/loader/loader_state.h"
 #include "easydata/loader/test_streams.h"
 #include "easydata/order/repeat_stage.h"
-#include "easydata/stream/lane_rows_stage.h"
 
 namespace easydata {
 namespace {
 
 using testing::HasSubstr;
 using Rows = std::vector<std::string>;
-
-/// The rows of SomePlan(), dealt among lanes.
-StreamPlan DealtPlan() {
-  StreamPlan whole = SomePlan();
-  StreamPlan plan;
-  plan.description = whole.description;
-  plan.make = [whole](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, whole.make(context));
-    return DealRows(std::move(stage), context);
-  };
-  return plan;
-}
 
 LoaderOptions LaneOptionsOf(int64_t lanes, int64_t rank, int64_t world_size) {
   LoaderOptions options = Options(12);
@@ -53,7 +40,7 @@ std::pair<std::vector<Rows>, nlohmann::json> Together(int64_t world_size, int st
   std::vector<Rows> out(steps);
   std::vector<nlohmann::json> states;
   for (int64_t rank = 0; rank < world_size; ++rank) {
-    auto loader = MakeLoader(DealtPlan(), LaneOptionsOf(4, rank, world_size));
+    auto loader = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, rank, world_size));
     if (!state.is_null()) {
       EXPECT_TRUE(loader->LoadState(state).ok());
     }
@@ -112,7 +99,7 @@ TEST(LoaderLanesTest, GoesOnWithOtherNumbersOfRanks) {
 
 TEST(LoaderLanesTest, LanesAreReadInTheirOwnPace) {
   // 57 rows: 15 in lane 0, 14 in the others; a step takes 3 of each.
-  auto loader = MakeLoader(DealtPlan(), LaneOptionsOf(4, 0, 1));
+  auto loader = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 0, 1));
   for (int step = 0; step < 5; ++step) Take(loader.get());
   const nlohmann::json lanes = loader->SaveState().at("lanes");
   EXPECT_EQ(lanes.at("0").at("epoch"), 0);
@@ -122,9 +109,9 @@ TEST(LoaderLanesTest, LanesAreReadInTheirOwnPace) {
 TEST(LoaderLanesTest, StepsEndAndGoOn) {
   for (int64_t lanes : {1, 4}) {
     LoaderOptions options = LaneOptionsOf(lanes, 0, 1);
-    auto whole = MakeLoader(DealtPlan(), options);
+    auto whole = MakeLoader(Dealt(SomePlan()), options);
     options.steps.steps = 4;
-    auto parts = MakeLoader(DealtPlan(), options);
+    auto parts = MakeLoader(Dealt(SomePlan()), options);
     std::vector<Rows> joined;
     for (int pass = 0; pass < 3; ++pass) {
       const auto steps = Drain(parts.get());
@@ -138,10 +125,10 @@ TEST(LoaderLanesTest, StepsEndAndGoOn) {
 }
 
 TEST(LoaderLanesTest, AnyStepByItsNumber) {
-  auto loader = MakeLoader(DealtPlan(), LaneOptionsOf(4, 1, 3));
+  auto loader = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 1, 3));
   std::vector<Rows> steps;
   for (int step = 0; step < 10; ++step) steps.push_back(Take(loader.get()));
-  auto other = MakeLoader(DealtPlan(), LaneOptionsOf(4, 1, 3));
+  auto other = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 1, 3));
   for (int step = 0; step < 4; ++step) Take(other.get());
   for (int64_t step : {9, 4, 3, 0, 7}) {
     const auto batch = other->At(step);
@@ -154,17 +141,18 @@ TEST(LoaderLanesTest, AnyStepByItsNumber) {
 TEST(LoaderLanesTest, EndlessStreamsNeedNoSteps) {
   LoaderOptions options = LaneOptionsOf(4, 0, 1);
   options.steps.steps.reset();
-  EXPECT_THAT(Loader::Make(DealtPlan(), options).status().message(), HasSubstr("give steps="));
-  const auto forever = RepeatPlan(DealtPlan(), std::nullopt);
+  EXPECT_THAT(Loader::Make(Dealt(SomePlan()), options).status().message(),
+              HasSubstr("give steps="));
+  const auto forever = RepeatPlan(Dealt(SomePlan()), std::nullopt);
   ASSERT_TRUE(forever.ok());
   auto endless = MakeLoader(*forever, options);
-  auto counted = MakeLoader(DealtPlan(), LaneOptionsOf(4, 0, 1));
+  auto counted = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 0, 1));
   for (int step = 0; step < 10; ++step) EXPECT_EQ(Take(endless.get()), Take(counted.get()));
   endless->Close();
 }
 
 TEST(LoaderLanesTest, AnErrorOfOneLaneComesOutAndClosingIsPrompt) {
-  StreamPlan plan = DealtPlan();
+  StreamPlan plan = Dealt(SomePlan());
   plan.make = [make = plan.make](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     if (context.lane == 2 && context.epoch == 1) return Status::IOError("the disk is gone");
     return make(context);
@@ -174,7 +162,7 @@ TEST(LoaderLanesTest, AnErrorOfOneLaneComesOutAndClosingIsPrompt) {
   EXPECT_THAT(loader->Take().status().message(), HasSubstr("the disk is gone"));
   EXPECT_THAT(loader->Take().status().message(), HasSubstr("the disk is gone"));
   loader->Close();
-  auto busy = MakeLoader(DealtPlan(), LaneOptionsOf(4, 0, 1));
+  auto busy = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 0, 1));
   Take(busy.get());
   busy->Close();
 }

@@ -101,10 +101,6 @@ Status CheckState(const nlohmann::json& state) {
   return CheckKey(state, "plan");
 }
 
-Status Damaged(const nlohmann::json::exception& error) {
-  return Status::Invalid("the saved state is damaged: ", error.what());
-}
-
 Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) try {
   if (states.empty()) return Status::Invalid("states: there is none to merge");
   for (const nlohmann::json& state : states) ARROW_RETURN_NOT_OK(CheckState(state));
@@ -139,7 +135,7 @@ Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) tr
   }
   return merged;
 } catch (const nlohmann::json::exception& error) {
-  return Damaged(error);
+  return DamagedState(error);
 }
 
 }  // namespace easydata

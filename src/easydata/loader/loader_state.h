@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -35,9 +35,6 @@ nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts,
 Result<SavedLane> LoadLane(const nlohmann::json& state, const nlohmann::json& names);
 /// The names of the sources of the mix that a state is of.
 nlohmann::json NamesOfMix(const nlohmann::json& state);
-
-/// What is said of a state in which something else stands than was written.
-Status Damaged(const nlohmann::json::exception& error);
 
 /// OK for a state of a loader, of this version; else Invalid.
 Status CheckState(const nlohmann::json& state);

@@ -20,6 +20,7 @@
 #include "easydata/base/random.h"
 #include "easydata/loader/loader.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 
@@ -79,6 +80,18 @@ inline StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batche
     return MakeMemoryStage(batches, schema, "memory", "rows");
   };
   return MapPlan(std::move(plan), std::make_shared<DelayOp>(delays), {{"delay", 1}});
+}
+
+/// Deals the rows of a plan among lanes.
+inline StreamPlan Dealt(StreamPlan whole) {
+  StreamPlan plan;
+  plan.description = whole.description;
+  plan.make = [make = std::move(whole.make)](
+                  const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+    return DealRows(std::move(stage), context);
+  };
+  return plan;
 }
 
 inline StreamPlan SomePlan(bool ragged = false) {

@@ -45,11 +45,11 @@ class SourceStage : public Stage {
         order_(std::move(order)) {
     nlohmann::json place;
     order_->Save(&place);
-    if (!order_->by_block()) {
+    if (!order_->by_block()) {  // blocks begin where they are
       start_ = ShardPosition();
       start_->row = options_.start_row;
       AddPosition(*start_, &place);
-    }  // else: where the first block begins
+    }
     cursor_ = Cursor(std::move(place));
   }
 

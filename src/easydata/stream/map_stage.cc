@@ -97,14 +97,10 @@ class MapStage : public Stage {
     };
     auto work = [this](Item item) -> Result<Item> {
       const MixReach reach = std::move(item.batch.reach);
+      // Where all rows have the same, it need not be known which were made of which.
       const Addresses from = reach.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
-      if (reach.is_uniform()) {
-        applied.batch.reach = MixReach();
-        applied.batch.reach.Note(applied.batch.num_rows(), reach.End());
-      } else {
-        applied.batch.reach = reach.Of(from, applied.batch.addresses);
-      }
+      applied.batch.reach = reach.Of(from, applied.batch.addresses);
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
     auto map = std::make_unique<OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),

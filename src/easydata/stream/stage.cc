@@ -35,6 +35,10 @@ int StageContext::ReadAheadOfEach(int64_t n) const {
   return static_cast<int>(std::max<int64_t>(ReadAhead() / n, n <= kMany ? 2 : 1));
 }
 
+Status DamagedState(const std::exception& error) {
+  return Status::Invalid("the saved state is damaged: ", error.what());
+}
+
 Status CheckSaved(const nlohmann::json& cursor) {
   if (cursor.is_number()) {
     const bool is_count = cursor.is_number_integer() && cursor.get<int64_t>() >= 0 &&
@@ -57,7 +61,7 @@ Status RestoreSaved(const Cursor& cursor, Stage* stage) {
   try {
     return stage->Restore(saved);
   } catch (const nlohmann::json::exception& error) {
-    return Status::Invalid("the saved state is damaged: ", error.what());
+    return DamagedState(error);
   }
 }
 

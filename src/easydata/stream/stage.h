@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,6 +68,9 @@ class Stage {
   /// task. Returns false when the stage does no parallel work. Called before the first Next() only.
   virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
 };
+
+/// What is said of a state that has something else in a place than was written there.
+Status DamagedState(const std::exception& error);
 
 /// Invalid where a cursor that was saved has numbers that no stage writes: outside of arrays they
 /// all count something.

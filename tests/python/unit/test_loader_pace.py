@@ -132,10 +132,11 @@ def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool
         assert found["sentence"].startswith(f'"{bottleneck}" sets the pace')
 
     folder = str(shared / "data" / "tokenizers" / "gpt2")
-    # Words that were never seen before, each to be merged by itself.
-    hexes = np.random.default_rng(1).bytes(2 << 20).hex()
+    # Words that were never seen before, each to be merged by itself, and so many that a machine
+    # that stops for a moment while it reads does not count.
+    hexes = np.random.default_rng(1).bytes(32 << 20).hex()
     texts = [hexes[at : at + 8192] for at in range(0, len(hexes), 8192)]
-    pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet", row_group_size=512)
     text = TokenizedShardedSource(
         ParquetShardedSource(str(tmp_path / "t.parquet")),
         folder,
