@@ -186,10 +186,13 @@ class PyLoader {
     for (const auto& [name, counts] : stats.counts.sources()) {
       nb::dict dropped;
       for (const auto& [reason, rows] : counts.dropped) dropped[reason.c_str()] = rows;
+      nb::dict lost;
+      for (const auto& [reason, tokens] : counts.dropped_tokens) lost[reason.c_str()] = tokens;
       nb::dict source;
       source["tokens"] = counts.tokens;
       source["epoch"] = std::max(stats.epoch, counts.epoch);
       source["dropped"] = dropped;
+      source["dropped_tokens"] = lost;
       sources[name.c_str()] = source;
     }
     nb::dict out;

@@ -116,7 +116,7 @@ class CallableOpImpl : public BatchOp {
     }
     out.rows = std::move(*columns);
     out.dropped = batch.dropped;
-    CountDropped(&out, batch.addresses.Take(lost), name_);
+    CountDropped(&out, batch, lost, name_);
     return out;
   }
 

@@ -388,7 +388,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         Returns:
             `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, busy_seconds:
             {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
-            rows}}}}`.
+            rows}, dropped_tokens: {reason: tokens}}}}`.
 
             Tokens are those of the stream up to here, over all ranks (with several lanes: of those
             that this rank reads); they are part of the position. One thread makes the batches:

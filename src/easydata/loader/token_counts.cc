@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
+
+#include "easydata/stream/row_tokens.h"
 
 namespace easydata {
 namespace {
@@ -43,6 +46,11 @@ void VisitRuns(const Addresses& addresses, int64_t begin, int64_t end, Visit vis
 
 }  // namespace
 
+void SourceCounts::Drop(const std::string& reason, int64_t rows, int64_t tokens) {
+  dropped[reason] += rows;
+  if (tokens > 0) dropped_tokens[reason] += tokens;
+}
+
 SourceCounts& TokenCounts::Of(const ShardRef* shard) {
   if (shard == nullptr) return sources_[std::string()];
   SourceCounts& counts = sources_[shard->source];
@@ -54,7 +62,8 @@ void TokenCounts::StartPass() {
   for (auto& [name, counts] : sources_) counts.epoch = 0;
 }
 
-void TokenCounts::AddRows(const Batch& batch, int64_t begin, int64_t end) {
+template <typename Count>
+void TokenCounts::Visit(const Batch& batch, int64_t begin, int64_t end, Count count) {
   if (begin >= end) return;
   if (batch.spans != nullptr) {
     const SpanTable& table = *batch.spans;
@@ -67,34 +76,36 @@ void TokenCounts::AddRows(const Batch& batch, int64_t begin, int64_t end) {
         last = span.document.shard.get();
         counts = &Of(last);
       }
-      counts->tokens += span.length;
+      count(counts, 1, span.length);
     }
     return;
   }
   const auto ids = batch.rows->GetColumnByName("input_ids");
+  const bool typed = ids != nullptr && ids->type_id() != arrow::Type::STRING;
+  std::vector<int64_t> tokens;  // of rows of JSON
+  if (!typed) tokens = RowTokens(batch, "input_ids").ValueOr(tokens);
   VisitRuns(batch.addresses, begin, end, [&](const ShardRef* shard, int64_t from, int64_t to) {
-    Of(shard).tokens += ids == nullptr ? 0 : ValuesIn(*ids, from, to);
+    int64_t of_run = typed ? ValuesIn(*ids, from, to) : 0;
+    for (int64_t i = from; i < to && !tokens.empty(); ++i) of_run += tokens[i];
+    count(&Of(shard), to - from, of_run);
   });
+}
+
+void TokenCounts::AddRows(const Batch& batch, int64_t begin, int64_t end) {
+  Visit(batch, begin, end,
+        [](SourceCounts* counts, int64_t, int64_t tokens) { counts->tokens += tokens; });
 }
 
 void TokenCounts::AddDropped(const Batch& batch) {
   for (const DropCount& drop : batch.dropped) {
-    sources_[drop.source].dropped[drop.reason] += drop.rows;
+    sources_[drop.source].Drop(drop.reason, drop.rows, drop.tokens);
   }
 }
 
 void TokenCounts::AddDroppedRows(const Batch& batch, int64_t begin, int64_t end,
                                  const std::string& reason) {
-  if (begin >= end) return;
-  if (batch.spans != nullptr) {
-    const SpanTable& table = *batch.spans;
-    for (int64_t s = table.row_starts[begin]; s < table.row_starts[end]; ++s) {
-      ++Of(table.spans[s].document.shard.get()).dropped[reason];
-    }
-    return;
-  }
-  VisitRuns(batch.addresses, begin, end, [&](const ShardRef* shard, int64_t from, int64_t to) {
-    Of(shard).dropped[reason] += to - from;
+  Visit(batch, begin, end, [&](SourceCounts* counts, int64_t rows, int64_t tokens) {
+    counts->Drop(reason, rows, tokens);
   });
 }
 
@@ -103,7 +114,8 @@ void TokenCounts::Add(const TokenCounts& other) {
     SourceCounts& mine = sources_[name];
     mine.tokens += counts.tokens;
     mine.epoch = std::max(mine.epoch, counts.epoch);
-    for (const auto& [reason, rows] : counts.dropped) mine.dropped[reason] += rows;
+    for (const auto& [reason, rows] : counts.dropped) mine.Drop(reason, rows, 0);
+    for (const auto& [reason, tokens] : counts.dropped_tokens) mine.Drop(reason, 0, tokens);
   }
 }
 
@@ -118,6 +130,7 @@ nlohmann::json TokenCounts::ToJson() const {
   for (const auto& [name, counts] : sources_) {
     out[name] = {{"tokens", counts.tokens}};
     if (!counts.dropped.empty()) out[name]["dropped"] = counts.dropped;
+    if (!counts.dropped_tokens.empty()) out[name]["dropped_tokens"] = counts.dropped_tokens;
     if (counts.epoch > 0) out[name]["epoch"] = counts.epoch;
   }
   return out;
@@ -134,6 +147,7 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
     mine.tokens = counts.at("tokens").get<int64_t>();
     mine.epoch = counts.value("epoch", int64_t{0});
     mine.dropped = counts.value("dropped", std::map<std::string, int64_t>());
+    mine.dropped_tokens = counts.value("dropped_tokens", std::map<std::string, int64_t>());
   }
   return out;
 }

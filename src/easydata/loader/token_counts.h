@@ -13,8 +13,11 @@ namespace easydata {
 /// What came of one source so far: part of the stream's position, global, the same on every rank.
 struct SourceCounts {
   int64_t tokens = 0;
-  std::map<std::string, int64_t> dropped;  // rows by reason
-  int64_t epoch = 0;                       // of the furthest row, where a mix counts passes
+  std::map<std::string, int64_t> dropped;         // rows by reason
+  std::map<std::string, int64_t> dropped_tokens;  // by reason, where any were lost
+  int64_t epoch = 0;                              // of the furthest row, where a mix counts passes
+
+  void Drop(const std::string& reason, int64_t rows, int64_t tokens);
 };
 
 /// Counts by source name.
@@ -38,6 +41,10 @@ class TokenCounts {
 
  private:
   SourceCounts& Of(const ShardRef* shard);
+  /// Calls `count(counts, rows, tokens)` for each source's part of rows `begin` .. `end` of a
+  /// batch; a packed row is a row for each of its segments.
+  template <typename Count>
+  void Visit(const Batch& batch, int64_t begin, int64_t end, Count count);
 
   std::map<std::string, SourceCounts> sources_;
 };

@@ -10,6 +10,7 @@
 #include "easydata/mix/union_schema.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/row_error.h"
+#include "easydata/stream/row_tokens.h"
 
 namespace easydata {
 
@@ -72,7 +73,7 @@ void MixSource::Take(std::vector<DropCount>* dropped) {
   part = -1;
 }
 
-Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& token_column,
+Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string* token_column,
                              std::vector<DropCount>* dropped) {
   ARROW_RETURN_NOT_OK(Wake());
   for (;;) {
@@ -103,32 +104,14 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string& tok
     }
     ARROW_ASSIGN_OR_RAISE(next->rows, ToUnion(next->rows, schema));
     bytes_ = ContentBytesByRow(*next->rows);
-    CountTokens(*next->rows, token_column);
+    tokens_.clear();
+    if (token_column != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(tokens_, RowTokens(*next, *token_column));
+    }
     batch_ = std::make_shared<Batch>(std::move(*next));
     before_ = std::move(before);
     part = -1;
     return true;
-  }
-}
-
-void MixSource::CountTokens(const arrow::RecordBatch& rows, const std::string& name) {
-  tokens_.clear();
-  const auto column = rows.GetColumnByName(name);
-  const auto count = [&](const auto& lists) {
-    tokens_.resize(lists.length());
-    for (int64_t i = 0; i < lists.length(); ++i) {
-      tokens_[i] = lists.IsNull(i) ? 0 : lists.value_length(i);
-    }
-  };
-  switch (column == nullptr ? arrow::Type::NA : column->type_id()) {
-    case arrow::Type::LIST:
-      return count(static_cast<const arrow::ListArray&>(*column));
-    case arrow::Type::LARGE_LIST:
-      return count(static_cast<const arrow::LargeListArray&>(*column));
-    case arrow::Type::FIXED_SIZE_LIST:
-      return count(static_cast<const arrow::FixedSizeListArray&>(*column));
-    default:
-      return;
   }
 }
 

@@ -45,8 +45,8 @@ class MixSource {
   void Take(std::vector<DropCount>* dropped);
 
   /// Pulls the next batch with rows, its columns as in `schema`; false at the end of the pass.
-  /// Lengths are those of the lists in `token_column`, where it has lists.
-  Result<bool> Pull(const arrow::Schema& schema, const std::string& token_column,
+  /// RowTokens() of `token_column` are counted where one is given.
+  Result<bool> Pull(const arrow::Schema& schema, const std::string* token_column,
                     std::vector<DropCount>* dropped);
 
   /// Whether a row of the pass was taken, or any token.
@@ -78,7 +78,6 @@ class MixSource {
   const std::shared_ptr<const ShardRef>& Named(const std::shared_ptr<const ShardRef>& shard);
   void NameRows(Batch* rows);
   Status NameError(const Status& error);
-  void CountTokens(const arrow::RecordBatch& rows, const std::string& column);
   void LetGo();
 
   const std::string name_;

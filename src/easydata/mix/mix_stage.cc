@@ -15,6 +15,7 @@
 #include "easydata/mix/union_schema.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/plan.h"
+#include "easydata/stream/row_tokens.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -275,7 +276,8 @@ class MixStage : public Stage {
   /// Pulls the source's next batch with rows; false at the end of its pass.
   Result<bool> Pull(MixSource* source) {
     ARROW_RETURN_NOT_OK(MakeRoomFor(source));
-    return source->Pull(*rows_schema_, options_.token_column, &dropped_);
+    const bool counts = now().counts_tokens() || options_.counts_tokens();
+    return source->Pull(*rows_schema_, counts ? &options_.token_column : nullptr, &dropped_);
   }
 
   /// Puts the source to sleep that was not read from for longest, where too many are awake.
@@ -377,16 +379,11 @@ class MixStage : public Stage {
   std::atomic<bool> cancelled_{false};
 };
 
-/// TypeError unless the source has lists to count, where the mix counts tokens.
+/// TypeError unless the source may have tokens to count, where the mix counts them.
 Status CheckTokens(const MixOptions& options, const std::string& name,
                    const arrow::Schema& schema) {
-  if (!options.counts_tokens()) return Status::OK();
+  if (!options.counts_tokens() || MayHaveTokens(schema, options.token_column)) return Status::OK();
   const auto field = schema.GetFieldByName(options.token_column);
-  const auto id = field == nullptr ? arrow::Type::NA : field->type()->id();
-  if (id == arrow::Type::LIST || id == arrow::Type::LARGE_LIST ||
-      id == arrow::Type::FIXED_SIZE_LIST) {
-    return Status::OK();
-  }
   return Status::TypeError("sources[\"", name, "\"]: ",
                            options.unit == MixUnit::kTokens
                                ? "a mix by tokens (unit=\"tokens\")"

@@ -1,5 +1,7 @@
 #include "easydata/stream/keep_rows.h"
 
+#include "easydata/stream/row_tokens.h"
+
 namespace easydata {
 
 void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
@@ -15,9 +17,18 @@ void CountDropped(Batch* batch, const std::string& source, const std::string& re
   batch->dropped.push_back(DropCount{source, reason, rows, tokens});
 }
 
-void CountDropped(Batch* batch, const Addresses& lost, const std::string& reason) {
-  for (const Addresses::Run& run : lost.runs()) {
-    CountDropped(batch, run.shard->source, reason, run.count);
+void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lost,
+                  const std::string& reason) {
+  const Addresses addresses = batch.addresses.Take(lost);
+  std::vector<int64_t> tokens;
+  if (!lost.empty()) tokens = RowTokens(batch, "input_ids").ValueOr(tokens);
+  size_t next = 0;
+  for (const Addresses::Run& run : addresses.runs()) {
+    int64_t of_run = 0;
+    for (int64_t i = 0; i < run.count; ++i, ++next) {
+      if (!tokens.empty()) of_run += tokens[lost[next]];
+    }
+    CountDropped(out, run.shard->source, reason, run.count, of_run);
   }
 }
 
@@ -34,7 +45,7 @@ Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
       lost.push_back(row);
     }
   }
-  CountDropped(&out, batch.addresses.Take(lost), reason);
+  CountDropped(&out, batch, lost, reason);
   return out;
 }
 

@@ -14,8 +14,10 @@ namespace easydata {
 void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
                   int64_t tokens = 0);
 
-/// Counts the rows at these addresses as dropped.
-void CountDropped(Batch* batch, const Addresses& lost, const std::string& reason);
+/// Counts rows `lost` of `batch`, and the tokens in their `input_ids`, as dropped beside those of
+/// `out`.
+void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lost,
+                  const std::string& reason);
 
 /// The rows of `batch` named by `keep` (ascending); the others are counted as dropped for `reason`.
 Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,

@@ -82,7 +82,30 @@ def test_shares_of_tokens_with_documents_of_very_different_lengths() -> None:
             assert abs(tokens[source] - weight * total) <= longest + 1e-6
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="only a packer asks such rows for tokens")
 def test_rows_without_a_schema_are_mixed_by_tokens_without_a_packer() -> None:
-    mixed = MixedShardedSource({"a": rows(0, [3, 4]), "b": rows(10, [1])}, unit="tokens")
-    assert mixed_rows(mixed, 50)
+    lengths = {"a": [3, 0, 40, 1], "b": [1, 6]}
+    mixed = MixedShardedSource(
+        {name: rows(10 * i, each) for i, (name, each) in enumerate(lengths.items())},
+        {"a": 0.25, "b": 0.75},
+        unit="tokens",
+    )
+    tokens: Counter[str] = Counter()
+    for name, doc in mixed_rows(mixed, 600):
+        tokens[name] += lengths[name][doc % 10]
+        assert abs(tokens["a"] - 0.25 * tokens.total()) <= 40
+    typed = {
+        name: HFDatasetShardedSource(datasets.Dataset.from_list(list(source)))
+        for name, source in (("a", rows(0, lengths["a"])), ("b", rows(10, lengths["b"])))
+    }
+    same = MixedShardedSource(typed, {"a": 0.25, "b": 0.75}, unit="tokens")
+    assert mixed_rows(mixed, 600) == mixed_rows(same, 600)
+
+
+def test_a_row_without_a_list_of_tokens_is_named() -> None:
+    wrong = HFDatasetShardedSource([{"input_ids": [1]}, {"input_ids": "one two"}])
+    mixed = MixedShardedSource({"a": wrong, "b": rows(10, [1])}, unit="tokens")
+    with (
+        AsyncDataLoader(mixed, batch_size=50) as loader,
+        pytest.raises(TypeError, match=r'a.*row 1.*needs lists of tokens in column "input_ids"'),
+    ):
+        next(iter(loader))

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/batch.h"
+
+namespace easydata {
+
+/// Whether rows have lists in `column` to count, or are JSON that may have.
+bool MayHaveTokens(const arrow::Schema& schema, const std::string& column);
+
+/// The tokens of each row: the values of its list in `column`, none where it is null. JSON, which
+/// has no schema, is looked into; a TypeError with the row's address where a whole row has no such
+/// key, or something else than a list there. Nothing for rows that cannot have any.
+Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column);
+
+}  // namespace easydata
