@@ -7,14 +7,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "arrow_exchange.h"
 #include "bindings.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
+#include "easydata/order/repeat_stage.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
+#include "easydata/pack/pack_stage.h"
 #include "json_values.h"
 #include "option_value.h"
 
@@ -252,6 +255,7 @@ class PyLoader {
 struct PyLoaderOptions {
   LoaderOptions loader;
   std::optional<int64_t> shuffle_rows;
+  std::optional<int64_t> bucket_batches;
   uint64_t seed = 0;
 };
 
@@ -282,7 +286,14 @@ std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
     PadSpec& pad = out[name];
     pad.value = OptionValue<double>(place + ".value", spec.attr("value"));
     pad.left = OptionValue<std::string>(place + ".side", spec.attr("side")) == "left";
-    pad.length = OptionalValue<int64_t>(place + ".length", spec.attr("length"));
+    const nb::object length = spec.attr("length");
+    if (nb::isinstance<nb::tuple>(length)) {
+      for (nb::handle each : length) {
+        pad.lengths.push_back(OptionValue<int64_t>(place + ".length", each));
+      }
+    } else if (!length.is_none()) {
+      pad.lengths.push_back(OptionValue<int64_t>(place + ".length", length));
+    }
   }
   return out;
 }
@@ -315,6 +326,13 @@ PyLoaderOptions OptionsFromPython(const nb::kwargs& given) {
   }
   out.shuffle_rows = whole_or_none("shuffle_buffer_size");
   if (out.shuffle_rows.has_value()) CheckAtLeastOne("shuffle_buffer_size", *out.shuffle_rows);
+  out.bucket_batches = whole_or_none("bucket_batches");
+  if (out.bucket_batches.has_value() && *out.bucket_batches < 2) {
+    throw nb::value_error(("bucket_batches: must be at least 2, as the rows of one batch come "
+                           "together anyway, not " +
+                           std::to_string(*out.bucket_batches))
+                              .c_str());
+  }
   out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
   return out;
 }
@@ -334,6 +352,32 @@ StreamPlan Shuffled(const StreamPlan& plan, const PyLoaderOptions& options) {
   return Unwrap(WindowShufflePlan(plan, shuffle, "loader.shuffle"));
 }
 
+/// Puts rows of about one length into one step. Passes follow each other in front of it, so that
+/// the rows left over at the end of one make up a bucket with those of the next.
+StreamPlan Bucketed(StreamPlan plan, PyLoaderOptions* options) {
+  if (!options->bucket_batches.has_value()) return plan;
+  if (IsPacked(*plan.description)) {
+    throw nb::value_error(
+        "bucket_batches: packed rows are all of one length; leave it out, or do not pack");
+  }
+  StepOptions& steps = options->loader.steps;
+  if (steps.steps.has_value()) {
+    plan = Unwrap(RepeatPlan(std::move(plan), std::nullopt));
+  } else if (steps.passes > 1) {
+    plan = Unwrap(RepeatPlan(std::move(plan), steps.passes));
+    steps.passes = 1;
+  }
+  WindowShuffleOptions buckets;
+  if (*options->bucket_batches > std::numeric_limits<int64_t>::max() / steps.batch_size) {
+    throw nb::value_error("bucket_batches: so many rows cannot be counted");
+  }
+  buckets.rows = *options->bucket_batches * steps.batch_size;
+  buckets.bucket_rows = steps.batch_size;
+  buckets.seed = options->seed;
+  buckets.rows_per_batch = steps.batch_size;
+  return Unwrap(WindowShufflePlan(std::move(plan), buckets, "loader.buckets"));
+}
+
 }  // namespace
 
 void BindLoader(nb::module_& m) {
@@ -350,8 +394,8 @@ void BindLoader(nb::module_& m) {
                   "collections.abc.Mapping[str, typing.Any] | None, padding_may_miss: bool, "
                   "pad_token_id: int | None, "
                   "prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, "
-                  "num_threads: int | None, shuffle_buffer_size: int | None, seed: int | None) -> "
-                  "None"))
+                  "num_threads: int | None, shuffle_buffer_size: int | None, bucket_batches: int | "
+                  "None, seed: int | None) -> None"))
       .def_prop_ro("batch_size", [](const PyLoaderOptions& o) { return o.loader.steps.batch_size; })
       .def_prop_ro("batch_rampup", [](const PyLoaderOptions& o) { return o.loader.steps.rampup; })
       .def_prop_rw(
@@ -360,8 +404,9 @@ void BindLoader(nb::module_& m) {
   nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, const PyLoaderOptions& options) {
-            new (self) PyLoader(Shuffled(stream.plan, options), options.loader);
+          [](PyLoader* self, const Stream& stream, PyLoaderOptions options) {
+            StreamPlan plan = Bucketed(Shuffled(stream.plan, options), &options);
+            new (self) PyLoader(std::move(plan), std::move(options.loader));
           },
           nb::arg("stream"), nb::arg("options"))
       .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),

@@ -64,6 +64,7 @@ class LoadStageConfig:
     num_threads: int | None = None
     batch_rampup: dict[int, int] | None = None
     padding: dict[str, Any] | None = None
+    bucket_batches: int | None = None
 
 @dataclass
 class MixStageConfig:

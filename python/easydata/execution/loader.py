@@ -41,18 +41,26 @@ class PadSpec:
     Attributes:
         value: What is put in.
         side: Where: "right" (behind the values) or "left".
-        length: Values a row; None: as many as the longest row of the batch has.
+        length: Values a row; None: as many as the longest row of the batch has. Of several lengths
+            the least that the longest row fits into: so many shapes, and no more, come out.
     """
 
     value: float = 0
     side: Literal["left", "right"] = "right"
-    length: int | None = None
+    length: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         if self.side not in ("left", "right"):
             raise ValueError(f'side must be "left" or "right", not {self.side!r}')
-        if self.length is not None and self.length < 1:
-            raise ValueError(f"length must be at least 1, not {self.length}")
+        if isinstance(self.length, Sequence) and not isinstance(self.length, str):
+            object.__setattr__(self, "length", tuple(sorted(set(self.length))))
+            if not self.length:
+                raise ValueError("length needs one length at least; None: that of the longest row")
+            least = self.length[0]
+        else:
+            least = 1 if self.length is None else self.length
+        if least < 1:
+            raise ValueError(f"length must be at least 1, not {least}")
 
 
 @dataclass
@@ -242,6 +250,11 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
             -100, others with 0. A column that the stream does not have is an error, which comes
             with the first batch; whole rows of JSON have no known columns, and may be without it.
+        bucket_batches: The rows of so many batches are put in order of their length together
+            (that of `input_ids` where it is a list, else bytes), so that little of a batch is
+            padding, and come in batches of about one length, in random order (`seed`); None: rows
+            stay as they come. Such a window ends at 256 MB, too. Rows that `epochs` or `steps`
+            leave over at the end of a pass go along with those of the next.
     """
 
     # Whether columns of `padding` may be those of other loaders.
@@ -267,6 +280,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         batch_rampup: Mapping[int, int] | None = None,
         padding: Mapping[str, PadSpec] | None = None,
         steps: int | None = None,
+        bucket_batches: int | None = None,
     ) -> None:
         from easydata import _native
 
@@ -288,6 +302,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             prefetch_buffer_size=prefetch_buffer_size,
             num_threads=num_threads,
             shuffle_buffer_size=shuffle_buffer_size,
+            bucket_batches=bucket_batches,
             seed=seed,
         )
         # What packs comes in batches of this size, and schedules count this loader's steps.

@@ -310,6 +310,7 @@ class LoadStage(BaseStage):
                 num_threads=config.num_threads,
                 batch_rampup=config.batch_rampup,
                 padding=padding,
+                bucket_batches=config.bucket_batches,
             )
             for name, source in data.items()
         }

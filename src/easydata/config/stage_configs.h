@@ -266,6 +266,7 @@ struct LoadStageConfig {
   std::optional<int64_t> num_threads;
   std::optional<Numbered> batch_rampup;
   std::optional<Named<AnyValue>> padding;
+  std::optional<int64_t> bucket_batches;
 
   static auto Fields() {
     using C = LoadStageConfig;
@@ -301,7 +302,9 @@ struct LoadStageConfig {
               "Batches for each iter() of the loader, over as many passes as that takes; unset: as "
               "many as the data has."}
             .AtLeast(1),
-        Field{"seed", &C::seed, "Seed of shuffle_buffer_size; unset: the pipeline's."}.AtLeast(0),
+        Field{"seed", &C::seed,
+              "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
+            .AtLeast(0),
         Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(
             1),
         Field{
@@ -311,6 +314,10 @@ struct LoadStageConfig {
         Field{"padding", &C::padding,
               "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from "
               "the tokenizer."},
+        Field{"bucket_batches", &C::bucket_batches,
+              "Batches whose rows are put in order of length together, so that little of each is "
+              "padding; unset: rows stay as they come."}
+            .AtLeast(2),
     };
   }
 

@@ -137,11 +137,11 @@ Status BatchAssembler::CheckLengths(const ColumnLengths& lengths) const {
   if (options_.lanes == 1) return Status::OK();
   for (const auto& [column, longest] : lengths) {
     const auto given = options_.padding.columns.find(column);
-    if (given != options_.padding.columns.end() && given->second.length.has_value()) continue;
+    if (given != options_.padding.columns.end() && given->second.lengths.size() == 1) continue;
     return Status::Invalid(
         "lanes: rows of column '", column,
         "' are padded to the longest of the step, and a rank reads just its own lanes of it; pack "
-        "them, or give them a length: padding={'",
+        "them, or give them one length: padding={'",
         column, "': PadSpec(length=...)}");
   }
   return Status::OK();

@@ -192,7 +192,11 @@ struct Collator {
                               const ListView& view) const {
     const PadSpec spec = options.For(name);
     const auto longest = lengths.find(name);
-    int64_t length = spec.length.value_or(longest == lengths.end() ? 0 : longest->second);
+    int64_t length = longest == lengths.end() ? 0 : longest->second;
+    if (!spec.lengths.empty()) {
+      const auto fits = std::lower_bound(spec.lengths.begin(), spec.lengths.end(), length);
+      length = fits == spec.lengths.end() ? spec.lengths.back() : *fits;
+    }
     const int64_t rows = array->length();
     const arrow::DataType& type = *view.values->type();
     bool even = rows > 0;

@@ -19,8 +19,9 @@ struct PadSpec {
   double value = 0;
   /// Padding in front of the values instead of behind them.
   bool left = false;
-  /// Values a row; without one, as many as the longest row of the batch (of all ranks) has.
-  std::optional<int64_t> length;
+  /// Values a row: the least of these, in ascending order, that the longest row of the batch (of
+  /// all ranks) fits into; without any, as many as that row has.
+  std::vector<int64_t> lengths;
 };
 
 /// Columns without a PadSpec get: `labels` -100, `input_ids` the tokenizer's pad id where the

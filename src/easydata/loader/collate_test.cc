@@ -81,14 +81,14 @@ TEST(CollateTest, RaggedListsArePadded) {
   options.pad_token_id = 7;
   EXPECT_EQ(Values<int32_t>(CollateOne(BatchOf("input_ids", kIds, rows), options).ValueOrDie()),
             (std::vector<int32_t>{1, 7, 7, 2, 3, 4, 7, 7, 7, 7, 7, 7}));
-  options.columns["input_ids"] = {.value = 5, .left = true, .length = 4};
+  options.columns["input_ids"] = {.value = 5, .left = true, .lengths = {4}};
   EXPECT_EQ(Values<int32_t>(CollateOne(BatchOf("input_ids", kIds, rows), options).ValueOrDie()),
             (std::vector<int32_t>{5, 5, 5, 1, 5, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5}));
 }
 
 TEST(CollateTest, RowLongerThanItsPaddingIsAnErrorWithItsAddress) {
   PadOptions options;
-  options.columns["input_ids"] = {.value = 0, .left = false, .length = 2};
+  options.columns["input_ids"] = {.value = 0, .left = false, .lengths = {2}};
   auto column = CollateOne(BatchOf("input_ids", kIds, "[[1], [2, 3, 4]]"), options);
   ASSERT_TRUE(column.status().IsInvalid());
   EXPECT_NE(column.status().message().find("a.jsonl"), std::string::npos);
@@ -103,7 +103,7 @@ TEST(CollateTest, MissingNumbers) {
   ASSERT_TRUE(number.status().IsInvalid());
   EXPECT_NE(number.status().message().find("PadSpec"), std::string::npos);
   PadOptions options;
-  options.columns["n"] = {.value = -1, .left = false, .length = {}};
+  options.columns["n"] = {.value = -1, .left = false, .lengths = {}};
   EXPECT_EQ(
       Values<int64_t>(CollateOne(BatchOf("n", arrow::int64(), "[1, null]"), options).ValueOrDie()),
       (std::vector<int64_t>{1, -1}));

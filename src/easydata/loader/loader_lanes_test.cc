@@ -24,7 +24,7 @@ LoaderOptions LaneOptionsOf(int64_t lanes, int64_t rank, int64_t world_size) {
   options.steps.rank = rank;
   options.steps.world_size = world_size;
   options.steps.steps = 10;
-  options.steps.padding.columns["input_ids"].length = 3;
+  options.steps.padding.columns["input_ids"].lengths = {3};
   return options;
 }
 

@@ -1,6 +1,7 @@
 #include "easydata/order/window_shuffle_stage.h"
 
 #include <arrow/record_batch.h>
+#include <arrow/type.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +12,11 @@
 
 #include "easydata/base/random.h"
 #include "easydata/base/slab_pool.h"
+#include "easydata/order/bucket_order.h"
+#include "easydata/stream/columns.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/row_reader.h"
+#include "easydata/stream/row_tokens.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -127,20 +131,29 @@ class WindowShuffleStage : public Stage {
     order_bytes_.clear();
     std::vector<RowRef> rows;
     std::vector<int64_t> row_bytes;
+    std::vector<int64_t> lengths;
     int64_t bytes = 0;
-    while (static_cast<int64_t>(rows.size()) < options_.rows && bytes < options_.bytes) {
+    const auto closed = [&] {
+      const auto size = static_cast<int64_t>(rows.size());
+      const bool whole = options_.bucket_rows == 0 || size % options_.bucket_rows == 0;
+      return size >= options_.rows || (bytes >= options_.bytes && whole);
+    };
+    while (!closed()) {
       ARROW_ASSIGN_OR_RAISE(bool any, reader_.Hold());
       if (!any) break;
       const Batch& batch = reader_.batch();
       if (measured_ != batch.rows) {
         measured_ = batch.rows;
         bytes_by_row_ = ContentBytesByRow(*measured_);
+        if (options_.bucket_rows > 0) {
+          ARROW_ASSIGN_OR_RAISE(lengths_by_row_, LengthsOf(batch));
+        }
       }
       const auto part = static_cast<int32_t>(parts_.size());
       parts_.push_back(batch);
-      while (reader_.any() && static_cast<int64_t>(rows.size()) < options_.rows &&
-             bytes < options_.bytes) {
+      while (reader_.any() && !closed()) {
         rows.push_back({part, reader_.row()});
+        if (options_.bucket_rows > 0) lengths.push_back(lengths_by_row_[reader_.row()]);
         row_bytes.push_back(bytes_by_row_[reader_.row()]);
         bytes += row_bytes.back();
         reader_.Take();
@@ -149,9 +162,12 @@ class WindowShuffleStage : public Stage {
     }
     order_.reserve(rows.size());
     order_bytes_.reserve(rows.size());
-    for (int64_t i :
-         WindowOrder(options_.seed, static_cast<uint64_t>(epoch_), static_cast<uint64_t>(window_),
-                     static_cast<int64_t>(rows.size()))) {
+    const auto epoch = static_cast<uint64_t>(epoch_);
+    const auto window = static_cast<uint64_t>(window_);
+    const auto size = static_cast<int64_t>(rows.size());
+    for (int64_t i : options_.bucket_rows > 0
+                         ? BucketOrder(lengths, options_.bucket_rows, options_.seed, epoch, window)
+                         : WindowOrder(options_.seed, epoch, window, size)) {
       order_.push_back(rows[i]);
       order_bytes_.push_back(row_bytes[i]);
     }
@@ -165,6 +181,13 @@ class WindowShuffleStage : public Stage {
           "the saved position is behind the end of its window of rows: the data changed since");
     }
     return Status::OK();
+  }
+
+  /// Of the batch that was measured last.
+  Result<std::vector<int64_t>> LengthsOf(const Batch& batch) const {
+    const auto ids = schema()->GetFieldByName("input_ids");
+    if (ids == nullptr || !IsList(*ids->type())) return bytes_by_row_;
+    return RowTokens(batch, "input_ids");
   }
 
   RowReader reader_;
@@ -181,6 +204,7 @@ class WindowShuffleStage : public Stage {
   RowReader::Position start_;
   std::shared_ptr<const arrow::RecordBatch> measured_;
   std::vector<int64_t> bytes_by_row_;
+  std::vector<int64_t> lengths_by_row_;  // where there are buckets
   // The window at start_ is to be opened, and so many of its rows to be passed over.
   bool restored_ = false;
   int64_t skip_rows_ = 0;
@@ -194,6 +218,9 @@ class WindowShuffleStage : public Stage {
 Status WindowShuffleOptions::Validate() const {
   if (rows < 1) return Status::Invalid("a shuffle window needs at least 1 row; it has ", rows);
   if (bytes < 1) return Status::Invalid("a shuffle window needs at least 1 byte; it has ", bytes);
+  if (bucket_rows < 0 || (bucket_rows > 0 && rows % bucket_rows != 0)) {
+    return Status::Invalid("a window of ", rows, " rows has no whole buckets of ", bucket_rows);
+  }
   if (rows_per_batch < 0) return Status::Invalid("rows_per_batch must not be negative");
   return Status::OK();
 }
@@ -204,6 +231,10 @@ Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> ups
   ARROW_RETURN_NOT_OK(options.Validate());
   WindowShuffleOptions of_lane = options;
   of_lane.seed = context.SeedOf(options.seed);
+  if (options.bucket_rows > 0) {
+    of_lane.rows = std::max<int64_t>(options.rows / context.lanes, 1);
+    of_lane.bucket_rows = std::max<int64_t>(options.bucket_rows / context.lanes, 1);
+  }
   return std::make_unique<WindowShuffleStage>(std::move(upstream), of_lane, context.epoch);
 }
 
@@ -214,6 +245,7 @@ Result<StreamPlan> WindowShufflePlan(StreamPlan upstream, const WindowShuffleOpt
   (*description)[key + ".rows"] = options.rows;
   (*description)[key + ".bytes"] = options.bytes;
   (*description)[key + ".seed"] = options.seed;
+  if (options.bucket_rows > 0) (*description)[key + ".bucket_rows"] = options.bucket_rows;
   StreamPlan plan;
   plan.description = std::move(description);
   plan.make = [make = std::move(upstream.make),

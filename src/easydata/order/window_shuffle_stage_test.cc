@@ -101,6 +101,26 @@ TEST(WindowShuffleStageTest, KeepsTheContract) {
   CheckStageContract(Contract(bytes, 103, 9));
 }
 
+TEST(WindowShuffleStageTest, BucketsKeepTheContract) {
+  for (int64_t rows : {0, 1, 60, 103}) {
+    WindowShuffleOptions options = Options(20);
+    options.bucket_rows = 5;
+    CheckStageContract(Contract(options, rows, 9));
+    options.bytes = 80;  // 10 rows
+    CheckStageContract(Contract(options, rows, 9));
+  }
+}
+
+TEST(WindowShuffleStageTest, WindowsThatAreFullOfBytesHaveWholeBuckets) {
+  WindowShuffleOptions options = Options(1000);
+  options.bucket_rows = 10;
+  options.bytes = 8 * 15;
+  const auto numbers = Numbers(Contract(options, 103, 9));
+  for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(numbers[i] / 20, i / 20) << i;
+  options.bucket_rows = 7;
+  EXPECT_FALSE(Contract(options, 3, 3).make({}).ok());
+}
+
 TEST(WindowShuffleStageTest, AnErrorLeavesThePositionOfItsWindow) {
   const auto op = std::make_shared<NoSuchNumber>(57);
   for (int64_t rows : {1, 20, 1000}) {

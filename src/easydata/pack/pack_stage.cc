@@ -18,6 +18,8 @@
 namespace easydata {
 namespace {
 
+constexpr const char kLengthKey[] = "pack.seq_length";
+
 /// What the strategies share: the batch is filled row by row by Fill().
 class PackStage : public Stage {
  public:
@@ -296,6 +298,8 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
   return std::make_unique<WindowedStage>(std::move(upstream), options, fields);
 }
 
+bool IsPacked(const nlohmann::json& description) { return description.contains(kLengthKey); }
+
 Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   PackOptions of_plan = options;
@@ -303,7 +307,7 @@ Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   auto description = std::make_shared<nlohmann::json>(*upstream.description);
   auto& keys = *description;
   keys["pack.strategy"] = Name(options.strategy);
-  keys["pack.seq_length"] = options.seq_length;
+  keys[kLengthKey] = options.seq_length;
   keys["pack.eos_token_id"] = options.eos_token_id;
   keys["pack.pad_token_id"] = options.pad_token_id;
   keys["pack.overlong"] = Name(options.overlong);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "easydata/base/status.h"
 #include "easydata/pack/pack_options.h"
@@ -19,6 +20,9 @@ namespace easydata {
 /// error comes are not given out.
 Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
                                              const PackOptions& options);
+
+/// Whether the rows of a stream are packed: all of one length.
+bool IsPacked(const nlohmann::json& description);
 
 /// The plan that packs `upstream`; its description gets the keys "pack.*".
 Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options);
