@@ -16,8 +16,9 @@ MixOptions MakeOptions(std::vector<std::string> names, std::vector<double> weigh
                        const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
                        const std::string& stop_strategy,
                        const std::vector<std::pair<int64_t, int64_t>>& batch_sizes,
-                       int64_t row_tokens, const std::string& unit) {
+                       int64_t row_tokens, const std::string& unit, const std::string& order) {
   MixOptions options;
+  options.order = Unwrap(ParseMixOrderKind(order));
   options.unit = Unwrap(ParseMixUnit(unit));
   options.names = std::move(names);
   options.weights = std::move(weights);
@@ -54,14 +55,15 @@ void BindMix(nb::module_& m) {
           [](MixOrder* self, std::vector<std::string> names, std::vector<double> weights,
              const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
              const std::string& stop_strategy,
-             const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, const std::string& unit) {
+             const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, const std::string& unit,
+             const std::string& order) {
             new (self) MixOrder(Unwrap(MixOrder::Make(
                 MakeOptions(std::move(names), std::move(weights), schedule, block_size, seed,
-                            stop_strategy, batch_sizes, 0, unit))));
+                            stop_strategy, batch_sizes, 0, unit, order))));
           },
           nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("block_size"),
           nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"),
-          nb::arg("unit") = "examples")
+          nb::arg("unit") = "examples", nb::arg("order") = "blocks")
       .def(
           "next_block",
           [](MixOrder& self) {
@@ -82,9 +84,9 @@ void BindMix(nb::module_& m) {
          std::vector<double> weights, const WeightSchedule* schedule, int64_t block_size,
          uint64_t seed, const std::string& stop_strategy, bool add_source,
          const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, int64_t row_tokens,
-         const std::string& token_column, const std::string& unit) {
+         const std::string& token_column, const std::string& unit, const std::string& order) {
         MixOptions options = MakeOptions(std::move(names), std::move(weights), schedule, block_size,
-                                         seed, stop_strategy, batch_sizes, row_tokens, unit);
+                                         seed, stop_strategy, batch_sizes, row_tokens, unit, order);
         options.add_source = add_source;
         options.token_column = token_column;
         std::vector<StreamPlan> plans;
@@ -96,11 +98,13 @@ void BindMix(nb::module_& m) {
       nb::arg("stop_strategy") = "restart", nb::arg("add_source") = true,
       nb::arg("batch_sizes") = std::vector<std::pair<int64_t, int64_t>>(),
       nb::arg("row_tokens") = 0, nb::arg("token_column") = "input_ids",
-      nb::arg("unit") = "examples",
+      nb::arg("unit") = "examples", nb::arg("order") = "blocks",
       "Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the "
       "clock that a schedule is read by; without them it counts examples. `unit` is what weights "
       "are "
-      "shares of: \"examples\" or \"tokens\", the values of `token_column`.");
+      "shares of: \"examples\" or \"tokens\", the values of `token_column`. `order` is \"blocks\" "
+      "or "
+      "\"grain\", that of Grain's mix.");
 }
 
 }  // namespace easydata

@@ -291,7 +291,7 @@ class WeightSchedule:
 class MixOrder:
     """Which source each example of a mix comes from."""
 
-    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int, stop_strategy: str, batch_sizes: Sequence[tuple[int, int]], unit: str = 'examples') -> None: ...
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int, stop_strategy: str, batch_sizes: Sequence[tuple[int, int]], unit: str = 'examples', order: str = 'blocks') -> None: ...
 
     def next_block(self) -> list[int]:
         """
@@ -304,9 +304,9 @@ class MixOrder:
     def wanted(self, source: int) -> bool:
         """Whether the source's weight is ever more than 0."""
 
-def mix(streams: Sequence[Stream], names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None = None, block_size: int = 1000, seed: int = 0, stop_strategy: str = 'restart', add_source: bool = True, batch_sizes: Sequence[tuple[int, int]] = [], row_tokens: int = 0, token_column: str = 'input_ids', unit: str = 'examples') -> Stream:
+def mix(streams: Sequence[Stream], names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None = None, block_size: int = 1000, seed: int = 0, stop_strategy: str = 'restart', add_source: bool = True, batch_sizes: Sequence[tuple[int, int]] = [], row_tokens: int = 0, token_column: str = 'input_ids', unit: str = 'examples', order: str = 'blocks') -> Stream:
     """
-    Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the clock that a schedule is read by; without them it counts examples. `unit` is what weights are shares of: "examples" or "tokens", the values of `token_column`.
+    Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the clock that a schedule is read by; without them it counts examples. `unit` is what weights are shares of: "examples" or "tokens", the values of `token_column`. `order` is "blocks" or "grain", that of Grain's mix.
     """
 
 def pack(stream: Stream, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, bin_seed: int | None = None, input_field: str = 'input_ids', token_fields: Sequence[str] | None = None, rows_per_batch: int = 0) -> Stream:

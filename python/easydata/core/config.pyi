@@ -76,6 +76,7 @@ class MixStageConfig:
     seed: int | None = None
     unit: Literal["examples", "tokens"] = "examples"
     schedule_unit: Literal["steps", "examples"] = "steps"
+    order: Literal["blocks", "grain"] = "blocks"
 
 @dataclass
 class ObservabilityConfig:

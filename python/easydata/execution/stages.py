@@ -188,6 +188,7 @@ class MixStage(BaseStage):
             "stop_strategy": config.stop_strategy,
             "schedule_unit": config.schedule_unit,
             "unit": config.unit,
+            "order": config.order,
         }
         if config.weight_schedule:
             points: list[Any] = list(config.weight_schedule)

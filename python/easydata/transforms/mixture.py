@@ -104,17 +104,21 @@ class MixedShardState:
 
 
 class MixedShardedSource(ShardedDataSource[Any]):
-    """Several sources mixed block by block.
+    """Several sources mixed block by block, or as Grain mixes.
 
     In each block of `block_size` examples every source has its share, and NumPy's
     `default_rng(seed + block)` orders them. A share that is no whole number is carried on: at every
     block's end each source is within one example of what its weight gives it.
 
+    With `order="grain"` the number of a row alone says which source it is of, exactly as in Grain's
+    `MapDataset.mix` and `IterDataset.mix`.
+
     Args:
         sources: The sources by name; a list gets the names dataset_0, dataset_1, ...
         weights: By name, or a list in the sources' order; any positive sum. None: equal.
-        block_size: Examples of a block.
-        seed: Seed of the order; None means 0.
+        block_size: Examples of a block. Grain's order is the same for each.
+        seed: Seed of the order; None means 0. Grain's order has none: with it the seed has no
+            effect.
         stop_strategy: "restart" goes on for ever, starting sources again that end;
             "first_exhausted" stops when an example of a source that has ended is wanted;
             "all_exhausted" when each source has been given out whole, others starting again.
@@ -124,10 +128,14 @@ class MixedShardedSource(ShardedDataSource[Any]):
         unit: What weights are shares of: "examples", or "tokens", the values in each row's
             "input_ids"; each source's share of tokens is then within one document of its weight at
             every prefix of the stream. Sources must be tokenized.
+        order: "blocks", or "grain": Grain's order, of fixed weights above 0 and of examples.
+            "first_exhausted" then ends where Grain's `IterDataset.mix` does, and "restart" gives
+            `MapDataset.mix` of repeated sources. It cannot be edited at a checkpoint.
 
     Raises:
-        ValueError: For weights that name other sources, are negative or all zero, and for unknown
-            options.
+        ValueError: For weights that name other sources, are negative or all zero, for unknown
+            options, and for what Grain's order has no meaning for: `unit="tokens"`, a
+            `weight_scheduler`, a weight of 0.
     """
 
     def __init__(
@@ -141,6 +149,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
         *,
         schedule_unit: Literal["examples", "steps"] = "examples",
         unit: Literal["examples", "tokens"] = "examples",
+        order: Literal["blocks", "grain"] = "blocks",
     ) -> None:
         if schedule_unit not in ("examples", "steps"):
             raise ValueError(f"schedule_unit must be 'examples' or 'steps', not {schedule_unit!r}")
@@ -152,6 +161,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
         self._seed = seed or 0
         self._stop_strategy = stop_strategy
         self._unit = unit
+        self._order_kind = order
         self._schedule_unit = schedule_unit
         self._scheduler = weight_scheduler
         self._weights = _weights_in_order(self._names, weights)
@@ -216,6 +226,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             self._stop_strategy,
             self._batch_sizes,
             self._unit,
+            self._order_kind,
         )
 
     def _picks(self) -> Iterator[tuple[str, Any]]:
@@ -289,6 +300,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             self._batch_sizes,
             self._row_tokens,
             unit=self._unit,
+            order=self._order_kind,
         )
 
     def _wanted(self, columns: Columns | None) -> list[Columns | None]:

@@ -71,6 +71,25 @@ TEST(PipelineConfig, WeightsSumToOne) {
                   "mix.weights must sum to 1; they sum to 1.25"));
 }
 
+TEST(PipelineConfig, WhatGrainsMixHasNoMeaningForIsRefused) {
+  const auto problems = [](const std::string& mix) {
+    return PipelineProblems(R"({"datasets": [{"name": "a", "data_files": "x"},
+                                             {"name": "b", "data_files": "y"}], "mix": )" +
+                            mix + "}");
+  };
+  EXPECT_THAT(problems(R"({"order": "grain", "weights": {"a": 0.25, "b": 0.75}})"), ElementsAre());
+  EXPECT_THAT(
+      problems(R"({"order": "grain", "unit": "tokens", "weights": {"a": 1, "b": 0}})"),
+      ElementsAre("mix.order must be \"blocks\" where unit is \"tokens\": Grain's mix is of "
+                  "examples",
+                  "mix.weights[\"b\"] must be above 0 where order is \"grain\"; leave the "
+                  "dataset out instead"));
+  EXPECT_THAT(problems(R"({"order": "grain",
+                           "weight_schedule": [{"step": 0, "weights": {"a": 0.5, "b": 0.5}}]})"),
+              ElementsAre("mix.order must be \"blocks\" where there is a weight_schedule: weights "
+                          "of Grain's mix are fixed"));
+}
+
 TEST(PipelineConfig, ACodecMustBeOneOfItsFormat) {
   EXPECT_THAT(
       PipelineProblems(R"({"datasets": [{"data_files": "x", "save_format": "arrow"}],

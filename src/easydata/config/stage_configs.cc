@@ -22,6 +22,27 @@ void CheckWeights(const Named<double>& weights, const std::string& path, Problem
   }
 }
 
+/// What Grain's order of a mix has no meaning for.
+void CheckGrainMix(const MixStageConfig& mix, const std::string& path, Problems* problems) {
+  if (mix.unit == "tokens") {
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "order"),
+         "must be \"blocks\" where unit is \"tokens\": Grain's mix is of examples"});
+  }
+  if (mix.weight_schedule) {
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "order"),
+         "must be \"blocks\" where there is a weight_schedule: weights of Grain's mix are fixed"});
+  }
+  if (!mix.weights) return;
+  for (const auto& [name, weight] : mix.weights->values) {
+    if (weight != 0) continue;
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "weights") + "[\"" + name + "\"]",
+         "must be above 0 where order is \"grain\"; leave the dataset out instead"});
+  }
+}
+
 }  // namespace
 
 void WeightSchedulePoint::Check(const std::string& path, Problems* problems) const {
@@ -30,6 +51,7 @@ void WeightSchedulePoint::Check(const std::string& path, Problems* problems) con
 
 void MixStageConfig::Check(const std::string& path, Problems* problems) const {
   if (weights) CheckWeights(*weights, JoinPath(path, "weights"), problems);
+  if (order == "grain") CheckGrainMix(*this, path, problems);
   if (!weight_schedule) return;
   const std::string at = JoinPath(path, "weight_schedule");
   if (weight_schedule->empty())

@@ -137,6 +137,7 @@ struct MixStageConfig {
   std::optional<int64_t> seed;
   std::string unit = "examples";
   std::string schedule_unit = "steps";
+  std::string order = "blocks";
 
   static auto Fields() {
     using C = MixStageConfig;
@@ -158,14 +159,23 @@ struct MixStageConfig {
               "(first_exhausted), or start it "
               "again until each has been seen once (all_exhausted)."}
             .OneOf({"restart", "first_exhausted", "all_exhausted"}),
-        Field{"seed", &C::seed, "Seed of the order within blocks; unset: the pipeline's."}.AtLeast(
-            0),
+        Field{"seed", &C::seed,
+              "Seed of the order within blocks; unset: the pipeline's. Without effect where order "
+              "is \"grain\"."}
+            .AtLeast(0),
         Field{"unit", &C::unit,
               "What weights are shares of: examples, or tokens, of which each dataset then has its "
               "share to within one document at every prefix of the stream; tokenize() it before."}
             .OneOf({"examples", "tokens"}),
         Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf(
             {"steps", "examples"}),
+        Field{
+            "order", &C::order,
+            "blocks: each block has each dataset's share, in an order of the seed; grain: exactly "
+            "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
+            "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
+            "of repeated datasets."}
+            .OneOf({"blocks", "grain"}),
     };
   }
 

@@ -61,6 +61,18 @@ GrainMix::Place GrainMix::At(uint64_t row) const {
   return {shares_.size() - 1, before};
 }
 
+std::vector<int64_t> GrainMix::Given(uint64_t rows) const {
+  std::vector<int64_t> given;
+  uint64_t left = total_;
+  for (const uint64_t share : shares_) {
+    const uint64_t rows_of_rest = MultiplyDivide(rows, left - share, left);
+    given.push_back(static_cast<int64_t>(rows - rows_of_rest));
+    rows = rows_of_rest;
+    left -= share;
+  }
+  return given;
+}
+
 uint64_t GrainMix::Length(std::span<const uint64_t> lengths) const {
   double length = HUGE_VAL;
   for (size_t i = 0; i < shares_.size(); ++i) {

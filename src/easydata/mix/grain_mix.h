@@ -27,6 +27,9 @@ class GrainMix {
 
   Place At(uint64_t row) const;
 
+  /// By data set, its rows among the first `rows` of the mix.
+  std::vector<int64_t> Given(uint64_t rows) const;
+
   /// How many rows there are before one data set of these lengths would be read beyond its end, as
   /// Grain counts them. `lengths` are as many as the weights were.
   uint64_t Length(std::span<const uint64_t> lengths) const;

@@ -62,9 +62,10 @@ TEST(GrainMixTest, EqualsRecordedValues) {
 TEST(GrainMixTest, SharesAreExactAtEveryPrefix) {
   const std::vector<double> weights = {5, 1, 2.5, 0.5, 1};
   const auto mix = GrainMix::Make(weights).ValueOrDie();
-  std::vector<uint64_t> taken(weights.size());
+  std::vector<int64_t> taken(weights.size());
   for (uint64_t row = 0; row < 20'000; ++row) {
     const GrainMix::Place place = mix.At(row);
+    ASSERT_EQ(mix.Given(row), taken) << row;
     ASSERT_EQ(place.row, taken[place.source]++) << row;
     for (size_t i = 0; i < weights.size(); ++i) {
       const double due = static_cast<double>(row + 1) * weights[i] / 10;

@@ -56,6 +56,12 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
   if (!current->contains("mix.sources")) {
     return Status::Invalid("allow=(\"mix\",): the stream that goes on must have a mix, too");
   }
+  // Grain's mix changes at the row of the checkpoint, an edit at the end of a block.
+  if (mix.contains("mix.order") || current->contains("mix.order")) {
+    return Status::Invalid(
+        "allow=(\"mix\",): a mix with order=\"grain\" cannot be edited, nor another be edited into "
+        "one; go on with the mix that the state has, or start anew");
+  }
   const auto names_before = mix.at("mix.sources").get<std::set<std::string>>();
   const auto names_now = current->at("mix.sources").get<std::set<std::string>>();
   const auto forget = [](const std::set<std::string>& names, const std::set<std::string>& others,

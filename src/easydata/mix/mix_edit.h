@@ -31,7 +31,8 @@ nlohmann::json MixKeys(const nlohmann::json& description);
 
 /// Takes out of two descriptions, that of a saved plan and that of the plan that goes on from it,
 /// what an edit of the mix may make different: the keys of the mix, and those of sources that only
-/// one of them has. `mix` are the MixKeys() of the saved plan.
+/// one of them has. `mix` are the MixKeys() of the saved plan. Invalid where either has Grain's
+/// order.
 Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::json* current);
 
 /// Makes the saved position of a stream, `cursor`, one that goes on under another mix: `mix`, the

@@ -265,5 +265,19 @@ TEST(MixEditTest, OnlyTheMixMayDiffer) {
   EXPECT_EQ(left.size(), 3u);  // the files of "a", the packer, and whether there is the column
 }
 
+TEST(MixEditTest, MixesInGrainsOrderCannotBeEdited) {
+  const MixOptions blocks = Mix({"a", "b"}, {1, 2});
+  MixOptions grain = blocks;
+  grain.order = MixOrderKind::kGrain;
+  const auto edit = [](const MixOptions& from, const MixOptions& to) {
+    nlohmann::json saved = from.Description(), current = to.Description();
+    return ForgetEdits(MixKeys(saved), &saved, &current);
+  };
+  EXPECT_TRUE(edit(blocks, blocks).ok());
+  EXPECT_TRUE(edit(blocks, grain).IsInvalid());
+  EXPECT_TRUE(edit(grain, blocks).IsInvalid());
+  EXPECT_TRUE(edit(grain, grain).IsInvalid());
+}
+
 }  // namespace
 }  // namespace easydata

@@ -18,6 +18,32 @@ const char* InterpolationName(Interpolation interpolation) {
   }
 }
 
+std::vector<double> WeightsOf(const MixOptions& options) {
+  return options.weights.empty() ? std::vector<double>(options.names.size(), 1.0) : options.weights;
+}
+
+/// Refuses what Grain's order has no meaning for, or Grain no order.
+Status CheckGrain(const MixOptions& options) {
+  if (options.unit == MixUnit::kTokens) {
+    return Status::Invalid(
+        "order=\"grain\" goes by the number of the row, and unit=\"tokens\" by the lengths of "
+        "documents: give a mix one of them");
+  }
+  if (options.schedule.has_value()) {
+    return Status::Invalid(
+        "order=\"grain\" has the same weights for ever: with a weight schedule use "
+        "order=\"blocks\"");
+  }
+  for (size_t i = 0; i < options.weights.size(); ++i) {
+    if (options.weights[i] > 0) continue;
+    return Status::Invalid(
+        "order=\"grain\" takes weights above 0 only, as Grain does: leave the source out, or use "
+        "order=\"blocks\"; the weight of sources[\"",
+        options.names[i], "\"] is ", options.weights[i]);
+  }
+  return GrainMix::Make(WeightsOf(options)).status();
+}
+
 }  // namespace
 
 Result<StopStrategy> ParseStopStrategy(const std::string& name) {
@@ -48,6 +74,16 @@ Result<MixUnit> ParseMixUnit(const std::string& name) {
 
 const char* MixUnitName(MixUnit unit) { return unit == MixUnit::kTokens ? "tokens" : "examples"; }
 
+Result<MixOrderKind> ParseMixOrderKind(const std::string& name) {
+  if (name == "blocks") return MixOrderKind::kBlocks;
+  if (name == "grain") return MixOrderKind::kGrain;
+  return Status::Invalid("order must be \"blocks\" or \"grain\", not \"", name, "\"");
+}
+
+const char* MixOrderKindName(MixOrderKind order) {
+  return order == MixOrderKind::kGrain ? "grain" : "blocks";
+}
+
 Status MixOptions::Validate() const {
   if (names.empty()) return Status::Invalid("a mix needs at least one source");
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
@@ -71,7 +107,8 @@ Status MixOptions::Validate() const {
   if (!clock.batch_sizes.empty() && clock.batch_sizes[0].step != 0) {
     return Status::Invalid("the mix's clock needs a batch size from step 0 on");
   }
-  return BlockMixer::Make(1, block_size, 0).status();
+  ARROW_RETURN_NOT_OK(BlockMixer::Make(1, block_size, 0).status());
+  return order == MixOrderKind::kGrain ? CheckGrain(*this) : Status::OK();
 }
 
 nlohmann::json MixOptions::Description() const {
@@ -81,6 +118,8 @@ nlohmann::json MixOptions::Description() const {
                          {"mix.seed", seed},
                          {"mix.stop_strategy", StopStrategyName(stop)},
                          {"mix.add_source", add_source}};
+  // Only where it is set: plans and states from before there was a choice stay what they were.
+  if (order != MixOrderKind::kBlocks) keys["mix.order"] = MixOrderKindName(order);
   if (counts_tokens()) keys["mix.token_column"] = token_column;
   if (!schedule.has_value()) {
     keys["mix.weights"] = weights.empty() ? std::vector<double>(names.size(), 1.0) : weights;
@@ -103,6 +142,8 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
     MixOptions options;
     options.names = keys.at("mix.sources").get<std::vector<std::string>>();
     ARROW_ASSIGN_OR_RAISE(options.unit, ParseMixUnit(keys.at("mix.unit").get<std::string>()));
+    ARROW_ASSIGN_OR_RAISE(
+        options.order, ParseMixOrderKind(keys.value("mix.order", MixOrderKindName(options.order))));
     options.block_size = keys.at("mix.block_size").get<int64_t>();
     options.seed = keys.at("mix.seed").get<uint64_t>();
     ARROW_ASSIGN_OR_RAISE(options.stop,
@@ -137,13 +178,12 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
   }
 }
 
-MixOrder::MixOrder(MixOptions options, BlockMixer mixer)
+MixOrder::MixOrder(MixOptions options, BlockMixer mixer, std::optional<GrainMix> grain)
     : options_(std::move(options)),
+      weights_(Normalized(WeightsOf(options_))),
       mixer_(std::move(mixer)),
-      shares_(static_cast<int>(options_.names.size())) {
-  weights_ =
-      options_.weights.empty() ? std::vector<double>(options_.names.size(), 1.0) : options_.weights;
-  weights_ = Normalized(std::move(weights_));
+      shares_(static_cast<int>(options_.names.size())),
+      grain_(std::move(grain)) {
   if (!options_.schedule.has_value()) mixer_.FixWeights(weights_);
   given_.assign(options_.names.size(), 0);
 }
@@ -152,7 +192,11 @@ Result<MixOrder> MixOrder::Make(const MixOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   ARROW_ASSIGN_OR_RAISE(auto mixer, BlockMixer::Make(static_cast<int>(options.names.size()),
                                                      options.block_size, options.seed));
-  return MixOrder(options, std::move(mixer));
+  std::optional<GrainMix> grain;
+  if (options.order == MixOrderKind::kGrain) {
+    ARROW_ASSIGN_OR_RAISE(grain, GrainMix::Make(WeightsOf(options)));
+  }
+  return MixOrder(options, std::move(mixer), std::move(grain));
 }
 
 void MixOrder::Begin(int64_t block, int64_t example) {
@@ -179,9 +223,20 @@ BlockMixer::WeightsAhead MixOrder::Ahead() const {
   };
 }
 
+void MixOrder::OrderAsGrain() {
+  grain_order_.clear();
+  grain_order_.reserve(options_.block_size);
+  const auto first = static_cast<uint64_t>(examples_at_start_);
+  for (int64_t k = 0; k < options_.block_size; ++k) {
+    grain_order_.push_back(static_cast<int32_t>(grain_->At(first + k).source));
+  }
+}
+
 void MixOrder::StartBlock(int64_t tokens) {
   tokens_at_start_ = tokens;
-  if (options_.unit == MixUnit::kTokens) {
+  if (grain_) {
+    OrderAsGrain();
+  } else if (options_.unit == MixUnit::kTokens) {
     shares_.SetWeights(Weights());
   } else {
     mixer_.StartBlock(Weights(), Ahead());
@@ -191,7 +246,7 @@ void MixOrder::StartBlock(int64_t tokens) {
 void MixOrder::EndBlock() {
   given_.clear();
   examples_at_start_ += options_.block_size;
-  if (options_.unit == MixUnit::kTokens) {
+  if (grain_ || options_.unit == MixUnit::kTokens) {
     if (options_.schedule.has_value()) shares_.Settle();
     mixer_.Begin(mixer_.block() + 1);
   } else {
@@ -207,6 +262,12 @@ Result<std::vector<int64_t>> MixOrder::Seek(int64_t n) {
   }
   if (n < first_example_) return Status::Invalid("the mix begins at example ", first_example_);
   const int64_t target = first_block_ + (n - first_example_) / options_.block_size;
+  if (grain_) {
+    mixer_.Begin(target);
+    examples_at_start_ = first_example_ + (target - first_block_) * options_.block_size;
+    OrderAsGrain();
+    return grain_->Given(n);
+  }
   const bool scheduled = options_.schedule.has_value();
   if (given_.empty() || target < mixer_.block()) {
     given_.assign(options_.names.size(), 0);
@@ -234,6 +295,7 @@ Result<std::vector<int64_t>> MixOrder::Seek(int64_t n) {
 void MixOrder::Save(nlohmann::json* cursor) const {
   *cursor = {{"block", mixer_.block()}, {"examples", examples_at_start_}};
   if (options_.clock.row_tokens > 0) (*cursor)["tokens_at_start"] = tokens_at_start_;
+  if (grain_) return;  // all else follows
   if (options_.unit == MixUnit::kExamples) {
     (*cursor)["carry"] = mixer_.carry();
     return;
@@ -252,6 +314,16 @@ Status MixOrder::Restore(const nlohmann::json& cursor, bool started) {
   examples_at_start_ = cursor.at("examples").get<int64_t>();
   tokens_at_start_ = cursor.value("tokens_at_start", int64_t{0});
   const int64_t block = cursor.at("block").get<int64_t>();
+  if (grain_) {
+    if (block < 0 || examples_at_start_ % options_.block_size != 0 ||
+        examples_at_start_ / options_.block_size != block) {
+      return Status::Invalid("the saved position of the mix is damaged: its block does not begin ",
+                             "at its example");
+    }
+    mixer_.Begin(block);
+    if (started) OrderAsGrain();
+    return Status::OK();
+  }
   if (options_.unit == MixUnit::kExamples) {
     ARROW_RETURN_NOT_OK(mixer_.Restore(block, cursor.at("carry").get<std::vector<int64_t>>()));
     if (started) mixer_.StartBlock(Weights(), Ahead());

@@ -8,6 +8,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/mix/block_mixer.h"
+#include "easydata/mix/grain_mix.h"
 #include "easydata/mix/token_shares.h"
 #include "easydata/mix/weight_schedule.h"
 
@@ -29,6 +30,15 @@ enum class MixUnit { kExamples, kTokens };
 Result<MixUnit> ParseMixUnit(const std::string& name);
 const char* MixUnitName(MixUnit unit);
 
+/// What decides whose turn it is.
+enum class MixOrderKind {
+  kBlocks,  // the shares of a block, which the seed orders (BlockMixer), or of tokens (TokenShares)
+  kGrain,   // the number of the row, as in Grain's mix (GrainMix)
+};
+
+Result<MixOrderKind> ParseMixOrderKind(const std::string& name);
+const char* MixOrderKindName(MixOrderKind order);
+
 struct MixOptions {
   std::vector<std::string> names;
   /// By source; empty: equal. Not used where there is a schedule.
@@ -37,6 +47,8 @@ struct MixOptions {
   std::optional<WeightSchedule> schedule;
   StepClock clock;
   MixUnit unit = MixUnit::kExamples;
+  /// Grain's has fixed weights above 0, of examples; the seed and the size of blocks do not matter.
+  MixOrderKind order = MixOrderKind::kBlocks;
   int64_t block_size = 1000;
   uint64_t seed = 0;
   StopStrategy stop = StopStrategy::kRestart;
@@ -56,6 +68,7 @@ struct MixOptions {
 
 /// The sources of a mix's examples, block by block, with the weights that hold at each block's
 /// start: order() where weights are shares of examples, shares() where they are shares of tokens.
+/// Grain's order comes by blocks, too, so that positions and all that goes by them are the same.
 class MixOrder {
  public:
   static Result<MixOrder> Make(const MixOptions& options);
@@ -71,16 +84,16 @@ class MixOrder {
   /// Goes to example `n` and starts its block; StartBlock() is not called then. Returns by source
   /// the examples before it.
   ///
-  /// O(sources) where all shares of a block are whole, and at most three times their common
-  /// denominator blocks where that is 4,096 or less; else in the number of blocks, at some 10 ns a
-  /// source and block (nothing is ordered on the way). A schedule goes block by block up to its
-  /// last point. From where the last Seek() led it goes on forwards. Invalid where tokens decide:
-  /// then only the examples themselves tell.
+  /// O(sources) in Grain's order and where all shares of a block are whole, and at most three times
+  /// their common denominator blocks where that is 4,096 or less; else in the number of blocks, at
+  /// some 10 ns a source and block (nothing is ordered on the way). A schedule goes block by block
+  /// up to its last point. From where the last Seek() led it goes on forwards. Invalid where tokens
+  /// decide: then only the examples themselves tell.
   Result<std::vector<int64_t>> Seek(int64_t n);
 
   int64_t block() const { return mixer_.block(); }
   int64_t block_size() const { return mixer_.block_size(); }
-  const std::vector<int32_t>& order() const { return mixer_.order(); }
+  const std::vector<int32_t>& order() const { return grain_ ? grain_order_ : mixer_.order(); }
   TokenShares& shares() { return shares_; }
   /// Examples before the block.
   int64_t examples_at_start() const { return examples_at_start_; }
@@ -94,8 +107,9 @@ class MixOrder {
   bool Wanted(int source) const;
 
  private:
-  MixOrder(MixOptions options, BlockMixer mixer);
+  MixOrder(MixOptions options, BlockMixer mixer, std::optional<GrainMix> grain);
 
+  void OrderAsGrain();
   int64_t StepAt(int64_t blocks_ahead) const;
   std::vector<double> Weights() const;
   BlockMixer::WeightsAhead Ahead() const;
@@ -104,6 +118,8 @@ class MixOrder {
   std::vector<double> weights_;  // without a schedule
   BlockMixer mixer_;
   TokenShares shares_;
+  std::optional<GrainMix> grain_;  // in Grain's order
+  std::vector<int32_t> grain_order_;
   int64_t first_block_ = 0;
   int64_t first_example_ = 0;
   int64_t examples_at_start_ = 0;

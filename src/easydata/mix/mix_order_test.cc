@@ -1,5 +1,6 @@
 #include "easydata/mix/mix_order.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,9 @@
 
 namespace easydata {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 MixOptions OrderOptions(const std::vector<double>& weights, int64_t block_size) {
   MixOptions options;
@@ -108,6 +112,79 @@ TEST(MixOrderTest, FractionsStayWithinOneExampleForEver) {
   }
 }
 
+MixOptions GrainOptions(const std::vector<double>& weights, int64_t block_size) {
+  MixOptions options = OrderOptions(weights, block_size);
+  options.order = MixOrderKind::kGrain;
+  return options;
+}
+
+TEST(MixOrderTest, GrainsOrderIsTheSameForBlocksOfAnySize) {
+  const std::vector<double> weights = {0.5, 3, 1.005};
+  const GrainMix mix = GrainMix::Make(weights).ValueOrDie();
+  for (int64_t block_size : {1, 7, 100, 1000}) {
+    MixOrder order = MixOrder::Make(GrainOptions(weights, block_size)).ValueOrDie();
+    for (uint64_t row = 0; row < 3'000;) {
+      order.StartBlock(0);
+      ASSERT_EQ(static_cast<int64_t>(order.order().size()), block_size);
+      for (int32_t source : order.order()) {
+        ASSERT_EQ(static_cast<size_t>(source), mix.At(row).source) << row;
+        ++row;
+      }
+      order.EndBlock();
+    }
+  }
+}
+
+TEST(MixOrderTest, SeeksInGrainsOrderAsItWalks) {
+  ExpectSeeksAsWalks(GrainOptions({1, 1, 1}, 1000), 50'000);
+  ExpectSeeksAsWalks(GrainOptions({M_PI, M_E, 1, std::sqrt(2)}, 13), 9'000);
+  ExpectSeeksAsWalks(GrainOptions({2}, 5), 100);
+  MixOrder order = MixOrder::Make(GrainOptions({1, 3}, 10)).ValueOrDie();
+  const int64_t far = int64_t{1} << 60;
+  EXPECT_EQ(order.Seek(far).ValueOrDie(), (std::vector<int64_t>{far / 4, far / 4 * 3}));
+  EXPECT_FALSE(order.Seek(-1).ok());
+}
+
+TEST(MixOrderTest, PositionsInGrainsOrderAreItsBlockAlone) {
+  MixOrder order = MixOrder::Make(GrainOptions({2, 1, 4}, 10)).ValueOrDie();
+  for (int block = 0; block < 7; ++block) {
+    order.StartBlock(0);
+    order.EndBlock();
+  }
+  nlohmann::json cursor;
+  order.Save(&cursor);
+  EXPECT_EQ(cursor, (nlohmann::json{{"block", 7}, {"examples", 70}}));
+  order.StartBlock(0);
+  for (bool started : {false, true}) {
+    MixOrder restored = MixOrder::Make(GrainOptions({2, 1, 4}, 10)).ValueOrDie();
+    ASSERT_TRUE(restored.Restore(cursor, started).ok());
+    if (!started) restored.StartBlock(0);
+    EXPECT_EQ(restored.order(), order.order());
+  }
+  for (const auto& [block, examples] : {std::pair{7, 71}, {8, 70}, {-1, -10}}) {
+    cursor = {{"block", block}, {"examples", examples}};
+    EXPECT_TRUE(order.Restore(cursor, false).IsInvalid()) << cursor;
+  }
+}
+
+TEST(MixOrderTest, RefusesWhatGrainsOrderHasNoMeaningFor) {
+  const auto refusal = [](const MixOptions& options) {
+    return MixOrder::Make(options).status().message();
+  };
+  MixOptions tokens = GrainOptions({1, 1}, 10);
+  tokens.unit = MixUnit::kTokens;
+  EXPECT_THAT(refusal(tokens), AllOf(HasSubstr("order=\"grain\""), HasSubstr("unit=\"tokens\"")));
+  MixOptions scheduled = GrainOptions({}, 10);
+  scheduled.names = {"s0", "s1"};
+  scheduled.schedule =
+      WeightSchedule::Make(scheduled.names, {{0, {1, 2}}}, Interpolation::kStep).ValueOrDie();
+  EXPECT_THAT(refusal(scheduled),
+              AllOf(HasSubstr("order=\"grain\""), HasSubstr("weight schedule")));
+  EXPECT_THAT(refusal(GrainOptions({1, 0}, 10)),
+              AllOf(HasSubstr("order=\"grain\""), HasSubstr("sources[\"s1\"] is 0")));
+  EXPECT_THAT(refusal(GrainOptions({1, 1e-300}, 10)), HasSubstr("10^16"));
+}
+
 TEST(MixOrderTest, RefusesToSeekWhereTokensDecide) {
   MixOptions options = OrderOptions({1, 1}, 10);
   options.unit = MixUnit::kTokens;
@@ -132,7 +209,13 @@ TEST(MixOrderTest, DescriptionsCanBeReadBack) {
           .ValueOrDie();
   options.clock = StepClock{{{0, 2}, {50, 4}}, 16};
   same(options);
+  same(GrainOptions({0.1, 1.0 / 3}, 10));
   EXPECT_TRUE(MixOptions::FromDescription({{"mix.sources", {"a"}}}).status().IsInvalid());
+}
+
+TEST(MixOrderTest, DescriptionsNameTheOrderOnlyWhereItIsNotTheDefault) {
+  EXPECT_FALSE(OrderOptions({1, 2}, 10).Description().contains("mix.order"));
+  EXPECT_EQ(GrainOptions({1, 2}, 10).Description().at("mix.order"), "grain");
 }
 
 }  // namespace

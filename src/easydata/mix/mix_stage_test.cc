@@ -32,6 +32,27 @@ TEST(MixStageTest, KeepsTheContract) {
   CheckStageContract(Contract({Source("a", 3000, 7)}, one));
 }
 
+TEST(MixStageTest, KeepsTheContractInGrainsOrder) {
+  const auto a = Source("a", 70, 13), b = Source("b", 150, 100), c = Source("c", 400, 64);
+  for (const auto stop : {StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
+    MixOptions options = Options({"a", "b", "c"}, {0.3, 0.25, 0.5}, stop);
+    options.order = MixOrderKind::kGrain;
+    const StageContract contract = Contract({a, b, c}, options);
+    CheckStageContract(contract);
+    const auto examples = Take(contract.make({}).ValueOrDie().get());
+    options.block_size = 137;
+    EXPECT_TRUE(Take(Contract({a, b, c}, options).make({}).ValueOrDie().get()) == examples);
+  }
+}
+
+TEST(MixStageTest, FirstExhaustedInGrainsOrderEndsWhereItsIteratorDoes) {
+  MixOptions options = Options({"a", "b"}, {0.5, 0.5});
+  options.order = MixOrderKind::kGrain;
+  const auto examples = Take(
+      Contract({Source("a", 100, 7), Source("b", 50, 7)}, options).make({}).ValueOrDie().get());
+  EXPECT_EQ(examples.size(), 101u);  // a golden case
+}
+
 TEST(MixStageTest, KeepsTheContractUnderASchedule) {
   const std::vector<std::string> names = {"a", "b"};
   MixOptions options = Options(names, {});

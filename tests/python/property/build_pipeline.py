@@ -342,6 +342,7 @@ def mixed_source(
         seed=spec.seed,
         stop_strategy=spec.stop,
         unit=spec.unit,
+        order=spec.order,
         **options,
     )
 

@@ -164,6 +164,23 @@ def check_packed_rows(batch: Batch, spec: PipelineSpec) -> None:
             assert (values[length:] == (-100 if name == "labels" else 0)).all()
 
 
+def grain_picks(mix: MixSpec) -> Iterator[int]:
+    """The source of each row in Grain's order, by its place; Grain's rule in its own words."""
+    weights = mix.points[0][1]
+    scale = 100 / min(weights)
+    shares = [int(weight * scale) for weight in weights]
+    row = 0
+    while True:
+        before, behind, left = row, row + 1, sum(shares)
+        for place, share in enumerate(shares):
+            rest = before * (left - share) // left, behind * (left - share) // left
+            if before - rest[0] != behind - rest[1]:
+                yield place
+                break
+            (before, behind), left = rest, left - share
+        row += 1
+
+
 def blocks(mix: MixSpec, rows_per_step: int) -> Iterator[list[float]]:
     """Each source's share of examples up to the end of each block."""
     total = [0.0] * len(mix.points[0][1])

@@ -95,6 +95,7 @@ class MixSpec:
     seed: int = 0
     schedule_unit: Literal["examples", "steps"] = "examples"
     unit: Literal["examples", "tokens"] = "examples"
+    order: Literal["blocks", "grain"] = "blocks"
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ def mixes(draw: st.DrawFn, count: int) -> MixSpec:
     weights = st.tuples(*[weight] * count)
     scheduled = draw(st.integers(0, 3)) == 0
     steps = sorted(draw(st.sets(st.integers(0, 40), min_size=1, max_size=3))) if scheduled else [0]
-    return MixSpec(
+    spec = MixSpec(
         points=tuple((step, shares(draw(weights))) for step in steps),
         interpolation=draw(st.sampled_from(("step", "linear", "cosine"))) if scheduled else "step",
         stop=draw(st.sampled_from(("restart", "first_exhausted", "all_exhausted"))),
@@ -245,6 +246,9 @@ def mixes(draw: st.DrawFn, count: int) -> MixSpec:
         schedule_unit=draw(st.sampled_from(("examples", "steps"))) if scheduled else "examples",
         unit=draw(st.sampled_from(("examples", "examples", "tokens"))),
     )
+    if not scheduled and spec.unit == "examples":
+        return replace(spec, order=draw(st.sampled_from(("blocks", "grain"))))
+    return spec
 
 
 @st.composite

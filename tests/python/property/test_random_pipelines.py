@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from pipeline_model import (
     check_packed_rows,
     cut_documents,
     ends_in_error,
+    grain_picks,
     greedy_rows,
     is_exact,
     is_overlong,
@@ -462,7 +464,7 @@ def check_dropped(spec: PipelineSpec, data: Data, batches: list[Batch], stats: A
 
 
 def check_shares(spec: PipelineSpec, data: Data, draw: Any) -> None:
-    """At every block's end each source is within one example of its share."""
+    """At every block's end each source is within one example of its share, or the order Grain's."""
     assert spec.mix is not None
     mix = spec.mix
     load = replace(spec.load, shuffle_rows=None, epochs=None, drop_last=False, rampup=())
@@ -473,6 +475,9 @@ def check_shares(spec: PipelineSpec, data: Data, draw: Any) -> None:
     if mix.unit == "tokens":
         lengths = [len(tokens) for batch in whole.batches for tokens in plain_rows(batch)]
         check_token_shares(spec, order, lengths)
+        return
+    if mix.order == "grain":
+        assert order == [spec.sources[place].name for place in islice(grain_picks(mix), len(order))]
         return
     counts: Counter[str] = Counter()
     for block, shares in zip(

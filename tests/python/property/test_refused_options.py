@@ -93,6 +93,9 @@ MIX: list[tuple[dict[str, Any], str]] = [
     ({"weights": {"a": 0.0, "b": 0.0}}, "weight"),
     ({"weights": {"a": float("nan"), "b": 1.0}}, "weight"),
     ({"unit": "bytes"}, "unit"),
+    ({"order": "rows"}, "order"),
+    ({"order": "grain", "unit": "tokens"}, 'order="grain".*unit="tokens"'),
+    ({"order": "grain", "weights": {"a": 0.0, "b": 1.0}}, 'order="grain".*weight'),
     ({"schedule_unit": "tokens"}, "schedule_unit"),
 ]
 SOURCE: list[tuple[dict[str, Any], str]] = [

@@ -64,6 +64,7 @@ LOADERS: dict[str, Callable[[dict[str, str]], AsyncDataLoader]] = {
     "grain": lambda files: AsyncDataLoader(ParquetShardedSource(files["a"]).shuffle("grain"), 4),
     "mix": lambda files: AsyncDataLoader(mixed(files), 4, padding=PADDING),
     "tokens": lambda files: AsyncDataLoader(mixed(files, unit="tokens"), 4, padding=PADDING),
+    "grain mix": lambda files: AsyncDataLoader(mixed(files, order="grain"), 4, padding=PADDING),
     "greedy": lambda files: AsyncDataLoader(packed(files, "greedy"), 4),
     "best_fit": lambda files: AsyncDataLoader(packed(files, "best_fit"), 4),
     "lanes": lambda files: AsyncDataLoader(mixed(files), 4, lanes=2, padding=PADDING),

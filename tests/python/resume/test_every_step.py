@@ -92,6 +92,7 @@ def make(kind: str, corpus: Path, shared: Path, **options: Any) -> AsyncDataLoad
         block_size=10,
         seed=1,
         stop_strategy="all_exhausted",
+        order="grain" if kind == "grain mix" else "blocks",
     )
     return AsyncDataLoader(packed(mixed, "greedy"), 4, drop_last=False, **options)
 
@@ -106,6 +107,7 @@ KINDS = [
     "pack grain_best_fit",
     "pack grain_concat",
     "mix",
+    "grain mix",
 ]
 
 

@@ -204,6 +204,16 @@ def test_mixing_uses_weights_and_seed(folder: Path) -> None:
     assert names(mix={**mix, "seed": 0}, seed=1) == names(mix=mix, seed=0)
 
 
+def test_mixing_in_grains_order_by_the_config(folder: Path) -> None:
+    mix = {"weights": {"a": 0.5, "b": 0.25, "c": 0.25}, "order": "grain"}
+    for options in ({"seed": 1}, {"seed": 2}):
+        pipeline = create_pipeline(three(folder), mix=mix, **options).source().mix()
+        rows = itertools.islice(pipeline.build(), 12)
+        assert [row["__source__"] for row in rows] == ["a", "b", "a", "c"] * 3
+    with pytest.raises(ValueError, match=r'mix.order must be "blocks" where unit is "tokens"'):
+        create_pipeline(three(folder), mix={**mix, "unit": "tokens"}).source()
+
+
 def test_one_dataset_is_not_mixed(folder: Path) -> None:
     pipeline = create_pipeline([{"data_files": tokens("a.jsonl", 3)}]).source().mix()
     assert list(pipeline.get_data()) == ["dataset_0"]
