@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "easydata/base/hash.h"
 
@@ -15,7 +17,10 @@ namespace {
 constexpr size_t kShort = 24;  // characters of a value that is kept as it is
 constexpr char kSources[] = "sources[";
 constexpr char kFolded[] = "sources[*]";
-constexpr size_t kFoldedHash = 8;     // characters of the hash of a source's value
+constexpr size_t kFoldedHash = 8;  // characters of the hash of a source's value
+constexpr size_t kHash = 17;       // characters of "#" and a value's hash
+constexpr size_t kItems = 16;      // that a list has at most whose items have hashes of their own
+constexpr size_t kItemHash = 4;    // characters of each
 constexpr char kNone[] = "--------";  // in place of one, where a source lacks the key
 
 /// {"keys": {key: the hash that all sources have, or ""}, "each": {name: its hashes of the keys
@@ -44,9 +49,78 @@ nlohmann::json Fold(const std::map<std::string, std::map<std::string, std::strin
   return out;
 }
 
+/// The hash of a long value and, for a short list, those of its items:
+/// "#0123456789abcdef:01234567".
+std::string HashOf(const nlohmann::json& value, const std::string& text) {
+  std::string hash = "#" + ToHex(Hash64(text));
+  if (!value.is_array() || value.size() > kItems) return hash;
+  hash += ":";
+  for (const nlohmann::json& item : value) {
+    hash += ToHex(Hash64(item.dump())).substr(0, kItemHash);
+  }
+  return hash;
+}
+
+bool IsHash(const nlohmann::json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().starts_with("#");
+}
+
+/// The hashes of the items, where they are known.
+std::string_view ItemHashes(const nlohmann::json& value) {
+  if (!IsHash(value)) return {};
+  const std::string_view text = value.get_ref<const std::string&>();
+  return text.size() > kHash ? text.substr(kHash + 1) : std::string_view();
+}
+
+/// Whether two values of a fingerprint are of the same; states of before have no hashes of items.
+bool Same(const nlohmann::json& a, const nlohmann::json& b) {
+  if (!IsHash(a) || !IsHash(b)) return a == b;
+  const std::string_view x = a.get_ref<const std::string&>();
+  const std::string_view y = b.get_ref<const std::string&>();
+  return x.substr(0, kHash) == y.substr(0, kHash);
+}
+
 std::string Show(const nlohmann::json& value) {
-  const std::string text = value.dump();
-  return text.rfind("\"#", 0) == 0 ? "other content (hash " + text.substr(2, 8) + ")" : text;
+  if (!IsHash(value)) return value.dump();
+  return "other content (hash " + value.get_ref<const std::string&>().substr(1, 8) + ")";
+}
+
+/// How `key` changed: which item of a list is another one, where that is known. `now` is the value
+/// that `current` stands for.
+std::string Change(const std::string& key, const nlohmann::json& saved,
+                   const nlohmann::json& current, const nlohmann::json& now) {
+  const std::string_view before = ItemHashes(saved);
+  const std::string_view after = ItemHashes(current);
+  const bool hashed = !before.empty() && !after.empty();
+  if (!now.is_array() || !(hashed || (saved.is_array() && current.is_array()))) {
+    return key + " changed, from " + Show(saved) + " to " + Show(current);
+  }
+  const size_t items = hashed ? before.size() / kItemHash : saved.size();
+  const auto same = [&](size_t i) {
+    return hashed
+               ? before.substr(i * kItemHash, kItemHash) == after.substr(i * kItemHash, kItemHash)
+               : saved[i] == now[i];
+  };
+  size_t i = 0;
+  while (i < std::min(items, now.size()) && same(i)) ++i;
+  const std::string item = key + "[" + std::to_string(i) + "]";
+  if (i == now.size()) {
+    return key + " has " + std::to_string(i) + " items, not " + std::to_string(items) + ": " +
+           item + " is gone";
+  }
+  if (i == items) return item + " is new: " + now[i].dump();
+  return item + " changed, " + (hashed ? "" : "from " + saved[i].dump() + " ") + "to " +
+         now[i].dump();
+}
+
+/// The keys of a fingerprint in the order in which they are compared: names of files tell more than
+/// their sizes.
+std::vector<std::string> KeysOf(const nlohmann::json& fingerprint) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : fingerprint.items()) keys.push_back(key);
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const std::string& key) { return !key.ends_with("source.bytes"); });
+  return keys;
 }
 
 }  // namespace
@@ -64,7 +138,7 @@ nlohmann::json Fingerprint(const nlohmann::json& description) {
     } else if (text.size() <= kShort) {
       out[key] = value;
     } else {
-      out[key] = "#" + ToHex(Hash64(text));
+      out[key] = HashOf(value, text);
     }
   }
   if (!sources.empty()) out[kFolded] = Fold(sources);
@@ -94,16 +168,19 @@ nlohmann::json UnfoldFingerprint(const nlohmann::json& fingerprint) {
 Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& description) {
   const nlohmann::json saved = UnfoldFingerprint(saved_plan);
   const nlohmann::json current = UnfoldFingerprint(Fingerprint(description));
-  for (const auto& [key, value] : current.items()) {
+  for (const std::string& key : KeysOf(current)) {
+    const nlohmann::json& value = current.at(key);
     if (!saved.contains(key)) {
       return Status::Invalid("the saved state is of another stream: it knows nothing of ", key,
                              ", which is ", Show(value),
                              " now; resume with the configuration it was saved with");
     }
-    if (saved.at(key) != value) {
-      return Status::Invalid("the saved state is of another stream: ", key, " changed, from ",
-                             Show(saved.at(key)), " to ", Show(value),
-                             "; resume with the configuration it was saved with");
+    if (!Same(saved.at(key), value)) {
+      const auto now = description.find(key);
+      return Status::Invalid(
+          "the saved state is of another stream: ",
+          Change(key, saved.at(key), value, now == description.end() ? nlohmann::json() : *now),
+          "; resume with the configuration it was saved with");
     }
   }
   for (const auto& [key, value] : saved.items()) {

@@ -9,15 +9,16 @@
 namespace easydata {
 
 /// What a cursor keeps of a plan's description: the same keys, with short values as they are and a
-/// hash in place of long ones, so that a difference can be named later without keeping the whole
-/// plan. The keys of mixed sources, `sources[name].*`, are folded to a few bytes a source.
+/// hash in place of long ones (for lists of some items, of each of them), so that a difference can
+/// be named later without keeping the whole plan. The keys of mixed sources, `sources[name].*`, are
+/// folded to a few bytes a source.
 nlohmann::json Fingerprint(const nlohmann::json& description);
 
 /// The fingerprint with a key for each that the description had.
 nlohmann::json UnfoldFingerprint(const nlohmann::json& fingerprint);
 
 /// OK when `saved` (made by Fingerprint, unfolded or not) fits the plan; else Invalid, which names
-/// the first key that differs, with both values where they are short.
+/// the first key that differs, with both values where they are short, or the item of a list.
 Status CheckFingerprint(const nlohmann::json& saved, const nlohmann::json& description);
 
 /// The description with `prefix` put before each key: for stages of several inputs.

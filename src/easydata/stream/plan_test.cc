@@ -28,6 +28,38 @@ TEST(PlanTest, NamesTheFirstDifference) {
             std::string::npos);
 }
 
+TEST(PlanTest, NamesTheItemOfAListThatChanged) {
+  const json old_plan = {{"source.files", {"data/one.parquet", "data/two.parquet", "three"}}};
+  const auto expect = [&](const json& files, const char* sentence) {
+    const Status status = CheckFingerprint(Fingerprint(old_plan), {{"source.files", files}});
+    EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
+  };
+  expect({"data/one.parquet", "data/2.parquet", "three"},
+         "source.files[1] changed, to \"data/2.parquet\";");
+  expect({"data/one.parquet", "data/two.parquet"},
+         "source.files has 2 items, not 3: source.files[2] is gone;");
+  expect({"data/one.parquet", "data/two.parquet", "three", "four"},
+         "source.files[3] is new: \"four\";");
+  expect("data/one.parquet and no others", "source.files changed, from other content (hash ");
+  const json sizes = {{"source.bytes", {1, 2}}, {"source.files", {"a", "b"}}};
+  const auto message = [&](const json& now) {
+    return CheckFingerprint(Fingerprint(sizes), now).message();
+  };
+  EXPECT_NE(message({{"source.bytes", {1, 3}}, {"source.files", {"a", "b"}}})
+                .find("source.bytes[1] changed, from 2 to 3;"),
+            std::string::npos);
+  EXPECT_NE(message({{"source.bytes", {1, 3}}, {"source.files", {"a", "c"}}})
+                .find("source.files[1] changed, from \"b\" to \"c\";"),
+            std::string::npos);
+  // States of before have no hashes of items.
+  json before = Fingerprint(old_plan);
+  before["source.files"] = before["source.files"].get<std::string>().substr(0, 17);
+  EXPECT_TRUE(CheckFingerprint(before, old_plan).ok());
+  EXPECT_TRUE(CheckFingerprint(Fingerprint(old_plan), old_plan).ok());
+  const json many = {{"source.files", std::vector<std::string>(100, "data/one.parquet")}};
+  EXPECT_EQ(Fingerprint(many)["source.files"].get<std::string>().size(), 17u);
+}
+
 TEST(PlanTest, NamesWhatCameAndWhatWent) {
   const json small = {{"a", 1}};
   const json large = {{"a", 1}, {"pack.seq_length", 8}};
