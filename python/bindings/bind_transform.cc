@@ -73,6 +73,8 @@ class CutNotice : public Stage {
   }
   Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+  Result<std::optional<int64_t>> NumRows() override { return upstream_->NumRows(); }
+  Result<bool> Seek(int64_t row) override { return upstream_->Seek(row); }
   void Cancel() override { upstream_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
   StageStats stats() const override { return upstream_->stats(); }

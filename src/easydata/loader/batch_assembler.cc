@@ -19,6 +19,17 @@ int64_t StepOptions::SizeOf(int64_t step) const {
   return next == rampup.begin() ? batch_size : batch_size * std::prev(next)->second;
 }
 
+int64_t StepOptions::RowsBefore(int64_t step) const {
+  int64_t rows = 0;
+  int64_t from = 0;
+  for (const auto& [first, factor] : rampup) {
+    if (first >= step) break;
+    rows += (first - from) * SizeOf(from);
+    from = first;
+  }
+  return rows + (step - from) * SizeOf(from);
+}
+
 StepOptions::Range StepOptions::LanesRead() const {
   return {rank * lanes / world_size, ((rank + 1) * lanes + world_size - 1) / world_size};
 }

@@ -38,6 +38,8 @@ struct StepOptions {
 
   /// Rows of step number `step`, over all ranks.
   int64_t SizeOf(int64_t step) const;
+  /// Rows of the steps before number `step`.
+  int64_t RowsBefore(int64_t step) const;
 
   struct Range {
     int64_t begin = 0;

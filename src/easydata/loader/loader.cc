@@ -16,6 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Steps that are sooner read than another place is looked for.
+constexpr int64_t kStepsToRead = 16;
+
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// What must be the same for a state to fit: the stream and how it is cut into steps.
@@ -248,10 +251,45 @@ LoaderPosition Loader::Nearest(int64_t step) const {
   return nearest;
 }
 
+Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPosition& start,
+                                                   const std::shared_ptr<ThreadPool>& pool) const {
+  const StepOptions& steps = options_.steps;
+  if (steps.lanes > 1) return std::nullopt;  // each is at a place of its own
+  int64_t row = steps.RowsBefore(step) - steps.RowsBefore(start.step);
+  StageContext context;
+  context.pool = pool;
+  context.epoch = start.lanes[0].epoch;
+  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
+  LoaderPosition there = start;
+  there.step = step;
+  there.rows += row;
+  if (!NeverEnds(*plan_.description)) {
+    ARROW_ASSIGN_OR_RAISE(const auto rows, stage->NumRows());
+    if (!rows.has_value() || *rows == 0) return std::nullopt;
+    const int64_t passes = row / *rows;
+    row %= *rows;
+    // Behind an end the rows of a last step that was not full are not there.
+    if (!steps.steps.has_value() && context.epoch % steps.passes + passes >= steps.passes) {
+      return std::nullopt;
+    }
+    if (passes > 0) {
+      context.epoch += passes;
+      ARROW_ASSIGN_OR_RAISE(stage, plan_.make(context));
+    }
+  }
+  ARROW_ASSIGN_OR_RAISE(const bool found, stage->Seek(row));
+  if (!found) return std::nullopt;
+  there.lanes[0] = LanePosition();
+  there.lanes[0].epoch = context.epoch;
+  there.lanes[0].cursor = stage->Save();
+  return there;
+}
+
 Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
   if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
-  LoaderPosition from;
-  int64_t end = 0;  // the pass behind those that are looked at
+  LoaderPosition from, start;
+  bool known = false;  // whether the plan is that of all steps from `start` on
+  int64_t end = 0;     // the pass behind those that are looked at
   std::shared_ptr<ThreadPool> pool;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -262,12 +300,19 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
                              edited_step_, "; ask a loader that has the mix before that");
     }
     from = Nearest(step);
+    start = StartOf(options_.steps);
+    if (pass_start_.step <= step && pass_start_.lanes[0].cursor.empty()) start = pass_start_;
+    known = edited_step_ == 0;
     end = (position_.lanes[0].epoch / options_.steps.passes + 1) * options_.steps.passes;
     if (const auto& steps = options_.steps.steps; steps.has_value()) {
       const int64_t last = position_.pass_start + *steps;
       if (step >= last) return NoStep(step, last);
     }
     pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
+  }
+  if (known && step - from.step > kStepsToRead) {
+    ARROW_ASSIGN_OR_RAISE(auto there, Seek(step, start, pool));
+    if (there.has_value()) from = *std::move(there);
   }
   LoaderOptions options = options_;
   options.prefetch = true;

@@ -66,9 +66,11 @@ class Loader {
   /// Waits for no one, so that a lock may be held that the engine's threads need (Python's).
   std::optional<LoaderBatch> TryTake();
 
-  /// The batch of a step, by a reader of its own: this loader stays where it is. Reading begins at
-  /// the nearest position at or before the step that is known: this loader's, that of its pass or
-  /// of the state it was given, else the start; what lies between is read, not put together.
+  /// The batch of a step, by a reader of its own: this loader stays where it is. It goes there at
+  /// once where the place of each row is known (rows that are counted, mixed by examples, neither
+  /// filtered nor packed). Else reading begins at the nearest position at or before the step that
+  /// is known: this loader's, that of its pass or of the state it was given, else the start; what
+  /// lies between is read, not put together.
   ///
   /// `interrupted` is asked every 50 ms; when it says true, or the loader is closed, Cancelled.
   /// IndexError where the passes up to that in which the loader is have fewer steps.
@@ -100,8 +102,12 @@ class Loader {
   nlohmann::json State();
   /// What every state begins with: it is made once, as plans of many sources take a while.
   const nlohmann::json& PlanOfState();
-  /// The known position from which a step is reached soonest.
+  /// The known position from which a step is reached soonest by reading.
   LoaderPosition Nearest(int64_t step) const;
+  /// The position of a step, found without reading, where that can be; `start` is the start of a
+  /// pass at or before it.
+  Result<std::optional<LoaderPosition>> Seek(int64_t step, const LoaderPosition& start,
+                                             const std::shared_ptr<ThreadPool>& pool) const;
   /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
   void CountTraining();
   void CountWait();

@@ -163,6 +163,19 @@ MixSource::Position MixSource::Save() const {
   return position;
 }
 
+Result<bool> MixSource::Seek(int64_t row) {
+  ARROW_RETURN_NOT_OK(Wake());
+  ARROW_ASSIGN_OR_RAISE(const auto rows, stage_->NumRows());
+  if (!rows.has_value() || *rows == 0) return false;
+  if (row >= *rows) {
+    LetGo();
+    passes_ = row / *rows;
+    ARROW_RETURN_NOT_OK(Wake());
+  }
+  pass_has_rows_ = row % *rows > 0;
+  return stage_->Seek(row % *rows);
+}
+
 Status MixSource::Restore(const nlohmann::json& saved) {
   const int64_t passes = saved.at("pass").get<int64_t>();
   if (passes != passes_) LetGo();

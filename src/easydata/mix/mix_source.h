@@ -49,6 +49,10 @@ class MixSource {
   Result<bool> Pull(const arrow::Schema& schema, const std::string* token_column,
                     std::vector<DropCount>* dropped);
 
+  /// Goes to row `row` of all passes, one after the other, before the first row; false, where the
+  /// stage cannot tell which that is: then the source is of no more use.
+  Result<bool> Seek(int64_t row);
+
   /// Whether a row of the pass was taken, or any token.
   bool pass_has_rows() const { return pass_has_rows_; }
   bool pass_has_tokens() const { return pass_has_tokens_; }

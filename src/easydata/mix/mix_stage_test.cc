@@ -66,6 +66,44 @@ TEST(MixStageTest, KeepsTheContractUnderASchedule) {
   }
 }
 
+TEST(MixStageTest, GoesToAnExampleWithoutReadingThoseBefore) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  MixOptions weights = Options(names, {0.31, 0.47, 0.22});
+  MixOptions grain = weights;
+  grain.order = MixOrderKind::kGrain;
+  MixOptions schedule = Options(names, {});
+  schedule.schedule = WeightSchedule::Make(names, {{0, {0.8, 0.1, 0.1}}, {30, {0.2, 0.4, 0.4}}},
+                                           Interpolation::kLinear)
+                          .ValueOrDie();
+  schedule.clock = StepClock{{{0, 8}}, 0};
+  for (MixOptions options : {weights, grain, schedule}) {
+    options.stop = StopStrategy::kRestart;
+    const StageContract contract =
+        Contract({Source("a", 70, 13), Source("b", 31, 9), Source("c", 1, 1)}, options);
+    const auto whole = Take(contract.make({}).ValueOrDie().get(), 900);
+    for (int64_t row : {0, 1, 9, 10, 11, 250, 299, 300, 777}) {
+      auto stage = contract.make({}).ValueOrDie();
+      ASSERT_TRUE(stage->Seek(row).ValueOrDie());
+      auto restored = contract.make({}).ValueOrDie();
+      ASSERT_TRUE(restored->Restore(stage->Save().ToJson()).ok());
+      const auto rest = std::vector(whole.begin() + row, whole.begin() + row + 100);
+      EXPECT_EQ(Take(stage.get(), 100), rest) << row;
+      EXPECT_EQ(Take(restored.get(), 100), rest) << row;
+    }
+  }
+}
+
+TEST(MixStageTest, WhatDependsOnWhatWasReadIsNotSought) {
+  for (StopStrategy stop : {StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
+    const auto mix = Contract({Source("a", 70, 13)}, Options({"a"}, {}, stop));
+    EXPECT_FALSE(mix.make({}).ValueOrDie()->Seek(5).ValueOrDie());
+  }
+  MixOptions tokens = Options({"a"}, {}, StopStrategy::kRestart);
+  tokens.unit = MixUnit::kTokens;
+  const auto mix = Contract({Source("a", 70, 13)}, tokens);
+  EXPECT_FALSE(mix.make({}).ValueOrDie()->Seek(5).ValueOrDie());
+}
+
 TEST(MixStageTest, FirstExhaustedStopsWhereAnExampleIsMissing) {
   auto stage = Contract({Source("a", 13, 5), Source("b", 42, 5)}, Options({"a", "b"}, {0.5, 0.5}))
                    .make({})

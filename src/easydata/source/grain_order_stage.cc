@@ -85,6 +85,20 @@ class GrainOrderStage : public Stage {
     return Status::OK();
   }
 
+  Result<std::optional<int64_t>> NumRows() override {
+    // Of several lanes each has the places that are its own.
+    if (!KeepRows(ops_) || context_.lanes > 1) return std::nullopt;
+    ARROW_RETURN_NOT_OK(CountRows());
+    return index_.num_rows();
+  }
+
+  Result<bool> Seek(int64_t row) override {
+    ARROW_ASSIGN_OR_RAISE(const auto rows, NumRows());
+    if (!rows.has_value() || row > *rows) return false;
+    place_ = row;
+    return true;
+  }
+
   void Cancel() override {
     std::lock_guard<std::mutex> lock(mutex_);
     cancelled_ = true;
@@ -128,7 +142,8 @@ class GrainOrderStage : public Stage {
     return std::move(batch);
   }
 
-  Status Start() {
+  Status CountRows() {
+    if (!index_.shards.empty()) return Status::OK();
     for (size_t shard : options_.shards) {
       ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, read_context_));
       index_.shards.push_back(shard);
@@ -137,6 +152,11 @@ class GrainOrderStage : public Stage {
       index_.ends.push_back(index_.num_rows() + blocks.row_starts.back());
       index_.blocks.push_back(std::move(blocks));
     }
+    return Status::OK();
+  }
+
+  Status Start() {
+    ARROW_RETURN_NOT_OK(CountRows());
     if (place_ > index_.num_rows()) {
       return Status::Invalid("the saved position is at row ", place_, " of a source of ",
                              index_.num_rows(), ": its files were changed since");

@@ -89,7 +89,12 @@ class BlockOrder : public ReadOrder {
   Status Restore(const nlohmann::json& cursor) override {
     const auto group = cursor.at("group").get<int64_t>();
     const auto block = cursor.at("block").get<uint64_t>();
-    if (group == 0 && block == lane_) return Status::OK();  // at the first block, if there is one
+    if (group == 0 && block == lane_) {  // at the first block, if there is one
+      group_ = -1;
+      ends_.clear();
+      last_ = lane_;
+      return Status::OK();
+    }
     if (group < 0 || group >= num_groups()) return Gone();
     ARROW_RETURN_NOT_OK(OpenGroup(group));
     if (block >= num_blocks() || block % lanes_ != lane_) return Gone();

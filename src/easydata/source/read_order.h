@@ -35,7 +35,7 @@ class ReadOrder {
   /// Writes where the order stands: at the part that Next() gave last, or before the first one.
   virtual void Save(nlohmann::json* cursor) const = 0;
 
-  /// Makes Next() give the part again that was the last one at a save.
+  /// Makes Next() give the part again that was the last one at a save; after any calls of Next().
   virtual Status Restore(const nlohmann::json& cursor) = 0;
 
   /// Whether parts are blocks, which begin anywhere, or whole shards.

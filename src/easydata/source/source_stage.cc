@@ -83,6 +83,31 @@ class SourceStage : public Stage {
     return Status::OK();
   }
 
+  Result<std::optional<int64_t>> NumRows() override {
+    if (!gives_every_row()) return std::nullopt;
+    nlohmann::json first;
+    order_->Save(&first);
+    int64_t rows = 0;
+    ARROW_ASSIGN_OR_RAISE(const auto part, PartAt(std::numeric_limits<int64_t>::max(), &rows));
+    ARROW_RETURN_NOT_OK(order_->Restore(first));
+    return part.has_value() ? std::nullopt : std::optional<int64_t>(rows);
+  }
+
+  Result<bool> Seek(int64_t row) override {
+    if (!gives_every_row()) return false;
+    int64_t before = 0;
+    ARROW_ASSIGN_OR_RAISE(const auto part, PartAt(row, &before));
+    if (!part.has_value() || before > row) return false;
+    nlohmann::json place;
+    order_->Save(&place);
+    ARROW_RETURN_NOT_OK(order_->Restore(place));
+    start_ = ShardPosition();
+    start_->row = part->from.row + row - before;
+    AddPosition(*start_, &place);
+    cursor_ = Cursor(std::move(place));
+    return true;
+  }
+
   void Cancel() override {
     std::lock_guard<std::mutex> lock(mutex_);
     cancelled_ = true;
@@ -102,6 +127,35 @@ class SourceStage : public Stage {
   }
 
  private:
+  /// Whether no row is left out, and none comes instead of another.
+  bool gives_every_row() const {
+    return options_.on_error == OnError::kRaise && options_.start_row == 0 && KeepRows(ops_);
+  }
+
+  /// The part that has row `row` of the stream, and the rows before it; nothing where there are
+  /// fewer rows. Where it is not known how many rows a part has, that part, and `before` is more
+  /// than `row`.
+  Result<std::optional<ShardPart>> PartAt(int64_t row, int64_t* before) {
+    for (;;) {
+      ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
+      if (!part.has_value()) return part;
+      std::optional<int64_t> rows;
+      if (part->end_at == kToTheEnd) {
+        ARROW_ASSIGN_OR_RAISE(rows, source_->KnownRows(part->shard));
+      } else if (!part->has_relative_rows) {
+        ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source_->ListBlocks(part->shard));
+        const std::vector<int64_t>& starts = blocks.row_starts;
+        if (!starts.empty()) rows = starts[part->end_at] - starts[part->from.at];
+      }
+      if (!rows.has_value()) {
+        *before = std::numeric_limits<int64_t>::max();
+        return part;
+      }
+      if (row < *before + *rows) return part;
+      *before += *rows;
+    }
+  }
+
   /// A part of a shard that is read, and its place in the order.
   struct OpenPart {
     std::shared_ptr<const ShardRef> ref;

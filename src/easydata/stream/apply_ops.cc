@@ -1,5 +1,6 @@
 #include "easydata/stream/apply_ops.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -48,6 +49,10 @@ AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   // Nothing can be said of the rows before: the error stands alone.
   if (!rest.ok()) return {Batch{}, error};
   return {std::move(*rest), error};
+}
+
+bool KeepRows(const Ops& ops) {
+  return std::all_of(ops.begin(), ops.end(), [](const auto& op) { return op->keeps_rows(); });
 }
 
 }  // namespace easydata

@@ -24,4 +24,7 @@ struct AppliedBatch {
 AppliedBatch ApplyOps(const std::vector<std::shared_ptr<const BatchOp>>& ops, Batch batch,
                       BusyTimes* busy);
 
+/// Whether each row comes out of all of them as one row.
+bool KeepRows(const std::vector<std::shared_ptr<const BatchOp>>& ops);
+
 }  // namespace easydata

@@ -26,6 +26,9 @@ class BatchOp {
   /// address.
   virtual Result<Batch> Apply(Batch batch) const = 0;
 
+  /// Whether each row comes out as one row, whatever is in it.
+  virtual bool keeps_rows() const { return false; }
+
   /// What the time that it takes is told under.
   virtual const char* name() const { return "transform"; }
 };

@@ -63,6 +63,16 @@ class MapStage : public Stage {
     return upstream_->Restore(cursor.at("before_error"));
   }
 
+  Result<std::optional<int64_t>> NumRows() override {
+    if (!KeepRows(ops_)) return std::nullopt;
+    return upstream_->NumRows();
+  }
+
+  Result<bool> Seek(int64_t row) override {
+    if (!KeepRows(ops_)) return false;
+    return upstream_->Seek(row);
+  }
+
   void Cancel() override {
     upstream_->Cancel();
     std::lock_guard<std::mutex> lock(mutex_);

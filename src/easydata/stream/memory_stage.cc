@@ -22,14 +22,18 @@ class MemoryStage : public Stage {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     if (next_ == batches_.size()) return std::nullopt;
     Batch batch;
-    batch.rows = batches_[next_++];
+    batch.rows = batches_[next_++]->Slice(std::exchange(skip_, 0));
     batch.addresses = Addresses(shard_, row_, batch.rows->num_rows());
     row_ += batch.rows->num_rows();
     return batch;
   }
 
   Cursor Save() const override {
-    return Cursor::Of([next = next_] { return nlohmann::json{{"batch", next}}; });
+    return Cursor::Of([next = next_, skip = skip_] {
+      nlohmann::json cursor = {{"batch", next}};
+      if (skip > 0) cursor["skip"] = skip;
+      return cursor;
+    });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
@@ -38,9 +42,27 @@ class MemoryStage : public Stage {
       return Status::Invalid("the saved position is behind the end: batch ", next_, " of ",
                              batches_.size());
     }
-    row_ = 0;
+    skip_ = cursor.value("skip", int64_t{0});
+    row_ = skip_;
     for (size_t i = 0; i < next_; ++i) row_ += batches_[i]->num_rows();
     return Status::OK();
+  }
+
+  Result<std::optional<int64_t>> NumRows() override {
+    int64_t rows = 0;
+    for (const auto& batch : batches_) rows += batch->num_rows();
+    return rows;
+  }
+
+  Result<bool> Seek(int64_t row) override {
+    for (row_ = 0; next_ < batches_.size(); ++next_) {
+      const int64_t rows = batches_[next_]->num_rows();
+      if (row < row_ + rows) break;
+      row_ += rows;
+    }
+    skip_ = row - row_;
+    row_ = row;
+    return next_ < batches_.size();
   }
 
   void Cancel() override { cancelled_ = true; }
@@ -56,6 +78,7 @@ class MemoryStage : public Stage {
   const std::shared_ptr<arrow::Schema> schema_;
   const std::shared_ptr<const ShardRef> shard_;
   size_t next_ = 0;
+  int64_t skip_ = 0;  // rows of that batch that are not given
   int64_t row_ = 0;
   std::atomic<bool> cancelled_{false};
 };

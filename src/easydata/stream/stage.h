@@ -56,6 +56,15 @@ class Stage {
   /// Goes on from a saved cursor. Called before the first Next() only.
   virtual Status Restore(const nlohmann::json& cursor) = 0;
 
+  /// Rows of the whole stream, where they are known without reading them. Called before Next(),
+  /// Restore() and Seek() only.
+  virtual Result<std::optional<int64_t>> NumRows() { return std::nullopt; }
+
+  /// Goes to row `row` of the stream (from 0) where that is known without
+  /// reading the rows before: true, and Save() says so. Else false, and the stage is of no more
+  /// use. Called once, before the first Next() only.
+  virtual Result<bool> Seek(int64_t row) { return false; }
+
   /// Makes a blocked or future Next() return Cancelled soon; callable any number of times.
   virtual void Cancel() = 0;
 

@@ -75,6 +75,30 @@ void CheckRestores(const StageContract& contract, const Recorded& whole) {
   }
 }
 
+/// Goes to rows by their number, where the stage can.
+void CheckSeeks(const StageContract& contract, const Recorded& whole) {
+  StageContext context = Context(2);
+  const auto count = static_cast<int64_t>(whole.rows.size());
+  const auto known = MakeOrFail(contract, context)->NumRows();
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->value_or(count), count);
+  const int64_t step = std::max<int64_t>(1, count / contract.max_restores);
+  for (int64_t row = 0; row < count; row += step) {
+    auto stage = MakeOrFail(contract, context);
+    const auto found = stage->Seek(row);
+    ASSERT_TRUE(found.ok()) << found.status();
+    if (!*found) {
+      EXPECT_FALSE(known->has_value()) << "row " << row << " was not found";
+      return;
+    }
+    auto restored = MakeOrFail(contract, context);
+    ASSERT_TRUE(restored->Restore(stage->Save().ToJson()).ok());
+    const std::vector<std::string> expected(whole.rows.begin() + row, whole.rows.end());
+    ASSERT_EQ(Run(stage.get()).rows, expected) << "from row " << row;
+    ASSERT_EQ(Run(restored.get()).rows, expected) << "saved at row " << row;
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeRows(const Batch& batch) {
@@ -122,6 +146,7 @@ void CheckStageContract(const StageContract& contract) {
     ASSERT_LE(cursor.dump().size(), contract.max_cursor_bytes) << cursor.dump();
   }
   CheckRestores(contract, whole);
+  CheckSeeks(contract, whole);
   for (size_t k = 0; k < std::min<size_t>(whole.cursors.size(), 4); ++k) {
     StageContext context = Context(2);
     auto stage = MakeOrFail(contract, context);

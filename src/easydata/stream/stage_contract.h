@@ -14,8 +14,9 @@ namespace easydata {
 ///
 /// Checked: the same rows, addresses and spans for 1, 2 and 4 threads; restored after every batch
 /// k, the ordered rest is equal; restored twice over; saving right after restoring gives the same
-/// bytes; the cursor stays below `max_cursor_bytes`; Cancel() before and between calls returns
-/// soon; end of stream stays the end.
+/// bytes; rows are found by their number, where the stage says how many it has; the cursor stays
+/// below `max_cursor_bytes`; Cancel() before and between calls returns soon; end of stream stays
+/// the end.
 struct StageContract {
   std::function<Result<std::unique_ptr<Stage>>(const StageContext&)> make;
   size_t max_cursor_bytes = 4096;

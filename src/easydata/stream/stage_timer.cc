@@ -20,6 +20,8 @@ class TimedStage : public Stage {
   }
   Cursor Save() const override { return stage_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return stage_->Restore(cursor); }
+  Result<std::optional<int64_t>> NumRows() override { return stage_->NumRows(); }
+  Result<bool> Seek(int64_t row) override { return stage_->Seek(row); }
   void Cancel() override { stage_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return stage_->schema(); }
   Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {

@@ -54,6 +54,7 @@ class TokenizeOpImpl : public BatchOp {
   }
 
   const char* name() const override { return "tokenize"; }
+  bool keeps_rows() const override { return !options_.skip_missing; }
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {

@@ -18,6 +18,8 @@ class AddConstantOp : public BatchOp {
   AddConstantOp(std::shared_ptr<arrow::Field> field, std::shared_ptr<arrow::Scalar> value)
       : field_(std::move(field)), value_(std::move(value)) {}
 
+  bool keeps_rows() const override { return true; }
+
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
     const int i = input->GetFieldIndex(field_->name());

@@ -164,6 +164,8 @@ class ConformColumnsOp : public BatchOp {
   ConformColumnsOp(std::vector<ColumnRequest> columns, std::vector<std::string> known)
       : columns_(std::move(columns)), known_(std::move(known)) {}
 
+  bool keeps_rows() const override { return true; }
+
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
     arrow::FieldVector fields;

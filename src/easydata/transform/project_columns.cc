@@ -23,6 +23,8 @@ class Projection : public BatchOp {
  public:
   virtual std::vector<Slot> Slots(const arrow::Schema& input) const = 0;
 
+  bool keeps_rows() const override { return true; }
+
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
     arrow::FieldVector fields;
