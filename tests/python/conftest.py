@@ -1,8 +1,10 @@
 """Fixtures that every test may use."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -18,3 +20,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the test data folder ../shared is not beside this checkout")
     return SHARED
+
+
+@pytest.fixture
+def one_io_thread() -> Iterator[None]:
+    """Arrow reads files with threads of its own, which come as they are needed, and stay."""
+    before = pa.io_thread_count()
+    pa.set_io_thread_count(1)
+    yield
+    pa.set_io_thread_count(before)

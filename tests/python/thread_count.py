@@ -1,4 +1,4 @@
-"""How many threads this process has."""
+"""How many threads and open files this process has."""
 
 import os
 import time
@@ -17,6 +17,11 @@ def threads() -> int:
         counts.append(sum(name not in ("", "jemalloc_bg_thd") for name in names))
         time.sleep(0.005)
     return min(counts)
+
+
+def handles() -> int:
+    """Open files, sockets and the like."""
+    return len(os.listdir("/proc/self/fd"))
 
 
 def _name(thread: str) -> str:

@@ -194,23 +194,13 @@ struct Collator {
     const auto longest = lengths.find(name);
     int64_t length = longest == lengths.end() ? 0 : longest->second;
     if (!spec.lengths.empty()) {
-      const auto fits = std::lower_bound(spec.lengths.begin(), spec.lengths.end(), length);
-      length = fits == spec.lengths.end() ? spec.lengths.back() : *fits;
+      length = *std::lower_bound(spec.lengths.begin(), spec.lengths.end() - 1, length);
     }
     const int64_t rows = array->length();
     const arrow::DataType& type = *view.values->type();
     bool even = rows > 0;
     for (int64_t i = 0; i < rows; ++i) {
-      const int64_t have = view.length(i);
-      if (have > length) {
-        const std::string message =
-            "column '" + name + "' has " + std::to_string(have) + " values here, more than the " +
-            std::to_string(length) +
-            " of its padding; cut it (max_length of the tokenizer) or set a larger length";
-        return batch.addresses.size() > i ? RowError(batch.addresses.At(i), message)
-                                          : Status::Invalid(message);
-      }
-      even = even && have == length;
+      even = even && view.length(i) == length;
     }
     if (even) {
       // The rows lie behind each other, as in a list of one length.
@@ -293,13 +283,30 @@ PadSpec PadOptions::For(const std::string& column) const {
   return spec;
 }
 
-void MeasureLengths(const arrow::RecordBatch& batch, ColumnLengths* lengths) {
-  for (int c = 0; c < batch.num_columns(); ++c) {
-    const auto view = ViewOf(*batch.column(c));
+Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengths* lengths) {
+  // The first row that is too long, whatever batches the rows come in.
+  int64_t bad_row = batch.num_rows();
+  std::string message;
+  for (int c = 0; c < batch.rows->num_columns(); ++c) {
+    const auto view = ViewOf(*batch.rows->column(c));
     if (!view.has_value()) continue;
-    int64_t& longest = (*lengths)[batch.column_name(c)];
-    for (int64_t i = 0; i < batch.num_rows(); ++i) longest = std::max(longest, view->length(i));
+    const std::string& name = batch.rows->column_name(c);
+    const std::vector<int64_t> fixed = options.For(name).lengths;
+    const int64_t most = fixed.empty() ? std::numeric_limits<int64_t>::max() : fixed.back();
+    int64_t& longest = (*lengths)[name];
+    for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      const int64_t have = view->length(i);
+      longest = std::max(longest, have);
+      if (have <= most || i >= bad_row) continue;
+      bad_row = i;
+      message = "column '" + name + "' has " + std::to_string(have) +
+                " values here, more than the " + std::to_string(most) +
+                " of its padding; cut it (max_length of the tokenizer) or set a larger length";
+    }
   }
+  if (message.empty()) return Status::OK();
+  return batch.addresses.size() > bad_row ? RowError(batch.addresses.At(bad_row), message)
+                                          : Status::Invalid(message);
 }
 
 Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,

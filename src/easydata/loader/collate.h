@@ -56,15 +56,17 @@ struct LoaderColumn {
 /// The longest row of each column of lists that has no fixed length.
 using ColumnLengths = std::map<std::string, int64_t>;
 
-/// Adds the rows of `batch` to what is known of the longest rows.
-void MeasureLengths(const arrow::RecordBatch& batch, ColumnLengths* lengths);
+/// Adds the rows of `batch` to what is known of the longest rows. Invalid, with its address, for
+/// the first row that is longer than its column's padding.
+Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengths* lengths);
 
 /// Makes dense columns of rows, without copying where all rows have one length and nothing is to be
 /// added.
 ///
 /// `fill` rows are added at the end: `attention_mask` 0, `labels` -100, tokens the pad value, other
 /// numbers 0, other values null. A missing number is an error unless the column has a PadSpec,
-/// whose value it then gets (NaN for floats); a missing list is an empty one.
+/// whose value it then gets (NaN for floats); a missing list is an empty one. `lengths` have been
+/// measured on these rows with these options, and may know of more rows.
 Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
                                           const ColumnLengths& lengths, const PadOptions& options);
 

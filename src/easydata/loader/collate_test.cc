@@ -32,7 +32,7 @@ Batch BatchOf(const std::string& name, const std::shared_ptr<arrow::DataType>& t
 Result<LoaderColumn> CollateOne(const Batch& batch, const PadOptions& options = {},
                                 int64_t fill = 0) {
   ColumnLengths lengths;
-  MeasureLengths(*batch.rows, &lengths);
+  ARROW_RETURN_NOT_OK(MeasureLengths(batch, options, &lengths));
   ARROW_ASSIGN_OR_RAISE(auto columns, Collate(batch, fill, lengths, options));
   return columns[0];
 }

@@ -76,6 +76,7 @@ Result<SavedLane> LoadLane(const nlohmann::json& state, const nlohmann::json& na
   lane.position.cursor = Cursor(std::move(cursor));
   if (state.contains("reach")) {
     const nlohmann::json& reach = state.at("reach");
+    ARROW_RETURN_NOT_OK(CheckSaved(reach));
     lane.position.reach = {reach.at(0).get<int64_t>(), reach.at(1).get<int64_t>()};
   }
   return lane;

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "easydata/stream/stage.h"
+
 namespace easydata {
 namespace {
 
@@ -28,6 +30,7 @@ Result<std::vector<MixPhase>> PhasesBefore(const nlohmann::json& cursor) {
   if (!mix.contains("before")) return phases;
   for (const nlohmann::json& saved : mix.at("before")) {
     MixPhase phase;
+    ARROW_RETURN_NOT_OK(CheckSaved(saved.at("until")));
     ARROW_ASSIGN_OR_RAISE(phase.options, MixOptions::FromDescription(saved.at("mix")));
     phase.until = saved.at("until").get<int64_t>();
     phases.push_back(std::move(phase));
@@ -101,6 +104,7 @@ Status EditMix(const nlohmann::json& mix, const MixReach::Place& reach, nlohmann
   bool reached = false;
   if (state.contains("before")) {
     for (nlohmann::json phase : state.at("before")) {
+      ARROW_RETURN_NOT_OK(CheckSaved(phase.at("until")));
       reached = phase.at("until").get<int64_t>() >= reach.block;
       if (reached) phase["until"] = reach.block;
       before.push_back(std::move(phase));

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "easydata/stream/stage.h"
+
 namespace easydata {
 namespace {
 
@@ -42,6 +44,15 @@ Status CheckGrain(const MixOptions& options) {
         options.names[i], "\"] is ", options.weights[i]);
   }
   return GrainMix::Make(WeightsOf(options)).status();
+}
+
+Status DamagedMix() {
+  return Status::Invalid("the saved state is damaged: its mix cannot be read");
+}
+
+Result<int64_t> WholeNumber(const nlohmann::json& value) {
+  if (!IsWholeNumber(value)) return DamagedMix();
+  return value.get<int64_t>();
 }
 
 }  // namespace
@@ -144,7 +155,8 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
     ARROW_ASSIGN_OR_RAISE(options.unit, ParseMixUnit(keys.at("mix.unit").get<std::string>()));
     ARROW_ASSIGN_OR_RAISE(
         options.order, ParseMixOrderKind(keys.value("mix.order", MixOrderKindName(options.order))));
-    options.block_size = keys.at("mix.block_size").get<int64_t>();
+    ARROW_ASSIGN_OR_RAISE(options.block_size, WholeNumber(keys.at("mix.block_size")));
+    if (!keys.at("mix.seed").is_number_integer()) return DamagedMix();
     options.seed = keys.at("mix.seed").get<uint64_t>();
     ARROW_ASSIGN_OR_RAISE(options.stop,
                           ParseStopStrategy(keys.at("mix.stop_strategy").get<std::string>()));
@@ -155,8 +167,8 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
     } else {
       std::vector<WeightPoint> points;
       for (const nlohmann::json& point : keys.at("mix.weight_schedule")) {
-        points.push_back(
-            {point.at("step").get<int64_t>(), point.at("weights").get<std::vector<double>>()});
+        ARROW_ASSIGN_OR_RAISE(const int64_t step, WholeNumber(point.at("step")));
+        points.push_back({step, point.at("weights").get<std::vector<double>>()});
       }
       ARROW_ASSIGN_OR_RAISE(
           const auto interpolation,
@@ -164,9 +176,12 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
       ARROW_ASSIGN_OR_RAISE(options.schedule,
                             WeightSchedule::Make(options.names, std::move(points), interpolation));
       for (const nlohmann::json& ramp : keys.at("mix.clock").at("batch_sizes")) {
-        options.clock.batch_sizes.push_back({ramp.at(0).get<int64_t>(), ramp.at(1).get<int64_t>()});
+        ARROW_ASSIGN_OR_RAISE(const int64_t step, WholeNumber(ramp.at(0)));
+        ARROW_ASSIGN_OR_RAISE(const int64_t size, WholeNumber(ramp.at(1)));
+        options.clock.batch_sizes.push_back({step, size});
       }
-      options.clock.row_tokens = keys.at("mix.clock").at("row_tokens").get<int64_t>();
+      ARROW_ASSIGN_OR_RAISE(options.clock.row_tokens,
+                            WholeNumber(keys.at("mix.clock").at("row_tokens")));
     }
     ARROW_RETURN_NOT_OK(options.Validate());
     return options;
@@ -174,7 +189,7 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
   try {
     return read();
   } catch (const nlohmann::json::exception&) {
-    return Status::Invalid("the saved state is damaged: its mix cannot be read");
+    return DamagedMix();
   }
 }
 

@@ -231,8 +231,10 @@ Result<std::vector<Candidate>> Choose(
   const int rows = input.GetFieldIndex(kRowColumn);
   std::vector<Candidate> out;
   for (const auto& [name, type_name] : wanted) {
-    const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                    [&](const Candidate& c) { return c.field->name() == name; });
+    const auto is_wanted = [&wanted_name = name](const Candidate& c) {
+      return c.field->name() == wanted_name;
+    };
+    const auto found = std::find_if(candidates.begin(), candidates.end(), is_wanted);
     std::shared_ptr<arrow::DataType> type;
     if (!type_name.empty()) {
       ARROW_ASSIGN_OR_RAISE(type, TypeFromName(type_name));

@@ -39,12 +39,23 @@ Status DamagedState(const std::exception& error) {
   return Status::Invalid("the saved state is damaged: ", error.what());
 }
 
+bool IsWholeNumber(const nlohmann::json& value) {
+  if (!value.is_number_integer()) return false;
+  return !value.is_number_unsigned() || value.get<uint64_t>() >> 63 == 0;
+}
+
 Status CheckSaved(const nlohmann::json& cursor) {
+  const auto damaged = [](const nlohmann::json& number) {
+    return Status::Invalid("the saved state is damaged: it counts ", number.dump());
+  };
   if (cursor.is_number()) {
-    const bool is_count = cursor.is_number_integer() && cursor.get<int64_t>() >= 0 &&
-                          (!cursor.is_number_unsigned() || cursor.get<uint64_t>() >> 62 == 0);
-    if (!is_count) {
-      return Status::Invalid("the saved state is damaged: it counts ", cursor.dump());
+    const bool is_count =
+        IsWholeNumber(cursor) && cursor.get<int64_t>() >= 0 && cursor.get<int64_t>() >> 62 == 0;
+    if (!is_count) return damaged(cursor);
+  }
+  if (cursor.is_array()) {
+    for (const auto& value : cursor) {
+      if (value.is_number() && !IsWholeNumber(value)) return damaged(value);
     }
   }
   if (!cursor.is_object()) return Status::OK();

@@ -81,8 +81,12 @@ class Stage {
 /// What is said of a state that has something else in a place than was written there.
 Status DamagedState(const std::exception& error);
 
+/// Whether a value that was saved is a whole number of 64 bits: reading others as one has no
+/// meaning.
+bool IsWholeNumber(const nlohmann::json& value);
+
 /// Invalid where a cursor that was saved has numbers that no stage writes: outside of arrays they
-/// all count something.
+/// all count something, in arrays they are whole.
 Status CheckSaved(const nlohmann::json& cursor);
 
 /// Restores a stage from a cursor that may have been damaged since it was saved: Invalid where it

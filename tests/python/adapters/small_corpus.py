@@ -80,3 +80,13 @@ class RecordedLoader(AsyncDataLoader):
         for batch in super().__iter__():
             self.handed_out = batch
             yield batch
+
+
+class InterruptedLoader(AsyncDataLoader):
+    """Is interrupted by Ctrl-C behind the batch that begins with row 16."""
+
+    def __iter__(self) -> Any:
+        for batch in super().__iter__():
+            yield batch
+            if batch["n"][0] == 16:
+                raise KeyboardInterrupt

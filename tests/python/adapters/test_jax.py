@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from processes import free_port, run_ranks
-from small_corpus import RecordedLoader, packed_loader
+from small_corpus import InterruptedLoader, RecordedLoader, packed_loader
 
 from easydata import AsyncDataLoader, ParquetShardedSource
 
@@ -196,14 +196,7 @@ def test_a_batch_that_cannot_be_split_comes_behind_those_before_it(
 
 
 def test_after_ctrl_c_no_batch_is_missing(tmp_path: Path, devices: Any) -> None:
-    class Interrupted(AsyncDataLoader):
-        def __iter__(self) -> Any:
-            for batch in super().__iter__():
-                yield batch
-                if batch["n"][0] == 16:
-                    raise KeyboardInterrupt
-
-    loader = Interrupted(table(tmp_path), batch_size=8)
+    loader = InterruptedLoader(table(tmp_path), batch_size=8)
     data = easydata.jax.iterate(loader, Mesh(devices, ("data",)), prefetch=3)
     start = data.state_dict()
     with pytest.raises(KeyboardInterrupt):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_corpus import RecordedLoader, packed_loader
+from small_corpus import InterruptedLoader, RecordedLoader, packed_loader
 
 from easydata import (
     AsyncDataLoader,
@@ -364,14 +364,7 @@ def test_an_error_comes_again_and_not_the_end(tmp_path: Path, batches: bool) -> 
 
 
 def test_after_ctrl_c_no_row_is_missing(tmp_path: Path) -> None:
-    class Interrupted(AsyncDataLoader):
-        def __iter__(self) -> Any:
-            for batch in super().__iter__():
-                yield batch
-                if batch["n"][0] == 16:
-                    raise KeyboardInterrupt
-
-    rows = iter(easydata.torch.dataset(Interrupted(typed(tmp_path), batch_size=8)))
+    rows = iter(easydata.torch.dataset(InterruptedLoader(typed(tmp_path), batch_size=8)))
     seen = [int(row["n"]) for row in itertools.islice(rows, 24)]
     with pytest.raises(KeyboardInterrupt):
         next(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from pipeline_specs import (
     DOCUMENTS_PER_SOURCE,
     EOS,
     FIRST_ID,
+    LINE_KINDS,
     MAX_SOURCES,
     PAD,
     PLAIN,
     STRIDE,
+    TABLE_KINDS,
     UNKNOWN,
     MixSpec,
     PackSpec,
@@ -39,7 +41,6 @@ from easydata import (
     JsonShardedSource,
     MixedShardedSource,
     PackedShardedSource,
-    PadSpec,
     ParquetShardedSource,
     ShardedDataSource,
     TextShardedSource,
@@ -128,30 +129,73 @@ def shards_of(spec: SourceSpec) -> list[list[Row]]:
     return shards
 
 
-def write(path: Path, spec: SourceSpec, rows: list[Row]) -> None:
-    table = pa.Table.from_pylist(rows, schema_of(spec))
+def with_bad_rows(spec: SourceSpec, rows: list[Row]) -> list[Row | None]:
+    """The rows of a file, with None for one that cannot be read."""
+    made: list[Row | None] = []
+    for place, row in enumerate(rows):
+        made += [None, row] if spec.bad and place % spec.bad == 0 else [row]
+    return [*made, None] if spec.bad and len(rows) % spec.bad == 0 else made
+
+
+def left_out_of_files(spec: SourceSpec, nulls: set[int]) -> set[tuple[str, int]]:
+    """(file, row) of the rows that cannot be read, and of the documents `nulls`, by number."""
+    return {
+        (str(shard), place)
+        for shard, rows in enumerate(shards_of(spec))
+        for place, row in enumerate(with_bad_rows(spec, rows))
+        if row is None or row["doc"] in nulls
+    }
+
+
+def table_of(spec: SourceSpec, rows: list[Row | None]) -> pa.Table:
+    """The rows as a table; the text of those that cannot be read is not UTF-8."""
+    schema = schema_of(spec)
+    table = pa.Table.from_pylist([row or dict.fromkeys(schema.names) for row in rows], schema)
+    if None not in rows:
+        return table
+    texts = [b"\xff" if row is None else row["text"] and row["text"].encode() for row in rows]
+    unchecked = pa.array(texts, pa.binary()).view(pa.string())
+    return table.set_column(schema.get_field_index("text"), "text", unchecked)
+
+
+def line_of(spec: SourceSpec, row: Row | None) -> bytes:
+    """A row of a text format."""
+    if spec.kind == "csv":
+        columns = ["1", "2", "3", "4"] if row is None else [row["doc"], row["extra"], row["text"]]
+        return ",".join("" if value is None else str(value) for value in columns).encode()
+    if spec.kind == "txt":
+        return b"1 \xff" if row is None else str(row["text"]).encode()
+    if spec.kind == "json":
+        return b"[1]" if row is None else json.dumps(row).encode()
+    return b'{"doc": 1, "input_ids": [2' if row is None else json.dumps(row).encode()
+
+
+def write(path: Path, spec: SourceSpec, good: list[Row]) -> None:
+    rows = with_bad_rows(spec, good)
+    if spec.kind in TABLE_KINDS:
+        write_table(path, spec, table_of(spec, rows))
+        return
+    lines = [line_of(spec, row) for row in rows]
+    if spec.kind == "json":
+        path.write_bytes(b"[" + b",".join(lines) + b"]")
+        return
+    head = [b"doc,extra,text"] if spec.kind == "csv" else []
+    text = b"".join(line + b"\n" for line in [*head, *lines])
+    if path.suffix == ".gz":
+        text = gzip.compress(text)
+    elif path.suffix == ".zst":
+        text = pa.Codec("zstd").compress(text, asbytes=True)
+    path.write_bytes(text)
+
+
+def write_table(path: Path, spec: SourceSpec, table: pa.Table) -> None:
     if spec.kind == "parquet":
         pq.write_table(table, path, row_group_size=spec.block)
-    elif spec.kind.startswith("arrow"):
-        make = pa.ipc.new_stream if spec.kind == "arrow_stream" else pa.ipc.new_file
-        with make(path, table.schema) as writer:
-            for batch in table.to_batches(max_chunksize=spec.block):
-                writer.write_batch(batch)
-    elif spec.kind == "csv":
-        lines = [f"{row['doc']},{row['extra'] or ''},{row['text']}" for row in rows]
-        path.write_text("".join(f"{line}\n" for line in ["doc,extra,text", *lines]))
-    elif spec.kind == "txt":
-        path.write_text("".join(f"{row['text']}\n" for row in rows))
-    elif spec.kind == "json":
-        path.write_text(json.dumps(rows))
-    else:
-        text = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        suffix = path.suffix
-        if suffix == ".gz":
-            text = gzip.compress(text)
-        elif suffix == ".zst":
-            text = pa.Codec("zstd").compress(text, asbytes=True)
-        path.write_bytes(text)
+        return
+    make = pa.ipc.new_stream if spec.kind == "arrow_stream" else pa.ipc.new_file
+    with make(path, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=spec.block):
+            writer.write_batch(batch)
 
 
 class Data:
@@ -167,7 +211,7 @@ class Data:
         suffix = "arrow" if spec.kind == "arrow_stream" else spec.kind
         # What only later stages look at does not make other files.
         key = (spec.place, spec.kind, spec.rows, spec.lengths, spec.seed, spec.shards, spec.text,
-               spec.empty_shard, spec.block, spec.nulls, spec.fields)  # fmt: skip
+               spec.empty_shard, spec.block, spec.nulls, spec.bad, spec.fields)  # fmt: skip
         if key not in self._files:
             folder = self._folder / str(len(self._files))
             folder.mkdir()
@@ -175,6 +219,10 @@ class Data:
                 write(folder / f"{place}.{suffix}", spec, rows)
             self._files[key] = str(folder / f"*.{suffix}")
         return self._files[key]
+
+    def quarantine(self, spec: SourceSpec) -> Path:
+        """Where the rows that a source leaves out are put."""
+        return self._folder / f"{spec.name}.left-out"
 
     def tokenizer(self, kind: str) -> tuple[Tokenizer, tokenizers.Tokenizer]:
         """The tokenizer, and the `tokenizers` library's own."""
@@ -242,17 +290,26 @@ def size_of(row: Row) -> int:
     return len((row.get("text") or "").split())
 
 
+FILE_SOURCES: dict[str, Any] = {
+    "parquet": ParquetShardedSource,
+    "arrow": ArrowShardedSource,
+    "arrow_stream": ArrowShardedSource,
+    "csv": CsvShardedSource,
+    "txt": TextShardedSource,
+    **dict.fromkeys(LINE_KINDS, JsonShardedSource),
+}
+
+
+def on_error_of(spec: SourceSpec, data: Data) -> dict[str, Any]:
+    """The options that say what becomes of rows that cannot be used."""
+    path = data.quarantine(spec) if spec.on_error == "quarantine" else None
+    return {"on_error": spec.on_error, "quarantine_path": path}
+
+
 def base_source(spec: SourceSpec, data: Data) -> ShardedDataSource[Any]:
-    if spec.kind == "parquet":
-        return ParquetShardedSource(data.files(spec))
-    if spec.kind.startswith("arrow"):
-        return ArrowShardedSource(data.files(spec))
-    if spec.kind.startswith("json"):
-        return JsonShardedSource(data.files(spec))
-    if spec.kind == "csv":
-        return CsvShardedSource(data.files(spec))
-    if spec.kind == "txt":
-        return TextShardedSource(data.files(spec))
+    if spec.kind in FILE_SOURCES:
+        how = on_error_of(spec, data) if spec.bad else {}
+        return FILE_SOURCES[spec.kind](data.files(spec), **how)
     shards = shards_of(spec)
     rows = [row for shard in shards for row in shard]
     if spec.kind == "list":
@@ -294,8 +351,8 @@ def tokenized_source(
         tokenizer,
         TokenizerConfig(tokenizer, max_length=spec.max_length),
         additional_fields=["doc"] if spec.has_document_column else None,
-        on_error="skip" if spec.nulls else "raise",
         batch_size=spec.block,
+        **(on_error_of(spec, data) if spec.nulls else {}),
     )
 
 
@@ -387,10 +444,13 @@ def loader_of(
     load = spec.load
     rows = rows_of(spec, data)
     options: dict[str, Any] = {"batch_rampup": dict(load.rampup)} if load.rampup else {}
+    padding = dict(load.padding)
     if load.lanes > 1 and spec.pack is None:
         lists = ("input_ids", "attention_mask", *spec.fields)
         known = _native.column_names(rows._stream(None)) or lists
-        options["padding"] = {name: PadSpec(length=LONGEST) for name in lists if name in known}
+        for name in lists:
+            if name in known:
+                padding[name] = replace(load.pad_of(name), length=LONGEST)
     return AsyncDataLoader(
         rows,
         load.batch_size,
@@ -404,6 +464,7 @@ def loader_of(
         epochs=load.epochs,
         lanes=load.lanes,
         steps=load.steps,
+        padding=padding,
         num_threads=run.num_threads,
         **options,
     )

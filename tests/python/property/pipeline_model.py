@@ -10,8 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 from batches import Batch
-from build_pipeline import Data, Document, beside, documents_of
-from pipeline_specs import EOS, PAD, MixSpec, PackSpec, PipelineSpec, SourceSpec
+from build_pipeline import Data, Document, beside, documents_of, left_out_of_files
+from pipeline_specs import (
+    DOCUMENTS_PER_SOURCE,
+    EOS,
+    FIRST_ID,
+    PAD,
+    STRIDE,
+    MixSpec,
+    PackSpec,
+    PipelineSpec,
+    SourceSpec,
+)
 
 Tokens = tuple[int, ...]
 
@@ -49,6 +59,12 @@ def tokens_of_pass(spec: SourceSpec, data: Data, *, whole: bool = False) -> list
     """The documents of a pass in front of the mix or packer; those without a text are skipped."""
     rows = rows_of_pass(spec, whole=whole)
     return [data.tokens(spec, row.ids) for row in rows if row.ids is not None]
+
+
+def left_out_rows(spec: SourceSpec) -> set[tuple[str, int]]:
+    """(file, row) of the rows of files that come to nothing in a pass, and are put aside."""
+    nulls = {row.number for row in rows_of_pass(spec) if row.ids is None}
+    return left_out_of_files(spec, nulls)
 
 
 def cut_documents(spec: SourceSpec, data: Data) -> int:
@@ -109,9 +125,40 @@ def weights_at(mix: MixSpec, step: float) -> list[float]:
 # ---- what came -----------------------------------------------------------------------------------
 
 
-def plain_rows(batch: Batch) -> list[Tokens]:
+def plain_rows(batch: Batch, spec: PipelineSpec) -> list[Tokens]:
     """The token lists of an unpacked batch; padding is taken off."""
-    return [tuple(int(t) for t in row[row != PAD]) for row in batch["input_ids"]]
+    pad = spec.load.pad_of("input_ids").value
+    return [tuple(int(t) for t in row[row != pad]) for row in batch["input_ids"]]
+
+
+def check_padded_rows(batch: Batch, spec: PipelineSpec) -> None:
+    """Each row of each column of lists is what goes with its tokens, padded as its PadSpec says."""
+    rows = plain_rows(batch, spec)
+    wanted: dict[str, list[list[int]]] = {"input_ids": [list(tokens) for tokens in rows]}
+    for name in spec.fields:
+        wanted[name] = [[beside(name, token) for token in tokens] for tokens in rows]
+    if "attention_mask" in batch:
+        wanted["attention_mask"] = [[1] * len(tokens) for tokens in rows]
+    for name, values in wanted.items():
+        pad = spec.load.pad_of(name)
+        width = max(map(len, rows)) if pad.length is None else pad.length
+        filling = [[int(pad.value)] * (width - len(row)) for row in values]
+        if pad.side == "left":
+            expected = [fill + row for fill, row in zip(filling, values, strict=True)]
+        else:
+            expected = [row + fill for fill, row in zip(filling, values, strict=True)]
+        assert batch[name].tolist() == expected, f"{name}, padded by {pad}"
+
+
+def tokens_by_source(spec: PipelineSpec, batches: Sequence[Batch]) -> list[list[int]]:
+    """The traced tokens of each source, in the order in which they came."""
+    made: list[list[int]] = [[] for _ in spec.sources]
+    for batch in batches:
+        for row in batch["input_ids"].tolist():
+            for token in row:
+                if token >= FIRST_ID:
+                    made[(token - FIRST_ID) // STRIDE // DOCUMENTS_PER_SOURCE].append(token)
+    return made
 
 
 def sources_of(batch: Batch) -> list[str]:

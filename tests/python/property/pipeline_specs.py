@@ -10,6 +10,8 @@ import numpy as np
 from easydata.transforms.pack import Strategy
 from hypothesis import strategies as st
 
+from easydata import PadSpec
+
 # A token names its document and its place there: FIRST_ID + document * STRIDE + place.
 PAD, EOS, UNKNOWN, FIRST_ID, STRIDE = 0, 1, 2, 10, 40
 # Documents of the sources of one pipeline, by place.
@@ -17,7 +19,9 @@ DOCUMENTS_PER_SOURCE = 64
 MAX_SOURCES = 5
 
 TEXT_KINDS = ("csv", "txt")
-FILE_KINDS = ("parquet", "arrow", "arrow_stream", "jsonl", "jsonl.gz", "jsonl.zst", "json")
+LINE_KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "json")
+TABLE_KINDS = ("parquet", "arrow", "arrow_stream")
+FILE_KINDS = (*TABLE_KINDS, *LINE_KINDS)
 MEMORY_KINDS = ("list", "dataset", "streaming", "python", "composite")
 STRATEGIES = get_args(Strategy)
 LENGTHS = ("short", "any", "long", "bimodal", "empty")
@@ -39,7 +43,9 @@ class SourceSpec:
         text: Whether documents are text that is tokenized, not lists of ids.
         tokenizer: "words" gives the traced ids, "bpe" is trained on the texts.
         max_length: Tokens that tokenizing keeps.
-        nulls: Whether some texts are null, which tokenizing skips.
+        nulls: Whether some texts are null, which tokenizing leaves out.
+        bad: After how many rows of a file one comes that cannot be read; 0: never.
+        on_error: What becomes of rows that are null or cannot be read.
         steps: Transforms, by name and number.
         limit: Rows that are kept, and whether before the steps or behind them.
         shuffle: Mode, seed, window_bytes, and whether before or behind the steps.
@@ -58,6 +64,8 @@ class SourceSpec:
     tokenizer: Literal["words", "bpe"] = "words"
     max_length: int = 2048
     nulls: bool = False
+    bad: int = 0
+    on_error: Literal["skip", "quarantine"] = "skip"
     steps: tuple[tuple[str, int], ...] = ()
     limit: tuple[int, str] | None = None
     shuffle: tuple[str, int, int | None, str] | None = None
@@ -130,6 +138,12 @@ class LoadSpec:
     rampup: tuple[tuple[int, int], ...] = ()
     lanes: int = 1
     steps: int | None = None
+    padding: tuple[tuple[str, PadSpec], ...] = ()
+
+    def pad_of(self, column: str) -> PadSpec:
+        """How rows of a column of lists are brought to one length."""
+        plain = PadSpec(-100 if column == "labels" else PAD)
+        return dict(self.padding).get(column, plain)
 
 
 @dataclass(frozen=True)
@@ -194,11 +208,16 @@ def sources(
             draw(st.integers(1 if tiny else 6, rows + 3)),
             draw(st.sampled_from(("before", "behind"))),
         )
+    # Lines can always be broken, and what is text in tables need not be UTF-8.
+    can_be_bad = kind in (*LINE_KINDS, *TEXT_KINDS) or (text and kind in TABLE_KINDS)
+    bad = draw(st.sampled_from((0, 1, 4))) if can_be_bad else 0
     shuffle = None
     if draw(st.booleans()) and kind != "composite":
         modes: tuple[str, ...] = ("blocks", "rows", "grain")
         if kind in ("streaming", "python") or kind.endswith((".gz", ".zst")):
             modes = ("rows",) if kind == "streaming" else ("blocks", "rows")
+        # Grain's order needs every row in its place.
+        modes = tuple(mode for mode in modes if mode != "grain" or not bad)
         mode = draw(st.sampled_from(modes))
         window = draw(st.sampled_from((1, 60, 300, 5000, None))) if mode == "rows" else None
         # What limits rows does not offer them one by one.
@@ -219,6 +238,8 @@ def sources(
         tokenizer=draw(st.sampled_from(("words", "words", "bpe"))) if text else "words",
         max_length=draw(st.sampled_from((2048, 2048, 7))) if text else 2048,
         nulls=text and kind not in TEXT_KINDS and draw(st.integers(0, 3)) == 0,
+        bad=bad,
+        on_error=draw(st.sampled_from(("skip", "quarantine"))),
         steps=tuple(steps),
         limit=limit,
         shuffle=shuffle,
@@ -269,6 +290,18 @@ def packs(draw: st.DrawFn, fields: tuple[str, ...]) -> PackSpec:
 
 
 @st.composite
+def paddings(draw: st.DrawFn, columns: tuple[str, ...]) -> tuple[tuple[str, PadSpec], ...]:
+    """How some columns of lists are padded; no value is one that a token has."""
+    values = {"attention_mask": (0,), "labels": (-100, -7)}
+    specs = []
+    for name in draw(st.sets(st.sampled_from(columns))):
+        value = draw(st.sampled_from(values.get(name, (PAD, -7))))
+        side = draw(st.sampled_from(("left", "right")))
+        specs.append((name, PadSpec(value, side, draw(st.sampled_from((None, None, 300, 25))))))
+    return tuple(sorted(specs, key=lambda spec: columns.index(spec[0])))
+
+
+@st.composite
 def loads(draw: st.DrawFn) -> LoadSpec:
     """A loader whose batches can be cut for 1, 2, 3 or 5 ranks."""
     rampup: tuple[tuple[int, int], ...] = ()
@@ -312,4 +345,8 @@ def pipelines(draw: st.DrawFn, mixed: bool | None = None) -> PipelineSpec:
     if pack is not None and (load.batch_size % pack.balance_groups or load.shuffle_rows):
         pack = replace(pack, balance_groups=1)
     mix = draw(mixes(count)) if count > 1 else None
+    if not packed:
+        masked = count == 1 and parts[0].text
+        lists = ("input_ids", *kept, *(("attention_mask",) if masked else ()))
+        load = replace(load, padding=draw(paddings(lists)))
     return PipelineSpec(parts, mix, pack, load)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from build_pipeline import Data, loader_of
+from fresh_process import rests_in_a_fresh_process
 from pipeline_specs import EOS, LoadSpec, MixSpec, PackSpec, PipelineSpec, SourceSpec
 
 from easydata import (
@@ -41,51 +41,22 @@ PIPELINES = {
         LoadSpec(4, shuffle_rows=7),
     ),
 }
-SCRIPT = """
-import json, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from build_pipeline import Data, loader_of
-from test_fresh_process import PIPELINES
-data = Data(Path(sys.argv[2]))
-for name, states in json.load(sys.stdin).items():
-    for state in states:
-        with loader_of(PIPELINES[name], data) as loader:
-            loader.load_state_dict(state)
-            assert loader.state_dict() == state
-            for batch in loader:
-                pass
-            print(name, loader.digest(), sep=":")
-"""
+
+
+@functools.cache
+def data_in(folder: Path) -> Data:
+    return Data(folder)
+
+
+def make(name: str, folder: Path) -> AsyncDataLoader:
+    return loader_of(PIPELINES[name], data_in(folder))
 
 
 def test_five_steps_in_a_fresh_process(tmp_path: Path) -> None:
-    (tmp_path / "here").mkdir()
-    (tmp_path / "there").mkdir()
-    data = Data(tmp_path / "here")
-    states, expected = {}, []
-    for name, spec in PIPELINES.items():
-        digests, saved = [0], []
-        with loader_of(spec, data) as loader:
-            saved.append(loader.state_dict())
-            for _ in loader:
-                saved.append(loader.state_dict())
-                digests.append(int(loader.digest(), 16))
-        steps = [len(digests) * part // 5 for part in range(5)]
-        assert len(set(steps)) == 5
-        states[name] = [saved[step] for step in steps]
-        # Digests of the parts of a stream add up.
-        rests = [(digests[-1] - digests[step]) % 2**64 for step in steps]
-        expected += [f"{name}:{rest:016x}" for rest in rests]
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / "there")],
-        input=json.dumps(states),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[:-1] == expected
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    rests_in_a_fresh_process(make, PIPELINES, [here], [there], tmp_path)
 
 
 NAMES = [

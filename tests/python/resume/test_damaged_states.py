@@ -125,3 +125,19 @@ def test_counts_below_zero_are_refused(key: str, files: dict[str, str]) -> None:
             loader.load_state_dict({**state, "cursor": {**state["cursor"], "row": -5}})
         with pytest.raises(ValueError, match=r"the saved state is damaged: its cursor is 5"):
             loader.load_state_dict({**state, "cursor": 5})
+
+
+@pytest.mark.parametrize("number", [1.5, 1e121, 2**63])
+def test_numbers_in_lists_that_are_not_whole_are_refused(
+    number: float, files: dict[str, str]
+) -> None:
+    with LOADERS["mix"](files) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+        reach, carry = copy.deepcopy(state), copy.deepcopy(state)
+        reach["reach"][1] = number
+        carry["cursor"]["mix"]["carry"][0] = number
+        for damaged in (reach, carry):
+            with pytest.raises(ValueError, match=r"damaged: it counts (1\.5|1e\+121|9223)"):
+                loader.load_state_dict(damaged)
+        assert loader.state_dict() == state

@@ -1,6 +1,8 @@
 """Positions far into a stream: as small as near ones, as fast to go back to, in as much memory."""
 
+import gc
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from resident_memory import resident
+from thread_count import handles, threads
 
 from easydata import (
     AsyncDataLoader,
@@ -25,6 +28,11 @@ SHARD = 1_000_000
 GROUP = 10_000
 ROWS = 1_000_000
 EOS = 7
+
+# The pipelines of a million documents, each of 5 tokens on average and one that closes it.
+SHARDS, ROW_GROUP, CHUNK = 10, 2000, 1 << 20
+LENGTH, BATCH, THREADS, TOKENS_PER_DOCUMENT = 128, 64, 2, 6
+SHUFFLED_ROWS, PACK_WINDOW, ROW_WINDOW = 1000, 1000, 1 << 18
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +94,25 @@ def test_the_billionth_row_is_reached_in_a_second(order: str, billion: Path) -> 
 def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A million documents of some tokens, as Parquet and as JSONL."""
     folder = tmp_path_factory.mktemp("million")
-    for shard, numbers in enumerate(np.split(np.arange(ROWS), 10)):
+    for shard, numbers in enumerate(np.split(np.arange(ROWS), SHARDS)):
         tokens = [[n % 50_000] * (1 + n % 9) for n in numbers.tolist()]
         table = pa.table({"input_ids": pa.array(tokens, pa.list_(pa.int32()))})
-        pq.write_table(table, folder / f"{shard}.parquet", row_group_size=2000)
+        pq.write_table(table, folder / f"{shard}.parquet", row_group_size=ROW_GROUP)
         lines = "".join(f'{{"input_ids": {ids}}}\n' for ids in tokens)
         (folder / f"{shard}.jsonl").write_text(lines)
     return folder
 
 
-def packed(source: Any) -> AsyncDataLoader:
-    return AsyncDataLoader(PackedShardedSource(source, 128, EOS, strategy="first_fit"), 64)
+def packed(source: Any, **options: Any) -> AsyncDataLoader:
+    rows = PackedShardedSource(
+        source,
+        LENGTH,
+        EOS,
+        strategy="first_fit",
+        shuffle_buffer_factor=SHUFFLED_ROWS // 100,
+        pack_window=PACK_WINDOW,
+    )
+    return AsyncDataLoader(rows, BATCH, num_threads=THREADS, **options)
 
 
 def parquet(folder: Path) -> Any:
@@ -109,19 +125,53 @@ def mix(folder: Path) -> Any:
     return MixedShardedSource(sources, weights, stop_strategy="first_exhausted")
 
 
-PIPELINES: dict[str, Callable[[Path], AsyncDataLoader]] = {
-    "parquet": lambda folder: packed(parquet(folder)),
-    "jsonl": lambda folder: packed(JsonShardedSource(str(folder / "*.jsonl"))),
-    "shuffled": lambda folder: packed(parquet(folder).shuffle("rows", 3, window_bytes=1 << 18)),
-    "mix": lambda folder: packed(mix(folder)),
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "parquet": parquet,
+    "jsonl": lambda folder: JsonShardedSource(str(folder / "*.jsonl")),
+    "shuffled": lambda folder: parquet(folder).shuffle("rows", 3, window_bytes=ROW_WINDOW),
+    "mix": mix,
 }
 
 
-def cost(make: Callable[[Path], AsyncDataLoader], folder: Path, state: Any) -> tuple[float, int]:
+def open_documents(kind: str) -> float:
+    """Documents that the windows hold which a restored pipeline fills before its first batch.
+
+    Those of the window of rows, of the packer's window and of the batch; where the documents are
+    shuffled, their windows at both ends are filled whole.
+    """
+    documents = (SHUFFLED_ROWS + BATCH) * LENGTH / TOKENS_PER_DOCUMENT + PACK_WINDOW
+    if kind == "shuffled":
+        documents += 2 * ROW_WINDOW / (4 * (TOKENS_PER_DOCUMENT - 1))
+    return documents
+
+
+def bytes_of_windows(kind: str, folder: Path) -> float:
+    """Bytes at most that going back to any position may read.
+
+    Of each source: the blocks that the open windows' documents lie in, the first and the last of
+    which belong to them in part, and those that are read ahead, two for each thread and one.
+    """
+    groups = pq.read_metadata(folder / "9.parquet")
+    row_groups = [groups.row_group(place).column(0) for place in range(groups.num_row_groups)]
+    lines = (folder / "9.jsonl").stat().st_size
+    blocks = {  # documents and bytes of a block
+        "parquet": (ROW_GROUP, max(group.total_compressed_size for group in row_groups)),
+        "jsonl": (CHUNK / lines * ROWS / SHARDS, CHUNK + 4096),
+    }
+    shares = {"mix": {"parquet": 0.6, "jsonl": 0.4}, "jsonl": {"jsonl": 1.0}}
+    most = 0.0
+    for files, share in shares.get(kind, {"parquet": 1.0}).items():
+        documents, size = blocks[files]
+        count = math.ceil(open_documents(kind) * share / documents) + 1 + 2 * THREADS + 1
+        most += count * size
+    return most
+
+
+def cost(kind: str, folder: Path, state: Any) -> tuple[float, int]:
     """Seconds (the best of three times) and bytes read, up to the first batch behind a state."""
     seconds, read = float("inf"), 0
     for _ in range(3):
-        with make(folder) as loader:
+        with packed(SOURCES[kind](folder), prefetch_enabled=False) as loader:
             start = time.perf_counter()
             loader.load_state_dict(state)
             next(iter(loader))
@@ -130,23 +180,39 @@ def cost(make: Callable[[Path], AsyncDataLoader], folder: Path, state: Any) -> t
     return seconds, read
 
 
-@pytest.mark.parametrize("kind", PIPELINES)
+@pytest.mark.usefixtures("one_io_thread")
+@pytest.mark.parametrize("kind", SOURCES)
 def test_a_million_rows(kind: str, million: Path) -> None:
-    """States do not grow, nor does memory; going back to 90 % costs what going to 10 % does."""
-    make = PIPELINES[kind]
-    with make(million) as loader:
-        states, memory = [], []
+    """Nothing grows: states, memory, threads, files; nor does what going back to a state costs.
+
+    Going back to 90 % costs what going to 10 % does, and reads no more than open windows hold.
+    """
+    gc.collect()
+    files_before = handles()
+    with packed(SOURCES[kind](million)) as loader:
+        states, memory, files, workers = [], [], [], []
         for _ in loader:
             states.append(json.dumps(loader.state_dict()))
             memory.append(resident())
+            files.append(handles())
+            if len(states) % 100 == 0:
+                workers.append(threads())
     assert len(states) > 500
     steps = len(states)
     near, far = states[steps // 10], states[steps * 9 // 10]
     # A digit more here and there.
     assert max(map(len, states)) <= max(map(len, states[: steps // 10])) + 40
     assert max(memory) - max(memory[: steps // 5]) < 32 << 20
+    # Each block that is read ahead may be of another file.
+    assert max(files) <= files_before + 2 * THREADS + 1
+    assert len(workers) > 5
+    assert max(workers) == workers[0]
     (near_seconds, near_bytes), (far_seconds, far_bytes) = (
-        cost(make, million, json.loads(state)) for state in (near, far)
+        cost(kind, million, json.loads(state)) for state in (near, far)
     )
+    assert far_bytes <= bytes_of_windows(kind, million)
     assert far_seconds < 2 * near_seconds + 0.05  # the clock of a shared machine gets some room
     assert far_bytes < 2 * near_bytes + (1 << 20)
+    print(
+        "BYTES", kind, near_bytes, far_bytes, bytes_of_windows(kind, million), set(files), workers
+    )

@@ -26,7 +26,28 @@ NAMES = ("a", "b", "c", "d")
 ROWS = 4000
 EOS = 7
 BLOCK = 20
-KINDS = ("plain", "shuffled", "greedy", "greedy shuffled", "first_fit", "tokens greedy")
+PACKED: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "greedy shuffled": {},
+    "first_fit": {"strategy": "first_fit", "pack_window": 70},
+    "best_fit": {"strategy": "best_fit", "pack_window": 70},
+    "pool": {"strategy": "pool", "num_packers": 5, "pack_window": 70},
+    "balanced": {"balance_groups": 3},
+    "balanced best_fit": {"strategy": "best_fit", "pack_window": 70, "balance_groups": 3},
+    "tokens greedy": {},
+}
+KINDS = ("plain", "shuffled", *PACKED)
+# Documents of a source that may come before one that is in front of them, as windows do not keep
+# the order.
+SLACK = {
+    "shuffled": 50,
+    "greedy shuffled": 400,
+    "first_fit": 70,
+    "best_fit": 70,
+    "pool": 70,
+    "balanced": 9,
+    "balanced best_fit": 79,
+}
 OLD = {"a": 0.5, "b": 0.3, "c": 0.2}
 
 
@@ -66,9 +87,11 @@ def make(
         return AsyncDataLoader(mixed, 3, **options)
     if kind == "shuffled":
         return AsyncDataLoader(mixed, 3, shuffle_buffer_size=50, seed=2, **options)
-    strategy = "first_fit" if kind == "first_fit" else "greedy"
     packed = PackedShardedSource(
-        mixed, 16, EOS, strategy=strategy, shuffle=False, pack_window=70, include_segment_ids=False
+        mixed,
+        16,
+        EOS,
+        **{"strategy": "greedy", "shuffle": False, "include_segment_ids": False, **PACKED[kind]},
     )
     if kind == "greedy shuffled":
         return AsyncDataLoader(packed, 3, shuffle_buffer_size=40, seed=2, **options)
@@ -146,7 +169,7 @@ def test_edited_streams(kind: str, save_at: int, new: dict[str, Any], corpus: Pa
     by_source: dict[int, list[int]] = {}
     for token, _ in seen:
         by_source.setdefault(token // 100_000, []).append(token)
-    slack = {"plain": 0, "shuffled": 50, "greedy shuffled": 400, "first_fit": 70}.get(kind, 0)
+    slack = SLACK.get(kind, 0)
     for source, tokens in by_source.items():
         rows = sorted(token % 100_000 for token in tokens)
         missing = set(range(rows[-1] + 1)) - set(rows)
@@ -207,7 +230,7 @@ def test_an_edit_of_an_edit(kind: str, corpus: Path) -> None:
         take(pending, gap)
         last = edited(kind, corpus, pending.state_dict(), **third)
         rows = steps + ahead + take(last, 200)
-        slack = {"shuffled": 50, "greedy shuffled": 400, "first_fit": 70}.get(kind, 0)
+        slack = SLACK.get(kind, 0)
         by_source: dict[int, list[int]] = {}
         for token, _ in documents(rows):
             by_source.setdefault(token // 100_000, []).append(token % 100_000)

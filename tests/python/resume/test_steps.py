@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from batches import Batch, difference, first_rows, joined, rows_in
-from test_every_step import KINDS, corpus, make  # noqa: F401 (corpus: a fixture)
+from token_pipelines import KINDS, make
 
 from easydata import AsyncDataLoader
 
 RAMPUP = {1: 2, 3: 1, 4: 3}
 
 
-def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:  # noqa: F811
+def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:
     for kind in KINDS:
         options = {"batch_rampup": RAMPUP, "shuffle_buffer_size": 9, "seed": 2}
         whole = list(make(kind, corpus, shared, **options))
@@ -39,7 +39,7 @@ def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:  # 
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_ramp_up_on_other_numbers_of_ranks(
     drop_last: bool,
-    corpus: Path,  # noqa: F811
+    corpus: Path,
     shared: Path,
 ) -> None:
     def join(
@@ -78,7 +78,7 @@ def test_ramp_up_on_other_numbers_of_ranks(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_step_from_any_position(kind: str, corpus: Path, shared: Path) -> None:  # noqa: F811
+def test_any_step_from_any_position(kind: str, corpus: Path, shared: Path) -> None:
     options = {"batch_rampup": {3: 2}, "shuffle_buffer_size": 16, "seed": 4}
     whole = list(make(kind, corpus, shared, **options))
     running = make(kind, corpus, shared, **options)

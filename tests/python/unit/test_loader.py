@@ -202,6 +202,20 @@ def test_ragged_rows_are_padded(tmp_path: Path) -> None:
         list(AsyncDataLoader(source, batch_size=3, padding={"other": PadSpec(length=2)}))
 
 
+def test_a_row_longer_than_its_padding_stops_all_ranks_at_one_step(tmp_path: Path) -> None:
+    rows = [[1]] * 5 + [[1, 2, 3]] + [[1]] * 6
+    source = parquet(tmp_path, pa.table({"ids": rows}))
+    for rank in range(3):
+        with AsyncDataLoader(
+            source, 3, rank=rank, world_size=3, padding={"ids": PadSpec(length=2)}
+        ) as loader:
+            assert next(iter(loader))["ids"].tolist() == [[1, 0]]
+            state = loader.state_dict()
+            with pytest.raises(ValueError, match=r"row 5: column 'ids' has 3 values here, more"):
+                next(iter(loader))
+            assert loader.state_dict() == state
+
+
 def test_padding_of_a_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
     padding = {"n": PadSpec(), "lables": PadSpec(-100)}
     said = (

@@ -4,11 +4,9 @@ import functools
 import gc
 import itertools
 import operator
-import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from python_rows import Rows
 from resident_memory import resident
-from thread_count import threads
+from thread_count import handles, threads
 
 from easydata import (
     ArrowShardedSource,
@@ -154,19 +152,6 @@ def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool
     nothing = loader(packed(tmp_path))
     assert nothing.explain()["bottleneck"] is None
     nothing.close()
-
-
-def handles() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-@pytest.fixture
-def one_io_thread() -> Iterator[None]:
-    """Arrow reads files with threads of its own, which come as they are needed, and stay."""
-    before = pa.io_thread_count()
-    pa.set_io_thread_count(1)
-    yield
-    pa.set_io_thread_count(before)
 
 
 @pytest.mark.usefixtures("one_io_thread")
