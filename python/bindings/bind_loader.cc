@@ -84,16 +84,6 @@ nb::object ColumnToPython(const LoaderColumn& column, JsonValues* json) {
   }
 }
 
-std::vector<std::string> AllowedNames(nb::handle allow) {
-  constexpr const char* kWanted = "a collection of names such as (\"mix\",)";
-  if (nb::isinstance<nb::str>(allow) || !nb::hasattr(allow, "__iter__")) {
-    RefuseType("allow", kWanted, allow);
-  }
-  std::vector<std::string> names;
-  for (nb::handle name : nb::iter(allow)) names.push_back(OptionValue<std::string>("allow", name));
-  return names;
-}
-
 /// What Python holds: a loader and what converting its batches needs.
 class PyLoader {
  public:
@@ -163,7 +153,8 @@ class PyLoader {
   void LoadState(nb::handle state, nb::handle allow) {
     if (!nb::hasattr(state, "keys")) RefuseType("state", "what state_dict() returned", state);
     const nlohmann::json value = JsonFromPython(MappingOption("state", state), "state");
-    const std::vector<std::string> names = AllowedNames(allow);
+    const std::vector<std::string> names =
+        NamesOption("allow", "a collection of names such as (\"mix\",)", allow);
     Status status;
     {
       nb::gil_scoped_release release;
@@ -258,12 +249,6 @@ struct PyLoaderOptions {
   std::optional<int64_t> bucket_batches;
   uint64_t seed = 0;
 };
-
-void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = "") {
-  if (value >= 1) return;
-  throw nb::value_error(
-      (name + ": must be at least 1" + hint + ", not " + std::to_string(value)).c_str());
-}
 
 std::map<int64_t, int64_t> RampupFromPython(nb::handle rampup) {
   std::map<int64_t, int64_t> out;

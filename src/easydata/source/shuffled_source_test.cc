@@ -331,6 +331,12 @@ TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
   options.on_error = OnError::kSkip;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("in its place"));
   EXPECT_THAT(ParseSourceShuffle("row").status().message(), HasSubstr("\"row\""));
+  options = Shuffled(SourceShuffle::kRows);
+  options.shuffle.window_bytes = 0;
+  EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("window_bytes must be"));
+  options = Shuffled(SourceShuffle::kBlocks);
+  options.shuffle.window_bytes = 1;
+  EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("is for mode \"rows\""));
 }
 
 }  // namespace
