@@ -180,12 +180,14 @@ class ShardedDataSource(ABC, Generic[T_co]):
     ) -> ShardedDataSource[T_co]:
         """A source of the same rows in an order of each (seed, epoch).
 
+        A source that is shuffled already is shuffled anew: the last order alone counts.
+
         Args:
             mode: "blocks": row groups, record batches, megabytes of lines (of sources in Python:
                 shards) in random order, each read as it is. "rows": that, and the rows of all
                 blocks in a window. "grain": Grain's permutation of all rows, which costs a block
                 for nearly each row unless the blocks fit into memory.
-            seed: None means 0.
+            seed: None means 0. Of "grain" below 2^32, as in Grain.
             window_bytes: Content of a window of "rows"; None: 64 MB.
         """
         return self._shuffled(Shuffle(mode, 0 if seed is None else seed, window_bytes))

@@ -459,6 +459,10 @@ Result<SourceShuffle> ParseSourceShuffle(const std::string& name) {
 }
 
 Status SourceShuffleOptions::Validate() const {
+  if (mode == SourceShuffle::kGrain && seed > std::numeric_limits<uint32_t>::max()) {
+    return Status::Invalid("seed must be below 2^32, as Grain's order has no more bits; it is ",
+                           seed);
+  }
   if (!window_bytes.has_value()) return Status::OK();
   if (*window_bytes < 1) {
     return Status::Invalid("window_bytes must be at least 1; it is ", *window_bytes);

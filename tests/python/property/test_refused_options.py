@@ -158,6 +158,7 @@ SOURCE: list[tuple[dict[str, Any], str]] = [
     ({"seed": -1}, "seed"),
     ({"mode": "rows", "window_bytes": 0}, "window_bytes"),
     ({"mode": "blocks", "window_bytes": 10}, "window_bytes"),
+    ({"mode": "grain", "seed": 2**32}, "seed"),
 ]
 
 
