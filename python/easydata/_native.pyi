@@ -404,13 +404,21 @@ class Loader:
     def at(self, step: int) -> dict[str, Any]:
         """The batch of a step, by a reader of its own. Ctrl-C gets through."""
 
+    def steps_up_to(self, most: int) -> int:
+        """
+        `most`, or the steps up to the end of the pass where they are fewer; as costly as at().
+        """
+
     def state(self) -> dict[str, Any]: ...
 
     def load_state(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None: ...
 
     def stats(self) -> dict[str, Any]: ...
 
-    def explain(self) -> dict[str, Any]: ...
+    def explain(self, training: float | None = None, elsewhere: float = 0.0) -> dict[str, Any]:
+        """
+        What sets the pace. Of one of several loaders: `training`, the seconds of the trainer's own work, and `elsewhere`, those of waiting for the others.
+        """
 
     def digest(self) -> str: ...
 
@@ -418,6 +426,11 @@ class Loader:
 
     @property
     def closed(self) -> bool: ...
+
+def whole_number(name: str, value: int) -> int:
+    """
+    The value of an option as an int; TypeError names it where that is no whole number.
+    """
 
 def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """
