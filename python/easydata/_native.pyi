@@ -437,7 +437,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     One state of a loader, of those of all ranks; see easydata.merge_states.
     """
 
-def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int = 0, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
+def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
     """
     Writes a stream into a folder of shards and says what was written. progress({rows, tokens, bytes, shards}) is called up to ten times a second.
     """
