@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -84,18 +85,27 @@ nb::object ColumnToPython(const LoaderColumn& column, JsonValues* json) {
   }
 }
 
-std::vector<std::string> AllowedNames(nb::handle allow) {
-  constexpr const char* kWanted = "a collection of names such as (\"mix\",)";
-  if (nb::isinstance<nb::str>(allow) || !nb::hasattr(allow, "__iter__")) {
-    RefuseType("allow", kWanted, allow);
-  }
-  std::vector<std::string> names;
-  for (nb::handle name : nb::iter(allow)) names.push_back(OptionValue<std::string>("allow", name));
-  return names;
-}
-
 /// What Python holds: a loader and what converting its batches needs.
 class PyLoader {
+  // Before its callers, as its return type is deduced.
+  /// Does what may take long without the GIL; Ctrl-C gets through.
+  template <typename Work>
+  static auto Interruptibly(const Work& work) {
+    bool raised = false;
+    const std::function<bool()> stop = [&raised] {
+      nb::gil_scoped_acquire gil;
+      raised = PyErr_CheckSignals() != 0;
+      return raised;
+    };
+    decltype(work(stop)) result;
+    {
+      nb::gil_scoped_release release;
+      result = work(stop);
+    }
+    if (raised) throw nb::python_error();
+    return Unwrap(std::move(result));
+  }
+
  public:
   PyLoader(StreamPlan plan, LoaderOptions options)
       : loader_(Unwrap(Loader::Make(std::move(plan), std::move(options)))) {}
@@ -137,18 +147,11 @@ class PyLoader {
 
   nb::object At(nb::handle number) {
     const auto step = OptionValue<int64_t>("step", number);
-    bool raised = false;
-    Result<LoaderBatch> batch;
-    {
-      nb::gil_scoped_release release;
-      batch = loader_->At(step, [&raised] {
-        nb::gil_scoped_acquire gil;
-        raised = PyErr_CheckSignals() != 0;
-        return raised;
-      });
-    }
-    if (raised) throw nb::python_error();
-    return ToPython(Unwrap(std::move(batch)));
+    return ToPython(Interruptibly([&](const auto& stop) { return loader_->At(step, stop); }));
+  }
+
+  int64_t StepsUpTo(int64_t most) {
+    return Interruptibly([&](const auto& stop) { return loader_->StepsUpTo(most, stop); });
   }
 
   nb::object State() {
@@ -163,7 +166,8 @@ class PyLoader {
   void LoadState(nb::handle state, nb::handle allow) {
     if (!nb::hasattr(state, "keys")) RefuseType("state", "what state_dict() returned", state);
     const nlohmann::json value = JsonFromPython(MappingOption("state", state), "state");
-    const std::vector<std::string> names = AllowedNames(allow);
+    const std::vector<std::string> names =
+        NamesOption("allow", "a collection of names such as (\"mix\",)", allow);
     Status status;
     {
       nb::gil_scoped_release release;
@@ -211,11 +215,11 @@ class PyLoader {
     return out;
   }
 
-  nb::dict Explain() {
+  nb::dict Explain(std::optional<double> training, double elsewhere) {
     Bottleneck found;
     {
       nb::gil_scoped_release release;
-      found = loader_->Explain();
+      found = loader_->Explain(training, elsewhere);
     }
     nb::dict out;
     out["bottleneck"] =
@@ -258,12 +262,6 @@ struct PyLoaderOptions {
   std::optional<int64_t> bucket_batches;
   uint64_t seed = 0;
 };
-
-void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = "") {
-  if (value >= 1) return;
-  throw nb::value_error(
-      (name + ": must be at least 1" + hint + ", not " + std::to_string(value)).c_str());
-}
 
 std::map<int64_t, int64_t> RampupFromPython(nb::handle rampup) {
   std::map<int64_t, int64_t> out;
@@ -434,16 +432,31 @@ void BindLoader(nb::module_& m) {
       .def("at", &PyLoader::At, nb::arg("step").none(),
            nb::sig("def at(self, step: int) -> dict[str, typing.Any]"),
            "The batch of a step, by a reader of its own. Ctrl-C gets through.")
+      .def("steps_up_to", &PyLoader::StepsUpTo, nb::arg("most"),
+           "`most`, or the steps up to the end of the pass where they are fewer; as costly as "
+           "at().")
       .def("state", &PyLoader::State, nb::sig("def state(self) -> dict[str, typing.Any]"))
       .def("load_state", &PyLoader::LoadState, nb::arg("state").none(),
            nb::arg("allow").none() = nb::make_tuple(),
            nb::sig("def load_state(self, state: collections.abc.Mapping[str, typing.Any], allow: "
                    "collections.abc.Collection[str] = ()) -> None"))
       .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
-      .def("explain", &PyLoader::Explain, nb::sig("def explain(self) -> dict[str, typing.Any]"))
+      .def(
+          "explain", &PyLoader::Explain, nb::arg("training") = nb::none(),
+          nb::arg("elsewhere") = 0.0,
+          nb::sig("def explain(self, training: float | None = None, elsewhere: float = 0.0) -> "
+                  "dict[str, typing.Any]"),
+          "What sets the pace. Of one of several loaders: `training`, the seconds of the trainer's "
+          "own work, and `elsewhere`, those of waiting for the others.")
       .def("digest", &PyLoader::Digest)
       .def("close", &PyLoader::Close)
       .def_prop_ro("closed", &PyLoader::closed);
+  m.def(
+      "whole_number",
+      [](const std::string& name, nb::handle value) { return OptionValue<int64_t>(name, value); },
+      nb::arg("name"), nb::arg("value").none(),
+      nb::sig("def whole_number(name: str, value: int) -> int"),
+      "The value of an option as an int; TypeError names it where that is no whole number.");
   m.def(
       "merge_states",
       [](const std::vector<nb::object>& states) {

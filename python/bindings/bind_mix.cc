@@ -7,28 +7,54 @@
 #include "bindings.h"
 #include "easydata/mix/mix_order.h"
 #include "easydata/mix/mix_stage.h"
+#include "option_value.h"
 
 namespace easydata {
 namespace {
 
-/// The weights of a mix: by name, by step, or equal where both are missing.
-MixOptions MakeOptions(std::vector<std::string> names, std::vector<double> weights,
-                       const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
-                       const std::string& stop_strategy,
-                       const std::vector<std::pair<int64_t, int64_t>>& batch_sizes,
-                       int64_t row_tokens, const std::string& unit, const std::string& order) {
+/// Weights in the order of the names; none at all for equal ones.
+std::vector<double> WeightsFromPython(const std::vector<std::string>& names,
+                                      const std::vector<nb::object>& given) {
+  std::vector<double> weights;
+  for (const nb::object& weight : given) {
+    const std::string name = "weights['" + names.at(weights.size()) + "']";
+    weights.push_back(OptionValue<double>(name, weight));
+  }
+  return weights;
+}
+
+/// What they are together is for the mix to say.
+MixOptions MixOptionsFromPython(const nb::kwargs& given) {
+  const auto text = [&](const char* name) { return OptionValue<std::string>(name, given[name]); };
   MixOptions options;
-  options.order = Unwrap(ParseMixOrderKind(order));
-  options.unit = Unwrap(ParseMixUnit(unit));
-  options.names = std::move(names);
-  options.weights = std::move(weights);
-  if (schedule != nullptr) options.schedule = *schedule;
-  options.block_size = block_size;
-  options.seed = seed;
-  options.stop = Unwrap(ParseStopStrategy(stop_strategy));
-  for (const auto& [step, size] : batch_sizes) options.clock.batch_sizes.push_back({step, size});
-  options.clock.row_tokens = row_tokens;
+  options.names = nb::cast<std::vector<std::string>>(given["names"]);
+  options.weights =
+      WeightsFromPython(options.names, nb::cast<std::vector<nb::object>>(given["weights"]));
+  if (const nb::object schedule = given["schedule"]; !schedule.is_none()) {
+    options.schedule = nb::cast<const WeightSchedule&>(schedule);
+  }
+  options.block_size = OptionValue<int64_t>("block_size", given["block_size"]);
+  options.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
+  options.stop = Unwrap(ParseStopStrategy(text("stop_strategy")));
+  options.unit = Unwrap(ParseMixUnit(text("unit")));
+  options.order = Unwrap(ParseMixOrderKind(text("order")));
+  for (const auto& [step, size] :
+       nb::cast<std::vector<std::pair<int64_t, int64_t>>>(given["batch_sizes"])) {
+    options.clock.batch_sizes.push_back({step, size});
+  }
+  options.clock.row_tokens = nb::cast<int64_t>(given["row_tokens"]);
   return options;
+}
+
+std::vector<WeightPoint> PointsFromPython(const std::vector<std::string>& names,
+                                          const nb::list& points) {
+  std::vector<WeightPoint> out;
+  for (nb::handle point : points) {
+    const auto [step, weights] = nb::cast<std::pair<nb::object, std::vector<nb::object>>>(point);
+    out.push_back(
+        {OptionValue<int64_t>("a schedule's step", step), WeightsFromPython(names, weights)});
+  }
+  return out;
 }
 
 }  // namespace
@@ -37,33 +63,41 @@ void BindMix(nb::module_& m) {
   nb::class_<WeightSchedule>(m, "WeightSchedule", "Mixing weights as a function of the step.")
       .def(
           "__init__",
-          [](WeightSchedule* self, std::vector<std::string> names,
-             const std::vector<std::pair<int64_t, std::vector<double>>>& points,
-             const std::string& interpolation) {
-            std::vector<WeightPoint> list;
-            for (const auto& [step, weights] : points) list.push_back({step, weights});
-            new (self) WeightSchedule(Unwrap(WeightSchedule::Make(
-                std::move(names), std::move(list), Unwrap(ParseInterpolation(interpolation)))));
+          [](WeightSchedule* self, std::vector<std::string> names, const nb::list& points,
+             nb::handle interpolation) {
+            auto list = PointsFromPython(names, points);
+            const auto between = Unwrap(
+                ParseInterpolation(OptionValue<std::string>("interpolation", interpolation)));
+            new (self) WeightSchedule(
+                Unwrap(WeightSchedule::Make(std::move(names), std::move(list), between)));
           },
-          nb::arg("names"), nb::arg("points"), nb::arg("interpolation") = "step")
+          nb::arg("names"), nb::arg("points"), nb::arg("interpolation").none() = "step",
+          nb::sig("def __init__(self, names: collections.abc.Sequence[str], points: "
+                  "list[tuple[int, list[float]]], interpolation: str = 'step') -> None"))
       .def("at", &WeightSchedule::At, nb::arg("step"), "The weights at a step; their sum is 1.")
       .def_prop_ro("names", &WeightSchedule::names);
+
+  nb::class_<MixOptions>(m, "MixOptions",
+                         "The options of easydata.MixedShardedSource, each of the right type, and "
+                         "the clock of its schedule: `batch_sizes` = [(from step, rows)] and the "
+                         "tokens of a row; without them it counts examples.")
+      .def(
+          "__init__",
+          [](MixOptions* self, const nb::kwargs& given) {
+            new (self) MixOptions(MixOptionsFromPython(given));
+          },
+          nb::sig("def __init__(self, *, names: collections.abc.Sequence[str], weights: "
+                  "collections.abc.Sequence[float], schedule: WeightSchedule | None, block_size: "
+                  "int, seed: int | None, stop_strategy: str, unit: str, order: str, batch_sizes: "
+                  "collections.abc.Sequence[tuple[int, int]], row_tokens: int) -> None"));
 
   nb::class_<MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
       .def(
           "__init__",
-          [](MixOrder* self, std::vector<std::string> names, std::vector<double> weights,
-             const WeightSchedule* schedule, int64_t block_size, uint64_t seed,
-             const std::string& stop_strategy,
-             const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, const std::string& unit,
-             const std::string& order) {
-            new (self) MixOrder(Unwrap(MixOrder::Make(
-                MakeOptions(std::move(names), std::move(weights), schedule, block_size, seed,
-                            stop_strategy, batch_sizes, 0, unit, order))));
+          [](MixOrder* self, const MixOptions& options) {
+            new (self) MixOrder(Unwrap(MixOrder::Make(options)));
           },
-          nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("block_size"),
-          nb::arg("seed"), nb::arg("stop_strategy"), nb::arg("batch_sizes"),
-          nb::arg("unit") = "examples", nb::arg("order") = "blocks")
+          nb::arg("options"))
       .def(
           "next_block",
           [](MixOrder& self) {
@@ -80,31 +114,13 @@ void BindMix(nb::module_& m) {
 
   m.def(
       "mix",
-      [](const std::vector<const Stream*>& streams, std::vector<std::string> names,
-         std::vector<double> weights, const WeightSchedule* schedule, int64_t block_size,
-         uint64_t seed, const std::string& stop_strategy, bool add_source,
-         const std::vector<std::pair<int64_t, int64_t>>& batch_sizes, int64_t row_tokens,
-         const std::string& token_column, const std::string& unit, const std::string& order) {
-        MixOptions options = MakeOptions(std::move(names), std::move(weights), schedule, block_size,
-                                         seed, stop_strategy, batch_sizes, row_tokens, unit, order);
+      [](const std::vector<const Stream*>& streams, MixOptions options, bool add_source) {
         options.add_source = add_source;
-        options.token_column = token_column;
         std::vector<StreamPlan> plans;
         for (const Stream* stream : streams) plans.push_back(stream->plan);
         return Stream{Unwrap(MixPlan(plans, options))};
       },
-      nb::arg("streams"), nb::arg("names"), nb::arg("weights"),
-      nb::arg("schedule").none() = nb::none(), nb::arg("block_size") = 1000, nb::arg("seed") = 0,
-      nb::arg("stop_strategy") = "restart", nb::arg("add_source") = true,
-      nb::arg("batch_sizes") = std::vector<std::pair<int64_t, int64_t>>(),
-      nb::arg("row_tokens") = 0, nb::arg("token_column") = "input_ids",
-      nb::arg("unit") = "examples", nb::arg("order") = "blocks",
-      "Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the "
-      "clock that a schedule is read by; without them it counts examples. `unit` is what weights "
-      "are "
-      "shares of: \"examples\" or \"tokens\", the values of `token_column`. `order` is \"blocks\" "
-      "or "
-      "\"grain\", that of Grain's mix.");
+      nb::arg("streams"), nb::arg("options"), nb::arg("add_source"), "Mixes streams.");
 }
 
 }  // namespace easydata

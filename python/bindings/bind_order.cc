@@ -84,7 +84,7 @@ void BindReadOrder(nb::module_& m) {
       "shuffle_limits",
       [] {
         nb::dict out;
-        out["rows_window_bytes"] = SourceShuffleOptions().window_bytes;
+        out["rows_window_bytes"] = SourceShuffleOptions::kDefaultWindowBytes;
         out["window_bytes"] = WindowShuffleOptions().bytes;
         out["grain_cache_bytes"] = GrainOrderOptions().cache_bytes;
         out["grain_rows_at_once"] = GrainOrderOptions().rows_per_batch;

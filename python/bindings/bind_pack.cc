@@ -2,9 +2,10 @@
 #include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "arrow_exchange.h"
@@ -12,33 +13,71 @@
 #include "easydata/pack/balance_stage.h"
 #include "easydata/pack/document_packer.h"
 #include "easydata/pack/pack_stage.h"
+#include "option_value.h"
 
 namespace easydata {
 namespace {
 
-int32_t Fitting(const char* name, int64_t value) {
-  if (value >= INT32_MIN && value <= INT32_MAX) return static_cast<int32_t>(value);
-  throw nb::value_error(
-      (std::string(name) + " must fit into 32 bits: " + std::to_string(value)).c_str());
-}
+// Rows of a shuffle window, by the unit of shuffle_buffer_factor.
+constexpr int64_t kRowsPerFactor = 100;
 
-PackOptions MakeOptions(int64_t seq_length, int64_t eos_token_id, int64_t pad_token_id,
-                        const std::string& strategy, int64_t num_packers, bool include_segment_ids,
-                        const std::string& overlong, int64_t pack_window,
-                        std::optional<uint64_t> bin_seed) {
+/// What Packer() and PackedShardedSource() are given alike.
+PackOptions MakeOptions(nb::handle seq_length, nb::handle eos_token_id, nb::handle pad_token_id,
+                        nb::handle strategy, nb::handle num_packers, nb::handle include_segment_ids,
+                        nb::handle overlong, nb::handle pack_window) {
   PackOptions options;
-  options.seq_length = Fitting("seq_length", seq_length);
-  options.eos_token_id = Fitting("eos_token_id", eos_token_id);
-  options.pad_token_id = Fitting("pad_token_id", pad_token_id);
-  options.strategy = Unwrap(ParsePackStrategy(strategy));
-  options.num_packers = Fitting("num_packers", num_packers);
-  options.include_segment_ids = include_segment_ids;
-  options.overlong = Unwrap(ParseOverlong(overlong));
-  options.pack_window = pack_window;
-  options.shuffle_bins = bin_seed.has_value();
-  options.seed = bin_seed.value_or(0);
+  options.seq_length = OptionValue<int32_t>("seq_length", seq_length);
+  options.eos_token_id = OptionValue<int32_t>("eos_token_id", eos_token_id);
+  options.pad_token_id = OptionValue<int32_t>("pad_token_id", pad_token_id);
+  options.strategy = Unwrap(ParsePackStrategy(OptionValue<std::string>("strategy", strategy)));
+  options.num_packers = OptionValue<int32_t>("num_packers", num_packers);
+  options.include_segment_ids = OptionValue<bool>("include_segment_ids", include_segment_ids);
+  options.overlong = Unwrap(ParseOverlong(OptionValue<std::string>("overlong", overlong)));
+  options.pack_window = OptionValue<int64_t>("pack_window", pack_window);
   return options;
 }
+
+/// PackedShardedSource's options.
+struct PackedOptions {
+  PackOptions pack;
+  uint64_t seed = 0;
+  int64_t shuffle_rows = 0;  // of a window of packed rows; 0: they stay as they come
+  int64_t balance_groups = 1;
+};
+
+PackedOptions PackedOptionsFromPython(const nb::kwargs& given) {
+  PackedOptions out;
+  out.pack = MakeOptions(given["seq_length"], given["eos_token_id"], given["pad_token_id"],
+                         given["strategy"], given["num_packers"], given["include_segment_ids"],
+                         given["overlong"], given["pack_window"]);
+  out.pack.input_field = OptionValue<std::string>("input_field", given["input_field"]);
+  out.pack.default_token_fields = given["token_fields"].is_none();
+  if (!out.pack.default_token_fields) {
+    out.pack.token_fields = NamesOption(
+        "token_fields", "a collection of names such as [\"labels\"]", given["token_fields"]);
+  }
+  out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
+  out.balance_groups = OptionValue<int64_t>("balance_groups", given["balance_groups"]);
+  CheckAtLeastOne("balance_groups", out.balance_groups);
+  const auto shuffle = OptionValue<bool>("shuffle", given["shuffle"]);
+  const auto factor = OptionValue<int64_t>("shuffle_buffer_factor", given["shuffle_buffer_factor"]);
+  if (shuffle) CheckAtLeastOne("shuffle_buffer_factor", factor);
+  if (factor > std::numeric_limits<int64_t>::max() / kRowsPerFactor) {
+    throw nb::value_error("shuffle_buffer_factor: so many rows cannot be counted");
+  }
+  if (!shuffle) return out;
+  if (IsGrainBins(out.pack.strategy)) {
+    out.pack.shuffle_bins = true;
+    out.pack.seed = out.seed;
+  } else {
+    out.shuffle_rows = factor * kRowsPerFactor;
+  }
+  return out;
+}
+
+struct PyPacker {
+  std::unique_ptr<DocumentPacker> packer;
+};
 
 /// Rows as [(pyarrow record batch of one row, numbers of the documents in it)].
 nb::list RowsOut(const std::vector<Batch>& rows) {
@@ -54,34 +93,45 @@ nb::list RowsOut(const std::vector<Batch>& rows) {
 }  // namespace
 
 void BindPack(nb::module_& m) {
+  nb::class_<PackedOptions>(m, "PackedOptions",
+                            "The options of easydata.PackedShardedSource, each of the right type "
+                            "and all of them together such as can be packed by.")
+      .def(
+          "__init__",
+          [](PackedOptions* self, const nb::kwargs& given) {
+            PackedOptions options = PackedOptionsFromPython(given);
+            Check(options.pack.Validate());
+            new (self) PackedOptions(std::move(options));
+          },
+          nb::sig("def __init__(self, *, seq_length: int, eos_token_id: int, pad_token_id: int, "
+                  "strategy: str, num_packers: int, include_segment_ids: bool, input_field: str, "
+                  "shuffle: bool, shuffle_buffer_factor: int, seed: int | None, overlong: str, "
+                  "token_fields: collections.abc.Iterable[str] | None, pack_window: int, "
+                  "balance_groups: int) -> None"))
+      .def_prop_ro("seq_length", [](const PackedOptions& self) { return self.pack.seq_length; })
+      .def_prop_ro("input_field", [](const PackedOptions& self) { return self.pack.input_field; })
+      .def_prop_ro("token_fields",
+                   [](const PackedOptions& self) {
+                     std::optional<std::vector<std::string>> given;
+                     if (!self.pack.default_token_fields) given = self.pack.token_fields;
+                     return given;
+                   })
+      .def_ro("seed", &PackedOptions::seed)
+      .def_ro("shuffle_rows", &PackedOptions::shuffle_rows,
+              "Rows of a window of packed rows that is shuffled; 0: none is.")
+      .def_ro("balance_groups", &PackedOptions::balance_groups);
   m.def(
       "pack",
-      [](const Stream& stream, int64_t seq_length, int64_t eos_token_id, int64_t pad_token_id,
-         const std::string& strategy, int64_t num_packers, bool include_segment_ids,
-         const std::string& overlong, int64_t pack_window, std::optional<uint64_t> bin_seed,
-         const std::string& input_field, std::optional<std::vector<std::string>> token_fields,
+      [](const Stream& stream, const PackedOptions& given, std::vector<std::string> token_fields,
          int64_t rows_per_batch) {
-        PackOptions options =
-            MakeOptions(seq_length, eos_token_id, pad_token_id, strategy, num_packers,
-                        include_segment_ids, overlong, pack_window, bin_seed);
-        options.input_field = input_field;
-        options.default_token_fields = !token_fields.has_value();
-        if (token_fields.has_value()) options.token_fields = std::move(*token_fields);
+        PackOptions options = given.pack;
+        options.default_token_fields = false;
+        options.token_fields = std::move(token_fields);
         if (rows_per_batch > 0) options.rows_per_batch = rows_per_batch;
         return Stream{Unwrap(PackPlan(stream.plan, options))};
       },
-      nb::arg("stream"), nb::arg("seq_length"), nb::arg("eos_token_id"),
-      nb::arg("pad_token_id") = 0, nb::arg("strategy") = "greedy", nb::arg("num_packers") = 4,
-      nb::arg("include_segment_ids") = true, nb::arg("overlong") = "split",
-      nb::arg("pack_window") = 1000, nb::arg("bin_seed").none() = nb::none(),
-      nb::arg("input_field") = "input_ids", nb::arg("token_fields").none() = nb::none(),
-      nb::arg("rows_per_batch") = 0, "Packs lists of tokens into rows of `seq_length`.");
-  m.def(
-      "shuffles_bins",
-      [](const std::string& strategy) { return IsGrainBins(Unwrap(ParsePackStrategy(strategy))); },
-      nb::arg("strategy"),
-      "Whether the strategy permutes its rows itself, by `bin_seed`: a group of bins, as Grain "
-      "does.");
+      nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"), nb::arg("rows_per_batch") = 0,
+      "Packs lists of tokens into rows of one length.");
   m.def(
       "balance",
       [](const Stream& stream, int64_t groups,
@@ -94,29 +144,33 @@ void BindPack(nb::module_& m) {
   m.def("default_token_fields", &DefaultTokenFields,
         "Columns that are packed beside the tokens where they exist.");
 
-  nb::class_<DocumentPacker>(m, "Packer", "Packs documents that are handed in one by one.")
-      .def(nb::new_([](int64_t seq_length, int64_t eos_token_id, int64_t pad_token_id,
-                       const std::string& strategy, int64_t num_packers, bool include_segment_ids,
-                       const std::string& overlong, int64_t pack_window,
-                       std::optional<uint64_t> bin_seed) {
-             return Unwrap(DocumentPacker::Make(
-                 MakeOptions(seq_length, eos_token_id, pad_token_id, strategy, num_packers,
-                             include_segment_ids, overlong, pack_window, bin_seed)));
-           }),
-           nb::arg("seq_length"), nb::arg("eos_token_id"), nb::arg("pad_token_id") = 0,
-           nb::arg("strategy") = "greedy", nb::arg("num_packers") = 4,
-           nb::arg("include_segment_ids") = true, nb::arg("overlong") = "split",
-           nb::arg("pack_window") = 1000, nb::arg("bin_seed").none() = nb::none())
+  nb::class_<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")
+      .def(
+          "__init__",
+          [](PyPacker* self, nb::handle seq_length, nb::handle eos_token_id,
+             nb::handle pad_token_id, nb::handle strategy, nb::handle num_packers,
+             nb::handle include_segment_ids, nb::handle overlong, nb::handle pack_window) {
+            new (self) PyPacker{Unwrap(DocumentPacker::Make(
+                MakeOptions(seq_length, eos_token_id, pad_token_id, strategy, num_packers,
+                            include_segment_ids, overlong, pack_window)))};
+          },
+          nb::arg("seq_length").none(), nb::arg("eos_token_id").none(),
+          nb::arg("pad_token_id").none() = 0, nb::arg("strategy").none() = "greedy",
+          nb::arg("num_packers").none() = 4, nb::arg("include_segment_ids").none() = true,
+          nb::arg("overlong").none() = "split", nb::arg("pack_window").none() = 1000,
+          nb::sig("def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, "
+                  "strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = "
+                  "True, overlong: str = 'split', pack_window: int = 1000) -> None"))
       .def(
           "add",
-          [](DocumentPacker& self, nb::handle tokens) {
-            return RowsOut(Unwrap(self.Add(Unwrap(ImportArray(tokens)))));
+          [](PyPacker& self, nb::handle tokens) {
+            return RowsOut(Unwrap(self.packer->Add(Unwrap(ImportArray(tokens)))));
           },
           nb::arg("tokens"),
           nb::sig("def add(self, tokens: object) -> list[tuple[Any, list[int]]]"),
           "Takes a pyarrow array of tokens; gives the rows that it completes.")
       .def(
-          "flush", [](DocumentPacker& self) { return RowsOut(Unwrap(self.Flush())); },
+          "flush", [](PyPacker& self) { return RowsOut(Unwrap(self.packer->Flush())); },
           nb::sig("def flush(self) -> list[tuple[Any, list[int]]]"),
           "Closes and gives the open rows.");
 }

@@ -10,6 +10,7 @@
 #include "bindings.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
+#include "option_value.h"
 
 namespace easydata {
 namespace {
@@ -122,8 +123,8 @@ void BindSink(nb::module_& m) {
       "write",
       [](const Stream& stream, const std::string& output_path, const std::string& format,
          const std::string& compression, int64_t max_shard_size, std::optional<int64_t> num_shards,
-         bool overwrite, bool resumable, nb::object columns, int64_t sample_rows, int num_threads,
-         nb::object progress) {
+         bool overwrite, bool resumable, nb::object columns, int64_t sample_rows,
+         nb::handle num_threads, nb::object progress) {
         WriteOptions options;
         options.output_path = output_path;
         options.format = format;
@@ -134,19 +135,23 @@ void BindSink(nb::module_& m) {
         options.resumable = resumable;
         options.columns = WantedFromPython(columns);
         options.sample_rows = sample_rows;
-        options.num_threads = num_threads;
+        if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
+          CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
+          options.num_threads = *threads;
+        }
         return Write(stream, std::move(options), progress);
       },
       nb::arg("stream"), nb::arg("output_path"), nb::kw_only(), nb::arg("format") = "parquet",
       nb::arg("compression") = "", nb::arg("max_shard_size") = int64_t{500} << 20,
       nb::arg("num_shards") = nb::none(), nb::arg("overwrite") = false, nb::arg("resumable") = true,
-      nb::arg("columns") = nb::none(), nb::arg("sample_rows") = 1000, nb::arg("num_threads") = 0,
-      nb::arg("progress") = nb::none(),
+      nb::arg("columns") = nb::none(), nb::arg("sample_rows") = 1000,
+      nb::arg("num_threads").none() = nb::none(), nb::arg("progress") = nb::none(),
       nb::sig(
           "def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: "
           "str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: "
           "bool = False, resumable: bool = True, columns: collections.abc.Sequence[str] | "
-          "dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int = 0, progress: "
+          "dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, "
+          "progress: "
           "collections.abc.Callable[[dict[str, int]], object] | None = None) -> dict[str, "
           "typing.Any]"),
       "Writes a stream into a folder of shards and says what was written. progress({rows, tokens, "

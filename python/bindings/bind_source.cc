@@ -16,6 +16,7 @@
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
+#include "option_value.h"
 #include "py_source.h"
 #include "python_stage.h"
 #include "rows.h"
@@ -161,8 +162,16 @@ SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t 
   SourceShuffleOptions options;
   if (mode.has_value()) options.mode = Unwrap(ParseSourceShuffle(*mode));
   options.seed = seed;
-  if (window_bytes.has_value()) options.window_bytes = *window_bytes;
+  options.window_bytes = window_bytes;
   return options;
+}
+
+/// Refuses what source.shuffle() cannot do.
+void CheckShuffle(nb::handle mode, nb::handle seed, nb::handle window_bytes) {
+  const SourceShuffleOptions options =
+      ShuffleOf(OptionValue<std::string>("mode", mode), OptionValue<uint64_t>("seed", seed),
+                OptionalValue<int64_t>("window_bytes", window_bytes));
+  Check(options.Validate());
 }
 
 Stream StreamOf(const PySource& self, nb::object columns,
@@ -387,6 +396,11 @@ void BindSource(nb::module_& m) {
                 "dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None "
                 "= None, seed: int = 0, window_bytes: int | None = None) -> Stream"),
         "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.");
+
+  m.def("check_shuffle", &CheckShuffle, nb::arg("mode").none(), nb::arg("seed").none(),
+        nb::arg("window_bytes").none(),
+        nb::sig("def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None"),
+        "Raises TypeError or ValueError for what source.shuffle() cannot do.");
 
   nb::class_<RowIterator> rows(m, "RowIterator", "Rows of a stream as dicts.");
   rows.def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))

@@ -30,6 +30,22 @@ void RefuseRange(const std::string& name, const std::string& least, const std::s
       (name + ": must be from " + least + " to " + most + ", not " + ShownValue(value)).c_str());
 }
 
+void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint) {
+  if (value >= 1) return;
+  throw nb::value_error(
+      (name + ": must be at least 1" + hint + ", not " + std::to_string(value)).c_str());
+}
+
+std::vector<std::string> NamesOption(const std::string& name, const char* wanted,
+                                     nb::handle value) {
+  if (nb::isinstance<nb::str>(value) || !nb::hasattr(value, "__iter__")) {
+    RefuseType(name, wanted, value);
+  }
+  std::vector<std::string> names;
+  for (nb::handle each : nb::iter(value)) names.push_back(OptionValue<std::string>(name, each));
+  return names;
+}
+
 nb::dict MappingOption(const std::string& name, nb::handle value) {
   nb::dict out;
   if (value.is_none()) return out;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "bindings.h"
 
@@ -18,6 +20,12 @@ std::string ShownValue(nb::handle value);
 /// Raises ValueError: a whole number that is below `least` or above `most`.
 [[noreturn]] void RefuseRange(const std::string& name, const std::string& least,
                               const std::string& most, nb::handle value);
+
+/// Raises ValueError for a number below 1; `hint` is put behind what must be.
+void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = "");
+
+/// Names in a collection of any kind, but for a string, whose letters nobody means.
+std::vector<std::string> NamesOption(const std::string& name, const char* wanted, nb::handle value);
 
 /// The items of a mapping of any kind; those of None are none. TypeError names the option.
 nb::dict MappingOption(const std::string& name, nb::handle value);

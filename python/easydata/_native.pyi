@@ -151,6 +151,9 @@ def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[s
     A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.
     """
 
+def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None:
+    """Raises TypeError or ValueError for what source.shuffle() cannot do."""
+
 class RowIterator:
     """Rows of a stream as dicts."""
 
@@ -280,7 +283,7 @@ def grain_permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> li
 class WeightSchedule:
     """Mixing weights as a function of the step."""
 
-    def __init__(self, names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], interpolation: str = 'step') -> None: ...
+    def __init__(self, names: Sequence[str], points: list[tuple[int, list[float]]], interpolation: str = 'step') -> None: ...
 
     def at(self, step: int) -> list[float]:
         """The weights at a step; their sum is 1."""
@@ -288,10 +291,17 @@ class WeightSchedule:
     @property
     def names(self) -> list[str]: ...
 
+class MixOptions:
+    """
+    The options of easydata.MixedShardedSource, each of the right type, and the clock of its schedule: `batch_sizes` = [(from step, rows)] and the tokens of a row; without them it counts examples.
+    """
+
+    def __init__(self, *, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int | None, stop_strategy: str, unit: str, order: str, batch_sizes: Sequence[tuple[int, int]], row_tokens: int) -> None: ...
+
 class MixOrder:
     """Which source each example of a mix comes from."""
 
-    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int, stop_strategy: str, batch_sizes: Sequence[tuple[int, int]], unit: str = 'examples', order: str = 'blocks') -> None: ...
+    def __init__(self, options: MixOptions) -> None: ...
 
     def next_block(self) -> list[int]:
         """
@@ -304,18 +314,37 @@ class MixOrder:
     def wanted(self, source: int) -> bool:
         """Whether the source's weight is ever more than 0."""
 
-def mix(streams: Sequence[Stream], names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None = None, block_size: int = 1000, seed: int = 0, stop_strategy: str = 'restart', add_source: bool = True, batch_sizes: Sequence[tuple[int, int]] = [], row_tokens: int = 0, token_column: str = 'input_ids', unit: str = 'examples', order: str = 'blocks') -> Stream:
+def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Stream:
+    """Mixes streams."""
+
+class PackedOptions:
     """
-    Mixes streams block by block. `batch_sizes` = [(from step, rows)] and `row_tokens` make the clock that a schedule is read by; without them it counts examples. `unit` is what weights are shares of: "examples" or "tokens", the values of `token_column`. `order` is "blocks" or "grain", that of Grain's mix.
+    The options of easydata.PackedShardedSource, each of the right type and all of them together such as can be packed by.
     """
 
-def pack(stream: Stream, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, bin_seed: int | None = None, input_field: str = 'input_ids', token_fields: Sequence[str] | None = None, rows_per_batch: int = 0) -> Stream:
-    """Packs lists of tokens into rows of `seq_length`."""
+    def __init__(self, *, seq_length: int, eos_token_id: int, pad_token_id: int, strategy: str, num_packers: int, include_segment_ids: bool, input_field: str, shuffle: bool, shuffle_buffer_factor: int, seed: int | None, overlong: str, token_fields: Iterable[str] | None, pack_window: int, balance_groups: int) -> None: ...
 
-def shuffles_bins(strategy: str) -> bool:
-    """
-    Whether the strategy permutes its rows itself, by `bin_seed`: a group of bins, as Grain does.
-    """
+    @property
+    def seq_length(self) -> int: ...
+
+    @property
+    def input_field(self) -> str: ...
+
+    @property
+    def token_fields(self) -> list[str] | None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def shuffle_rows(self) -> int:
+        """Rows of a window of packed rows that is shuffled; 0: none is."""
+
+    @property
+    def balance_groups(self) -> int: ...
+
+def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], rows_per_batch: int = 0) -> Stream:
+    """Packs lists of tokens into rows of one length."""
 
 def balance(stream: Stream, groups: int, batch_sizes: Sequence[tuple[int, int]]) -> Stream:
     """
@@ -328,7 +357,7 @@ def default_token_fields() -> list[str]:
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000, bin_seed: int | None = None) -> None: ...
+    def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -375,13 +404,21 @@ class Loader:
     def at(self, step: int) -> dict[str, Any]:
         """The batch of a step, by a reader of its own. Ctrl-C gets through."""
 
+    def steps_up_to(self, most: int) -> int:
+        """
+        `most`, or the steps up to the end of the pass where they are fewer; as costly as at().
+        """
+
     def state(self) -> dict[str, Any]: ...
 
     def load_state(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None: ...
 
     def stats(self) -> dict[str, Any]: ...
 
-    def explain(self) -> dict[str, Any]: ...
+    def explain(self, training: float | None = None, elsewhere: float = 0.0) -> dict[str, Any]:
+        """
+        What sets the pace. Of one of several loaders: `training`, the seconds of the trainer's own work, and `elsewhere`, those of waiting for the others.
+        """
 
     def digest(self) -> str: ...
 
@@ -390,12 +427,17 @@ class Loader:
     @property
     def closed(self) -> bool: ...
 
+def whole_number(name: str, value: int) -> int:
+    """
+    The value of an option as an int; TypeError names it where that is no whole number.
+    """
+
 def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """
     One state of a loader, of those of all ranks; see easydata.merge_states.
     """
 
-def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int = 0, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
+def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
     """
     Writes a stream into a folder of shards and says what was written. progress({rows, tokens, bytes, shards}) is called up to ten times a second.
     """

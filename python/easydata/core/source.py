@@ -50,16 +50,9 @@ class Shuffle:
     window_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        if self.shuffle not in ("blocks", "rows", "grain"):
-            raise ValueError(f'mode must be "blocks", "rows" or "grain", not {self.shuffle!r}')
-        if self.seed < 0:
-            raise ValueError(f"seed must not be negative: {self.seed}")
-        if self.window_bytes is None:
-            return
-        if self.window_bytes < 1:
-            raise ValueError(f"window_bytes must be at least 1, not {self.window_bytes}")
-        if self.shuffle != "rows":
-            raise ValueError(f'window_bytes is for mode "rows"; the mode is {self.shuffle!r}')
+        from easydata import _native
+
+        _native.check_shuffle(self.shuffle, self.seed, self.window_bytes)
 
 
 class ShardedDataSource(ABC, Generic[T_co]):
@@ -187,15 +180,17 @@ class ShardedDataSource(ABC, Generic[T_co]):
     ) -> ShardedDataSource[T_co]:
         """A source of the same rows in an order of each (seed, epoch).
 
+        A source that is shuffled already is shuffled anew: the last order alone counts.
+
         Args:
             mode: "blocks": row groups, record batches, megabytes of lines (of sources in Python:
                 shards) in random order, each read as it is. "rows": that, and the rows of all
                 blocks in a window. "grain": Grain's permutation of all rows, which costs a block
                 for nearly each row unless the blocks fit into memory.
-            seed: None means 0.
+            seed: None means 0. Of "grain" below 2^32, as in Grain.
             window_bytes: Content of a window of "rows"; None: 64 MB.
         """
-        return self._shuffled(Shuffle(mode, seed or 0, window_bytes))
+        return self._shuffled(Shuffle(mode, 0 if seed is None else seed, window_bytes))
 
     def to_hf(self) -> datasets.IterableDataset:
         """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated."""

@@ -1,5 +1,6 @@
 """Several loaders as one."""
 
+import sys
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,25 +24,12 @@ class LoadersInTurn:
         self.loaders = dict(loaders)
         self._turn = 0
         self._ended: list[str] = []
+        # Batches that each loader gave in this pass, and in those before.
+        self._given = dict.fromkeys(self.loaders, 0)
+        self._before = dict.fromkeys(self.loaders, 0)
 
     def __iter__(self) -> Iterator[Batch]:
-        names = list(self.loaders)
-        running: dict[str, Iterator[Batch]] = {}
-        while len(self._ended) < len(names):
-            name = names[self._turn % len(names)]
-            if name in self._ended:
-                self._turn += 1
-                continue
-            if name not in running:
-                running[name] = iter(self.loaders[name])
-            batch = next(running[name], None)
-            # The turn is over before the batch is out: breaking off must not repeat it.
-            self._turn += 1
-            if batch is None:
-                self._ended.append(name)
-            else:
-                yield batch
-        self._turn, self._ended = 0, []
+        return _RestOfTurns(self)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         import asyncio
@@ -49,6 +37,26 @@ class LoadersInTurn:
         iterator = iter(self)
         while (batch := await asyncio.to_thread(next, iterator, None)) is not None:
             yield batch
+
+    def _next(self) -> Batch | None:
+        """The batch of the next turn, or None at the end of the pass; an error moves nothing."""
+        names = list(self.loaders)
+        while len(self._ended) < len(names):
+            name = names[self._turn % len(names)]
+            batch = None
+            if name not in self._ended:
+                batch = next(iter(self.loaders[name]), None)
+                if batch is None:
+                    self._ended.append(name)
+            self._turn += 1
+            if batch is not None:
+                self._given[name] += 1
+                return batch
+        self._turn, self._ended = 0, []
+        for name in names:
+            self._before[name] += self._given[name]
+            self._given[name] = 0
+        return None
 
     @property
     def rank(self) -> int:
@@ -66,6 +74,8 @@ class LoadersInTurn:
             "version": 1,
             "turn": self._turn,
             "ended": list(self._ended),
+            "given": dict(self._given),
+            "before": dict(self._before),
             "loaders": {name: loader.state_dict() for name, loader in self.loaders.items()},
         }
 
@@ -80,13 +90,100 @@ class LoadersInTurn:
                 "the state is of other datasets than these loaders; it has "
                 f"{sorted(state.get('loaders', ()))}, the pipeline has {sorted(self.loaders)}"
             )
+        for key in ("turn", "ended", "given", "before"):
+            if key not in state:
+                raise ValueError(f"the state is not one of several loaders: it has no {key!r}")
         for name, loader in self.loaders.items():
             loader.load_state_dict(state["loaders"][name], allow)
         self._turn, self._ended = state["turn"], list(state["ended"])
+        self._given, self._before = dict(state["given"]), dict(state["before"])
 
     def stats(self) -> dict[str, Any]:
         """What each loader has done, by dataset."""
         return {name: loader.stats() for name, loader in self.loaders.items()}
+
+    def digest(self) -> str:
+        """Hash of the rows handed out since the loaders were made: the sum of theirs, mod 2^64."""
+        total = sum(int(loader.digest(), 16) for loader in self.loaders.values())
+        return f"{total % 2**64:016x}"
+
+    def explain(self) -> dict[str, Any]:
+        """What sets the pace, by the stats() up to here: of the loader that is waited for longest.
+
+        Returns:
+            As a loader's explain(); the sentence names the loader. The shares are of the whole time
+            of a round of turns; waiting for the other loaders is none of the trainer's work.
+        """
+        stats = self.stats()
+        waits = {name: each["wait_seconds"].get("loader", 0.0) for name, each in stats.items()}
+        name = max(waits, key=lambda name: waits[name])
+        waiting = sum(waits.values())
+        # The loader whose turn came first saw all of the time.
+        whole = max(waits[name] + stats[name]["busy_seconds"]["trainer"] for name in stats)
+        found = self.loaders[name]._native.explain(
+            max(0.0, whole - waiting), elsewhere=waiting - waits[name]
+        )
+        if found["bottleneck"] is not None:
+            found["sentence"] = (
+                f'Of {len(waits)} loaders, "{name}" is waited for longest. {found["sentence"]}'
+            )
+        return found
+
+    def at(self, step: int) -> Batch:
+        """The batch of a step, as iterating gives it; the loaders stay where they are.
+
+        The step's own loader reads it, and each of the others as far as it takes to know that it
+        has not ended before.
+
+        Args:
+            step: Number of the batch, counted from 0 over all passes.
+
+        Raises:
+            IndexError: When there are fewer steps up to the end of this pass.
+            ValueError: When it came in a pass before this one: where those ended is not kept.
+        """
+        from easydata import _native
+
+        step = _native.whole_number("step", step)
+        if step < 0:
+            raise IndexError(f"step: must be at least 0, not {step}")
+        first = sum(self._before.values())
+        if step < first:
+            raise ValueError(
+                f"step {step} came in a pass before this one, and where loaders ended in that is "
+                f"not kept; this pass began with step {first}"
+            )
+        ends = {name: self._given[name] for name in self._ended}
+        while (place := _place(step - first, list(self.loaders), ends)) is not None:
+            name, number = place
+            if self._find_end(name, number, ends):
+                continue
+            try:
+                return self.loaders[name].at(self._before[name] + number)
+            except IndexError:
+                ends[name] = self._steps_up_to(name, number)
+        raise IndexError(
+            f"there is no step {step}: up to the end of this pass there are "
+            f"{first + sum(ends.values())} steps, counted from 0"
+        )
+
+    def _find_end(self, name: str, number: int, ends: dict[str, int]) -> bool:
+        """Whether one of the others ends before batch `number` of a loader; then `ends` has it."""
+        needed = number + 1  # of those whose turn comes first
+        for other in self.loaders:
+            if other == name:
+                needed = number
+            elif other not in ends and needed > self._given[other]:
+                steps = self._steps_up_to(other, needed)
+                if steps < needed:
+                    ends[other] = steps
+                    return True
+        return False
+
+    def _steps_up_to(self, name: str, most: int) -> int:
+        """The batches of a loader in this pass, or `most` where they are more."""
+        before = self._before[name]
+        return self.loaders[name]._native.steps_up_to(before + most) - before
 
     def close(self) -> None:
         """Closes the loaders."""
@@ -98,3 +195,37 @@ class LoadersInTurn:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class _RestOfTurns(Iterator[Batch]):
+    """The batches up to the end of the pass; an error comes again with each further call."""
+
+    def __init__(self, loaders: LoadersInTurn) -> None:
+        self._loaders = loaders
+        self._ended = False
+
+    def __next__(self) -> Batch:
+        batch = None if self._ended else self._loaders._next()
+        if batch is None:
+            self._ended = True
+            raise StopIteration
+        return batch
+
+
+def _place(step: int, names: list[str], ends: Mapping[str, int]) -> tuple[str, int] | None:
+    """Whose batch a step of a pass is, and the number of that batch among the loader's own.
+
+    None where the loaders have fewer steps by `ends`, the batches of those that end.
+    """
+    number = 0
+    running = names
+    while running:
+        # Up to there all of them are running.
+        until = min(ends.get(name, sys.maxsize) for name in running)
+        steps = (until - number) * len(running)
+        if step < steps:
+            return running[step % len(running)], number + step // len(running)
+        step -= steps
+        number = until
+        running = [name for name in running if ends.get(name, sys.maxsize) > until]
+    return None

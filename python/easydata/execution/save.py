@@ -138,7 +138,7 @@ class DatasetWriter:
             resumable=resumable,
             columns=dict(columns) if isinstance(columns, Mapping) else columns,
             sample_rows=-1 if in_memory else 1000,
-            num_threads=self._num_threads or 0,
+            num_threads=self._num_threads,
             progress=self._progress,
         )
         shards = written["shards"]

@@ -61,9 +61,7 @@ class WeightScheduler:
                 )
         self.schedule = points
         self.interpolation = interpolation
-        self._points = [
-            (int(point.step), [float(point.weights[name]) for name in names]) for point in points
-        ]
+        self._points = [(point.step, [point.weights[name] for name in names]) for point in points]
         self._names = names
         self._native = _native.WeightSchedule(names, self._points, interpolation)
 
@@ -153,12 +151,14 @@ class MixedShardedSource(ShardedDataSource[Any]):
     ) -> None:
         if schedule_unit not in ("examples", "steps"):
             raise ValueError(f"schedule_unit must be 'examples' or 'steps', not {schedule_unit!r}")
-        if seed is not None and seed < 0:
-            raise ValueError(f"seed must not be negative: {seed}")
+        if weight_scheduler is not None and not isinstance(weight_scheduler, WeightScheduler):
+            raise TypeError(
+                f"weight_scheduler: must be a WeightScheduler, not {weight_scheduler!r}"
+            )
         self._sources = _named(sources)
         self._names = list(self._sources)
         self._block_size = block_size
-        self._seed = seed or 0
+        self._seed = seed
         self._stop_strategy = stop_strategy
         self._unit = unit
         self._order_kind = order
@@ -214,20 +214,26 @@ class MixedShardedSource(ShardedDataSource[Any]):
     def _schedule(self) -> _native.WeightSchedule | None:
         return None if self._scheduler is None else self._scheduler._in_order(self._names)
 
+    def _options(self) -> _native.MixOptions:
+        from easydata import _native
+
+        return _native.MixOptions(
+            names=self._names,
+            weights=self._weights,
+            schedule=self._schedule,
+            block_size=self._block_size,
+            seed=self._seed,
+            stop_strategy=self._stop_strategy,
+            unit=self._unit,
+            order=self._order_kind,
+            batch_sizes=self._batch_sizes,
+            row_tokens=self._row_tokens,
+        )
+
     def _order(self) -> _native.MixOrder:
         from easydata import _native
 
-        return _native.MixOrder(
-            self._names,
-            self._weights,
-            self._schedule,
-            self._block_size,
-            self._seed,
-            self._stop_strategy,
-            self._batch_sizes,
-            self._unit,
-            self._order_kind,
-        )
+        return _native.MixOrder(self._options())
 
     def _picks(self) -> Iterator[tuple[str, Any]]:
         """(source name, row) in the order of the mixture; the rows are the sources' own."""
@@ -288,20 +294,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
         streams = []
         for wanted, source in zip(self._wanted(columns), self._sources.values(), strict=True):
             streams.append(source._stream(wanted))
-        return _native.mix(
-            streams,
-            self._names,
-            self._weights,
-            self._schedule,
-            self._block_size,
-            self._seed,
-            self._stop_strategy,
-            add_source,
-            self._batch_sizes,
-            self._row_tokens,
-            unit=self._unit,
-            order=self._order_kind,
-        )
+        return _native.mix(streams, self._options(), add_source)
 
     def _wanted(self, columns: Columns | None) -> list[Columns | None]:
         """The columns to ask each source for: a column that it lacks and another has is null."""
@@ -399,7 +392,11 @@ def _weights_in_order(
         return []
     if isinstance(weights, Mapping):
         _check_names(names, list(weights), "weights")
-        return [float(weights[name]) for name in names]
+        return [weights[name] for name in names]
+    if isinstance(weights, str) or not hasattr(weights, "__len__"):
+        raise TypeError(
+            f"weights: must be a mapping or a list, one for each source, not {weights!r}"
+        )
     if len(weights) != len(names):
         raise ValueError(f"the mix has {len(names)} sources, but {len(weights)} weights")
-    return [float(weight) for weight in weights]
+    return list(weights)

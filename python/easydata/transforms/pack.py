@@ -28,9 +28,6 @@ Strategy: TypeAlias = Literal[
 ]
 Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
 
-# Rows of a shuffle window, by the unit of shuffle_buffer_factor.
-_ROWS_PER_FACTOR = 100
-
 
 @dataclass
 class PackedSequence:
@@ -276,37 +273,30 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         from easydata import _native
         from easydata.sources import wrap_hf_dataset
 
-        if shuffle and shuffle_buffer_factor < 1:
-            raise ValueError(
-                f"shuffle_buffer_factor must be at least 1, not {shuffle_buffer_factor}"
-            )
-        if seed is not None and seed < 0:
-            raise ValueError(f"seed must not be negative: {seed}")
         self._source = wrap_hf_dataset(source)
-        self._seq_length = seq_length
-        self._input_field = input_field
-        self._token_fields = None if token_fields is None else list(token_fields)
-        if balance_groups < 1:
-            raise ValueError(f"balance_groups must be at least 1, not {balance_groups}")
-        self._seed = seed or 0
-        own_shuffle = _native.shuffles_bins(strategy)
-        windows = shuffle and not own_shuffle
-        self._shuffle_rows = shuffle_buffer_factor * _ROWS_PER_FACTOR if windows else 0
-        self._balance_groups = balance_groups
-        self._batch_sizes: list[tuple[int, int]] = []  # of a loader: rows of a step by first step
-        self._passes: int | None = 1
-        self._options: dict[str, Any] = {
+        self._given: dict[str, Any] = {
             "seq_length": seq_length,
             "eos_token_id": eos_token_id,
             "pad_token_id": pad_token_id,
             "strategy": strategy,
             "num_packers": num_packers,
             "include_segment_ids": include_segment_ids,
+            "input_field": input_field,
+            "shuffle": shuffle,
+            "shuffle_buffer_factor": shuffle_buffer_factor,
+            "seed": seed,
             "overlong": overlong,
+            "token_fields": token_fields,
             "pack_window": pack_window,
-            "bin_seed": self._seed if shuffle and own_shuffle else None,
+            "balance_groups": balance_groups,
         }
-        _native.Packer(**self._options)  # the engine judges the options before anything is read
+        # The engine judges the options before anything is read; kept as given, they can be pickled.
+        options = _native.PackedOptions(**self._given)
+        self._given["token_fields"] = options.token_fields
+        self._seq_length = options.seq_length
+        self._shuffle_rows = options.shuffle_rows
+        self._batch_sizes: list[tuple[int, int]] = []  # of a loader: rows of a step by first step
+        self._passes: int | None = 1
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -341,7 +331,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         return packed
 
     def __repr__(self) -> str:
-        return f"PackedShardedSource({self._source!r}, {self._options})"
+        return f"PackedShardedSource({self._source!r}, {self._given})"
 
     def _paced(
         self, batch_size: int, row_length: int = 0, batch_rampup: Mapping[int, int] | None = None
@@ -374,40 +364,35 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             raise KeyError(
                 f"the shard of packed rows is {self.shard_names[0]!r}, not {list(shards)!r}"
             )
-        fields = self._token_fields
+        options = _native.PackedOptions(**self._given)
+        fields = options.token_fields
         if fields is None:
             known = _fields_of(self._source)
             fields = [name for name in _native.default_token_fields() if name in known]
-        balanced = self._balance_groups > 1
+        balanced = options.balance_groups > 1
         if balanced and not self._batch_sizes:
             raise ValueError(
                 "balance_groups orders the rows of a loader's step, and there is no loader right "
                 "behind the packed rows; leave it at 1 here, or hand them to a loader: "
-                f"{self._balance_groups}"
+                f"{options.balance_groups}"
             )
         # Batches of the loader's size need no copy.
         rows_per_batch = self._batch_sizes[0][1] if self._batch_sizes else 0
-        wanted: Columns = dict.fromkeys([self._input_field, *fields], "tokens")
+        wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
         documents = self._source._stream(wanted)
         if self._passes != 1:
             documents = _native.repeat(documents, self._passes)
-        stream = _native.pack(
-            documents,
-            **self._options,
-            input_field=self._input_field,
-            token_fields=fields,
-            rows_per_batch=rows_per_batch,
-        )
+        stream = _native.pack(documents, options, fields, rows_per_batch)
         if self._shuffle_rows:
             stream = _native.shuffle_window(
                 stream,
                 self._shuffle_rows,
-                self._seed,
+                options.seed,
                 "pack.shuffle",
                 rows_per_batch=rows_per_batch,
             )
         if balanced:
-            stream = _native.balance(stream, self._balance_groups, self._batch_sizes)
+            stream = _native.balance(stream, options.balance_groups, self._batch_sizes)
         return stream
 
 

@@ -18,7 +18,8 @@ std::string Tenths(double number) {
 }  // namespace
 
 Bottleneck FindBottleneck(const std::map<std::string, double>& wait_seconds,
-                          const std::map<std::string, double>& busy_seconds, bool prefetch) {
+                          const std::map<std::string, double>& busy_seconds, bool prefetch,
+                          double elsewhere) {
   double training = 0;
   double working = 0;  // of the workers
   for (const auto& [name, seconds] : busy_seconds)
@@ -37,7 +38,7 @@ Bottleneck FindBottleneck(const std::map<std::string, double>& wait_seconds,
     }
   }
   const auto pace = [&](double trainer, double maker) {
-    return prefetch ? std::max(trainer, maker) : trainer + maker;
+    return prefetch ? std::max(trainer + elsewhere, maker) : trainer + elsewhere + maker;
   };
   const double now = pace(training, making);
   Bottleneck out;

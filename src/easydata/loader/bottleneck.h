@@ -23,7 +23,11 @@ struct Bottleneck {
 /// one sets the pace; otherwise one after the other. The wait for the workers is laid on their
 /// kinds of work by the time each takes. The bottleneck is what would speed things up most, were it
 /// free.
+///
+/// `elsewhere`: seconds that were spent waiting for other loaders. They are no work of the
+/// trainer's, and this loader works on in them as it does beside the trainer.
 Bottleneck FindBottleneck(const std::map<std::string, double>& wait_seconds,
-                          const std::map<std::string, double>& busy_seconds, bool prefetch);
+                          const std::map<std::string, double>& busy_seconds, bool prefetch,
+                          double elsewhere = 0);
 
 }  // namespace easydata

@@ -40,6 +40,24 @@ TEST(BottleneckTest, IsWhatWouldSpeedThingsUpMost) {
   EXPECT_NEAR(found.speedup_if_free, 5, 1e-9);
 }
 
+TEST(BottleneckTest, WaitingForOtherLoadersIsNoWorkOfTheTrainer) {
+  const std::map<std::string, double> wait = {{"pack", 6}, {"collate", 1}};
+  EXPECT_EQ(FindBottleneck(wait, {{"trainer", 8}}, false).name, "trainer");
+  const std::map<std::string, double> busy = {{"trainer", 2}};
+  Bottleneck found = FindBottleneck(wait, busy, false, 6);
+  EXPECT_EQ(found.name, "pack");
+  EXPECT_NEAR(found.share, 6 / 15.0, 1e-9);
+  EXPECT_NEAR(found.speedup_if_free, 15 / 9.0, 1e-9);
+
+  // The thread that makes batches goes on while others are waited for.
+  found = FindBottleneck(wait, busy, true, 6);
+  EXPECT_EQ(found.name, "trainer");
+  EXPECT_NEAR(found.speedup_if_free, 8 / 7.0, 1e-9);
+  found = FindBottleneck({{"pack", 9}}, busy, true, 6);
+  EXPECT_EQ(found.name, "pack");
+  EXPECT_NEAR(found.speedup_if_free, 9 / 8.0, 1e-9);
+}
+
 TEST(BottleneckTest, HasBounds) {
   EXPECT_EQ(FindBottleneck({}, {}, true).name, "");
   EXPECT_EQ(FindBottleneck({}, {}, true).speedup_if_free, 1);

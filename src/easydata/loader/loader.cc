@@ -285,7 +285,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
   return there;
 }
 
-Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
+Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& interrupted) {
   if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
   LoaderPosition from, start;
   bool known = false;  // whether the plan is that of all steps from `start` on
@@ -306,7 +306,7 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
     end = (position_.lanes[0].epoch / options_.steps.passes + 1) * options_.steps.passes;
     if (const auto& steps = options_.steps.steps; steps.has_value()) {
       const int64_t last = position_.pass_start + *steps;
-      if (step >= last) return NoStep(step, last);
+      if (step >= last) return Found{std::nullopt, last};
     }
     pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
   }
@@ -336,10 +336,21 @@ Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interr
     }
     if (stopped) return Status::Cancelled("reading up to step ", step, " was interrupted");
     ARROW_ASSIGN_OR_RAISE(Assembled item, reader.Take());
-    if (item.batch.has_value()) return std::move(*item.batch);
+    if (item.batch.has_value()) return Found{std::move(item.batch), step + 1};
     from = item.next;
-    if (from.lanes[0].epoch >= end) return NoStep(step, from.step);
+    if (from.lanes[0].epoch >= end) return Found{std::nullopt, from.step};
   }
+}
+
+Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
+  ARROW_ASSIGN_OR_RAISE(Found found, Find(step, interrupted));
+  if (!found.batch.has_value()) return NoStep(step, found.steps);
+  return std::move(*found.batch);
+}
+
+Result<int64_t> Loader::StepsUpTo(int64_t most, const std::function<bool()>& interrupted) {
+  ARROW_ASSIGN_OR_RAISE(const Found found, Find(most - 1, interrupted));
+  return found.steps;
 }
 
 nlohmann::json Loader::SaveState() {
@@ -465,9 +476,10 @@ LoaderStats Loader::stats() {
   return out;
 }
 
-Bottleneck Loader::Explain() {
-  const LoaderStats now = stats();
-  return FindBottleneck(now.wait_seconds, now.busy_seconds, options_.prefetch);
+Bottleneck Loader::Explain(std::optional<double> training, double elsewhere) {
+  LoaderStats now = stats();
+  if (training.has_value()) now.busy_seconds["trainer"] = *training;
+  return FindBottleneck(now.wait_seconds, now.busy_seconds, options_.prefetch, elsewhere);
 }
 
 uint64_t Loader::digest() {

@@ -75,6 +75,9 @@ class Loader {
   /// `interrupted` is asked every 50 ms; when it says true, or the loader is closed, Cancelled.
   /// IndexError where the passes up to that in which the loader is have fewer steps.
   Result<LoaderBatch> At(int64_t step, const std::function<bool()>& interrupted = nullptr);
+  /// `most`, or how many steps there are up to the end of the pass where they are fewer; found as
+  /// At() finds a batch, and as costly.
+  Result<int64_t> StepsUpTo(int64_t most, const std::function<bool()>& interrupted = nullptr);
 
   /// The position as JSON: versioned, with the plan's fingerprint; small, whatever the step.
   nlohmann::json SaveState();
@@ -86,8 +89,9 @@ class Loader {
   Status LoadState(const nlohmann::json& state, const std::vector<std::string>& allow = {});
 
   LoaderStats stats();
-  /// What sets the pace, by the stats() up to here.
-  Bottleneck Explain();
+  /// What sets the pace, by the stats() up to here. Of one of several loaders that are taken from
+  /// in turn: with the seconds of the trainer's own work, and of waiting `elsewhere`.
+  Bottleneck Explain(std::optional<double> training = std::nullopt, double elsewhere = 0);
   /// See RowDigest(): of the rows that this loader handed out since it was made.
   uint64_t digest();
 
@@ -116,6 +120,13 @@ class Loader {
   /// What a state says of a lane that this rank reads.
   Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
   /// Counts a batch as handed out.
+  /// The batch of a step, and how many steps there are up to behind it; or none, and how many there
+  /// are at all.
+  struct Found {
+    std::optional<LoaderBatch> batch;
+    int64_t steps = 0;
+  };
+  Result<Found> Find(int64_t step, const std::function<bool()>& interrupted);
   LoaderBatch Deliver(Assembled item);
   void EnsureProducer();
   void DropProducer();

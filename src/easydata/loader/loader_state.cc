@@ -87,6 +87,11 @@ nlohmann::json StateHead() { return {{"version", kStateVersion}, {"kind", kKind}
 Status CheckState(const nlohmann::json& state) {
   if (!state.is_object() || !state.contains("version") || !state.contains("kind") ||
       state.at("kind") != kKind) {
+    if (state.is_object() && state.contains("rows_taken") && state.contains("loader")) {
+      return Status::Invalid(
+          "this is a state of easydata.torch.dataset() within a batch: load it there, or hand over "
+          "what it has as \"loader\", the loader's state before that batch");
+    }
     return Status::Invalid("this is not a state of a loader: load what state_dict() returned");
   }
   if (state.at("version") != kStateVersion) {

@@ -138,6 +138,8 @@ TEST(AtTest, IsTheBatchOfThatStepFromAnywhere) {
               EXPECT_EQ(Describe(*batch), expected[step]) << "step " << step << " at " << k;
               EXPECT_EQ(batch->step, static_cast<int64_t>(step));
             }
+            EXPECT_EQ(loader->StepsUpTo(static_cast<int64_t>(end)).ValueOrDie(), end);
+            EXPECT_EQ(loader->StepsUpTo(static_cast<int64_t>(end) + 9).ValueOrDie(), end);
             const auto behind = loader->At(static_cast<int64_t>(end)).status();
             EXPECT_TRUE(behind.IsIndexError()) << behind;
             EXPECT_NE(behind.message().find(" " + std::to_string(end) + " steps"),
@@ -170,6 +172,7 @@ TEST(AtTest, ReadsOnFromTheNearestPosition) {
   auto loader = MakeLoader(plan, Options(4));
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(loader->Take().ok());
   EXPECT_TRUE(loader->At(-1).status().IsIndexError());
+  EXPECT_EQ(loader->StepsUpTo(3).ValueOrDie(), 3);
   // What is passed over is not put together: rows that cannot be are no obstacle to those behind.
   auto schema = batches[0]->schema();
   arrow::Int64Builder missing;

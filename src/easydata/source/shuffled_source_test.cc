@@ -331,6 +331,19 @@ TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
   options.on_error = OnError::kSkip;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("in its place"));
   EXPECT_THAT(ParseSourceShuffle("row").status().message(), HasSubstr("\"row\""));
+  options = Shuffled(SourceShuffle::kGrain);
+  options.shuffle.seed = (uint64_t{1} << 32) - 1;
+  EXPECT_TRUE(SourcePlan(source, options).ok());
+  options.shuffle.seed += 1;
+  EXPECT_THAT(
+      SourcePlan(source, options).status().message(),
+      HasSubstr("seed must be below 2^32, as Grain's order has no more bits; it is 4294967296"));
+  options = Shuffled(SourceShuffle::kRows);
+  options.shuffle.window_bytes = 0;
+  EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("window_bytes must be"));
+  options = Shuffled(SourceShuffle::kBlocks);
+  options.shuffle.window_bytes = 1;
+  EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("is for mode \"rows\""));
 }
 
 }  // namespace

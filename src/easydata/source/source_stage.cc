@@ -509,14 +509,28 @@ Result<SourceShuffle> ParseSourceShuffle(const std::string& name) {
   for (const auto mode : {SourceShuffle::kBlocks, SourceShuffle::kRows, SourceShuffle::kGrain}) {
     if (name == Name(mode)) return mode;
   }
-  return Status::Invalid(
-      "a source is shuffled by \"blocks\", by \"rows\", or as \"grain\" does; got \"", name, "\"");
+  return Status::Invalid("mode must be \"blocks\", \"rows\" or \"grain\", not \"", name, "\"");
+}
+
+Status SourceShuffleOptions::Validate() const {
+  if (mode == SourceShuffle::kGrain && seed > std::numeric_limits<uint32_t>::max()) {
+    return Status::Invalid("seed must be below 2^32, as Grain's order has no more bits; it is ",
+                           seed);
+  }
+  if (!window_bytes.has_value()) return Status::OK();
+  if (*window_bytes < 1) {
+    return Status::Invalid("window_bytes must be at least 1; it is ", *window_bytes);
+  }
+  if (mode != SourceShuffle::kRows) {
+    return Status::Invalid("window_bytes is for mode \"rows\"; the mode is \"", Name(mode), "\"");
+  }
+  return Status::OK();
 }
 
 Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& options) {
   WindowShuffleOptions window;
   window.rows = std::numeric_limits<int64_t>::max();
-  window.bytes = options.window_bytes;
+  window.bytes = options.window_bytes.value_or(SourceShuffleOptions::kDefaultWindowBytes);
   window.seed = options.seed;
   return WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
 }
@@ -528,6 +542,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   if (options.on_error == OnError::kQuarantine && options.quarantine_path.empty()) {
     return Status::Invalid("on_error=\"quarantine\" needs quarantine_path, the file for the rows");
   }
+  ARROW_RETURN_NOT_OK(options.shuffle.Validate());
   ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
   auto description = std::make_shared<nlohmann::json>(source->Describe());
   if (options.shards.has_value()) (*description)["source.shards"] = *options.shards;

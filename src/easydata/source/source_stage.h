@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,12 @@ struct SourceShuffleOptions {
   /// With the epoch, what determines the order.
   uint64_t seed = 0;
   /// kRows: a window ends with the row at which its content reaches this.
-  int64_t window_bytes = int64_t{64} << 20;
+  std::optional<int64_t> window_bytes;
+
+  static constexpr int64_t kDefaultWindowBytes = int64_t{64} << 20;
+
+  /// Invalid, naming the option, where one means nothing.
+  Status Validate() const;
 };
 
 /// Shuffles the rows of the windows that a stream of shuffled blocks goes through: what kRows adds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,13 @@ from easydata.transforms import LimitedShardedSource
 from hypothesis import HealthCheck, given, settings
 from pipeline_specs import PipelineSpec, SourceSpec, pipelines
 
-from easydata import AsyncDataLoader, MixedShardedSource, PackedShardedSource, PadSpec
+from easydata import (
+    AsyncDataLoader,
+    MixedShardedSource,
+    PackedShardedSource,
+    PadSpec,
+    WeightScheduler,
+)
 
 LOADER: list[Any] = [
     ({"batch_size": 0}, "batch_size"),
@@ -98,11 +104,61 @@ MIX: list[tuple[dict[str, Any], str]] = [
     ({"order": "grain", "weights": {"a": 0.0, "b": 1.0}}, 'order="grain".*weight'),
     ({"schedule_unit": "tokens"}, "schedule_unit"),
 ]
+PACK_TYPES: list[tuple[dict[str, Any], str]] = [
+    ({"seq_length": "x"}, "^seq_length: must be a whole number, not 'x'$"),
+    ({"seq_length": 2**40}, "^seq_length: must be from .* to 2147483647, not 1099511627776$"),
+    ({"eos_token_id": None}, "^eos_token_id: must be a whole number, not None$"),
+    ({"pad_token_id": 0.0}, r"^pad_token_id: must be a whole number, not 0\.0$"),
+    ({"strategy": None}, "^strategy: must be a string, not None$"),
+    ({"num_packers": "4"}, "^num_packers: must be a whole number, not '4'$"),
+    ({"include_segment_ids": 1}, "^include_segment_ids: must be True or False, not 1$"),
+    ({"input_field": 3}, "^input_field: must be a string, not 3$"),
+    ({"shuffle": "no"}, "^shuffle: must be True or False, not 'no'$"),
+    ({"shuffle_buffer_factor": None}, "^shuffle_buffer_factor: must be a whole number, not None$"),
+    ({"shuffle_buffer_factor": 2**62}, "^shuffle_buffer_factor: so many rows cannot be counted$"),
+    ({"seed": "a"}, "^seed: must be a whole number, not 'a'$"),
+    ({"seed": -1}, "^seed: must be from 0 to 18446744073709551615, not -1$"),
+    ({"overlong": None}, "^overlong: must be a string, not None$"),
+    ({"token_fields": "labels"}, "^token_fields: must be a collection of names .*, not 'labels'$"),
+    ({"token_fields": [3]}, "^token_fields: must be a string, not 3$"),
+    ({"pack_window": 1.5}, r"^pack_window: must be a whole number, not 1\.5$"),
+    ({"balance_groups": "2"}, "^balance_groups: must be a whole number, not '2'$"),
+]
+MIX_TYPES: list[tuple[dict[str, Any], str]] = [
+    ({"weights": {"a": "x", "b": 1.0}}, r"^weights\['a'\]: must be a number, not 'x'$"),
+    ({"weights": [1.0, None]}, r"^weights\['b'\]: must be a number, not None$"),
+    ({"weights": 3}, "^weights: must be a mapping or a list, .*, not 3$"),
+    ({"weights": "ab"}, "^weights: must be a mapping or a list, .*, not 'ab'$"),
+    ({"block_size": 1.5}, r"^block_size: must be a whole number, not 1\.5$"),
+    ({"block_size": None}, "^block_size: must be a whole number, not None$"),
+    ({"seed": "a"}, "^seed: must be a whole number, not 'a'$"),
+    ({"stop_strategy": None}, "^stop_strategy: must be a string, not None$"),
+    ({"weight_scheduler": 3}, "^weight_scheduler: must be a WeightScheduler, not 3$"),
+    ({"schedule_unit": None}, "^schedule_unit must be 'examples' or 'steps', not None$"),
+    ({"unit": None}, "^unit: must be a string, not None$"),
+    ({"order": 3}, "^order: must be a string, not 3$"),
+]
+SCHEDULE_TYPES: list[tuple[Any, Any, Any, str]] = [
+    (1.5, 1.0, "step", r"^a schedule's step: must be a whole number, not 1\.5$"),
+    (0, "x", "step", r"^weights\['a'\]: must be a number, not 'x'$"),
+    (0, 1.0, None, "^interpolation: must be a string, not None$"),
+]
+SOURCE_TYPES: list[tuple[dict[str, Any], str]] = [
+    ({"mode": None}, "^mode: must be a string, not None$"),
+    ({"mode": "rows", "seed": "1"}, "^seed: must be a whole number, not '1'$"),
+    ({"mode": "rows", "seed": ""}, "^seed: must be a whole number, not ''$"),
+    ({"mode": "rows", "seed": 2**64}, "^seed: must be from 0 to 1844.*, not 18446744073709551616$"),
+    (
+        {"mode": "rows", "window_bytes": "64MB"},
+        "^window_bytes: must be a whole number, not '64MB'$",
+    ),
+]
 SOURCE: list[tuple[dict[str, Any], str]] = [
     ({"mode": "row"}, "mode"),
     ({"seed": -1}, "seed"),
     ({"mode": "rows", "window_bytes": 0}, "window_bytes"),
     ({"mode": "blocks", "window_bytes": 10}, "window_bytes"),
+    ({"mode": "grain", "seed": 2**32}, "seed"),
 ]
 
 
@@ -186,21 +242,29 @@ def test_positions_of_loaders(source: Any) -> None:
         loader.load_state_dict(MappingProxyType(state), allow=iter(["mix"]))
 
 
-@pytest.mark.parametrize(("options", "what"), PACK)
+@pytest.mark.parametrize(("options", "what"), [*PACK, *PACK_TYPES])
 def test_packers(source: Any, options: dict[str, Any], what: str) -> None:
     with pytest.raises(REFUSED) as error:
         PackedShardedSource(source, **{"seq_length": 8, "eos_token_id": 1, **options})
     says(error, what)
 
 
-@pytest.mark.parametrize(("options", "what"), MIX)
+@pytest.mark.parametrize(("options", "what"), [*MIX, *MIX_TYPES])
 def test_mixes(source: Any, options: dict[str, Any], what: str) -> None:
     with pytest.raises(REFUSED) as error:
         MixedShardedSource({"a": source, "b": source}, **options)
     says(error, what)
 
 
-@pytest.mark.parametrize(("options", "what"), SOURCE)
+@pytest.mark.parametrize(("step", "weight", "interpolation", "what"), SCHEDULE_TYPES)
+def test_schedules(step: Any, weight: Any, interpolation: Any, what: str) -> None:
+    point = SimpleNamespace(step=step, weights={"a": weight})
+    with pytest.raises(REFUSED) as error:
+        WeightScheduler([point], interpolation)
+    says(error, what)
+
+
+@pytest.mark.parametrize(("options", "what"), [*SOURCE, *SOURCE_TYPES])
 def test_shuffles(source: Any, options: dict[str, Any], what: str) -> None:
     with pytest.raises(REFUSED) as error:
         source.shuffle(**options)

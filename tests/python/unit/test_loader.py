@@ -145,6 +145,9 @@ def test_states_of_other_streams_are_refused(tmp_path: Path) -> None:
     other = AsyncDataLoader(numbers(tmp_path), batch_size=5)
     with pytest.raises(ValueError, match=r"loader\.batch_size changed, from 10 to 5"):
         other.load_state_dict(state)
+    within = {"version": 1, "loader": {}, "rows_taken": 1, "world_size": 1}
+    with pytest.raises(ValueError, match=r"a state of easydata\.torch\.dataset\(\) within a batch"):
+        loader.load_state_dict(within)
     with pytest.raises(ValueError, match="not a state of a loader"):
         loader.load_state_dict({"step": 1})
     # What may change between a save and a restore.

@@ -143,7 +143,8 @@ def test_every_source_is_within_one_example_at_every_blocks_end(
     weights: list[float], block_size: int, seed: int
 ) -> None:
     names = [str(place) for place in range(len(weights))]
-    order = _native.MixOrder(names, weights, None, block_size, seed, "restart", [])
+    sources = {name: source(name, 1) for name in names}
+    order = MixedShardedSource(sources, weights, block_size, seed)._order()
     counts: Counter[int] = Counter()
     total = math.fsum(weights)
     for block in range(1, 120):
@@ -235,7 +236,7 @@ def test_bad_options_are_refused() -> None:
         MixedShardedSource(sources, stop_strategy="never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="block_size"):
         MixedShardedSource(sources, block_size=0)
-    with pytest.raises(ValueError, match="seed must not be negative"):
+    with pytest.raises(ValueError, match=r"^seed: must be from 0 to .*, not -1$"):
         MixedShardedSource(sources, seed=-1)
     with pytest.raises(ValueError, match="not both"):
         MixedShardedSource(sources, {"a": 1.0}, weight_scheduler=schedule)

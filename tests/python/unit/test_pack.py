@@ -312,7 +312,7 @@ def test_bad_options_are_refused() -> None:
         PackedShardedSource(documents([1]), 1, EOS)
     with pytest.raises(ValueError, match="shuffle_buffer_factor"):
         PackedShardedSource(documents([1]), 8, EOS, shuffle_buffer_factor=0)
-    with pytest.raises(ValueError, match="balance_groups must be at least 1"):
+    with pytest.raises(ValueError, match=r"^balance_groups: must be at least 1, not 0$"):
         PackedShardedSource(documents([1]), 8, EOS, balance_groups=0)
     with pytest.raises(TypeError, match="not known before"):
         len(PackedShardedSource(documents([1]), 8, EOS))

@@ -333,6 +333,14 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
         save_dataset(source, tmp_path / "out", "xml")
     with pytest.raises(ValueError, match="arrow has none, lz4 or zstd"):
         save_dataset(source, tmp_path / "out", "arrow", compression="gzip")
+    for threads in (0, -1):
+        with pytest.raises(
+            ValueError,
+            match=rf"^num_threads: must be at least 1 \(None: one for each core\), not {threads}$",
+        ):
+            save_dataset(source, tmp_path / "out", num_threads=threads)
+    with pytest.raises(TypeError, match=r"^num_threads: must be a whole number, not 2\.0$"):
+        save_dataset(source, tmp_path / "out", num_threads=2.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="num_shards"):
         save_dataset(source, tmp_path / "out", num_shards=0)
     with pytest.raises(NotImplementedError, match="object stores"):

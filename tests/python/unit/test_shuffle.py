@@ -132,6 +132,13 @@ def test_grain_order_is_that_of_grain(folder: Path) -> None:
     assert ours[0] + ours[1] == [theirs[i] for i in range(2 * ROWS)]
 
 
+@pytest.mark.parametrize("mode", ["blocks", "rows", "grain"])
+def test_the_last_of_several_shuffles_counts(mode: Any, folder: Path) -> None:
+    source = source_of("parquet", folder).select_fields(["n"])
+    (last,) = epochs_of(source.shuffle(mode, seed=6), 1)
+    assert epochs_of(source.shuffle("grain", seed=5).shuffle(mode, seed=6), 1) == [last]
+
+
 def test_wrappers_shuffle_what_lies_below(folder: Path) -> None:
     source = source_of("parquet", folder)
     doubled = source.map(lambda row: {"n": row["n"] * 2})
@@ -167,6 +174,8 @@ def test_says_what_it_cannot_do(folder: Path) -> None:
         source.shuffle("rows", seed=-1)
     with pytest.raises(ValueError, match="window_bytes"):
         source.shuffle("blocks", window_bytes=5)
+    with pytest.raises(ValueError, match=r"^seed must be below 2\^32, .*; it is 4294967296$"):
+        source.shuffle("grain", seed=2**32)
     with pytest.raises(ValueError, match="composite"):
         CompositeShardedSource([source]).shuffle()
     with pytest.raises(KeyError, match="shuffled"):
