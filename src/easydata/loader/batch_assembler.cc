@@ -190,8 +190,9 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
     ARROW_ASSIGN_OR_RAISE(parts, TypeJson(std::move(parts)));
     for (const Batch& part : parts) {
       out.counts[i].AddRows(part, 0, part.num_rows());
-      // A row of another rank's that is too long is an error here too: all stop at one step.
+      // A row of another rank's that no batch can have is an error here too: all stop at one step.
       ARROW_RETURN_NOT_OK(MeasureLengths(part, options_.padding, &lengths));
+      ARROW_RETURN_NOT_OK(CheckNumbers(part, options_.padding, lengths));
     }
     each_of_mine([&](const Batch& part, int64_t offset, int64_t count, int64_t) {
       mine.push_back(part.Slice(offset, count));

@@ -60,6 +60,16 @@ std::optional<ListView> ViewOf(const arrow::Array& array) {
   return view;
 }
 
+/// Whether numbers other than floats, alone or in lists, may be missing; of rows beside those of
+/// the array, too.
+bool LacksWholeNumbers(const arrow::Array& array) {
+  if (const auto view = ViewOf(array); view.has_value()) return LacksWholeNumbers(*view->values);
+  if (array.type_id() == arrow::Type::FIXED_SIZE_LIST) {
+    return LacksWholeNumbers(*static_cast<const arrow::FixedSizeListArray&>(array).values());
+  }
+  return IsNumber(*array.type()) && !arrow::is_floating(array.type_id()) && array.null_count() > 0;
+}
+
 /// Writes one number of the given type.
 void StoreNumber(const arrow::DataType& type, double value, uint8_t* out) {
   const auto store = [out](auto number) { std::memcpy(out, &number, sizeof(number)); };
@@ -307,6 +317,17 @@ Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengt
   if (message.empty()) return Status::OK();
   return batch.addresses.size() > bad_row ? RowError(batch.addresses.At(bad_row), message)
                                           : Status::Invalid(message);
+}
+
+Status CheckNumbers(const Batch& batch, const PadOptions& options, const ColumnLengths& lengths) {
+  const Collator collator{batch, 0, lengths, options};
+  for (int c = 0; c < batch.rows->num_columns(); ++c) {
+    const auto& column = batch.rows->column(c);
+    if (options.columns.contains(batch.rows->column_name(c))) continue;
+    if (!LacksWholeNumbers(*column)) continue;
+    ARROW_RETURN_NOT_OK(collator.Column(batch.rows->schema()->field(c), column).status());
+  }
+  return Status::OK();
 }
 
 Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,

@@ -60,6 +60,10 @@ using ColumnLengths = std::map<std::string, int64_t>;
 /// the first row that is longer than its column's padding.
 Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengths* lengths);
 
+/// Invalid, with its address, for the first row of a column that lacks a number which Collate()
+/// cannot do without; `lengths` have been measured on these rows.
+Status CheckNumbers(const Batch& batch, const PadOptions& options, const ColumnLengths& lengths);
+
 /// Makes dense columns of rows, without copying where all rows have one length and nothing is to be
 /// added.
 ///

@@ -205,16 +205,24 @@ def test_ragged_rows_are_padded(tmp_path: Path) -> None:
         list(AsyncDataLoader(source, batch_size=3, padding={"other": PadSpec(length=2)}))
 
 
-def test_a_row_longer_than_its_padding_stops_all_ranks_at_one_step(tmp_path: Path) -> None:
-    rows = [[1]] * 5 + [[1, 2, 3]] + [[1]] * 6
-    source = parquet(tmp_path, pa.table({"ids": rows}))
+@pytest.mark.parametrize(
+    ("column", "good", "bad", "said"),
+    [
+        ("ids", [1], [1, 2, 3], "has 3 values here, more"),
+        ("n", 1, None, "has no value here"),
+        ("lists", [1], [None], "has no value here"),
+    ],
+)
+def test_a_row_that_no_batch_can_have_stops_all_ranks_at_one_step(
+    column: str, good: Any, bad: Any, said: str, tmp_path: Path
+) -> None:
+    source = parquet(tmp_path, pa.table({column: [good] * 5 + [bad] + [good] * 6}))
+    padding = {"ids": PadSpec(length=2)} if column == "ids" else None
     for rank in range(3):
-        with AsyncDataLoader(
-            source, 3, rank=rank, world_size=3, padding={"ids": PadSpec(length=2)}
-        ) as loader:
-            assert next(iter(loader))["ids"].tolist() == [[1, 0]]
+        with AsyncDataLoader(source, 3, rank=rank, world_size=3, padding=padding) as loader:
+            assert len(next(iter(loader))[column]) == 1
             state = loader.state_dict()
-            with pytest.raises(ValueError, match=r"row 5: column 'ids' has 3 values here, more"):
+            with pytest.raises(ValueError, match=rf"row 5: column '{column}' {said}"):
                 next(iter(loader))
             assert loader.state_dict() == state
 
