@@ -112,6 +112,7 @@ _command(
             "additional_fields",
             "columns",
             "shuffle",
+            "shuffle_window_bytes",
             "tokenizer",
             "shuffle_buffer_size",
         ),

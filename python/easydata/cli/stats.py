@@ -9,6 +9,7 @@ from easydata.cli.flags import make_config
 from easydata.cli.report import Report, human
 from easydata.core.config import DatasetConfig, PipelineConfig
 from easydata.sources import create_source
+from easydata.sources.create import window_bytes_of
 from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def stats(values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: 
     # As they lie: an order changes nothing of what there is.
     sources = {
         str(dataset.name): create_source(
-            replace(dataset, shuffle=None, num_rows=None, columns=None)
+            replace(dataset, shuffle=None, shuffle_window_bytes=None, num_rows=None, columns=None)
         )
         for dataset in config.datasets
     }
@@ -95,7 +96,8 @@ def _shuffle(
         columns = None  # messages, whose field tokenizing finds; or a mistake, which it tells
     blocks = BlockMap(source, columns)
     seed = config.seed or 0
-    chosen = Setting(dataset.shuffle, buffer_rows=config.load.shuffle_buffer_size)
+    window = window_bytes_of(dataset)
+    chosen = Setting(dataset.shuffle, window, config.load.shuffle_buffer_size)
     buffer_seed = seed if config.load.seed is None else config.load.seed
     found = shuffle_report(chosen, blocks, batch_rows, seed, buffer_seed)
     notes = _notes(dataset, config, blocks)

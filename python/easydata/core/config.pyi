@@ -42,6 +42,7 @@ class DatasetConfig:
     num_shards: int | None = None
     columns: list[str] | None = None
     shuffle: Literal["blocks", "rows", "grain"] | None = None
+    shuffle_window_bytes: str | int | None = None
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
     quarantine_path: str | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from easydata.core.sizes import parse_size
 from easydata.core.source import ShardedDataSource
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ _Path = str | os.PathLike[str]
 _Columns = Sequence[str] | Mapping[str, str]
 _Progress = Callable[[dict[str, int]], object]
 
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
-
 
 @dataclass
 class WriteStats:
@@ -48,22 +45,6 @@ class WriteStats:
     num_shards: int = 0
     total_bytes: int = 0
     output_paths: list[str] = field(default_factory=list)
-
-
-def parse_size(size: str | int) -> int:
-    """Bytes of a size: a number, or text such as "500MB", "1.5 GB" or "10K" (units of 1,024).
-
-    Raises:
-        ValueError: When it is none.
-    """
-    if isinstance(size, int) and not isinstance(size, bool):
-        return size
-    match = _SIZE.fullmatch(size) if isinstance(size, str) else None
-    if match is None:
-        raise ValueError(
-            f'a size is a number of bytes or text such as "500MB", "1.5GB" or "10K"; got {size!r}'
-        )
-    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 class DatasetWriter:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from easydata.core.sizes import parse_size
 from easydata.core.source import ShardedDataSource
 from easydata.sources.data_files import expand_data_files
 
@@ -21,21 +22,36 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
     """The source that a data set's config describes.
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
-    error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), `config.num_rows`
-    limits them.
+    error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
+    `config.shuffle_window_bytes`; `config.num_rows` limits them.
 
     Raises:
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
-        ValueError: The format cannot be told.
+        ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
+            `shuffle="rows"`.
     """
     source = _unlimited(config)
+    window = window_bytes_of(config)
     if config.shuffle is not None:
-        source = source.shuffle(config.shuffle, seed)
+        source = source.shuffle(config.shuffle, seed, window_bytes=window)
     if config.num_rows is not None:
         from easydata.transforms import LimitedShardedSource
 
         source = LimitedShardedSource(source, config.num_rows)
     return source
+
+
+def window_bytes_of(config: DatasetConfig) -> int | None:
+    """`config.shuffle_window_bytes` as a number; None where it is unset."""
+    size = config.shuffle_window_bytes
+    if size is None:
+        return None
+    if config.shuffle != "rows":
+        raise ValueError(f'shuffle_window_bytes: needs shuffle="rows", not {config.shuffle!r}')
+    try:
+        return parse_size(size)
+    except ValueError as error:
+        raise ValueError(f"shuffle_window_bytes: {error}") from None
 
 
 def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:

@@ -34,7 +34,7 @@ class Setting:
 
     Attributes:
         mode: DatasetConfig.shuffle.
-        window_bytes: Content of a window of mode "rows"; None: the engine's own.
+        window_bytes: DatasetConfig.shuffle_window_bytes; None: the engine's own.
         buffer_rows: LoadStageConfig.shuffle_buffer_size.
     """
 

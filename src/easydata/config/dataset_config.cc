@@ -25,6 +25,11 @@ void DatasetConfig::Check(const std::string& path, Problems* problems) const {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "quarantine_path"),
                          "needs on_error=\"quarantine\", which is \"" + on_error + "\""});
   }
+  if (shuffle_window_bytes && shuffle != "rows") {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "shuffle_window_bytes"),
+                         "needs shuffle=\"rows\", which is " +
+                             (shuffle ? "\"" + *shuffle + "\"" : std::string("unset"))});
+  }
   if (tokenizer_kwargs) {
     std::vector<std::string> known = NamesOf<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says

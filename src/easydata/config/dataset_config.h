@@ -40,6 +40,7 @@ struct DatasetConfig {
   std::optional<int64_t> num_shards;
   std::optional<std::vector<std::string>> columns;
   std::optional<std::string> shuffle;
+  std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
   std::string on_error = "raise";
   std::optional<std::string> quarantine_path;
 
@@ -109,6 +110,10 @@ struct DatasetConfig {
               "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from "
               "the seed."}
             .OneOf({"blocks", "rows", "grain"}),
+        Field{"shuffle_window_bytes", &C::shuffle_window_bytes,
+              "Content of a window of shuffle=\"rows\": bytes, or \"256MB\" (of 1024 KB); unset: "
+              "64MB."}
+            .AtLeast(1),
         Field{"on_error", &C::on_error,
               "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
               "wrong type: stop, "

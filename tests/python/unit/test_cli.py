@@ -311,6 +311,9 @@ def test_stats_of_a_shuffle(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     found = measured("--config", "p.yaml", "--batch-size", "32", "--shuffle-buffer-size", "100")
     assert found["batch_rows"] == 32
     assert found["settings"][0]["setting"]["buffer_rows"] == 100
+    found = measured("--config", "p.yaml", "--shuffle-window-bytes", "32KB")
+    assert found["settings"][0]["setting"]["window_bytes"] == 2**15
+    assert found["settings"][0]["cost"]["memory"] < 20_000 * 12
 
 
 def test_stats_of_a_shuffle_for_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

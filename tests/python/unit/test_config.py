@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from easydata.core.config import (
@@ -228,6 +229,22 @@ def test_datasets_are_required_and_named() -> None:
     assert config.get_dataset_by_name("b") is config.datasets[1]
     assert config.get_dataset_by_name("c") is None
     assert get_dataset_name(DatasetConfig("x"), 7) == "dataset_7"
+
+
+def test_windows_are_those_of_shuffled_rows() -> None:
+    def problems(**options: Any) -> list[str]:
+        return PipelineConfig([DatasetConfig("a.jsonl", **options)]).validate()
+
+    assert problems(shuffle="rows", shuffle_window_bytes="64MB") == []
+    assert problems(shuffle="rows", shuffle_window_bytes=1) == []
+    place = "datasets[0].shuffle_window_bytes"
+    assert problems(shuffle="rows", shuffle_window_bytes=0) == [
+        f"{place} must be at least 1, not 0"
+    ]
+    assert problems(shuffle="grain", shuffle_window_bytes=9) == [
+        f'{place} needs shuffle="rows", which is "grain"'
+    ]
+    assert problems(shuffle_window_bytes=9) == [f'{place} needs shuffle="rows", which is unset']
 
 
 def test_validate_lists_every_problem_at_once() -> None:

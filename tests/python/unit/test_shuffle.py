@@ -14,12 +14,14 @@ import pytest
 from easydata import (
     AsyncDataLoader,
     CompositeShardedSource,
+    DatasetConfig,
     HFDatasetShardedSource,
     JsonShardedSource,
     MixedShardedSource,
     ParquetShardedSource,
     Pipeline,
     ShardedDataSource,
+    create_source,
 )
 
 ROWS = 5000
@@ -164,6 +166,24 @@ def test_pipeline_shuffles_by_its_seed_and_limits_in_that_order(folder: Path) ->
     assert sorted(whole) == list(range(ROWS))
     assert whole != numbers(1, shuffle="rows")
     assert numbers(0, shuffle="rows", num_rows=70) == whole[:70]
+    source = source_of("parquet", folder)
+    small = [row["n"] for row in source.shuffle("rows", window_bytes=2048)]
+    assert small != whole
+    for size in (2048, "2048", "2KB"):
+        assert numbers(0, shuffle="rows", shuffle_window_bytes=size) == small
+
+
+def test_a_window_is_that_of_rows(folder: Path) -> None:
+    files = str(folder / "*.parquet")
+    for options, what in (
+        ({"shuffle_window_bytes": 9}, 'needs shuffle="rows", not None'),
+        ({"shuffle": "blocks", "shuffle_window_bytes": 9}, "needs shuffle=\"rows\", not 'blocks'"),
+        ({"shuffle": "rows", "shuffle_window_bytes": "much"}, "a size is .*; got 'much'"),
+    ):
+        with pytest.raises(ValueError, match=f"^shuffle_window_bytes: {what}$"):
+            create_source(DatasetConfig(files, **options))
+    with pytest.raises(ValueError, match="window_bytes must be at least 1; it is 0"):
+        create_source(DatasetConfig(files, shuffle="rows", shuffle_window_bytes="0MB"))
 
 
 def test_says_what_it_cannot_do(folder: Path) -> None:
