@@ -457,6 +457,7 @@ def loader_of(
         prefetch_enabled=run.prefetch,
         prefetch_buffer_size=run.buffer,
         shuffle_buffer_size=load.shuffle_rows,
+        bucket_batches=load.buckets,
         drop_last=load.drop_last,
         seed=load.seed,
         rank=rank,

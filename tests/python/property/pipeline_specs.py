@@ -139,6 +139,12 @@ class LoadSpec:
     lanes: int = 1
     steps: int | None = None
     padding: tuple[tuple[str, PadSpec], ...] = ()
+    buckets: int | None = None  # batches whose rows are put in order of length together
+
+    @property
+    def reorders(self) -> bool:
+        """Whether rows come in another order than that of the stream."""
+        return self.shuffle_rows is not None or self.buckets is not None
 
     def pad_of(self, column: str) -> PadSpec:
         """How rows of a column of lists are brought to one length."""
@@ -348,5 +354,6 @@ def pipelines(draw: st.DrawFn, mixed: bool | None = None) -> PipelineSpec:
     if not packed:
         masked = count == 1 and parts[0].text
         lists = ("input_ids", *kept, *(("attention_mask",) if masked else ()))
-        load = replace(load, padding=draw(paddings(lists)))
+        buckets = draw(st.sampled_from((None, None, None, 2, 5)))
+        load = replace(load, padding=draw(paddings(lists)), buckets=buckets)
     return PipelineSpec(parts, mix, pack, load)

@@ -372,7 +372,7 @@ def check_conservation(spec: PipelineSpec, data: Data, draw: Any) -> None:
             check_mixed_sources(spec, data, batches)
         if number == 0 and whole.failed is None and spec.mix is None:
             check_dropped(spec, data, batches, whole.stats[whole.events.index(END) + 1])
-    if spec.endless and spec.pack is None and spec.load.shuffle_rows is None and spec.traced:
+    if spec.endless and spec.pack is None and not spec.load.reorders and spec.traced:
         check_mixed_sources(replace(spec, load=replace(spec.load, epochs=1)), data, whole.batches)
     if spec.endless and spec.traced:
         check_passes(spec, data, whole.batches)
@@ -432,7 +432,7 @@ def check_one_source(spec: PipelineSpec, data: Data, batches: list[Batch]) -> No
     (source,) = spec.sources
     documents = tokens_of_pass(source, data, whole=not is_exact(source))
     epochs = spec.load.epochs or 1
-    unshuffled = source.shuffle is None and spec.load.shuffle_rows is None
+    unshuffled = source.shuffle is None and not spec.load.reorders
     if spec.pack is None:
         rows = [tokens for batch in batches for tokens in plain_rows(batch, spec)]
         if is_exact(source):
@@ -549,6 +549,7 @@ def rows_of_disorder(spec: PipelineSpec) -> int | None:
             factors = [factor for _, factor in spec.load.rampup]
             windows.append(spec.load.batch_size * max(factors, default=1))
     windows.append(spec.load.shuffle_rows or 1)
+    windows.append((spec.load.buckets or 0) * spec.load.batch_size)
     # The first window brings two rows of its own out of order; those behind it move both rows of
     # such a pair, away from each other.
     first, *more = [window - 1 for window in windows if window > 1] or [0]
@@ -587,7 +588,9 @@ def check_shares(spec: PipelineSpec, data: Data, draw: Any) -> None:
     """At every block's end each source is within one example of its share, or the order Grain's."""
     assert spec.mix is not None
     mix = spec.mix
-    load = replace(spec.load, shuffle_rows=None, epochs=None, drop_last=False, rampup=())
+    load = replace(
+        spec.load, shuffle_rows=None, buckets=None, epochs=None, drop_last=False, rampup=()
+    )
     spec = replace(spec, pack=None, load=load)
     # What is looked at is the order of rows.
     whole = made(spec, data, events=60, passes=1)
