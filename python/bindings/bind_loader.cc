@@ -350,15 +350,6 @@ StreamPlan Shuffled(const StreamPlan& plan, const PyLoaderOptions& options) {
   return Unwrap(WindowShufflePlan(plan, shuffle, "loader.shuffle"));
 }
 
-std::optional<int64_t> RowCount(const nb::object& count_rows) {
-  try {
-    return nb::cast<int64_t>(count_rows());
-  } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_TypeError)) throw;
-    return std::nullopt;
-  }
-}
-
 /// Puts rows of about one length into one step. Passes follow each other in front of it, so that
 /// the rows left over at the end of one make up a bucket with those of the next.
 StreamPlan Bucketed(StreamPlan plan, PyLoaderOptions* options) {
@@ -411,18 +402,11 @@ void BindLoader(nb::module_& m) {
   nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, PyLoaderOptions options,
-             const nb::object& count_rows) {
+          [](PyLoader* self, const Stream& stream, PyLoaderOptions options) {
             StreamPlan plan = Bucketed(Shuffled(stream.plan, options), &options);
-            StepOptions& steps = options.loader.steps;
-            if (Loader::NeedsRowCount(plan, steps)) steps.rows_of_pass = RowCount(count_rows);
             new (self) PyLoader(std::move(plan), std::move(options.loader));
           },
-          nb::arg("stream"), nb::arg("options"), nb::arg("count_rows"),
-          nb::sig("def __init__(self, stream: Stream, options: LoaderOptions, count_rows: "
-                  "collections.abc.Callable[[], int]) -> None"),
-          "`count_rows` is called where the options need the rows of a pass; TypeError from it: "
-          "they are not known.")
+          nb::arg("stream"), nb::arg("options"))
       .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),
            "The next batch, or None at the end of a pass. Ctrl-C gets through.")
       .def("wait", &PyLoader::Wait, nb::arg("seconds"),

@@ -385,10 +385,7 @@ class LoaderOptions:
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, options: LoaderOptions, count_rows: Callable[[], int]) -> None:
-        """
-        `count_rows` is called where the options need the rows of a pass; TypeError from it: they are not known.
-        """
+    def __init__(self, stream: Stream, options: LoaderOptions) -> None: ...
 
     def next(self) -> dict[str, Any] | None:
         """The next batch, or None at the end of a pass. Ctrl-C gets through."""

@@ -238,8 +238,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         lanes: Independent parts of the stream, each with its own share of the data, mixed and
             packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank
             reads only the lanes that its rows are in. `batch_size` is a multiple of it. More than 1
-            is for streams that do not end, or `steps`, which is as many as the rows fill where
-            their number is known (`len(source)`); merge_states() joins the ranks' states.
+            is for streams that do not end, or `steps`; merge_states() joins the ranks' states.
         epochs: Passes over the source that follow each other without an end between them; None: 1.
         steps: Batches up to the end of an iteration, over as many passes as that takes: the next
             iteration goes on where this one ended. None: as many as `epochs` have.
@@ -319,7 +318,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             paced = repeat(None)
         elif repeat is not None and options.epochs > 1:
             paced, options.epochs = repeat(options.epochs), 1
-        self._native = _native.Loader(paced._stream(), options, lambda: len(paced))
+        self._native = _native.Loader(paced._stream(), options)
         self._sharding_map = sharding_map
         self._rank, self._world_size = rank, world_size
         self._exhausted = False

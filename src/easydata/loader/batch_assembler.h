@@ -31,9 +31,6 @@ struct StepOptions {
   /// Steps between two ends, however long the passes are, which then follow each other for ever;
   /// nothing: the passes end where their rows do.
   std::optional<int64_t> steps;
-  /// Rows of a pass, where they are known: lanes, which do not end together, then have as many
-  /// steps between two ends as the rows of `passes` fill.
-  std::optional<int64_t> rows_of_pass;
   PadOptions padding;
 
   /// Rows of step number `step`, over all ranks.

@@ -48,27 +48,12 @@ Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
     return Status::Invalid("epochs: with steps the passes follow each other up to the last step; ",
                            "give one of the two");
   }
-  if (Loader::NeedsRowCount(plan, steps)) {
+  if (steps.lanes > 1 && !steps.steps.has_value() && !NeverEnds(*plan.description)) {
     return Status::Invalid(
         "lanes: the lanes of a stream that ends do not end together, and a rank sees just its own; "
         "give steps=, or mix with stop_strategy \"restart\"");
   }
   return Status::OK();
-}
-
-/// Gives lanes of counted rows their steps.
-Status CountSteps(const StreamPlan& plan, StepOptions* steps) {
-  // Rows of a mix come again, or not at all; steps that grow are not the same in each iteration.
-  const bool counted = steps->rows_of_pass.has_value() && steps->rampup.empty() &&
-                       !plan.description->contains("mix.sources");
-  if (!counted || steps->passes < 1 || steps->batch_size < 1) return Status::OK();
-  if (!Loader::NeedsRowCount(plan, *steps)) return Status::OK();
-  steps->steps = *steps->rows_of_pass / steps->batch_size * steps->passes +
-                 *steps->rows_of_pass % steps->batch_size * steps->passes / steps->batch_size;
-  steps->passes = 1;
-  if (*steps->steps > 0) return Status::OK();
-  return Status::Invalid("batch_size: the ", *steps->rows_of_pass, " rows of the stream fill no ",
-                         "batch of ", steps->batch_size);
 }
 
 Status CheckOptions(const StreamPlan& plan, const LoaderOptions& options) {
@@ -119,13 +104,8 @@ Status NoStep(int64_t step, int64_t steps) {
 }  // namespace
 
 Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions options) {
-  ARROW_RETURN_NOT_OK(CountSteps(plan, &options.steps));
   ARROW_RETURN_NOT_OK(CheckOptions(plan, options));
   return std::unique_ptr<Loader>(new Loader(std::move(plan), std::move(options)));
-}
-
-bool Loader::NeedsRowCount(const StreamPlan& plan, const StepOptions& steps) {
-  return steps.lanes > 1 && !steps.steps.has_value() && !NeverEnds(*plan.description);
 }
 
 Loader::Loader(StreamPlan plan, LoaderOptions options)

@@ -47,9 +47,6 @@ class Loader {
  public:
   /// Invalid where an option is wrong, naming it.
   static Result<std::unique_ptr<Loader>> Make(StreamPlan plan, LoaderOptions options);
-  /// Whether the stream can only be read where its rows are counted: see
-  /// StepOptions::rows_of_pass.
-  static bool NeedsRowCount(const StreamPlan& plan, const StepOptions& steps);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

@@ -124,23 +124,6 @@ TEST(LoaderLanesTest, StepsEndAndGoOn) {
   }
 }
 
-TEST(LoaderLanesTest, RowsThatAreCountedNeedNoSteps) {
-  LoaderOptions options = LaneOptionsOf(4, 0, 1);
-  options.steps.steps = 9;  // 57 rows twice are 114: 9 steps of 12
-  auto given = MakeLoader(Dealt(SomePlan()), options);
-  options.steps.steps.reset();
-  options.steps.passes = 2;
-  options.steps.rows_of_pass = 57;
-  auto counted = MakeLoader(Dealt(SomePlan()), options);
-  for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(Drain(counted.get()), Drain(given.get()));
-  options.steps.rows_of_pass = 5;
-  EXPECT_THAT(Loader::Make(Dealt(SomePlan()), options).status().message(),
-              HasSubstr("fill no batch of 12"));
-  options.steps.rampup[3] = 2;
-  EXPECT_THAT(Loader::Make(Dealt(SomePlan()), options).status().message(),
-              HasSubstr("give steps="));
-}
-
 TEST(LoaderLanesTest, AnyStepByItsNumber) {
   auto loader = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 1, 3));
   std::vector<Rows> steps;

@@ -479,26 +479,6 @@ def test_packing_goes_on_over_the_passes(corpus: dict[str, str]) -> None:
     assert difference(endless[:shorter], passes[:shorter]) is None
 
 
-@pytest.mark.parametrize("kind", ["shards", "blocks", "rows", "blocks shuffle rows", "rows limit"])
-def test_rows_that_can_be_counted_need_no_steps(kind: str, tokens: dict[str, str]) -> None:
-    padding = {"input_ids": PadSpec(length=1)}
-
-    def loader(**options: Any) -> AsyncDataLoader:
-        return AsyncDataLoader(documents(tokens, kind), 8, lanes=4, padding=padding, **options)
-
-    rows = len(documents(tokens, kind))
-    with (
-        loader(epochs=2) as counted,
-        loader(steps=rows * 2 // 8) as given,
-        loader(epochs=2, rank=1, world_size=2) as rank,
-    ):
-        for _ in range(2):
-            batches = list(given)
-            assert len(batches) == rows * 2 // 8
-            assert difference(list(counted), batches) is None
-            assert len(list(rank)) == len(batches)
-
-
 # ---- what is refused -----------------------------------------------------------------------------
 
 
@@ -507,27 +487,14 @@ def test_rows_that_can_be_counted_need_no_steps(kind: str, tokens: dict[str, str
     [
         ({"lanes": 0}, "lanes: must be at least 1, not 0"),
         ({"lanes": 5, "steps": 3}, r"batch_size: must be a multiple of lanes.*24 with lanes 5"),
-        ({"lanes": 2, "batch_rampup": {3: 2}}, "lanes: the lanes of a stream that ends.*steps="),
-        ({"lanes": 2, "batch_size": 302}, "batch_size: the 300 rows of the stream fill no batch"),
+        ({"lanes": 2}, "lanes: the lanes of a stream that ends.*give steps="),
         ({"steps": 0}, "steps: must be at least 1, not 0"),
         ({"steps": 3, "epochs": 2}, "epochs: with steps the passes follow each other"),
     ],
 )
 def test_refused_when_made(options: dict[str, Any], message: str, corpus: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=message):
-        AsyncDataLoader(numbers(corpus["shards"]), **{"batch_size": ROWS, **options})
-
-
-def test_lanes_of_what_ends_without_a_known_number_of_rows_are_refused(
-    corpus: dict[str, str],
-) -> None:
-    source = numbers(corpus["shards"])
-    for uncounted in (
-        source.filter(lambda row: True),
-        MixedShardedSource({"a": source}, stop_strategy="first_exhausted"),
-    ):
-        with pytest.raises(ValueError, match=r"lanes: the lanes of a stream that.*give steps="):
-            AsyncDataLoader(uncounted, ROWS, lanes=2)
+        AsyncDataLoader(numbers(corpus["shards"]), ROWS, **options)
 
 
 def test_refused_where_the_step_as_a_whole_decides(corpus: dict[str, str], tmp_path: Path) -> None:
@@ -606,11 +573,6 @@ def test_states_that_do_not_fit(corpus: dict[str, str]) -> None:
         merge_states([])
     with pytest.raises(ValueError, match="not a state of a loader"):
         merge_states([{"a": 1}])
-    # What easydata.torch.dataset() saves within a batch.
-    within = [{"version": 1, "loader": each, "rows_taken": 1} for each in (first, second)]
-    with pytest.raises(ValueError, match=r'state of easydata\.torch\.dataset.* it has as "loader"'):
-        merge_states(within)
-    assert merge_states([each["loader"] for each in within]) == merge_states([first, second])
     both = merge_states([first, second])
     with (
         rank_of(corpus, "greedy", 0, 1, lanes=2) as other,
