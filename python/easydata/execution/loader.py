@@ -52,15 +52,17 @@ class PadSpec:
     def __post_init__(self) -> None:
         if self.side not in ("left", "right"):
             raise ValueError(f'side must be "left" or "right", not {self.side!r}')
-        if isinstance(self.length, Sequence) and not isinstance(self.length, str):
-            object.__setattr__(self, "length", tuple(sorted(set(self.length))))
-            if not self.length:
-                raise ValueError("length needs one length at least; None: that of the longest row")
-            least = self.length[0]
-        else:
-            least = 1 if self.length is None else self.length
-        if least < 1:
-            raise ValueError(f"length must be at least 1, not {least}")
+        several = isinstance(self.length, Sequence) and not isinstance(self.length, str)
+        lengths = list(self.length) if isinstance(self.length, Sequence) else [self.length]
+        if not lengths:
+            raise ValueError("length needs one length at least; None: that of the longest row")
+        # What is no number is named by the loader, with the column.
+        known = [each for each in lengths if isinstance(each, int)]
+        if any(each < 1 for each in known):
+            raise ValueError(f"length must be at least 1, not {min(known)}")
+        if several:
+            in_order = sorted(set(known)) if len(known) == len(lengths) else lengths
+            object.__setattr__(self, "length", tuple(in_order))
 
 
 @dataclass
@@ -437,7 +439,8 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     def at(self, step: int) -> Batch:
         """The batch of a step, as iterating gives it; the loader stays where it is.
 
-        A reader of its own goes there from the nearest position before the step that the loader
+        A reader of its own goes there at once where the place of each row is known (docs/guide.md,
+        "Steps"), else from the nearest position before the step that the loader
         knows: its own, that of its epoch, or that of the state it was given; else from the start.
 
         Args:

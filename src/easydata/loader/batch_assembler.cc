@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "easydata/loader/row_digest.h"
@@ -28,6 +29,12 @@ int64_t StepOptions::RowsBefore(int64_t step) const {
     from = first;
   }
   return rows + (step - from) * SizeOf(from);
+}
+
+bool StepOptions::Countable(int64_t step) const {
+  int64_t largest = batch_size;
+  for (const auto& [first, factor] : rampup) largest = std::max(largest, batch_size * factor);
+  return step < std::numeric_limits<int64_t>::max() / largest;
 }
 
 StepOptions::Range StepOptions::LanesRead() const {

@@ -37,6 +37,8 @@ struct StepOptions {
   int64_t SizeOf(int64_t step) const;
   /// Rows of the steps before number `step`.
   int64_t RowsBefore(int64_t step) const;
+  /// Whether so many rows are a number.
+  bool Countable(int64_t step) const;
 
   struct Range {
     int64_t begin = 0;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -15,6 +16,8 @@ namespace easydata {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kInterruptedEvery{50};
 
 // Steps that are sooner read than another place is looked for.
 constexpr int64_t kStepsToRead = 16;
@@ -232,19 +235,28 @@ LoaderPosition Loader::Nearest(int64_t step) const {
 }
 
 Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPosition& start,
-                                                   const std::shared_ptr<ThreadPool>& pool) const {
+                                                   const std::shared_ptr<ThreadPool>& pool,
+                                                   const std::function<bool()>& interrupted) {
   const StepOptions& steps = options_.steps;
   if (steps.lanes > 1) return std::nullopt;  // each is at a place of its own
+  LoaderPosition there = start;
+  there.step = step;
   int64_t row = steps.RowsBefore(step) - steps.RowsBefore(start.step);
+  there.rows += row;
   StageContext context;
   context.pool = pool;
   context.epoch = start.lanes[0].epoch;
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
-  LoaderPosition there = start;
-  there.step = step;
-  there.rows += row;
+  // By a thread of its own, which this one can stop.
+  const auto wait = [&](auto look) {
+    auto looking = std::async(std::launch::async, look);
+    while (looking.wait_for(kInterruptedEvery) != std::future_status::ready) {
+      if (closed_ || (interrupted != nullptr && interrupted())) stage->Cancel();
+    }
+    return looking.get();
+  };
   if (!NeverEnds(*plan_.description)) {
-    ARROW_ASSIGN_OR_RAISE(const auto rows, stage->NumRows());
+    ARROW_ASSIGN_OR_RAISE(const auto rows, wait([&] { return stage->NumRows(); }));
     if (!rows.has_value() || *rows == 0) return std::nullopt;
     const int64_t passes = row / *rows;
     row %= *rows;
@@ -257,7 +269,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
       ARROW_ASSIGN_OR_RAISE(stage, plan_.make(context));
     }
   }
-  ARROW_ASSIGN_OR_RAISE(const bool found, stage->Seek(row));
+  ARROW_ASSIGN_OR_RAISE(const bool found, wait([&] { return stage->Seek(row); }));
   if (!found) return std::nullopt;
   there.lanes[0] = LanePosition();
   there.lanes[0].epoch = context.epoch;
@@ -267,6 +279,9 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
 
 Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& interrupted) {
   if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
+  if (!options_.steps.Countable(step)) {
+    return Status::IndexError("step: the rows up to step ", step, " cannot be counted");
+  }
   LoaderPosition from, start;
   bool known = false;  // whether the plan is that of all steps from `start` on
   int64_t end = 0;     // the pass behind those that are looked at
@@ -280,6 +295,12 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
                              edited_step_, "; ask a loader that has the mix before that");
     }
     from = Nearest(step);
+    if (from.step < edited_step_) {
+      return Status::Invalid("step ", step, " cannot be found: the mix was edited at step ",
+                             edited_step_,
+                             ", and no position between is known; load a state "
+                             "that was saved there");
+    }
     start = StartOf(options_.steps);
     if (pass_start_.step <= step && pass_start_.lanes[0].cursor.empty()) start = pass_start_;
     known = edited_step_ == 0;
@@ -291,7 +312,7 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
     pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
   }
   if (known && step - from.step > kStepsToRead) {
-    ARROW_ASSIGN_OR_RAISE(auto there, Seek(step, start, pool));
+    ARROW_ASSIGN_OR_RAISE(auto there, Seek(step, start, pool, interrupted));
     if (there.has_value()) from = *std::move(there);
   }
   LoaderOptions options = options_;
@@ -307,7 +328,7 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
       if (closed_) reader.Cancel();
     }
     bool stopped = false;
-    while (!stopped && !reader.Wait(std::chrono::milliseconds(50))) {
+    while (!stopped && !reader.Wait(kInterruptedEvery)) {
       stopped = interrupted != nullptr && interrupted();
     }
     {

@@ -108,7 +108,8 @@ class Loader {
   /// The position of a step, found without reading, where that can be; `start` is the start of a
   /// pass at or before it.
   Result<std::optional<LoaderPosition>> Seek(int64_t step, const LoaderPosition& start,
-                                             const std::shared_ptr<ThreadPool>& pool) const;
+                                             const std::shared_ptr<ThreadPool>& pool,
+                                             const std::function<bool()>& interrupted);
   /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
   void CountTraining();
   void CountWait();

@@ -129,8 +129,15 @@ nlohmann::json TokenCounts::ToJson() const {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, counts] : sources_) {
     out[name] = {{"tokens", counts.tokens}};
-    if (!counts.dropped.empty()) out[name]["dropped"] = counts.dropped;
-    if (!counts.dropped_tokens.empty()) out[name]["dropped_tokens"] = counts.dropped_tokens;
+    for (const auto& [reason, rows] : counts.dropped) {
+      nlohmann::json& dropped = out[name]["dropped"][reason];
+      const auto tokens = counts.dropped_tokens.find(reason);
+      if (tokens == counts.dropped_tokens.end()) {
+        dropped = rows;
+      } else {
+        dropped = {rows, tokens->second};
+      }
+    }
     if (counts.epoch > 0) out[name]["epoch"] = counts.epoch;
   }
   return out;
@@ -146,8 +153,14 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
     SourceCounts& mine = out.sources_[name];
     mine.tokens = counts.at("tokens").get<int64_t>();
     mine.epoch = counts.value("epoch", int64_t{0});
-    mine.dropped = counts.value("dropped", std::map<std::string, int64_t>());
-    mine.dropped_tokens = counts.value("dropped_tokens", std::map<std::string, int64_t>());
+    if (!counts.contains("dropped")) continue;
+    for (const auto& [reason, dropped] : counts.at("dropped").items()) {
+      if (dropped.is_array() && dropped.size() == 2) {
+        mine.Drop(reason, dropped[0].get<int64_t>(), dropped[1].get<int64_t>());
+      } else {
+        mine.Drop(reason, dropped.get<int64_t>(), 0);
+      }
+    }
   }
   return out;
 }

@@ -9,6 +9,9 @@
 namespace easydata {
 namespace {
 
+// Of a far Seek(), between two looks at whether it was cancelled.
+constexpr int64_t kBlocksAtOnce = 100'000;
+
 const char* InterpolationName(Interpolation interpolation) {
   switch (interpolation) {
     case Interpolation::kLinear:
@@ -269,7 +272,7 @@ void MixOrder::EndBlock() {
   }
 }
 
-Result<std::vector<int64_t>> MixOrder::Seek(int64_t n) {
+Result<std::vector<int64_t>> MixOrder::Seek(int64_t n, const std::atomic<bool>& cancelled) {
   if (options_.counts_tokens()) {
     return Status::Invalid(
         "where an example of this mix comes from depends on the tokens of those before it: read "
@@ -290,11 +293,13 @@ Result<std::vector<int64_t>> MixOrder::Seek(int64_t n) {
     mixer_.Begin(first_block_);
   }
   while (mixer_.block() < target) {
+    if (cancelled) return Status::Cancelled("looking for an example of the mix was given up");
     if (!scheduled || StepAt(0) >= options_.schedule->points().back().step) {
       const int64_t from = mixer_.block();
-      mixer_.SkipTo(target, Weights(), &given_);
-      examples_at_start_ += (target - from) * options_.block_size;
-      break;
+      const int64_t to = target - from > kBlocksAtOnce ? from + kBlocksAtOnce : target;
+      mixer_.SkipTo(to, Weights(), &given_);
+      examples_at_start_ += (to - from) * options_.block_size;
+      continue;
     }
     mixer_.CountBlock(Weights(), Ahead());
     for (size_t i = 0; i < given_.size(); ++i) given_[i] += mixer_.counts()[i];

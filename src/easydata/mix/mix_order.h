@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -71,6 +72,8 @@ struct MixOptions {
 /// Grain's order comes by blocks, too, so that positions and all that goes by them are the same.
 class MixOrder {
  public:
+  static constexpr std::atomic<bool> kNever{false};
+
   static Result<MixOrder> Make(const MixOptions& options);
 
   /// Begins at block `block` and example `example` instead of at 0, as the mix that goes before did
@@ -89,7 +92,8 @@ class MixOrder {
   /// some 10 ns a source and block (nothing is ordered on the way). A schedule goes block by block
   /// up to its last point. From where the last Seek() led it goes on forwards. Invalid where tokens
   /// decide: then only the examples themselves tell.
-  Result<std::vector<int64_t>> Seek(int64_t n);
+  /// Cancelled soon after `cancelled` is set.
+  Result<std::vector<int64_t>> Seek(int64_t n, const std::atomic<bool>& cancelled = kNever);
 
   int64_t block() const { return mixer_.block(); }
   int64_t block_size() const { return mixer_.block_size(); }

@@ -138,7 +138,7 @@ class MixStage : public Stage {
   Result<bool> Seek(int64_t row) override {
     // A mix that ends may do so before the row; tokens must be read to be counted.
     if (now().stop != StopStrategy::kRestart || now().counts_tokens()) return false;
-    ARROW_ASSIGN_OR_RAISE(const std::vector<int64_t> given, order_.Seek(row));
+    ARROW_ASSIGN_OR_RAISE(const std::vector<int64_t> given, order_.Seek(row, cancelled_));
     for (size_t i = 0; i < sources_.size(); ++i) {
       ARROW_RETURN_NOT_OK(MakeRoomFor(sources_[i].get()));
       ARROW_ASSIGN_OR_RAISE(const bool found, sources_[i]->Seek(given[i]));

@@ -145,6 +145,7 @@ class GrainOrderStage : public Stage {
   Status CountRows() {
     if (!index_.shards.empty()) return Status::OK();
     for (size_t shard : options_.shards) {
+      if (cancelled_) return Status::Cancelled("the stream was closed");
       ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, read_context_));
       index_.shards.push_back(shard);
       index_.refs.push_back(

@@ -137,6 +137,7 @@ class SourceStage : public Stage {
   /// than `row`.
   Result<std::optional<ShardPart>> PartAt(int64_t row, int64_t* before) {
     for (;;) {
+      if (cancelled_) return Status::Cancelled("the stream was closed");
       ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
       if (!part.has_value()) return part;
       std::optional<int64_t> rows;

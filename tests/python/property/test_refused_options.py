@@ -72,6 +72,10 @@ TYPES: list[tuple[dict[str, Any], str]] = [
     ({"padding": ["ids"]}, r"^padding: must be a mapping, not \['ids'\]$"),
     ({"padding": {"ids": 3}}, r"^padding\['ids'\]: must be a PadSpec, not 3$"),
     ({"padding": {3: PadSpec()}}, "^padding, a column: must be a string, not 3$"),
+    (
+        {"padding": {"ids": PadSpec(length=[4, "x"])}},  # type: ignore[list-item]
+        r"^padding\['ids'\]\.length: must be a whole number, not 'x'$",
+    ),
     ({"padding": {"ids": PadSpec("x")}}, r"^padding\['ids'\]\.value: must be a number, not 'x'$"),
     (
         {"padding": {"ids": PadSpec(length=2.5)}},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable
 from itertools import islice
@@ -98,6 +101,28 @@ def test_a_step_behind_the_end_is_still_an_error(files: dict[str, str]) -> None:
         for step in (103, 10**12):
             with pytest.raises(IndexError, match=rf"no step {step}.*103 steps"):
                 loader.at(step)
+
+
+def test_steps_that_cannot_be_counted_are_an_error(files: dict[str, str]) -> None:
+    with AsyncDataLoader(mixed(files), batch_size=16) as loader:
+        for step in (2**60, 2**63 - 1):
+            with pytest.raises(IndexError, match=f"the rows up to step {step} cannot be counted"):
+                loader.at(step)
+
+
+def test_ctrl_c_gets_through_while_a_step_is_looked_for(files: dict[str, str]) -> None:
+    sources = {name: ParquetShardedSource(files[name]) for name in ("a", "b")}
+    weights = {"a": 1 / 3.14159265, "b": 1 - 1 / 3.14159265}
+    mix = MixedShardedSource(sources, weights, block_size=1)
+    with AsyncDataLoader(mix, batch_size=16) as loader:
+        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            loader.at(10**11)
+        assert time.monotonic() - start < 1.4
+        threading.Timer(0.4, loader.close).start()
+        with pytest.raises(RuntimeError, match=r"given up|closed"):
+            loader.at(10**11)
 
 
 @pytest.mark.parametrize("kind", ["files", "mix", "mix in Grain's order", "schedule"])

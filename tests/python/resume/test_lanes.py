@@ -573,6 +573,11 @@ def test_states_that_do_not_fit(corpus: dict[str, str]) -> None:
         merge_states([])
     with pytest.raises(ValueError, match="not a state of a loader"):
         merge_states([{"a": 1}])
+    # What easydata.torch.dataset() saves within a batch.
+    within = [{"version": 1, "loader": each, "rows_taken": 1} for each in (first, second)]
+    with pytest.raises(ValueError, match=r'state of easydata\.torch\.dataset.* it has as "loader"'):
+        merge_states(within)
+    assert merge_states([each["loader"] for each in within]) == merge_states([first, second])
     both = merge_states([first, second])
     with (
         rank_of(corpus, "greedy", 0, 1, lanes=2) as other,

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from batches import difference
 from easydata.transforms import ExpandTransform
 
 from easydata import (
@@ -269,6 +270,21 @@ def test_a_removed_source_that_is_gone_is_an_error_that_says_so(corpus: Path) ->
     loader = edited("plain", corpus, with_old.state_dict(), weights={"a": 0.5, "b": 0.5})
     with pytest.raises(ValueError, match=r'sources\["c"\] was removed from the mix.*weight 0'):
         take(loader, 30)
+
+
+def test_steps_before_what_is_known_of_an_edited_mix_are_refused(corpus: Path) -> None:
+    new = {"a": 0.1, "b": 0.8, "c": 0.1}
+    with_old = make("plain", corpus, OLD)
+    take(with_old, 5)
+    loader = edited("plain", corpus, with_old.state_dict(), weights=new)
+    rest = [batch for batch, _ in zip(loader, range(20), strict=False)]
+    later = make("plain", corpus, new)
+    later.load_state_dict(loader.state_dict())
+    assert difference([later.at(30)], [loader.at(30)]) is None
+    assert difference([loader.at(9)], [rest[4]]) is None
+    for step in (0, 4, 5, 24):
+        with pytest.raises(ValueError, match=rf"step {step} .*the mix.* edited at step 5|it was"):
+            later.at(step)
 
 
 def test_without_allow_another_mix_is_refused(corpus: Path) -> None:
