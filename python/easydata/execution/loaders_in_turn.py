@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 Batch = dict[str, Any]
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 class LoadersInTurn:
     """Takes a batch of each loader in turn, until all have ended.
 
@@ -85,18 +89,51 @@ class LoadersInTurn:
         Raises:
             ValueError: When the state is of other datasets, or as a loader's load_state_dict().
         """
-        if state.get("version") != 1 or set(state.get("loaders", ())) != set(self.loaders):
+        self._check(state)
+        before = self.state_dict()["loaders"]
+        try:
+            for name, loader in self.loaders.items():
+                loader.load_state_dict(state["loaders"][name], allow)
+        except BaseException:
+            # All of them go on, or none.
+            for name, loader in self.loaders.items():
+                loader.load_state_dict(before[name])
+            raise
+        self._turn, self._ended = state["turn"], list(state["ended"])
+        self._given, self._before = dict(state["given"]), dict(state["before"])
+
+    def _check(self, state: Mapping[str, Any]) -> None:
+        """Raises what is wrong with a state of several loaders."""
+        if not isinstance(state, Mapping):
+            raise TypeError(f"state: must be what state_dict() returned, not {state!r}")
+        if state.get("version") != 1:
+            raise ValueError(
+                f"the state is of version {state.get('version')!r}, and this easydata reads 1"
+            )
+        loaders = state.get("loaders")
+        if not isinstance(loaders, Mapping) or set(loaders) != set(self.loaders):
             raise ValueError(
                 "the state is of other datasets than these loaders; it has "
-                f"{sorted(state.get('loaders', ()))}, the pipeline has {sorted(self.loaders)}"
+                f"{sorted(loaders or ())}, the pipeline has {sorted(self.loaders)}"
             )
         for key in ("turn", "ended", "given", "before"):
             if key not in state:
                 raise ValueError(f"the state is not one of several loaders: it has no {key!r}")
-        for name, loader in self.loaders.items():
-            loader.load_state_dict(state["loaders"][name], allow)
-        self._turn, self._ended = state["turn"], list(state["ended"])
-        self._given, self._before = dict(state["given"]), dict(state["before"])
+        ended = state["ended"]
+        is_whole = (
+            _is_count(state["turn"])
+            and isinstance(ended, list)
+            and all(isinstance(name, str) and name in self.loaders for name in ended)
+            and len(set(ended)) == len(ended)
+            and all(
+                isinstance(counts, Mapping)
+                and set(counts) == set(self.loaders)
+                and all(map(_is_count, counts.values()))
+                for counts in (state["given"], state["before"])
+            )
+        )
+        if not is_whole:
+            raise ValueError("the saved state is damaged: whose turn it is cannot be read")
 
     def stats(self) -> dict[str, Any]:
         """What each loader has done, by dataset."""

@@ -85,6 +85,13 @@ std::string Show(const nlohmann::json& value) {
   return "other content (hash " + value.get_ref<const std::string&>().substr(1, 8) + ")";
 }
 
+std::string Shortened(const nlohmann::json& value) {
+  constexpr size_t kShown = 200;
+  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
+  if (text.size() > kShown) text.replace(kShown, std::string::npos, "...");
+  return text;
+}
+
 /// How `key` changed: which item of a list is another one, where that is known. `now` is the value
 /// that `current` stands for.
 std::string Change(const std::string& key, const nlohmann::json& saved,
@@ -104,13 +111,14 @@ std::string Change(const std::string& key, const nlohmann::json& saved,
   size_t i = 0;
   while (i < std::min(items, now.size()) && same(i)) ++i;
   const std::string item = key + "[" + std::to_string(i) + "]";
+  if (i == now.size() && i == items) return key + " changed, to " + Shortened(now);
   if (i == now.size()) {
     return key + " has " + std::to_string(i) + " items, not " + std::to_string(items) + ": " +
            item + " is gone";
   }
-  if (i == items) return item + " is new: " + now[i].dump();
+  if (i == items) return item + " is new: " + Shortened(now[i]);
   return item + " changed, " + (hashed ? "" : "from " + saved[i].dump() + " ") + "to " +
-         now[i].dump();
+         Shortened(now[i]);
 }
 
 /// The keys of a fingerprint in the order in which they are compared: names of files tell more than

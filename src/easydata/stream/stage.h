@@ -56,8 +56,8 @@ class Stage {
   /// Goes on from a saved cursor. Called before the first Next() only.
   virtual Status Restore(const nlohmann::json& cursor) = 0;
 
-  /// Rows of the whole stream, where they are known without reading them. Called before Next(),
-  /// Restore() and Seek() only.
+  /// Rows of the whole stream, where they are known without reading them. Called before Next() and
+  /// Seek() only.
   virtual Result<std::optional<int64_t>> NumRows() { return std::nullopt; }
 
   /// Goes to row `row` of the stream (from 0) where that is known without

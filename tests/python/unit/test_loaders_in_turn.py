@@ -189,3 +189,36 @@ def test_waiting_for_other_loaders_is_not_training() -> None:
     assert found["bottleneck"] != "trainer"
     assert 0.1 < found["share"] < 0.5
     assert 1.1 < found["speedup_if_free"] < 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"turn": -3}, "damaged"),
+        ({"turn": "x"}, "damaged"),
+        ({"ended": ["zz"]}, "damaged"),
+        ({"ended": "a"}, "damaged"),
+        ({"given": {"a": -5, "b": 0}}, "damaged"),
+        ({"before": {"a": 1}}, "damaged"),
+        ({"version": 2}, "is of version 2, and this easydata reads 1"),
+        ({"loaders": {"a": {}}}, "of other datasets than these loaders"),
+    ],
+)
+def test_a_damaged_state_moves_no_loader(damage: dict[str, Any], said: str) -> None:
+    with in_turn() as loader, in_turn() as same:
+        next(iter(loader))
+        state = loader.state_dict()
+        with pytest.raises(ValueError, match=said):
+            loader.load_state_dict({**state, **damage})
+        name = list(state["loaders"])[-1]
+        other = {**state["loaders"], name: {**state["loaders"][name], "plan": {}}}
+        for _ in range(3):
+            next(iter(loader))
+        moved = loader.state_dict()
+        with pytest.raises(ValueError, match="of another stream"):
+            loader.load_state_dict({**state, "loaders": other})
+        assert loader.state_dict() == moved
+        with pytest.raises(TypeError, match="state: must be what state_dict"):
+            loader.load_state_dict(5)  # type: ignore[arg-type]
+        same.load_state_dict(moved)
+        assert len(list(same)) == len(list(loader))
