@@ -87,7 +87,7 @@ class GrainOrderStage : public Stage {
 
   Result<std::optional<int64_t>> NumRows() override {
     // Of several lanes each has the places that are its own.
-    if (!KeepRows(ops_) || context_.lanes > 1) return std::nullopt;
+    if (!AllKeepRows(ops_) || context_.lanes > 1) return std::nullopt;
     ARROW_RETURN_NOT_OK(CountRows());
     return index_.num_rows();
   }

@@ -145,11 +145,13 @@ class BlockOrder : public ReadOrder {
     part.shard = shard;
     part.name = source_->shard_names()[shard];
     part.from.exact = true;
+    const std::vector<int64_t>& starts = blocks.row_starts;
+    if (!starts.empty()) part.rows = starts[block + 1] - starts[block];
     if (blocks.count == 1) return part;
     part.from.at = block;
     part.end_at = block + 1;
-    if (!blocks.row_starts.empty()) {
-      part.from.row = blocks.row_starts[block];
+    if (!starts.empty()) {
+      part.from.row = starts[block];
     } else if (block > 0) {
       part.name += "@" + std::to_string(block * blocks.bytes);
       part.has_relative_rows = true;

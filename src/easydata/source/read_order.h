@@ -18,6 +18,7 @@ struct ShardPart {
   size_t shard = 0;    // an index into shard_names()
   ShardPosition from;  // its `row` counts from where `name` says
   int64_t end_at = kToTheEnd;
+  std::optional<int64_t> rows;  // of the part, where the order knows them
   /// What the addresses of its rows are called: the shard's name, or that and the byte behind which
   /// rows are counted, where the shard's rows before are not known.
   std::string name;

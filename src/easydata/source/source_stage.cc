@@ -129,7 +129,7 @@ class SourceStage : public Stage {
  private:
   /// Whether no row is left out, and none comes instead of another.
   bool gives_every_row() const {
-    return options_.on_error == OnError::kRaise && options_.start_row == 0 && KeepRows(ops_);
+    return options_.on_error == OnError::kRaise && options_.start_row == 0 && AllKeepRows(ops_);
   }
 
   /// The part that has row `row` of the stream, and the rows before it; nothing where there are
@@ -140,13 +140,9 @@ class SourceStage : public Stage {
       if (cancelled_) return Status::Cancelled("the stream was closed");
       ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
       if (!part.has_value()) return part;
-      std::optional<int64_t> rows;
-      if (part->end_at == kToTheEnd) {
+      std::optional<int64_t> rows = part->rows;
+      if (!rows.has_value() && part->end_at == kToTheEnd) {
         ARROW_ASSIGN_OR_RAISE(rows, source_->KnownRows(part->shard));
-      } else if (!part->has_relative_rows) {
-        ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source_->ListBlocks(part->shard));
-        const std::vector<int64_t>& starts = blocks.row_starts;
-        if (!starts.empty()) rows = starts[part->end_at] - starts[part->from.at];
       }
       if (!rows.has_value()) {
         *before = std::numeric_limits<int64_t>::max();

@@ -51,7 +51,7 @@ AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   return {std::move(*rest), error};
 }
 
-bool KeepRows(const Ops& ops) {
+bool AllKeepRows(const Ops& ops) {
   return std::all_of(ops.begin(), ops.end(), [](const auto& op) { return op->keeps_rows(); });
 }
 

@@ -25,6 +25,6 @@ AppliedBatch ApplyOps(const std::vector<std::shared_ptr<const BatchOp>>& ops, Ba
                       BusyTimes* busy);
 
 /// Whether each row comes out of all of them as one row.
-bool KeepRows(const std::vector<std::shared_ptr<const BatchOp>>& ops);
+bool AllKeepRows(const std::vector<std::shared_ptr<const BatchOp>>& ops);
 
 }  // namespace easydata

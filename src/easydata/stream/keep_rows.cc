@@ -20,13 +20,12 @@ void CountDropped(Batch* batch, const std::string& source, const std::string& re
 void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lost,
                   const std::string& reason) {
   const Addresses addresses = batch.addresses.Take(lost);
-  std::vector<int64_t> tokens;
-  if (!lost.empty()) tokens = RowTokens(batch, "input_ids").ValueOr(tokens);
+  const auto tokens = RowTokens(batch, "input_ids", lost).ValueOr(std::vector<int64_t>());
   size_t next = 0;
   for (const Addresses::Run& run : addresses.runs()) {
     int64_t of_run = 0;
     for (int64_t i = 0; i < run.count; ++i, ++next) {
-      if (!tokens.empty()) of_run += tokens[lost[next]];
+      if (!tokens.empty()) of_run += tokens[next];
     }
     CountDropped(out, run.shard->source, reason, run.count, of_run);
   }

@@ -64,12 +64,12 @@ class MapStage : public Stage {
   }
 
   Result<std::optional<int64_t>> NumRows() override {
-    if (!KeepRows(ops_)) return std::nullopt;
+    if (!AllKeepRows(ops_)) return std::nullopt;
     return upstream_->NumRows();
   }
 
   Result<bool> Seek(int64_t row) override {
-    if (!KeepRows(ops_)) return false;
+    if (!AllKeepRows(ops_)) return false;
     return upstream_->Seek(row);
   }
 

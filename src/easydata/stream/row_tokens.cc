@@ -5,6 +5,8 @@
 #include <arrow/type.h>
 #include <simdjson.h>
 
+#include <numeric>
+
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/row_error.h"
 
@@ -46,22 +48,25 @@ simdjson::error_code CountField(ondemand::document& row, const std::string& colu
 }
 
 Result<std::vector<int64_t>> JsonTokens(const Batch& batch, const arrow::StringArray& texts,
-                                        const std::string& column, bool whole_rows) {
-  std::vector<int64_t> tokens(texts.length());
+                                        const std::string& column, bool whole_rows,
+                                        const std::vector<int64_t>& rows) {
+  std::vector<int64_t> counts;
+  counts.reserve(rows.size());
   ondemand::parser parser;
-  for (int64_t i = 0; i < texts.length(); ++i) {
+  for (const int64_t i : rows) {
+    int64_t& tokens = counts.emplace_back(0);
     if (texts.IsNull(i)) continue;
     const simdjson::padded_string text(texts.GetView(i));
     ondemand::document document;
     simdjson::error_code error = parser.iterate(text).get(document);
     if (!error && whole_rows) {
-      error = CountField(document, column, &tokens[i]);
+      error = CountField(document, column, &tokens);
     } else if (!error) {
       bool is_null = false;
       size_t values = 0;
       error = document.is_null().get(is_null);
       if (!error && !is_null) error = document.count_elements().get(values);
-      tokens[i] = static_cast<int64_t>(values);
+      tokens = static_cast<int64_t>(values);
     }
     if (error) {
       return RowError(batch.addresses.At(i),
@@ -70,16 +75,15 @@ Result<std::vector<int64_t>> JsonTokens(const Batch& batch, const arrow::StringA
                       arrow::StatusCode::TypeError);
     }
   }
-  return tokens;
+  return counts;
 }
 
 template <typename Lists>
-std::vector<int64_t> LengthsOf(const arrow::Array& column) {
+std::vector<int64_t> LengthsOf(const arrow::Array& column, const std::vector<int64_t>& rows) {
   const auto& lists = static_cast<const Lists&>(column);
-  std::vector<int64_t> lengths(lists.length());
-  for (int64_t i = 0; i < lists.length(); ++i) {
-    lengths[i] = lists.IsNull(i) ? 0 : lists.value_length(i);
-  }
+  std::vector<int64_t> lengths;
+  lengths.reserve(rows.size());
+  for (const int64_t i : rows) lengths.push_back(lists.IsNull(i) ? 0 : lists.value_length(i));
   return lengths;
 }
 
@@ -95,21 +99,29 @@ bool MayHaveTokens(const arrow::Schema& schema, const std::string& column) {
 }
 
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column) {
+  std::vector<int64_t> all(batch.num_rows());
+  std::iota(all.begin(), all.end(), 0);
+  return RowTokens(batch, column, all);
+}
+
+Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column,
+                                       const std::vector<int64_t>& rows) {
   const arrow::Schema& schema = *batch.rows->schema();
   const bool whole_rows = schema.GetFieldIndex(kRowColumn) >= 0;
   const int place = schema.GetFieldIndex(whole_rows ? kRowColumn : column);
   if (place < 0) return std::vector<int64_t>();
   const arrow::Array& values = *batch.rows->column(place);
   if (whole_rows || IsJsonField(*schema.field(place))) {
-    return JsonTokens(batch, static_cast<const arrow::StringArray&>(values), column, whole_rows);
+    return JsonTokens(batch, static_cast<const arrow::StringArray&>(values), column, whole_rows,
+                      rows);
   }
   switch (values.type_id()) {
     case arrow::Type::LIST:
-      return LengthsOf<arrow::ListArray>(values);
+      return LengthsOf<arrow::ListArray>(values, rows);
     case arrow::Type::LARGE_LIST:
-      return LengthsOf<arrow::LargeListArray>(values);
+      return LengthsOf<arrow::LargeListArray>(values, rows);
     case arrow::Type::FIXED_SIZE_LIST:
-      return LengthsOf<arrow::FixedSizeListArray>(values);
+      return LengthsOf<arrow::FixedSizeListArray>(values, rows);
     default:
       return std::vector<int64_t>();
   }

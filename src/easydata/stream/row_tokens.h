@@ -18,5 +18,8 @@ bool MayHaveTokens(const arrow::Schema& schema, const std::string& column);
 /// has no schema, is looked into; a TypeError with the row's address where a whole row has no such
 /// key, or something else than a list there. Nothing for rows that cannot have any.
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column);
+/// The same of some rows only, in the order of their numbers `rows`.
+Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column,
+                                       const std::vector<int64_t>& rows);
 
 }  // namespace easydata
