@@ -137,7 +137,8 @@ def test_numbers_in_lists_that_are_not_whole_are_refused(
         reach, carry = copy.deepcopy(state), copy.deepcopy(state)
         reach["reach"][1] = number
         carry["cursor"]["mix"]["carry"][0] = number
-        for damaged in (reach, carry):
+        dropped = {**state, "sources": {"a": {"tokens": 1, "dropped": {"overlong": [1, number]}}}}
+        for damaged in (reach, carry, dropped):
             with pytest.raises(ValueError, match=r"damaged: it counts (1\.5|1e\+121|9223)"):
                 loader.load_state_dict(damaged)
         assert loader.state_dict() == state

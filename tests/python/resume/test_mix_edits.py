@@ -282,8 +282,9 @@ def test_steps_before_what_is_known_of_an_edited_mix_are_refused(corpus: Path) -
     later.load_state_dict(loader.state_dict())
     assert difference([later.at(30)], [loader.at(30)]) is None
     assert difference([loader.at(9)], [rest[4]]) is None
+    said = r"^step {} (came of another mix: it|cannot be found: the mix) was edited at step 5[;,]"
     for step in (0, 4, 5, 24):
-        with pytest.raises(ValueError, match=rf"step {step} .*the mix.* edited at step 5|it was"):
+        with pytest.raises(ValueError, match=said.format(step)):
             later.at(step)
 
 
