@@ -115,25 +115,10 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string* tok
   }
 }
 
-const std::shared_ptr<const ShardRef>& MixSource::Named(
-    const std::shared_ptr<const ShardRef>& shard) {
-  if (shard == nullptr) return shard;
-  const int64_t epoch = context_.epoch + passes_;
-  if (shard != shard_ || named_->epoch != epoch) {
-    shard_ = shard;
-    named_ = std::make_shared<const ShardRef>(
-        ShardRef{shard->source.empty() ? name_ : shard->source, shard->shard, epoch});
-  }
-  return named_;
-}
-
 /// Puts the source's name in the mix where the source has none of its own, and its pass.
 void MixSource::NameRows(Batch* rows) {
-  Addresses addresses;
-  for (const Addresses::Run& run : rows->addresses.runs()) {
-    addresses.Append(Named(run.shard), run.row, run.sub_row, run.count);
-  }
-  rows->addresses = std::move(addresses);
+  rows->addresses = rows->addresses.Renamed(
+      [&](const auto& shard) { return shards_.Of(shard, context_.epoch + passes_); });
   for (DropCount& count : rows->dropped) {
     if (count.source.empty()) count.source = name_;
   }
@@ -148,7 +133,7 @@ Status MixSource::NameError(const Status& error) {
     return error;
   }
   Address address = *found;
-  address.shard = Named(found->shard);
+  address.shard = shards_.Of(found->shard, context_.epoch + passes_);
   return RowError(std::move(address), error.message().substr(place.size()), error.code());
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/address.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -22,7 +23,7 @@ namespace easydata {
 class MixSource {
  public:
   MixSource(std::string name, StageFactory make, const StageContext& context)
-      : name_(std::move(name)), make_(std::move(make)), context_(context) {}
+      : name_(std::move(name)), make_(std::move(make)), context_(context), shards_(name_) {}
 
   /// Makes the stage of the first pass and returns the schema of its rows.
   Result<std::shared_ptr<arrow::Schema>> Open();
@@ -79,7 +80,6 @@ class MixSource {
 
  private:
   Status Wake();
-  const std::shared_ptr<const ShardRef>& Named(const std::shared_ptr<const ShardRef>& shard);
   void NameRows(Batch* rows);
   Status NameError(const Status& error);
   void LetGo();
@@ -99,9 +99,7 @@ class MixSource {
   std::vector<int64_t> bytes_;   // of content, by row of the batch
   std::vector<int64_t> tokens_;  // by row, where there are any
   int64_t used_ = 0;             // rows of the batch that were given out; after a restore, to skip
-  /// The last shard as the source names it, and as the mix does.
-  std::shared_ptr<const ShardRef> shard_;
-  std::shared_ptr<const ShardRef> named_;
+  ShardNames shards_;
   StageStats past_;                                                     // of stages that are gone
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // guards stage_, cancelled_
   bool cancelled_ = false;

@@ -10,6 +10,14 @@
 namespace easydata {
 namespace {
 
+/// `context` for pass number `pass`. A damaged state may have any epoch: numbers wrap around.
+StageContext OfPass(StageContext context, std::optional<int64_t> passes, int64_t pass) {
+  const auto before =
+      static_cast<uint64_t>(context.epoch) * static_cast<uint64_t>(passes.value_or(1));
+  context.epoch = static_cast<int64_t>(before + static_cast<uint64_t>(pass));
+  return context;
+}
+
 class RepeatStage : public Stage {
  public:
   RepeatStage(StageFactory make, std::optional<int64_t> passes, const StageContext& context,
@@ -36,6 +44,19 @@ class RepeatStage : public Stage {
     return stage_->Restore(cursor.at("upstream"));
   }
 
+  Result<std::optional<int64_t>> NumRows() override {
+    if (!passes_.has_value()) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(auto rows, stage_->NumRows());
+    for (int64_t pass = 1; pass < *passes_ && rows.has_value(); ++pass) {
+      if (cancelled_) return Status::Cancelled("the stream was closed");
+      ARROW_ASSIGN_OR_RAISE(auto stage, make_(OfPass(context_, passes_, pass)));
+      ARROW_ASSIGN_OR_RAISE(const auto of_pass, stage->NumRows());
+      if (!of_pass.has_value()) return std::nullopt;
+      *rows += *of_pass;
+    }
+    return rows;
+  }
+
   void Cancel() override {
     cancelled_ = true;
     std::lock_guard<std::mutex> lock(mutex_);
@@ -60,6 +81,10 @@ class RepeatStage : public Stage {
       if (batch.has_value()) {
         pass_has_rows_ = pass_has_rows_ || batch->num_rows() > 0;
         num_rows_ += batch->num_rows();
+        if (const int64_t epoch = OfPass(context_, passes_, pass_).epoch; epoch > 0) {
+          batch->addresses =
+              batch->addresses.Renamed([&](const auto& shard) { return shards_.Of(shard, epoch); });
+        }
         return batch;
       }
       if (passes_.has_value() && pass_ + 1 >= *passes_) return std::nullopt;
@@ -75,9 +100,7 @@ class RepeatStage : public Stage {
   }
 
   Status MakePass() {
-    StageContext context = context_;
-    context.epoch += pass_;
-    ARROW_ASSIGN_OR_RAISE(auto stage, make_(context));
+    ARROW_ASSIGN_OR_RAISE(auto stage, make_(OfPass(context_, passes_, pass_)));
     std::lock_guard<std::mutex> lock(mutex_);
     past_.AddUpstream(stage_->stats());
     stage_ = std::move(stage);
@@ -90,6 +113,7 @@ class RepeatStage : public Stage {
   const StageContext context_;
   std::unique_ptr<Stage> stage_;
   int64_t pass_ = 0;
+  ShardNames shards_;
   bool pass_has_rows_ = false;
   int64_t num_rows_ = 0;
   StageStats past_;
@@ -105,7 +129,7 @@ Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<
   if (passes.has_value() && *passes < 1) {
     return Status::Invalid("a stream is repeated at least once; epochs is ", *passes);
   }
-  ARROW_ASSIGN_OR_RAISE(auto first, make(context));
+  ARROW_ASSIGN_OR_RAISE(auto first, make(OfPass(context, passes, 0)));
   return std::make_unique<RepeatStage>(std::move(make), passes, context, std::move(first));
 }
 

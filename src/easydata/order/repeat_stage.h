@@ -9,9 +9,10 @@
 
 namespace easydata {
 
-/// Passes over one source, one after the other as one stream: pass p is what `make` gives for epoch
-/// context.epoch + p. `passes` is their number; nothing: for ever, and then an empty pass is an
-/// error. Its cursor is the pass and the position within it.
+/// Passes over one source, one after the other as one stream. `passes` is their number; nothing:
+/// for ever, and then an empty pass is an error. Pass p is what `make` gives for epoch
+/// context.epoch * passes + p (for ever: context.epoch + p), so that no order comes again when the
+/// whole is repeated. Its cursor is the pass and the position within it.
 Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<int64_t> passes,
                                                const StageContext& context);
 

@@ -35,6 +35,7 @@ TEST(RepeatStageTest, KeepsTheContract) {
       contract.make = [=](const StageContext& context) {
         return MakeRepeatStage(Epochs(batches), passes, context);
       };
+      contract.finds_rows = false;
       CheckStageContract(contract);
     }
   }
@@ -45,9 +46,20 @@ TEST(RepeatStageTest, EachPassIsTheNextEpoch) {
   for (int64_t i = 0; i < 12; ++i) {
     auto batch = stage->Next().ValueOrDie();
     ASSERT_TRUE(batch.has_value());
-    EXPECT_EQ(static_cast<const arrow::Int64Array&>(*batch->rows->column(0)).Value(0), 5 + i / 4);
+    EXPECT_EQ(static_cast<const arrow::Int64Array&>(*batch->rows->column(0)).Value(0), 15 + i / 4);
   }
   EXPECT_FALSE(stage->Next().ValueOrDie().has_value());
+}
+
+TEST(RepeatStageTest, AddressesTellThePass) {
+  auto stage = MakeRepeatStage(Epochs(1), 3, StageContext{5, nullptr}).ValueOrDie();
+  for (int64_t pass = 0; pass < 3; ++pass) {
+    auto batch = stage->Next().ValueOrDie();
+    ASSERT_TRUE(batch.has_value());
+    const Address first = batch->addresses.At(0);
+    EXPECT_EQ(first.shard->epoch, 15 + pass);
+    EXPECT_EQ(first.ToString(), "sources[\"s\"] m row 0");
+  }
 }
 
 TEST(RepeatStageTest, GoesOnForEver) {

@@ -68,4 +68,17 @@ void Addresses::ShiftRows(int64_t rows) {
   for (Run& run : runs_) run.row += rows;
 }
 
+const std::shared_ptr<const ShardRef>& ShardNames::Of(const std::shared_ptr<const ShardRef>& shard,
+                                                      int64_t epoch) {
+  if (shard == nullptr) return shard;
+  if (shard != shard_ || epoch != epoch_) {
+    shard_ = shard;
+    epoch_ = epoch;
+    named_ =
+        std::make_shared<const ShardRef>(ShardRef{shard->source.empty() ? source_ : shard->source,
+                                                  shard->shard, std::max(shard->epoch, epoch)});
+  }
+  return named_;
+}
+
 }  // namespace easydata

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace easydata {
@@ -11,7 +12,7 @@ namespace easydata {
 struct ShardRef {
   std::string source;
   std::string shard;
-  /// Pass over the source that the rows are of, where a mix counts them.
+  /// Pass over the source that the rows are of, where a mix or a repetition counts them.
   int64_t epoch = 0;
 };
 
@@ -53,6 +54,13 @@ class Addresses {
   Addresses Slice(int64_t offset, int64_t length) const;
   /// The addresses of the rows named by `indices`, in that order.
   Addresses Take(const std::vector<int64_t>& indices) const;
+  /// The same rows, their shards as `name(shard)` has them.
+  template <typename Name>
+  Addresses Renamed(Name name) const {
+    Addresses out;
+    for (const Run& run : runs_) out.Append(name(run.shard), run.row, run.sub_row, run.count);
+    return out;
+  }
   /// Moves every row number on by `rows`: text chunks are numbered once their place is known.
   void ShiftRows(int64_t rows);
 
@@ -62,6 +70,24 @@ class Addresses {
  private:
   std::vector<Run> runs_;
   std::vector<int64_t> ends_;  // ends_[i] = rows in runs 0..i
+};
+
+/// How a stage that repeats or mixes streams calls the shards of their rows: the pass is told, and
+/// the source where the stream has no name for it. Rows of one shard mostly come together, so the
+/// last name is kept.
+class ShardNames {
+ public:
+  explicit ShardNames(std::string source = {}) : source_(std::move(source)) {}
+
+  /// `shard` in pass `epoch`, or a later one that it is of already; nothing for nothing.
+  const std::shared_ptr<const ShardRef>& Of(const std::shared_ptr<const ShardRef>& shard,
+                                            int64_t epoch);
+
+ private:
+  const std::string source_;
+  std::shared_ptr<const ShardRef> shard_;  // as the stream names it
+  int64_t epoch_ = 0;
+  std::shared_ptr<const ShardRef> named_;
 };
 
 }  // namespace easydata

@@ -22,6 +22,8 @@ struct StageContract {
   size_t max_cursor_bytes = 4096;
   /// Restores are tried at no more than this many positions, spread evenly.
   int max_restores = 64;
+  /// Whether the stage, where it says how many rows it has, finds each by its number.
+  bool finds_rows = true;
 };
 
 /// One line a row: its values, address and spans. What the contract compares, batch edges left out.

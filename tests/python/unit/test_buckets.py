@@ -88,6 +88,17 @@ def test_buckets_are_whole_from_pass_to_pass(options: dict[str, Any]) -> None:
             assert all(a[1] <= b[0] for a, b in pairwise(window))
 
 
+def test_stats_tell_the_pass_of_repeated_rows() -> None:
+    padding = {"input_ids": PadSpec(-1, length=400)}
+    with AsyncDataLoader(source(104), 8, bucket_batches=13, padding=padding, epochs=3) as each:
+        passes = []
+        for _ in range(2):
+            for _ in each:
+                (counts,) = each.stats()["sources"].values()
+                passes.append(counts["epoch"])
+    assert passes == [epoch for epoch in range(6) for _ in range(13)]
+
+
 def test_restored_at_every_step_on_other_numbers_of_ranks() -> None:
     with loader(150, bucket_batches=5) as whole:
         states, batches = [whole.state_dict()], []
