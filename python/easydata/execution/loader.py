@@ -240,7 +240,9 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         lanes: Independent parts of the stream, each with its own share of the data, mixed and
             packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank
             reads only the lanes that its rows are in. `batch_size` is a multiple of it. More than 1
-            is for streams that do not end, or `steps`; merge_states() joins the ranks' states.
+            is for streams that do not end, or whose files tell how many rows each lane has, or
+            `steps`. Lanes of counted rows end together with the shortest: what the others have
+            beyond that is dropped, and counted so. merge_states() joins the ranks' states.
         epochs: Passes over the source that follow each other without an end between them; None: 1.
         steps: Batches up to the end of an iteration, over as many passes as that takes: the next
             iteration goes on where this one ended. None: as many as `epochs` have.

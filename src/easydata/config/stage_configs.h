@@ -303,7 +303,8 @@ struct LoadStageConfig {
         Field{
             "lanes", &C::lanes,
             "Independent parts of the stream, each read only by the ranks that need it; batch_size "
-            "is a multiple of it. More than 1 needs `steps` or a mix that never ends."}
+            "is a multiple of it. More than 1 needs `steps`, a mix that never ends, or files that "
+            "tell how many rows they have."}
             .AtLeast(1),
         Field{"epochs", &C::epochs,
               "Passes over the data; unset: one for each iter() of the loader."}

@@ -11,6 +11,7 @@
 #include "easydata/loader/row_digest.h"
 #include "easydata/sink/column_layout.h"
 #include "easydata/stream/json_column.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -57,7 +58,11 @@ BatchAssembler::BatchAssembler(const StreamPlan& plan, const std::shared_ptr<Thr
   const int64_t num_read = lanes_.end - lanes_.begin;
   if (num_read > 1) context.read_ahead = context.ReadAheadOfEach(num_read);
   std::optional<int64_t> passes = options_.passes;
-  if (options_.steps.has_value() || options_.lanes > 1) passes.reset();
+  if (options_.steps.has_value()) passes.reset();
+  if (options_.lanes > 1 && NeverEnds(*plan.description)) passes.reset();
+  if (options_.lanes > 1 && passes.has_value()) {
+    lane_rows_ = std::make_unique<LaneRows>(plan, context, *passes);
+  }
   for (context.lane = lanes_.begin; context.lane < lanes_.end; ++context.lane) {
     readers_.push_back(std::make_unique<LaneReader>(plan, context, passes));
   }
@@ -70,6 +75,7 @@ void BatchAssembler::Start(const LoaderPosition& position, int64_t first_step) {
 }
 
 void BatchAssembler::Cancel() {
+  if (lane_rows_ != nullptr) lane_rows_->Cancel();
   for (const auto& reader : readers_) reader->Cancel();
 }
 
@@ -84,16 +90,33 @@ StageStats BatchAssembler::stats() {
   return stats;
 }
 
+Result<bool> BatchAssembler::LanesHave(int64_t rows) {
+  if (!rows_to_end_.has_value()) {
+    const int64_t first = position_.lanes[0].epoch / options_.passes * options_.passes;
+    ARROW_ASSIGN_OR_RAISE(rows_to_end_, lane_rows_->UpToEnd(first));
+  }
+  const int64_t given =
+      options_.RowsBefore(position_.step) - options_.RowsBefore(position_.pass_start);
+  return rows <= *rows_to_end_ - given / options_.lanes;
+}
+
 Result<int64_t> BatchAssembler::Fetch() {
   if (options_.steps.has_value() && position_.step - position_.pass_start >= *options_.steps) {
     return 0;
   }
   const int64_t size = options_.SizeOf(position_.step);
   const int64_t wanted = size / options_.lanes;
+  if (lane_rows_ != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(const bool have, LanesHave(wanted));
+    if (!have) return 0;
+  }
   int64_t rows = size;
   for (const auto& reader : readers_) {
     ARROW_ASSIGN_OR_RAISE(const int64_t held, reader->Hold(wanted));
-    if (held < wanted) rows = held;  // of the only lane: several never end
+    if (held < wanted && options_.lanes > 1) {
+      return Status::Invalid("a lane has fewer rows than its files said: they changed since");
+    }
+    if (held < wanted) rows = held;
   }
   return rows < size && options_.drop_last ? 0 : rows;
 }
@@ -225,7 +248,7 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
   return out;
 }
 
-Assembled BatchAssembler::End() {
+Result<Assembled> BatchAssembler::End() {
   Assembled out;
   out.counts.resize(readers_.size());
   if (options_.steps.has_value()) {
@@ -233,9 +256,11 @@ Assembled BatchAssembler::End() {
     position_.pass_start = position_.step;
   } else {
     for (size_t i = 0; i < readers_.size(); ++i) {
-      readers_[i]->Finish(&out.counts[i]);
+      ARROW_RETURN_NOT_OK(readers_[i]->Finish(&out.counts[i]));
       position_.lanes[i] = readers_[i]->position();
     }
+    rows_to_end_.reset();
+    if (lane_rows_ != nullptr) position_.pass_start = position_.step;
   }
   out.next = position_;
   return out;

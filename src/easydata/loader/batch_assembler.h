@@ -9,6 +9,7 @@
 #include "easydata/base/status.h"
 #include "easydata/loader/collate.h"
 #include "easydata/loader/lane_reader.h"
+#include "easydata/loader/lane_rows.h"
 #include "easydata/loader/token_counts.h"
 #include "easydata/stream/stage.h"
 
@@ -26,7 +27,8 @@ struct StepOptions {
   int64_t world_size = 1;
   /// Independent parts of the stream: lane l gives the l-th of so many equal parts of each step.
   int64_t lanes = 1;
-  /// Passes that follow each other without an end between them.
+  /// Passes that follow each other without an end between them. Several lanes end together, with
+  /// the shortest; what the others have beyond that is dropped.
   int64_t passes = 1;
   /// Steps between two ends, however long the passes are, which then follow each other for ever;
   /// nothing: the passes end where their rows do.
@@ -52,7 +54,7 @@ struct StepOptions {
 struct LoaderPosition {
   int64_t step = 0;        // steps handed out
   int64_t rows = 0;        // rows of the stream handed out, over all ranks
-  int64_t pass_start = 0;  // with StepOptions::steps: the step of the last end
+  int64_t pass_start = 0;  // with StepOptions::steps or several lanes: the step of the last end
   /// Those that the rank reads, in order.
   std::vector<LanePosition> lanes;
 };
@@ -96,7 +98,7 @@ class BatchAssembler {
   /// Reads the rows of the next step: how many there are, 0 at the end of the passes.
   Result<int64_t> Fetch();
   Result<Assembled> Step(int64_t rows);
-  Assembled End();
+  Result<Assembled> End();
   /// Numbers, strings and lists of numbers out of JSON columns; the rest stays JSON.
   Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts) const;
   /// Invalid where padding names a column that the stream does not have; whole rows of JSON may yet
@@ -104,12 +106,16 @@ class BatchAssembler {
   Status CheckPadding(const arrow::Schema& schema) const;
   /// Invalid where the shape of a column depends on rows that other ranks read.
   Status CheckLengths(const ColumnLengths& lengths) const;
+  /// Whether `rows` more rows of each lane come before the end that all lanes have.
+  Result<bool> LanesHave(int64_t rows);
   /// Counts the step as handed out.
   void Advance(int64_t rows);
 
   const StepOptions options_;
   const StepOptions::Range lanes_;
   std::vector<std::unique_ptr<LaneReader>> readers_;  // of lanes_, in order
+  std::unique_ptr<LaneRows> lane_rows_;               // of several lanes that end
+  std::optional<int64_t> rows_to_end_;  // of each lane, from the last end; unset: not counted yet
   LoaderPosition position_;
   int64_t first_step_ = 0;
   double collate_seconds_ = 0;

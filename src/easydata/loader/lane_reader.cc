@@ -127,15 +127,19 @@ std::vector<Batch> LaneReader::Take(int64_t rows, TokenCounts* counts) {
   return parts;
 }
 
-void LaneReader::Finish(TokenCounts* counts) {
-  for (const Piece& piece : pieces_) {
-    if (!piece.counted) counts->AddDropped(piece.batch);
-    counts->AddDroppedRows(piece.batch, piece.used, piece.batch.num_rows(), "drop_last");
+Status LaneReader::Finish(TokenCounts* counts) {
+  for (bool more = true; more;) {
+    for (const Piece& piece : pieces_) {
+      if (!piece.counted) counts->AddDropped(piece.batch);
+      counts->AddDroppedRows(piece.batch, piece.used, piece.batch.num_rows(), "drop_last");
+    }
+    pieces_.clear();
+    ARROW_ASSIGN_OR_RAISE(more, Pull());
   }
-  pieces_.clear();
   available_ = 0;
   position_ = {};
   position_.epoch = context_.epoch + 1;
+  return Status::OK();
 }
 
 }  // namespace easydata

@@ -45,9 +45,9 @@ class LaneReader {
   /// behind them then.
   std::vector<Batch> Take(int64_t rows, TokenCounts* counts);
 
-  /// To be called at the end of the passes: counts the rows in hand as dropped, and goes to the
-  /// start of the pass that comes next.
-  void Finish(TokenCounts* counts);
+  /// Counts the rows in hand, and those that are left up to the end of the passes, as dropped, and
+  /// goes to the start of the pass that comes next.
+  Status Finish(TokenCounts* counts);
 
   const LanePosition& position() const { return position_; }
   void Cancel();

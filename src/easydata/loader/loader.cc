@@ -51,10 +51,11 @@ Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
     return Status::Invalid("epochs: with steps the passes follow each other up to the last step; ",
                            "give one of the two");
   }
-  if (steps.lanes > 1 && !steps.steps.has_value() && !NeverEnds(*plan.description)) {
+  const bool ends = !steps.steps.has_value() && !NeverEnds(*plan.description);
+  if (steps.lanes > 1 && ends && !steps.drop_last) {
     return Status::Invalid(
-        "lanes: the lanes of a stream that ends do not end together, and a rank sees just its own; "
-        "give steps=, or mix with stop_strategy \"restart\"");
+        "drop_last: lanes end together with the last step that is full in all of ",
+        "them; leave drop_last=True, or give steps=");
   }
   return Status::OK();
 }
@@ -318,8 +319,10 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
   LoaderOptions options = options_;
   options.prefetch = true;
   options.prefetch_batches = 1;
-  if (options.steps.steps.has_value()) options.steps.steps = step + 1;
-  from.pass_start = 0;
+  if (options.steps.steps.has_value()) {
+    options.steps.steps = step + 1;
+    from.pass_start = 0;
+  }
   for (;;) {
     BatchProducer reader(plan_, pool, options, from, step);
     {

@@ -138,11 +138,106 @@ TEST(LoaderLanesTest, AnyStepByItsNumber) {
   EXPECT_TRUE(other->At(10).status().IsIndexError());
 }
 
+/// 57 rows whose number is known: lane 0 of 4 has 15 of them, the others 14.
+StreamPlan CountedPlan() {
+  const auto batches = MakeBatches({3, 0, 11, 1, 0, 0, 8, 20, 5, 1, 1, 7}, /*ragged=*/false);
+  StreamPlan plan;
+  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", "memory"}});
+  plan.make = [batches](const StageContext&) {
+    return MakeMemoryStage(batches, batches[0]->schema(), "memory", "rows");
+  };
+  return Dealt(std::move(plan));
+}
+
+LoaderOptions CountedOptionsOf(int64_t rank, int64_t world_size, int64_t passes = 1) {
+  LoaderOptions options = LaneOptionsOf(4, rank, world_size);
+  options.steps.steps.reset();
+  options.steps.passes = passes;
+  return options;
+}
+
+TEST(LoaderLanesTest, LanesOfCountedRowsEndTogether) {
+  for (const auto& [passes, steps] : std::vector<std::pair<int64_t, size_t>>{{1, 4}, {2, 9}}) {
+    std::vector<Rows> whole;
+    for (int64_t world_size : {1, 2, 3, 4}) {
+      std::vector<Rows> all(2 * steps);
+      std::vector<nlohmann::json> states;
+      int64_t dropped = 0;
+      for (int64_t rank = 0; rank < world_size; ++rank) {
+        auto loader = MakeLoader(CountedPlan(), CountedOptionsOf(rank, world_size, passes));
+        for (int end = 0; end < 2; ++end) {
+          const auto part = Drain(loader.get());
+          ASSERT_EQ(part.size(), steps) << rank << " of " << world_size;
+          for (size_t i = 0; i < steps; ++i) {
+            for (const std::string& row : part[i]) all[end * steps + i].push_back(row);
+          }
+        }
+        const auto counts = loader->stats().counts.sources();
+        dropped += counts.at("memory").dropped.at("drop_last");
+        states.push_back(loader->SaveState());
+        EXPECT_EQ(states.back().at("pass_start"), 2 * steps);
+      }
+      const auto merged = MergeStates(states);
+      EXPECT_TRUE(merged.ok()) << merged.status();
+      if (world_size != 3) {  // where two ranks read one lane, both count it
+        EXPECT_EQ(dropped, 2 * (57 * passes - 12 * static_cast<int64_t>(steps)));
+      }
+      if (whole.empty()) whole = all;
+      EXPECT_EQ(all, whole) << world_size;
+    }
+    EXPECT_EQ(whole.front().size(), 12u);
+  }
+}
+
+TEST(LoaderLanesTest, StepsAndStatesOfCountedRows) {
+  auto whole = MakeLoader(CountedPlan(), CountedOptionsOf(0, 1));
+  std::vector<Rows> steps;
+  std::vector<nlohmann::json> states = {whole->SaveState()};
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int step = 0; step < 4; ++step) {
+      steps.push_back(Take(whole.get()));
+      states.push_back(whole->SaveState());
+    }
+    EXPECT_TRUE(Take(whole.get()).empty());
+    states.back() = whole->SaveState();
+  }
+  for (size_t step = 0; step < states.size(); ++step) {
+    auto restored = MakeLoader(CountedPlan(), CountedOptionsOf(0, 1));
+    ASSERT_TRUE(restored->LoadState(states[step]).ok());
+    EXPECT_EQ(restored->SaveState(), states[step]);
+    for (size_t i = step; i < steps.size(); ++i) {
+      EXPECT_EQ(Take(restored.get()), steps[i]) << "from " << step;
+      if (i % 4 == 3) {
+        EXPECT_TRUE(Take(restored.get()).empty());
+      }
+    }
+    EXPECT_EQ(Describe(*restored->At(6)), steps[6]);
+    EXPECT_TRUE(restored->At(16).status().IsIndexError());
+  }
+}
+
+TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
+  auto loader = MakeLoader(Dealt(SomePlan()), CountedOptionsOf(0, 1));
+  EXPECT_THAT(loader->Take().status().message(), HasSubstr("give steps="));
+  LoaderOptions options = CountedOptionsOf(0, 1);
+  options.steps.drop_last = false;
+  EXPECT_THAT(Loader::Make(CountedPlan(), options).status().message(), HasSubstr("drop_last: "));
+  // One row, which is in lane 0.
+  const auto few = MakeBatches({1}, /*ragged=*/false);
+  StreamPlan plan;
+  plan.description = CountedPlan().description;
+  plan.make = [few](const StageContext&) {
+    return MakeMemoryStage(few, few[0]->schema(), "memory", "rows");
+  };
+  loader = MakeLoader(Dealt(std::move(plan)), CountedOptionsOf(0, 1));
+  EXPECT_THAT(
+      loader->Take().status().message(),
+      HasSubstr("which has no rows; give steps=, or use fewer lanes: there are none in lane 1"));
+}
+
 TEST(LoaderLanesTest, EndlessStreamsNeedNoSteps) {
   LoaderOptions options = LaneOptionsOf(4, 0, 1);
   options.steps.steps.reset();
-  EXPECT_THAT(Loader::Make(Dealt(SomePlan()), options).status().message(),
-              HasSubstr("give steps="));
   const auto forever = RepeatPlan(Dealt(SomePlan()), std::nullopt);
   ASSERT_TRUE(forever.ok());
   auto endless = MakeLoader(*forever, options);

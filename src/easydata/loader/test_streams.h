@@ -89,7 +89,12 @@ inline StreamPlan Dealt(StreamPlan whole) {
   plan.make = [make = std::move(whole.make)](
                   const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return DealRows(std::move(stage), context);
+    ARROW_ASSIGN_OR_RAISE(const auto rows, stage->NumRows());
+    return DealRows(std::move(stage), context,
+                    [rows]() -> Result<std::optional<std::vector<int64_t>>> {
+                      if (!rows.has_value()) return std::nullopt;
+                      return std::vector<int64_t>{*rows};
+                    });
   };
   return plan;
 }

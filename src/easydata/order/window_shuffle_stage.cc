@@ -104,6 +104,8 @@ class WindowShuffleStage : public Stage {
     return reader_.Restore(cursor.at("upstream"), start_.records);
   }
 
+  Result<std::optional<int64_t>> NumRows() override { return reader_.upstream()->NumRows(); }
+
   void Cancel() override {
     cancelled_ = true;
     reader_.upstream()->Cancel();

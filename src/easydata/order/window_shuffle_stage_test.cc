@@ -41,6 +41,7 @@ class NoSuchNumber : public BatchOp {
 StageContract Contract(const WindowShuffleOptions& options, int64_t rows, int64_t batch_rows,
                        int64_t epoch = 0, std::shared_ptr<const BatchOp> op = nullptr) {
   StageContract contract;
+  contract.finds_rows = false;
   contract.make = [=](StageContext context) -> Result<std::unique_ptr<Stage>> {
     auto schema = arrow::schema({arrow::field("n", arrow::int64())});
     std::vector<std::shared_ptr<arrow::RecordBatch>> batches;

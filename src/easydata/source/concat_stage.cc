@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/stream/apply_ops.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/plan.h"
 
@@ -60,6 +61,29 @@ class ConcatStage : public Stage {
     return stage_ == nullptr ? Status::OK() : stage_->Restore(cursor.at("at"));
   }
 
+  Result<std::optional<int64_t>> NumRows() override {
+    int64_t rows = 0;
+    for (const ConcatPart& part : *parts_) {
+      ARROW_ASSIGN_OR_RAISE(const auto of_part, RowsOf(part));
+      if (!of_part.has_value()) return std::nullopt;
+      rows += *of_part;
+    }
+    return rows;
+  }
+
+  Result<bool> Seek(int64_t row) override {
+    for (size_t part = 0; part < parts_->size(); ++part) {
+      ARROW_ASSIGN_OR_RAISE(const auto rows, RowsOf((*parts_)[part]));
+      if (!rows.has_value()) return false;
+      if (row < *rows) {
+        ARROW_RETURN_NOT_OK(Enter(part));
+        return stage_->Seek(row);
+      }
+      row -= *rows;
+    }
+    return false;
+  }
+
   void Cancel() override {
     std::lock_guard<std::mutex> lock(mutex_);
     cancelled_ = true;
@@ -90,6 +114,14 @@ class ConcatStage : public Stage {
       done_.AddUpstream(stage_->stats());
       ARROW_RETURN_NOT_OK(Enter(part_ + 1));
     }
+  }
+
+  /// Rows that come of a part, where that is known.
+  Result<std::optional<int64_t>> RowsOf(const ConcatPart& part) {
+    if (cancelled_) return Status::Cancelled("the stream was closed");
+    if (!AllKeepRows(ops_)) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(auto stage, part.plan.make(context_));
+    return stage->NumRows();
   }
 
   Status Enter(size_t part) {

@@ -86,15 +86,15 @@ class GrainOrderStage : public Stage {
   }
 
   Result<std::optional<int64_t>> NumRows() override {
-    // Of several lanes each has the places that are its own.
-    if (!AllKeepRows(ops_) || context_.lanes > 1) return std::nullopt;
-    ARROW_RETURN_NOT_OK(CountRows());
-    return index_.num_rows();
+    if (!AllKeepRows(ops_)) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRows());
+    return context_.ShareOf(rows);
   }
 
   Result<bool> Seek(int64_t row) override {
     ARROW_ASSIGN_OR_RAISE(const auto rows, NumRows());
-    if (!rows.has_value() || row > *rows) return false;
+    // A batch of one of several lanes begins on the grid only.
+    if (!rows.has_value() || row > *rows || context_.lanes > 1) return false;
     place_ = row;
     return true;
   }
@@ -142,8 +142,9 @@ class GrainOrderStage : public Stage {
     return std::move(batch);
   }
 
-  Status CountRows() {
-    if (!index_.shards.empty()) return Status::OK();
+  /// Rows of the source.
+  Result<int64_t> CountRows() {
+    if (!index_.shards.empty()) return index_.num_rows();
     for (size_t shard : options_.shards) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
       ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, read_context_));
@@ -153,11 +154,11 @@ class GrainOrderStage : public Stage {
       index_.ends.push_back(index_.num_rows() + blocks.row_starts.back());
       index_.blocks.push_back(std::move(blocks));
     }
-    return Status::OK();
+    return index_.num_rows();
   }
 
   Status Start() {
-    ARROW_RETURN_NOT_OK(CountRows());
+    ARROW_RETURN_NOT_OK(CountRows().status());
     if (place_ > index_.num_rows()) {
       return Status::Invalid("the saved position is at row ", place_, " of a source of ",
                              index_.num_rows(), ": its files were changed since");

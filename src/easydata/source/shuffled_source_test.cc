@@ -240,6 +240,7 @@ std::vector<std::string> RowsOfLanes(const std::shared_ptr<const Source>& source
   std::vector<std::string> all;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     StageContract contract = ContractOf(source, options);
+    contract.finds_rows = false;  // nor what was dealt row by row
     contract.make = [make = contract.make, lane, lanes](StageContext context) {
       context.lane = lane;
       context.lanes = lanes;

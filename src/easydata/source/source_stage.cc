@@ -459,6 +459,17 @@ Result<std::vector<size_t>> Choose(const Source& source,
   return out;
 }
 
+Result<std::optional<std::vector<int64_t>>> RowsOfShards(const Source& source,
+                                                         const std::vector<size_t>& shards) {
+  std::vector<int64_t> out;
+  for (size_t shard : shards) {
+    ARROW_ASSIGN_OR_RAISE(const auto rows, source.KnownRows(shard));
+    if (!rows.has_value()) return std::nullopt;
+    out.push_back(*rows);
+  }
+  return out;
+}
+
 /// The order in which one lane reads, and whether it reads all and keeps its own rows.
 struct LaneOrder {
   std::unique_ptr<ReadOrder> order;
@@ -580,7 +591,10 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     ARROW_ASSIGN_OR_RAISE(LaneOrder dealt, OrderOfLane(source, options, shards, context));
     std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(
         source, options, std::move(dealt.order), std::move(schema), context);
-    if (dealt.by_row) stage = DealRows(std::move(stage), context);
+    if (dealt.by_row) {
+      stage = DealRows(std::move(stage), context,
+                       [source, shards] { return RowsOfShards(*source, shards); });
+    }
     return Timed(std::move(stage), "workers");
   };
   if (options.shuffle.mode != SourceShuffle::kRows) return plan;

@@ -37,6 +37,7 @@ class TestFolder {
 
 inline StageContract ContractOf(std::shared_ptr<const Source> source, SourceStageOptions options) {
   StageContract contract;
+  contract.finds_rows = options.shuffle.mode != SourceShuffle::kRows;
   StreamPlan plan = SourcePlan(std::move(source), std::move(options)).ValueOrDie();
   contract.make = plan.make;
   return contract;

@@ -9,8 +9,10 @@ namespace {
 
 class LaneRowsStage : public Stage {
  public:
-  LaneRowsStage(std::unique_ptr<Stage> upstream, int64_t lane, int64_t lanes)
-      : upstream_(std::move(upstream)), lane_(lane), lanes_(lanes) {}
+  LaneRowsStage(std::unique_ptr<Stage> upstream, StageContext context, ShardRows shard_rows)
+      : upstream_(std::move(upstream)),
+        context_(std::move(context)),
+        shard_rows_(std::move(shard_rows)) {}
 
   Result<std::optional<Batch>> Next() override {
     ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
@@ -19,18 +21,29 @@ class LaneRowsStage : public Stage {
     int64_t i = 0;
     for (const Addresses::Run& run : batch->addresses.runs()) {
       for (int64_t row = run.row; row < run.row + run.count; ++row, ++i) {
-        if (row % lanes_ == lane_) mine.push_back(i);
+        if (row % context_.lanes == context_.lane) mine.push_back(i);
       }
     }
     ARROW_ASSIGN_OR_RAISE(Batch dealt, batch->Take(mine));
     // What a row of the file was dropped for is counted once, not once a lane.
-    if (lane_ == 0) dealt.dropped = std::move(batch->dropped);
+    if (context_.lane == 0) dealt.dropped = std::move(batch->dropped);
     num_rows_ += dealt.num_rows();
     return dealt;
   }
 
   Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
+  Result<std::optional<int64_t>> NumRows() override {
+    if (shard_rows_ == nullptr) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(const auto all, upstream_->NumRows());
+    if (!all.has_value()) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(const auto of_shards, shard_rows_());
+    if (!of_shards.has_value()) return std::nullopt;
+    int64_t mine = 0;
+    for (int64_t rows : *of_shards) mine += context_.ShareOf(rows);
+    return mine;
+  }
+
   void Cancel() override { upstream_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
   StageStats stats() const override {
@@ -42,16 +55,17 @@ class LaneRowsStage : public Stage {
 
  private:
   const std::unique_ptr<Stage> upstream_;
-  const int64_t lane_;
-  const int64_t lanes_;
+  const StageContext context_;
+  const ShardRows shard_rows_;
   int64_t num_rows_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Stage> DealRows(std::unique_ptr<Stage> upstream, const StageContext& context) {
+std::unique_ptr<Stage> DealRows(std::unique_ptr<Stage> upstream, const StageContext& context,
+                                ShardRows shard_rows) {
   if (context.lanes == 1) return upstream;
-  return std::make_unique<LaneRowsStage>(std::move(upstream), context.lane, context.lanes);
+  return std::make_unique<LaneRowsStage>(std::move(upstream), context, std::move(shard_rows));
 }
 
 }  // namespace easydata

@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
 
+/// Rows of each shard, where they are known.
+using ShardRows = std::function<Result<std::optional<std::vector<int64_t>>>()>;
+
 /// Keeps the rows of one of `context.lanes` lanes, dealt by their number in their shard: for data
 /// that cannot be dealt in larger parts. The stage itself if there is one lane. Its cursor is the
 /// upstream's.
-std::unique_ptr<Stage> DealRows(std::unique_ptr<Stage> upstream, const StageContext& context);
+///
+/// `shard_rows` is asked where the upstream knows how many rows it has; without it the lane does
+/// not know.
+std::unique_ptr<Stage> DealRows(std::unique_ptr<Stage> upstream, const StageContext& context,
+                                ShardRows shard_rows = nullptr);
 
 }  // namespace easydata

@@ -109,6 +109,8 @@ struct StageContext {
   /// Its share for each of `n` stages that read beside each other: a task that is waited for and
   /// one on its way, where they are not very many.
   int ReadAheadOfEach(int64_t n) const;
+  /// Rows of the lane, where `rows` are dealt one by one.
+  int64_t ShareOf(int64_t rows) const { return rows / lanes + (lane < rows % lanes ? 1 : 0); }
   /// What a stage uses in place of the seed `seed`, so that lanes do not all draw the same.
   uint64_t SeedOf(uint64_t seed) const;
   /// For the end of an error about a stream without rows: what to do where it is one of several

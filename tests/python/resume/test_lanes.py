@@ -22,6 +22,7 @@ from easydata import (
     PadSpec,
     ParquetShardedSource,
     ShardedDataSource,
+    TextShardedSource,
     TokenizedShardedSource,
     Tokenizer,
     TokenizerConfig,
@@ -185,6 +186,95 @@ def test_lanes_together_have_each_row_once_a_pass(
     for numbers_of_pass in given:
         assert sorted(numbers_of_pass) == expected
     assert given[0] != given[1] != given[2]
+
+
+COUNTED = ["none", "blocks", "rows", "grain", "bucketed", "composite", "mapped"]
+
+
+def counted(kind: str, corpus: dict[str, str], where: str, **options: Any) -> AsyncDataLoader:
+    """Rows of the columns `n` and, all alike, `input_ids`, whose number files tell."""
+    source: Source = numbers(corpus[where])
+    if kind in ("blocks", "rows", "grain"):
+        more = {"window_bytes": SMALLEST_WINDOW} if kind == "rows" else {}
+        source = source.shuffle(kind, 5, **more)  # type: ignore[arg-type]
+    elif kind == "composite":
+        source = CompositeShardedSource(
+            [source, numbers(corpus["rows" if where != "rows" else "blocks"])]
+        )
+    elif kind == "mapped":
+        source = source.rename_fields({"n": "m"}).rename_fields({"m": "n"})
+    elif kind == "bucketed":
+        options = {"bucket_batches": 3, **options}
+    return AsyncDataLoader(source, 12, **{"lanes": 3, **options})
+
+
+@pytest.mark.parametrize("where", ["shards", "blocks", "rows"])
+@pytest.mark.parametrize("kind", COUNTED)
+def test_lanes_of_counted_rows_end_together(kind: str, where: str, corpus: dict[str, str]) -> None:
+    """Each row once a pass, less those by which lanes are longer than the shortest."""
+    with counted(kind, corpus, where, lanes=1, drop_last=False) as alone:
+        expected = sorted(n for batch in alone for n in batch["n"].tolist())
+    for epochs in (1, 2):
+        with counted(kind, corpus, where, epochs=epochs) as loader:
+            dropped = 0
+            for _ in range(2):
+                given = [n for batch in loader for n in batch["n"].tolist()]
+                assert len(given) > epochs * len(expected) * 0.7
+                if epochs == 1:
+                    assert len(set(given)) == len(given)
+                assert set(given) <= set(expected)
+                counts = loader.stats()["sources"].values()
+                before, dropped = (
+                    dropped,
+                    sum(each["dropped"].get("drop_last", 0) for each in counts),
+                )
+                assert len(given) + dropped - before == epochs * len(expected)
+            state = loader.state_dict()
+            # Passes that are repeated in front of buckets are one to the loader.
+            passes = 1 if kind == "bucketed" else epochs
+            assert {lane["epoch"] for lane in state["lanes"].values()} == {2 * passes}
+            assert state["pass_start"] == state["step"]
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_ranks_and_restarts_of_counted_lanes(kind: str, corpus: dict[str, str]) -> None:
+    """Three passes; ranks change in the middle of each and where it ends."""
+    with counted(kind, corpus, "shards") as whole:
+        expected = [list(whole) for _ in range(3)]
+    steps = [len(each) for each in expected]
+    state: Any = None
+    given: list[list[Batch]] = [[], [], []]
+    worlds = iter([1, 2, 3, 4, 6, 12])
+    for epoch in range(3):
+        for part in (steps[epoch] // 2, None):
+            world = next(worlds)
+            parts, states = [], []
+            for rank in range(world):
+                with counted(kind, corpus, "shards", rank=rank, world_size=world) as loader:
+                    if state is not None:
+                        loader.load_state_dict(state)
+                    parts.append(list(loader) if part is None else take(loader, part))
+                    states.append(json.loads(json.dumps(loader.state_dict())))
+            given[epoch] += [joined(step) for step in zip(*parts, strict=True)]
+            state = merge_states(states)
+    for epoch in range(3):
+        assert difference(given[epoch], expected[epoch]) is None
+
+
+def test_rows_that_nobody_counted_need_steps(corpus: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n" * 50)
+    for source in (
+        TextShardedSource(str(tmp_path / "a.txt")),
+        numbers(corpus["shards"]).filter(lambda row: row["n"] % 3 != 1),
+        ParquetShardedSource(corpus["shards"], on_error="skip").drop_fields(["input_ids"]),
+        PackedShardedSource(ParquetShardedSource(corpus["shards"]), 64, EOS),
+        PythonRows(),
+    ):
+        with (
+            AsyncDataLoader(source, 4, lanes=2) as loader,
+            pytest.raises(ValueError, match=r"not known without reading.*give steps="),
+        ):
+            next(iter(loader))
 
 
 def mixed(corpus: dict[str, str], **options: Any) -> Source:
@@ -487,7 +577,7 @@ def test_packing_goes_on_over_the_passes(corpus: dict[str, str]) -> None:
     [
         ({"lanes": 0}, "lanes: must be at least 1, not 0"),
         ({"lanes": 5, "steps": 3}, r"batch_size: must be a multiple of lanes.*24 with lanes 5"),
-        ({"lanes": 2}, "lanes: the lanes of a stream that ends.*give steps="),
+        ({"lanes": 2, "drop_last": False}, "drop_last: lanes end together.*give steps="),
         ({"steps": 0}, "steps: must be at least 1, not 0"),
         ({"steps": 3, "epochs": 2}, "epochs: with steps the passes follow each other"),
     ],
@@ -517,11 +607,12 @@ def test_an_empty_lane_is_an_error(tmp_path: Path) -> None:
             pa.table({"n": range(5)} if shard else {"n": []}, schema), tmp_path / f"{shard}.parquet"
         )
     source = ParquetShardedSource(str(tmp_path / "*.parquet"))
-    loader = AsyncDataLoader(source, 2, lanes=2, steps=3)
-    with pytest.raises(
-        ValueError, match=r"has no rows.*use fewer lanes: there are none in lane 0 of 2"
-    ):
-        list(loader)
+    for options in ({"steps": 3}, {}):
+        loader = AsyncDataLoader(source, 2, lanes=2, **options)
+        with pytest.raises(
+            ValueError, match=r"has no rows.*use fewer lanes: there are none in lane 0 of 2"
+        ):
+            list(loader)
     mix = MixedShardedSource({"a": source, "b": source}, {"a": 1, "b": 1})
     with pytest.raises(ValueError, match=r'"\w"\] is empty.*there are none in lane 0 of 2'):
         list(AsyncDataLoader(mix, 2, lanes=2))
