@@ -332,15 +332,19 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
 
-    async def __aiter__(self) -> AsyncIterator[Batch]:
+    async def _ready(self) -> None:
+        """Returns once taking a batch, an end or an error waits for nothing."""
         import asyncio
 
+        while not await asyncio.to_thread(self._native.wait, _POLL):
+            pass
+
+    async def __aiter__(self) -> AsyncIterator[Batch]:
         self._exhausted = False
         while True:
             # The batch is taken in the event loop's own thread: a wait that is cancelled loses
             # none.
-            while not await asyncio.to_thread(self._native.wait, _POLL):
-                pass
+            await self._ready()
             if (batch := self._native.take()) is None:
                 break
             yield preshard_batch(batch, self._sharding_map)

@@ -36,31 +36,45 @@ class LoadersInTurn:
         return _RestOfTurns(self)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
-        import asyncio
-
-        iterator = iter(self)
-        while (batch := await asyncio.to_thread(next, iterator, None)) is not None:
-            yield batch
+        while (name := self._whose_turn()) is not None:
+            # As a loader does: only what is ready is taken, in the event loop's own thread.
+            await self.loaders[name]._ready()
+            if (batch := self._take(name)) is not None:
+                yield batch
+        self._start_pass()
 
     def _next(self) -> Batch | None:
         """The batch of the next turn, or None at the end of the pass; an error moves nothing."""
-        names = list(self.loaders)
-        while len(self._ended) < len(names):
-            name = names[self._turn % len(names)]
-            batch = None
-            if name not in self._ended:
-                batch = next(iter(self.loaders[name]), None)
-                if batch is None:
-                    self._ended.append(name)
-            self._turn += 1
-            if batch is not None:
-                self._given[name] += 1
+        while (name := self._whose_turn()) is not None:
+            if (batch := self._take(name)) is not None:
                 return batch
-        self._turn, self._ended = 0, []
-        for name in names:
-            self._before[name] += self._given[name]
-            self._given[name] = 0
+        self._start_pass()
         return None
+
+    def _whose_turn(self) -> str | None:
+        """The loader that gives the next batch, or None where all have ended."""
+        names = list(self.loaders)
+        if len(self._ended) == len(names):
+            return None
+        while names[self._turn % len(names)] in self._ended:
+            self._turn += 1
+        return names[self._turn % len(names)]
+
+    def _take(self, name: str) -> Batch | None:
+        """The batch of the loader whose turn it is, or None where it ends."""
+        batch = next(iter(self.loaders[name]), None)
+        if batch is None:
+            self._ended.append(name)
+        else:
+            self._given[name] += 1
+        self._turn += 1
+        return batch
+
+    def _start_pass(self) -> None:
+        self._turn, self._ended = 0, []
+        for name, given in self._given.items():
+            self._before[name] += given
+        self._given = dict.fromkeys(self.loaders, 0)
 
     @property
     def rank(self) -> int:

@@ -149,6 +149,11 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
                     "rows within windows"
                 )
             return super()._shuffled_stream(columns, order)
+        if order.window_bytes is not None:
+            raise ValueError(
+                "window_bytes is for rows that are read in a window; those of a data set at hand "
+                "are permuted as a whole: leave it out (shuffle_window_bytes in a config)"
+            )
         from easydata import _native
 
         schema = self._arrow_schema()

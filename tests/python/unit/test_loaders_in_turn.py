@@ -89,6 +89,33 @@ def test_async_for_takes_the_same_turns() -> None:
         assert asyncio.run(everything(loader)) == ORDER
 
 
+def test_async_waiting_that_is_given_up_takes_no_batch() -> None:
+    def slowly(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.05)
+        return row
+
+    async def main(loader: LoadersInTurn) -> list[int]:
+        given_up = 0
+        seen: list[int] = []
+        batches = aiter(loader)
+        while True:
+            try:
+                seen.append(first_of(await asyncio.wait_for(anext(batches), 0.02)))
+            except TimeoutError:
+                given_up += 1
+                batches = aiter(loader)
+            except StopAsyncIteration:
+                assert given_up > 3
+                return seen
+
+    slow = {
+        name: AsyncDataLoader(rows(first, 9).map(slowly), 3, prefetch_buffer_size=1)
+        for name, first in (("a", 0), ("b", 100))
+    }
+    with LoadersInTurn(slow) as loader:
+        assert asyncio.run(main(loader)) == [0, 100, 3, 103, 6, 106]
+
+
 def test_at_gives_the_batch_of_any_step() -> None:
     with in_turn() as loader, in_turn() as other:
         # From every position of a pass, those before it and behind it.

@@ -115,6 +115,14 @@ def test_goes_on_exactly(kind: str, mode: Any, folder: Path) -> None:
             assert [batch["n"].tolist() for batch in loader] == batches[step:]
 
 
+def test_rows_at_hand_have_no_window() -> None:
+    rows = [{"n": n} for n in range(ROWS)]
+    for data in (rows, datasets.Dataset.from_list(rows)):
+        source = HFDatasetShardedSource(data).shuffle("rows", window_bytes=1000)
+        with pytest.raises(ValueError, match="permuted as a whole: leave it out"):
+            next(iter(source))
+
+
 def test_rows_are_better_shuffled_than_blocks(folder: Path) -> None:
     source = source_of("parquet", folder)
 
