@@ -26,14 +26,19 @@ nb::object JsonToPython(const nlohmann::json& value) {
       return nb::str(text.data(), text.size());
     }
     case nlohmann::json::value_t::array: {
-      nb::list list;
-      for (const auto& item : value) list.append(JsonToPython(item));
+      nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(value.size())));
+      if (!list.is_valid()) nb::raise_python_error();
+      Py_ssize_t i = 0;
+      for (const auto& item : value) {
+        PyList_SET_ITEM(list.ptr(), i++, JsonToPython(item).release().ptr());
+      }
       return list;
     }
     default: {
       nb::dict dict;
-      for (const auto& [key, item] : value.items())
+      for (const auto& [key, item] : value.get_ref<const nlohmann::json::object_t&>()) {
         dict[nb::str(key.data(), key.size())] = JsonToPython(item);
+      }
       return dict;
     }
   }

@@ -10,16 +10,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kFolded[] = "<folded>";
-constexpr char kEnds[] = "<ends>";
+// Strings, as they are compared with every key.
+const std::string kFolded = "<folded>";
+const std::string kEnds = "<ends>";
 constexpr char kKnown[] = "known";
-
-bool HasKey(const json& object, const char* key) {
-  return std::any_of(
-             object.begin(), object.end(),
-             [&](const json& member) { return member.is_object() && HasKey(member, key); }) ||
-         object.contains(key);
-}
 
 bool IsText(const json& value) { return value.is_string(); }
 
@@ -59,36 +53,44 @@ json WithoutEnds(json column) {
 
 /// Whether two objects have the same keys, and the objects in them: they differ in values only.
 bool HaveOneShape(const json& a, const json& b) {
-  if (a.size() != b.size()) return false;
-  auto other = b.begin();
-  for (auto member = a.begin(); member != a.end(); ++member, ++other) {
-    if (member.key() != other.key() || member->is_object() != other->is_object()) return false;
-    if (member->is_object() && !HaveOneShape(*member, *other)) return false;
-  }
-  return true;
+  const auto& ours = a.get_ref<const json::object_t&>();
+  const auto& theirs = b.get_ref<const json::object_t&>();
+  return ours.size() == theirs.size() &&
+         std::equal(ours.begin(), ours.end(), theirs.begin(),
+                    [](const auto& one, const auto& other) {
+                      if (one.first != other.first) return false;
+                      const bool is_object = one.second.is_object();
+                      return is_object == other.second.is_object() &&
+                             (!is_object || HaveOneShape(one.second, other.second));
+                    });
 }
 
 /// One object with the values of all, which have one shape, side by side.
 json Join(const std::vector<json*>& objects) {
-  std::vector<json::iterator> members;
-  for (json* object : objects) members.push_back(object->begin());
+  std::vector<json::object_t::iterator> members;
+  for (json* object : objects) members.push_back(object->get_ref<json::object_t&>().begin());
   json columns = json::object();
+  auto& by_key = columns.get_ref<json::object_t&>();
   std::vector<json*> values(objects.size());
-  for (; members[0] != objects[0]->end(); ++members[0]) {
-    values[0] = &*members[0];
-    for (size_t i = 1; i < members.size(); ++i) values[i] = &*members[i]++;
-    json& column = columns[members[0].key()];
+  const auto& first = objects[0]->get_ref<const json::object_t&>();
+  for (const auto& [key, value] : first) {
+    for (size_t i = 0; i < members.size(); ++i) values[i] = &(members[i]++)->second;
+    json& column = by_key.emplace_hint(by_key.end(), key, nullptr)->second;
     if (values[0]->is_object()) {
       column = Join(values);
+      continue;
+    }
+    const bool same = std::all_of(values.begin() + 1, values.end(),
+                                  [&](const json* value) { return *value == *values[0]; });
+    if (same && values[0]->is_primitive()) {
+      column = std::move(*values[0]);
       continue;
     }
     column = json::array();
     auto& array = column.get_ref<json::array_t&>();
     array.reserve(values.size());
     for (json* value : values) array.push_back(std::move(*value));
-    const bool same = std::all_of(array.begin() + 1, array.end(),
-                                  [&](const json& value) { return value == array[0]; });
-    column = same && array[0].is_primitive() ? json(array[0]) : WithoutEnds(std::move(column));
+    if (array[0].is_string()) column = WithoutEnds(std::move(column));
   }
   return columns;
 }
@@ -104,6 +106,57 @@ json Abbreviated(const std::vector<std::string>& names, const json& known) {
     places.push_back(found - known.begin());
   }
   return places;
+}
+
+/// Folds an object in place. Whether it has kEnds as a key of its own or of objects in it, which is
+/// not ours: such an object is not joined with others.
+bool Fold(json* value, const json& known) {
+  if (!value->is_object()) return false;
+  bool has_ends = false;
+  bool has_folded = false;
+  auto& members = value->get_ref<json::object_t&>();
+  std::vector<std::vector<json::object_t::iterator>> groups;  // of objects of one shape
+  for (auto member = members.begin(); member != members.end(); ++member) {
+    auto& [key, inner] = *member;
+    has_ends = has_ends || key == kEnds;
+    has_folded = has_folded || key == kFolded;
+    if (!inner.is_object() || inner.empty()) continue;
+    if (Fold(&inner, known)) {
+      has_ends = true;
+      continue;
+    }
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return HaveOneShape(group.front()->second, inner);
+    });
+    if (same == groups.end()) {
+      groups.push_back({member});
+    } else {
+      same->push_back(member);
+    }
+  }
+  // A key of that name is not ours, so that the object is marked as one that holds no others.
+  if (has_folded) {
+    json plain = std::move(*value);
+    *value = {{kFolded, {{"plain", std::move(plain)}}}};
+    return has_ends;
+  }
+  json folded = json::array();
+  for (const auto& group : groups) {
+    if (group.size() < 2) continue;
+    std::vector<std::string> names;
+    std::vector<json*> objects;
+    for (const auto& member : group) {
+      names.push_back(member->first);
+      objects.push_back(&member->second);
+    }
+    json joined = json::object();
+    joined["each"] = Join(objects);
+    joined["names"] = Abbreviated(names, known);
+    for (const auto& member : group) members.erase(member);
+    folded.push_back(std::move(joined));
+  }
+  if (!folded.empty()) (*value)[kFolded] = std::move(folded);
+  return has_ends;
 }
 
 Result<std::vector<std::string>> NamesOf(const json& saved, const json& known) {
@@ -153,36 +206,7 @@ Result<json> Pick(const json& columns, size_t i) {
 }  // namespace
 
 json FoldObjects(json value, const json& known) {
-  if (!value.is_object()) return value;
-  std::vector<std::vector<std::string>> groups;  // keys of objects of one shape
-  for (auto member = value.begin(); member != value.end(); ++member) {
-    if (!member->is_object() || member->empty()) continue;
-    *member = FoldObjects(std::move(*member), known);
-    // A key of that name is not ours: such an object is not joined with others.
-    if (HasKey(*member, kEnds)) continue;
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& names) {
-      return HaveOneShape(value[names[0]], *member);
-    });
-    if (same == groups.end()) {
-      groups.push_back({member.key()});
-    } else {
-      same->push_back(member.key());
-    }
-  }
-  // A key of that name is not ours, so that the object is marked as one that holds no others.
-  if (value.contains(kFolded)) return {{kFolded, {{"plain", std::move(value)}}}};
-  json folded = json::array();
-  for (const auto& names : groups) {
-    if (names.size() < 2) continue;
-    std::vector<json*> objects;
-    for (const std::string& name : names) objects.push_back(&value[name]);
-    json each = Join(objects);
-    for (const std::string& name : names) value.erase(name);
-    json group = {{"each", std::move(each)}};
-    group["names"] = Abbreviated(names, known);
-    folded.push_back(std::move(group));
-  }
-  if (!folded.empty()) value[kFolded] = std::move(folded);
+  Fold(&value, known);
   return value;
 }
 

@@ -388,12 +388,12 @@ nlohmann::json Loader::State() {
   state["rows"] = position_.rows;
   if (position_.pass_start > 0) state["pass_start"] = position_.pass_start;
   if (options_.steps.lanes == 1) {
-    state.update(SaveLane(position_.lanes[0], counts_[0], names_));
+    SaveLane(position_.lanes[0], counts_[0], names_, &state);
   } else {
     state["num_lanes"] = options_.steps.lanes;
     const int64_t first = options_.steps.LanesRead().begin;
     for (size_t i = 0; i < counts_.size(); ++i) {
-      state["lanes"][std::to_string(first + i)] = SaveLane(position_.lanes[i], counts_[i], names_);
+      SaveLane(position_.lanes[i], counts_[i], names_, &state["lanes"][std::to_string(first + i)]);
     }
   }
   if (edited_step_ > 0) state["edited"] = edited_step_;

@@ -40,14 +40,14 @@ std::string FirstDifference(const nlohmann::json& a, const nlohmann::json& b) {
 
 }  // namespace
 
-nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts,
-                        const nlohmann::json& names) {
-  nlohmann::json state = {{"epoch", position.epoch},
-                          {"skip", position.skip},
-                          {"cursor", FoldObjects(position.cursor.ToJson(), names)},
-                          {"sources", FoldObjects(counts.ToJson(), names)}};
-  if (position.reach.block >= 0) state["reach"] = {position.reach.epoch, position.reach.block};
-  return state;
+void SaveLane(const LanePosition& position, const TokenCounts& counts, const nlohmann::json& names,
+              nlohmann::json* state) {
+  nlohmann::json& lane = *state;
+  lane["epoch"] = position.epoch;
+  lane["skip"] = position.skip;
+  lane["cursor"] = FoldObjects(position.cursor.ToJson(), names);
+  lane["sources"] = FoldObjects(counts.ToJson(), names);
+  if (position.reach.block >= 0) lane["reach"] = {position.reach.epoch, position.reach.block};
 }
 
 nlohmann::json NamesOfMix(const nlohmann::json& state) {

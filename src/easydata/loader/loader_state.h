@@ -28,9 +28,10 @@ struct SavedLane {
 /// The keys by which a state is known as such.
 nlohmann::json StateHead();
 
-/// `names`: of the mix's sources, sorted; null where there is no mix.
-nlohmann::json SaveLane(const LanePosition& position, const TokenCounts& counts,
-                        const nlohmann::json& names);
+/// Adds what a state says of a lane to `state`. `names`: of the mix's sources, sorted; null where
+/// there is no mix.
+void SaveLane(const LanePosition& position, const TokenCounts& counts, const nlohmann::json& names,
+              nlohmann::json* state);
 /// Invalid where the state is damaged, saying what it lacks.
 Result<SavedLane> LoadLane(const nlohmann::json& state, const nlohmann::json& names);
 /// The names of the sources of the mix that a state is of.
