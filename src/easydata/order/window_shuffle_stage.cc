@@ -27,6 +27,24 @@ namespace {
 constexpr int64_t kMaxRows = 1024;
 constexpr int64_t kMaxBytes = int64_t{256} << 10;
 
+using Parts = std::vector<Batch>;
+
+/// Rows of a window that go out together.
+struct Piece {
+  std::shared_ptr<const Parts> parts;
+  std::vector<RowRef> rows;
+};
+
+Result<Batch> Gather(const std::vector<Piece>& pieces, const std::shared_ptr<arrow::Schema>& schema,
+                     SlabPool* slabs) {
+  std::vector<Batch> batches;
+  for (const Piece& piece : pieces) {
+    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(*piece.parts, piece.rows, schema, slabs));
+    batches.push_back(std::move(batch));
+  }
+  return ConcatenateBatches(batches);
+}
+
 class WindowShuffleStage : public Stage {
  public:
   WindowShuffleStage(std::unique_ptr<Stage> upstream, const WindowShuffleOptions& options,
@@ -36,7 +54,7 @@ class WindowShuffleStage : public Stage {
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     // A batch may take rows of several windows.
-    std::vector<Batch> pieces;
+    std::vector<Piece> pieces;
     MixReach reach;
     int64_t rows = 0;
     int64_t bytes = 0;
@@ -55,10 +73,7 @@ class WindowShuffleStage : public Stage {
         bytes += order_bytes_[next_++];
         ++rows;
       }
-      ARROW_ASSIGN_OR_RAISE(
-          Batch piece,
-          GatherRows(parts_, {order_.begin() + begin, order_.begin() + next_}, schema(), &slabs_));
-      pieces.push_back(std::move(piece));
+      pieces.push_back({parts_, {order_.begin() + begin, order_.begin() + next_}});
       reach.Note(rows, reach_);
     }
     if (pieces.empty()) {
@@ -69,11 +84,23 @@ class WindowShuffleStage : public Stage {
       batch.dropped = reader_.TakeDropped();
       return batch;
     }
-    ARROW_ASSIGN_OR_RAISE(Batch batch, ConcatenateBatches(pieces));
+    Batch batch;
+    if (leaves_gathering_) {
+      batch.gather = [pieces = std::move(pieces), schema = schema(), slabs = slabs_]() mutable {
+        return Gather(pieces, schema, &slabs);
+      };
+    } else {
+      ARROW_ASSIGN_OR_RAISE(batch, Gather(pieces, schema(), &slabs_));
+    }
     batch.dropped = reader_.TakeDropped();
     batch.reach = std::move(reach);
-    num_rows_ += batch.num_rows();
+    num_rows_ += rows;
     return batch;
+  }
+
+  bool LeaveGathering() override {
+    leaves_gathering_ = true;
+    return true;
   }
 
   Cursor Save() const override {
@@ -127,7 +154,7 @@ class WindowShuffleStage : public Stage {
     // Until it is open, and for good where reading fails, the position is that of its beginning.
     if (!restored_) start_ = reader_.Save();
     restored_ = true;
-    parts_.clear();
+    auto parts = std::make_shared<Parts>();
     order_.clear();
     next_ = 0;
     order_bytes_.clear();
@@ -151,8 +178,8 @@ class WindowShuffleStage : public Stage {
           ARROW_ASSIGN_OR_RAISE(lengths_by_row_, LengthsOf(batch));
         }
       }
-      const auto part = static_cast<int32_t>(parts_.size());
-      parts_.push_back(batch);
+      const auto part = static_cast<int32_t>(parts->size());
+      parts->push_back(batch);
       while (reader_.any() && !closed()) {
         rows.push_back({part, reader_.row()});
         if (options_.bucket_rows > 0) lengths.push_back(lengths_by_row_[reader_.row()]);
@@ -162,6 +189,7 @@ class WindowShuffleStage : public Stage {
       }
       reach_ = batch.reach.At(reader_.row());
     }
+    parts_ = std::move(parts);
     order_.reserve(rows.size());
     order_bytes_.reserve(rows.size());
     const auto epoch = static_cast<uint64_t>(epoch_);
@@ -196,8 +224,9 @@ class WindowShuffleStage : public Stage {
   const WindowShuffleOptions options_;
   const int64_t epoch_;
   SlabPool slabs_;
+  bool leaves_gathering_ = false;
   // The window: its rows in the order in which they go out.
-  std::vector<Batch> parts_;
+  std::shared_ptr<const Parts> parts_;
   std::vector<RowRef> order_;
   std::vector<int64_t> order_bytes_;
   int64_t next_ = 0;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "easydata/base/random.h"
+#include "easydata/exec/thread_pool.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
@@ -63,9 +64,12 @@ StageContract Contract(const WindowShuffleOptions& options, int64_t rows, int64_
   return contract;
 }
 
-std::vector<int64_t> Numbers(const StageContract& contract) {
+std::vector<int64_t> Numbers(const StageContract& contract,
+                             std::shared_ptr<ThreadPool> pool = nullptr) {
   std::vector<int64_t> out;
-  auto stage = contract.make({}).ValueOrDie();
+  StageContext context;
+  context.pool = std::move(pool);
+  auto stage = contract.make(context).ValueOrDie();
   for (;;) {
     auto batch = stage->Next().ValueOrDie();
     if (!batch.has_value()) return out;
@@ -100,6 +104,50 @@ TEST(WindowShuffleStageTest, KeepsTheContract) {
   WindowShuffleOptions bytes = Options(1000);
   bytes.bytes = 80;
   CheckStageContract(Contract(bytes, 103, 9));
+}
+
+TEST(WindowShuffleStageTest, RowsAreGatheredByWhoAskedForIt) {
+  for (const WindowShuffleOptions& options : {Options(20), Options(9, 9), Options(300, 0)}) {
+    const StageContract contract = Contract(options, 1000, 9);
+    auto direct = contract.make({}).ValueOrDie();
+    auto left = contract.make({}).ValueOrDie();
+    EXPECT_TRUE(left->LeaveGathering());
+    std::vector<std::string> expected;
+    std::vector<Batch> batches;
+    for (;;) {
+      auto batch = direct->Next().ValueOrDie();
+      auto other = left->Next().ValueOrDie();
+      ASSERT_EQ(batch.has_value(), other.has_value());
+      if (!batch.has_value()) break;
+      EXPECT_EQ(left->Save().ToJson(), direct->Save().ToJson());
+      EXPECT_EQ(other->rows, nullptr);
+      for (std::string& row : DescribeRows(*batch)) expected.push_back(std::move(row));
+      batches.push_back(*std::move(other));
+    }
+    // Batches outlive the stage.
+    left.reset();
+    std::vector<std::string> gathered;
+    for (const Batch& batch : batches) {
+      for (std::string& row : DescribeRows(batch.gather().ValueOrDie())) {
+        gathered.push_back(std::move(row));
+      }
+    }
+    EXPECT_EQ(gathered, expected);
+  }
+}
+
+TEST(WindowShuffleStageTest, KeepsTheContractInFrontOfAMap) {
+  for (const WindowShuffleOptions& options : {Options(20), Options(300, 0)}) {
+    StageContract contract = Contract(options, 700, 90);
+    const auto rows = Numbers(contract);
+    contract.make =
+        [make = contract.make](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+      return MakeMapStage(std::move(stage), std::make_shared<NoSuchNumber>(-1), context);
+    };
+    CheckStageContract(contract);
+    EXPECT_EQ(Numbers(contract, std::make_shared<ThreadPool>(2)), rows);
+  }
 }
 
 TEST(WindowShuffleStageTest, BucketsKeepTheContract) {

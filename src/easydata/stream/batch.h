@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,6 +82,9 @@ struct Batch {
   std::shared_ptr<const SpanTable> spans;
   std::vector<DropCount> dropped;
   MixReach reach;
+  /// Where it is set, `rows` and `addresses` are yet to be copied together, which this does, on any
+  /// thread. Only for who asked for it (Stage::LeaveGathering()).
+  std::function<Result<Batch>()> gather;
 
   int64_t num_rows() const;
   /// Rows `offset` .. `offset + length` without copying; the drop counts go with the slice from 0.

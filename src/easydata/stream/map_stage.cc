@@ -4,6 +4,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -18,7 +19,9 @@ namespace {
 class MapStage : public Stage {
  public:
   MapStage(std::unique_ptr<Stage> upstream, const StageContext& context)
-      : upstream_(std::move(upstream)), context_(context), schema_(upstream_->schema()) {}
+      : upstream_(std::move(upstream)), context_(context), schema_(upstream_->schema()) {
+    upstream_->LeaveGathering();
+  }
 
   ~MapStage() override { Cancel(); }
 
@@ -107,6 +110,7 @@ class MapStage : public Stage {
     };
     auto work = [this](Item item) -> Result<Item> {
       const MixReach reach = std::move(item.batch.reach);
+      if (item.batch.gather != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
       // Where all rows have the same, it need not be known which were made of which.
       const Addresses from = reach.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
@@ -118,6 +122,16 @@ class MapStage : public Stage {
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
+  }
+
+  /// Runs on the pool: what works on the rows next finds them in the cache.
+  Status Gather(Batch* batch) {
+    const auto begin = std::chrono::steady_clock::now();
+    ARROW_ASSIGN_OR_RAISE(Batch gathered, batch->gather());
+    gathered.dropped = std::move(batch->dropped);
+    *batch = std::move(gathered);
+    busy_.Add("shuffle", std::chrono::steady_clock::now() - begin);  // only shuffles leave it
+    return Status::OK();
   }
 
   std::unique_ptr<Stage> upstream_;

@@ -27,6 +27,7 @@ class TimedStage : public Stage {
   Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
     return stage_->Fuse(std::move(op));
   }
+  bool LeaveGathering() override { return stage_->LeaveGathering(); }
   StageStats stats() const override {
     StageStats stats = stage_->stats();
     stats.wait_seconds[name_] += seconds_;
