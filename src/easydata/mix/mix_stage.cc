@@ -80,14 +80,26 @@ class MixStage : public Stage {
       ARROW_RETURN_NOT_OK(failed_);
       if (dropped_.empty()) return std::nullopt;
     }
-    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts_, rows_, rows_schema_));
-    parts_.clear();
-    if (options_.add_source) ARROW_RETURN_NOT_OK(AddSourceColumn(&batch));
+    Batch batch;
+    if (leaves_gathering_) {
+      batch.ungathered = std::make_shared<const UngatheredRows>(
+          UngatheredRows{std::exchange(parts_, {}), std::exchange(rows_, {})});
+    } else {
+      ARROW_ASSIGN_OR_RAISE(batch, GatherRows(parts_, rows_, rows_schema_));
+      parts_.clear();
+      if (options_.add_source) ARROW_RETURN_NOT_OK(AddSourceColumn(&batch));
+    }
     batch.dropped = std::exchange(dropped_, {});
     reach.Note(batch.num_rows(), {context_.epoch, order_.block() + (offset_ > 0 ? 1 : 0)});
     batch.reach = std::move(reach);
     num_rows_ += batch.num_rows();
     return batch;
+  }
+
+  bool LeaveGathering() override {
+    // A column with the source of each row is not among what the rows are gathered of.
+    leaves_gathering_ = !options_.add_source;
+    return leaves_gathering_;
   }
 
   Cursor Save() const override {
@@ -385,6 +397,7 @@ class MixStage : public Stage {
   std::vector<int64_t> last_use_;
   int64_t uses_ = 0;
   // The batch that is being put together.
+  bool leaves_gathering_ = false;
   int passes_begun_ = 0;
   SharedBatches parts_;
   std::vector<RowRef> rows_;

@@ -27,24 +27,6 @@ namespace {
 constexpr int64_t kMaxRows = 1024;
 constexpr int64_t kMaxBytes = int64_t{256} << 10;
 
-using Parts = std::vector<Batch>;
-
-/// Rows of a window that go out together.
-struct Piece {
-  std::shared_ptr<const Parts> parts;
-  std::vector<RowRef> rows;
-};
-
-Result<Batch> Gather(const std::vector<Piece>& pieces, const std::shared_ptr<arrow::Schema>& schema,
-                     SlabPool* slabs) {
-  std::vector<Batch> batches;
-  for (const Piece& piece : pieces) {
-    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(*piece.parts, piece.rows, schema, slabs));
-    batches.push_back(std::move(batch));
-  }
-  return ConcatenateBatches(batches);
-}
-
 class WindowShuffleStage : public Stage {
  public:
   WindowShuffleStage(std::unique_ptr<Stage> upstream, const WindowShuffleOptions& options,
@@ -54,7 +36,7 @@ class WindowShuffleStage : public Stage {
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     // A batch may take rows of several windows.
-    std::vector<Piece> pieces;
+    UngatheredRows taken;
     MixReach reach;
     int64_t rows = 0;
     int64_t bytes = 0;
@@ -67,16 +49,18 @@ class WindowShuffleStage : public Stage {
         if (!failed_.ok() || order_.empty()) break;
         continue;
       }
-      const int64_t begin = next_;
+      const auto first_part = static_cast<int32_t>(taken.parts.size());
+      taken.parts.insert(taken.parts.end(), parts_.begin(), parts_.end());
       const auto end = static_cast<int64_t>(order_.size());
       while (next_ < end && rows < max_rows && bytes < max_bytes) {
+        const RowRef& row = order_[next_];
+        taken.rows.push_back({first_part + row.part, row.row});
         bytes += order_bytes_[next_++];
         ++rows;
       }
-      pieces.push_back({parts_, {order_.begin() + begin, order_.begin() + next_}});
       reach.Note(rows, reach_);
     }
-    if (pieces.empty()) {
+    if (taken.rows.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
       if (!reader_.has_dropped()) return std::nullopt;
       Batch batch;
@@ -86,11 +70,9 @@ class WindowShuffleStage : public Stage {
     }
     Batch batch;
     if (leaves_gathering_) {
-      batch.gather = [pieces = std::move(pieces), schema = schema(), slabs = slabs_]() mutable {
-        return Gather(pieces, schema, &slabs);
-      };
+      batch.ungathered = std::make_shared<const UngatheredRows>(std::move(taken));
     } else {
-      ARROW_ASSIGN_OR_RAISE(batch, Gather(pieces, schema(), &slabs_));
+      ARROW_ASSIGN_OR_RAISE(batch, GatherRows(taken.parts, taken.rows, schema(), &slabs_));
     }
     batch.dropped = reader_.TakeDropped();
     batch.reach = std::move(reach);
@@ -154,7 +136,7 @@ class WindowShuffleStage : public Stage {
     // Until it is open, and for good where reading fails, the position is that of its beginning.
     if (!restored_) start_ = reader_.Save();
     restored_ = true;
-    auto parts = std::make_shared<Parts>();
+    parts_.clear();
     order_.clear();
     next_ = 0;
     order_bytes_.clear();
@@ -178,8 +160,8 @@ class WindowShuffleStage : public Stage {
           ARROW_ASSIGN_OR_RAISE(lengths_by_row_, LengthsOf(batch));
         }
       }
-      const auto part = static_cast<int32_t>(parts->size());
-      parts->push_back(batch);
+      const auto part = static_cast<int32_t>(parts_.size());
+      parts_.push_back(std::make_shared<const Batch>(batch));
       while (reader_.any() && !closed()) {
         rows.push_back({part, reader_.row()});
         if (options_.bucket_rows > 0) lengths.push_back(lengths_by_row_[reader_.row()]);
@@ -189,7 +171,6 @@ class WindowShuffleStage : public Stage {
       }
       reach_ = batch.reach.At(reader_.row());
     }
-    parts_ = std::move(parts);
     order_.reserve(rows.size());
     order_bytes_.reserve(rows.size());
     const auto epoch = static_cast<uint64_t>(epoch_);
@@ -226,7 +207,7 @@ class WindowShuffleStage : public Stage {
   SlabPool slabs_;
   bool leaves_gathering_ = false;
   // The window: its rows in the order in which they go out.
-  std::shared_ptr<const Parts> parts_;
+  SharedBatches parts_;
   std::vector<RowRef> order_;
   std::vector<int64_t> order_bytes_;
   int64_t next_ = 0;

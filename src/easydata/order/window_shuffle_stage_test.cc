@@ -11,6 +11,7 @@
 
 #include "easydata/base/random.h"
 #include "easydata/exec/thread_pool.h"
+#include "easydata/stream/gather_rows.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
@@ -121,16 +122,18 @@ TEST(WindowShuffleStageTest, RowsAreGatheredByWhoAskedForIt) {
       if (!batch.has_value()) break;
       EXPECT_EQ(left->Save().ToJson(), direct->Save().ToJson());
       EXPECT_EQ(other->rows, nullptr);
+      EXPECT_EQ(other->num_rows(), batch->num_rows());
       for (std::string& row : DescribeRows(*batch)) expected.push_back(std::move(row));
       batches.push_back(*std::move(other));
     }
     // Batches outlive the stage.
+    const auto schema = left->schema();
     left.reset();
     std::vector<std::string> gathered;
     for (const Batch& batch : batches) {
-      for (std::string& row : DescribeRows(batch.gather().ValueOrDie())) {
-        gathered.push_back(std::move(row));
-      }
+      const UngatheredRows& rows = *batch.ungathered;
+      const Batch whole = GatherRows(rows.parts, rows.rows, schema).ValueOrDie();
+      for (std::string& row : DescribeRows(whole)) gathered.push_back(std::move(row));
     }
     EXPECT_EQ(gathered, expected);
   }

@@ -1,5 +1,6 @@
 #include "easydata/pack/document_reader.h"
 
+#include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/stream/gather_rows.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -64,7 +66,29 @@ Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
 
 DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
                                std::vector<TokenField> fields)
-    : upstream_(std::move(upstream)), options_(std::move(options)), fields_(std::move(fields)) {}
+    : upstream_(std::move(upstream)), options_(std::move(options)), fields_(std::move(fields)) {
+  upstream_->LeaveGathering();
+}
+
+Result<std::vector<TokenColumn>> DocumentReader::ColumnsOf(const Batch& part) const {
+  std::vector<TokenColumn> columns;
+  const auto schema = upstream_->schema();
+  for (const TokenField& field : fields_) {
+    ARROW_ASSIGN_OR_RAISE(auto array, ColumnOfPart(part, *schema->field(field.column)));
+    if (array == nullptr) array = std::make_shared<arrow::NullArray>(part.num_rows());
+    ARROW_ASSIGN_OR_RAISE(auto column, TokenColumn::Make(std::move(array)));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+Address DocumentBatch::AddressOf(int64_t row) const {
+  const RowRef place = PlaceOf(row);
+  const Addresses& addresses = batch.ungathered == nullptr
+                                   ? batch.addresses
+                                   : batch.ungathered->parts[place.part]->addresses;
+  return place.row < addresses.size() ? addresses.At(place.row) : Address{nullptr, row};
+}
 
 Status DocumentReader::Pull() {
   Cursor before = upstream_->Save();
@@ -86,9 +110,14 @@ Status DocumentReader::Pull() {
     dropped_.insert(dropped_.end(), next->dropped.begin(), next->dropped.end());
   }
   auto batch = std::make_shared<DocumentBatch>();
-  for (const TokenField& field : fields_) {
-    ARROW_ASSIGN_OR_RAISE(auto column, TokenColumn::Make(next->rows->column(field.column)));
-    batch->columns.push_back(std::move(column));
+  if (next->ungathered == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(auto columns, ColumnsOf(*next));
+    batch->columns.push_back(std::move(columns));
+  } else {
+    for (const auto& part : next->ungathered->parts) {
+      ARROW_ASSIGN_OR_RAISE(auto columns, ColumnsOf(*part));
+      batch->columns.push_back(std::move(columns));
+    }
   }
   batch->batch = std::move(*next);
   batch->before = std::move(before);
@@ -113,36 +142,42 @@ void DocumentReader::Count(const Address& address, const char* reason, int64_t r
 }
 
 Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
-  const TokenColumn& tokens = batch_->columns[0];
-  if (tokens.IsNull(row)) {
-    return RowError(batch_->batch.addresses.At(row),
+  const RowRef place = batch_->PlaceOf(row);
+  const std::vector<TokenColumn>& columns = batch_->columns[place.part];
+  const TokenColumn& tokens = columns[0];
+  if (tokens.IsNull(place.row)) {
+    return RowError(batch_->AddressOf(row),
                     "the row has no tokens in field \"" + fields_[0].name +
                         "\" to pack; tokenize first, or name the field of token ids in "
                         "input_field");
   }
-  const int64_t length = tokens.Length(row);
+  const int64_t length = tokens.Length(place.row);
   if (length == 0) {
-    Count(batch_->batch.addresses.At(row), "empty", 1, 0);
+    Count(batch_->AddressOf(row), "empty", 1, 0);
     return false;
   }
   for (size_t i = 0; i < fields_.size(); ++i) {
-    const TokenColumn& column = batch_->columns[i];
-    if (i > 0 && column.IsNull(row)) continue;
-    const Status values = column.CheckValues(row);
+    const TokenColumn& column = columns[i];
+    if (i > 0 && column.IsNull(place.row)) continue;
+    const Status values = column.CheckValues(place.row);
     if (!values.ok()) {
-      return RowError(batch_->batch.addresses.At(row),
+      return RowError(batch_->AddressOf(row),
                       "column \"" + fields_[i].name + "\" has " + values.message());
     }
-    if (column.Length(row) != length) {
-      return RowError(batch_->batch.addresses.At(row),
-                      "column \"" + fields_[i].name + "\" must be as long as \"" + fields_[0].name +
-                          "\" to be packed with it; it has " + std::to_string(column.Length(row)) +
-                          " values, not " + std::to_string(length));
+    if (column.Length(place.row) != length) {
+      return RowError(batch_->AddressOf(row), "column \"" + fields_[i].name +
+                                                  "\" must be as long as \"" + fields_[0].name +
+                                                  "\" to be packed with it; it has " +
+                                                  std::to_string(column.Length(place.row)) +
+                                                  " values, not " + std::to_string(length));
     }
   }
-  if (row + 1 < batch_->batch.num_rows()) tokens.PrefetchLast(row + 1);
+  if (row + 1 < batch_->batch.num_rows()) {
+    const RowRef next = batch_->PlaceOf(row + 1);
+    batch_->columns[next.part][0].PrefetchLast(next.row);
+  }
   const bool closed =
-      IsGrain(options_.strategy) || tokens.Value(row, length - 1) == options_.eos_token_id;
+      IsGrain(options_.strategy) || tokens.Value(place.row, length - 1) == options_.eos_token_id;
   int64_t kept = length;
   int64_t packed = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
@@ -156,22 +191,22 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
         const int64_t eos = IsGrain(options_.strategy) ? 0 : 1;
         kept = longest - eos;
         packed = longest;
-        Count(batch_->batch.addresses.At(row), "truncated", 1, length - kept - (closed ? eos : 0));
+        Count(batch_->AddressOf(row), "truncated", 1, length - kept - (closed ? eos : 0));
         break;
       }
       case Overlong::kDrop:
-        Count(batch_->batch.addresses.At(row), "overlong", 1, length);
+        Count(batch_->AddressOf(row), "overlong", 1, length);
         return false;
       case Overlong::kError:
         return TooLong(row, packed);
     }
   }
-  *document = {batch_, row, kept, packed};
+  *document = {batch_, row, kept, packed, place};
   return true;
 }
 
 Status DocumentReader::NoneFits(int64_t row) const {
-  return RowError(batch_->batch.addresses.At(row),
+  return RowError(batch_->AddressOf(row),
                   "none of the last " + std::to_string(kMaxLeftOut) +
                       " documents could be packed: they are empty, or too long for a row of " +
                       std::to_string(options_.seq_length) + " tokens and overlong is \"drop\"; " +
@@ -190,7 +225,7 @@ Status DocumentReader::TooLong(int64_t row, int64_t length) const {
   message += "\"truncate\" or \"drop\", or a larger seq_length; its length, ";
   message += IsGrain(options_.strategy) ? "in tokens" : "with the closing EOS";
   message += ", is " + std::to_string(length);
-  return RowError(batch_->batch.addresses.At(row), message);
+  return RowError(batch_->AddressOf(row), message);
 }
 
 Result<bool> DocumentReader::Next(Document* document) {

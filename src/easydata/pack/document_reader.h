@@ -33,12 +33,19 @@ struct TokenField {
 Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
                                                 const PackOptions& options);
 
-/// An upstream batch, opened for reading tokens; one column a field.
+/// An upstream batch, opened for reading tokens.
 struct DocumentBatch {
   Batch batch;
-  std::vector<TokenColumn> columns;
+  /// Of each part of its rows, one column a field; rows that are gathered are one part.
+  std::vector<std::vector<TokenColumn>> columns;
   /// The upstream's position before the batch.
   Cursor before;
+
+  /// Where a row's tokens are.
+  RowRef PlaceOf(int64_t row) const {
+    return batch.ungathered == nullptr ? RowRef{0, row} : batch.ungathered->rows[row];
+  }
+  Address AddressOf(int64_t row) const;
 };
 
 /// A document as it goes into rows: its tokens, cut to `kept`, and the closing EOS where it lacks
@@ -48,6 +55,11 @@ struct Document {
   int64_t row = 0;
   int64_t kept = 0;
   int64_t length = 0;  // kept, and 1 where an EOS is added
+  RowRef place{};      // of the row
+
+  /// The field's column; the document is row `place.row` of it.
+  const TokenColumn& column(size_t field) const { return batch->columns[place.part][field]; }
+  Address address() const { return batch->AddressOf(row); }
 };
 
 /// Gives the documents of a stage one by one, with the policy for what is empty or too long
@@ -82,6 +94,7 @@ class DocumentReader {
 
  private:
   Status Pull();
+  Result<std::vector<TokenColumn>> ColumnsOf(const Batch& part) const;
   Result<bool> Accept(int64_t row, Document* document);
   Status TooLong(int64_t row, int64_t length) const;
   Status NoneFits(int64_t row) const;

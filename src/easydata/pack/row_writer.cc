@@ -46,15 +46,15 @@ Status RowWriter::Put(const Document& document, int64_t offset, int32_t length) 
   std::iota(Plane(kPositions) + at, Plane(kPositions) + at + length, 0);
   if (options_.include_segment_ids) std::fill_n(Plane(kSegments) + at, length, segment_);
   const int64_t copied = std::clamp<int64_t>(document.kept - offset, 0, length);
-  const TokenColumn& tokens = document.batch->columns[0];
+  const int64_t row = document.place.row;
   for (size_t i = 0; i < fields_.size(); ++i) {
     int32_t* out = Plane(static_cast<int>(kFirstField + i)) + at;
-    const TokenColumn& column = document.batch->columns[i];
+    const TokenColumn& column = document.column(i);
     const FieldRule rule = fields_[i].rule;
-    if (!column.IsNull(document.row)) {
-      column.Copy(document.row, offset, copied, out);
+    if (!column.IsNull(row)) {
+      column.Copy(row, offset, copied, out);
     } else if (rule == FieldRule::kLabels) {
-      tokens.Copy(document.row, offset, copied, out);
+      document.column(0).Copy(row, offset, copied, out);
     } else {
       std::fill_n(out, copied, rule == FieldRule::kMask ? 1 : 0);
     }
@@ -68,15 +68,11 @@ Status RowWriter::Put(const Document& document, int64_t offset, int32_t length) 
         out[copied] = 1;
         break;
       case FieldRule::kTypes:
-        out[copied] =
-            column.IsNull(document.row) ? 0 : column.Value(document.row, document.kept - 1);
+        out[copied] = column.IsNull(row) ? 0 : column.Value(row, document.kept - 1);
         break;
     }
   }
-  const Addresses& addresses = document.batch->batch.addresses;
-  spans_->spans.push_back({document.row < addresses.size() ? addresses.At(document.row)
-                                                           : Address{nullptr, document.row},
-                           offset, used_, length});
+  spans_->spans.push_back({document.address(), offset, used_, length});
   used_ += length;
   ++segment_;
   if (used_ == options_.seq_length) EndRow();

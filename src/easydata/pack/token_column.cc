@@ -78,6 +78,9 @@ Result<TokenColumn> TokenColumn::Make(std::shared_ptr<arrow::Array> lists) {
       column.values_ = typed.values();
       break;
     }
+    case arrow::Type::NA:
+      column.lists_ = std::move(lists);
+      return column;
     default:
       return Status::TypeError("not a column of lists: ", lists->type()->ToString());
   }

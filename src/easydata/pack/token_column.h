@@ -11,7 +11,7 @@
 namespace easydata {
 
 /// A column of integer lists of one record batch, read as int32: list, large_list or
-/// fixed_size_list of any integer type or of bool.
+/// fixed_size_list of any integer type or of bool. Or of nulls alone.
 class TokenColumn {
  public:
   /// TypeError, naming the column and its type, where it holds anything else.
@@ -36,7 +36,7 @@ class TokenColumn {
   const int32_t* offsets_ = nullptr;
   const int64_t* large_offsets_ = nullptr;
   int64_t fixed_length_ = 0;
-  arrow::Type::type type_;
+  arrow::Type::type type_ = arrow::Type::NA;
   const void* data_ = nullptr;  // null for bool
   bool has_null_values_ = false;
 };

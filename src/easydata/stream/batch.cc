@@ -59,7 +59,10 @@ MixReach MixReach::Of(const Addresses& from, const Addresses& made) const {
   return out;
 }
 
-int64_t Batch::num_rows() const { return rows == nullptr ? 0 : rows->num_rows(); }
+int64_t Batch::num_rows() const {
+  if (ungathered != nullptr) return static_cast<int64_t>(ungathered->rows.size());
+  return rows == nullptr ? 0 : rows->num_rows();
+}
 
 Batch Batch::Slice(int64_t offset, int64_t length) const {
   if (offset == 0 && length >= num_rows()) return *this;

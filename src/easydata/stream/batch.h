@@ -3,7 +3,6 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +72,22 @@ class MixReach {
   std::vector<Step> steps_;  // by rows
 };
 
+/// One row of one of several batches.
+struct RowRef {
+  int32_t part;
+  int64_t row;
+};
+
+struct Batch;
+/// Batches that others hold on to, too.
+using SharedBatches = std::vector<std::shared_ptr<const Batch>>;
+
+/// Rows of several batches, in the order in which they go out.
+struct UngatheredRows {
+  SharedBatches parts;
+  std::vector<RowRef> rows;
+};
+
 /// What flows between stages: rows with their addresses.
 struct Batch {
   std::shared_ptr<arrow::RecordBatch> rows;
@@ -82,9 +97,9 @@ struct Batch {
   std::shared_ptr<const SpanTable> spans;
   std::vector<DropCount> dropped;
   MixReach reach;
-  /// Where it is set, `rows` and `addresses` are yet to be copied together, which this does, on any
-  /// thread. Only for who asked for it (Stage::LeaveGathering()).
-  std::function<Result<Batch>()> gather;
+  /// Where it is set, the rows are these, and are yet to be copied together (GatherRows): `rows`,
+  /// `addresses` and `spans` are empty. Only for who asked for it (Stage::LeaveGathering()).
+  std::shared_ptr<const UngatheredRows> ungathered;
 
   int64_t num_rows() const;
   /// Rows `offset` .. `offset + length` without copying; the drop counts go with the slice from 0.

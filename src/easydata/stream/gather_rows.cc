@@ -293,6 +293,16 @@ void GatherSpans(const SharedBatches& parts, const std::vector<RowRef>& rows, Ba
 
 }  // namespace
 
+Result<std::shared_ptr<arrow::Array>> ColumnOfPart(const Batch& part, const arrow::Field& field) {
+  auto column = part.rows->GetColumnByName(field.name());
+  if (column == nullptr || column->type_id() == arrow::Type::NA) return nullptr;
+  if (!column->type()->Equals(*field.type())) {
+    return Status::TypeError("column \"", field.name(), "\" is ", column->type()->ToString(),
+                             " in a batch whose stream says ", field.type()->ToString());
+  }
+  return column;
+}
+
 Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowRef>& rows,
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs) {
   SharedBatches shared;
@@ -310,13 +320,7 @@ Result<Batch> GatherRows(const SharedBatches& parts, const std::vector<RowRef>& 
   for (const auto& field : schema->fields()) {
     Arrays arrays(parts.size());
     for (size_t p = 0; p < parts.size(); ++p) {
-      auto column = parts[p]->rows->GetColumnByName(field->name());
-      if (column == nullptr || column->type_id() == arrow::Type::NA) continue;
-      if (!column->type()->Equals(*field->type())) {
-        return Status::TypeError("column \"", field->name(), "\" is ", column->type()->ToString(),
-                                 " in a batch whose stream says ", field->type()->ToString());
-      }
-      arrays[p] = std::move(column);
+      ARROW_ASSIGN_OR_RAISE(arrays[p], ColumnOfPart(*parts[p], *field));
     }
     ARROW_ASSIGN_OR_RAISE(auto column, GatherColumn(arrays, runs, num_rows, field->type(), slabs));
     columns.push_back(std::move(column));

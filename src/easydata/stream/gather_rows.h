@@ -12,12 +12,6 @@
 
 namespace easydata {
 
-/// One row of one of several batches.
-struct RowRef {
-  int32_t part;
-  int64_t row;
-};
-
 /// Makes a batch out of rows of several: `rows` in that order, with their addresses or spans. The
 /// parts are matched to `schema` by column name; a column that a part lacks, or has as nulls only,
 /// is null in its rows. TypeError where a part has another type. Drop counts are left to the
@@ -30,9 +24,12 @@ Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowR
 
 /// The same of batches that others hold on to: those of shuffled rows have an address for each row,
 /// which takes a while to copy.
-using SharedBatches = std::vector<std::shared_ptr<const Batch>>;
 Result<Batch> GatherRows(const SharedBatches& parts, const std::vector<RowRef>& rows,
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs = nullptr);
+
+/// The column of a part that goes into `field` of what is gathered; nothing where it has none but
+/// nulls. TypeError where it is of another type.
+Result<std::shared_ptr<arrow::Array>> ColumnOfPart(const Batch& part, const arrow::Field& field);
 
 /// Bytes of content that each row holds: values, characters and list elements, not offsets.
 std::vector<int64_t> ContentBytesByRow(const arrow::RecordBatch& rows);

@@ -11,6 +11,7 @@
 
 #include "easydata/exec/ordered_map.h"
 #include "easydata/stream/apply_ops.h"
+#include "easydata/stream/gather_rows.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -110,7 +111,7 @@ class MapStage : public Stage {
     };
     auto work = [this](Item item) -> Result<Item> {
       const MixReach reach = std::move(item.batch.reach);
-      if (item.batch.gather != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
+      if (item.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
       // Where all rows have the same, it need not be known which were made of which.
       const Addresses from = reach.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
@@ -127,10 +128,12 @@ class MapStage : public Stage {
   /// Runs on the pool: what works on the rows next finds them in the cache.
   Status Gather(Batch* batch) {
     const auto begin = std::chrono::steady_clock::now();
-    ARROW_ASSIGN_OR_RAISE(Batch gathered, batch->gather());
+    const UngatheredRows& rows = *batch->ungathered;
+    ARROW_ASSIGN_OR_RAISE(Batch gathered,
+                          GatherRows(rows.parts, rows.rows, upstream_->schema(), &slabs_));
     gathered.dropped = std::move(batch->dropped);
     *batch = std::move(gathered);
-    busy_.Add("shuffle", std::chrono::steady_clock::now() - begin);  // only shuffles leave it
+    busy_.Add("gather", std::chrono::steady_clock::now() - begin);
     return Status::OK();
   }
 
@@ -138,6 +141,7 @@ class MapStage : public Stage {
   StageContext context_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
+  SlabPool slabs_;
   Cursor cursor_;
   int64_t given_ = 0;  // rows behind the position that are out: those before an error
   int64_t skip_ = 0;   // of them, to be made and passed over after a restore

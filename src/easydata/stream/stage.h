@@ -65,9 +65,9 @@ class Stage {
   /// use. Called once, before the first Next() only.
   virtual Result<bool> Seek(int64_t row) { return false; }
 
-  /// Asks that batches come with Batch::gather in place of their rows, where the stage would copy
-  /// them together by the thread that pulls: who asks does it by threads of its own. False where
-  /// the stage has nothing to leave. Called before the first Next() only.
+  /// Asks that batches come as Batch::ungathered, where the stage would copy rows together: who
+  /// asks reads them where they are, or copies them by threads of its own. False where the stage
+  /// has nothing to leave. Called before the first Next() only.
   virtual bool LeaveGathering() { return false; }
 
   /// Makes a blocked or future Next() return Cancelled soon; callable any number of times.
