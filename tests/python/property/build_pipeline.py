@@ -363,6 +363,8 @@ def one_source(spec: SourceSpec, data: Data) -> ShardedDataSource[Any]:
         if spec.shuffle is None or spec.shuffle[3] != where:
             return source
         mode, seed, window_bytes, _ = spec.shuffle
+        if spec.kind in ("list", "dataset"):
+            window_bytes = None  # refused: all rows are at hand
         return source.shuffle(mode, seed, window_bytes=window_bytes)  # type: ignore[arg-type]
 
     def limited(where: str) -> ShardedDataSource[Any]:
