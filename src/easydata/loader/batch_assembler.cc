@@ -111,12 +111,16 @@ Result<int64_t> BatchAssembler::Fetch() {
     if (!have) return 0;
   }
   int64_t rows = size;
-  for (const auto& reader : readers_) {
-    ARROW_ASSIGN_OR_RAISE(const int64_t held, reader->Hold(wanted));
-    if (held < wanted && options_.lanes > 1) {
-      return Status::Invalid("a lane has fewer rows than its files said: they changed since");
+  for (size_t i = 0; i < readers_.size(); ++i) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t held, readers_[i]->Hold(wanted));
+    if (held == wanted) continue;
+    if (options_.lanes > 1) {
+      return Status::Invalid("lanes: lane ", lanes_.begin + static_cast<int64_t>(i), " of ",
+                             options_.lanes,
+                             " has fewer rows than were counted: its files changed since; start "
+                             "again with them as they are");
     }
-    if (held < wanted) rows = held;
+    rows = held;
   }
   return rows < size && options_.drop_last ? 0 : rows;
 }

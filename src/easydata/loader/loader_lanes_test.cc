@@ -219,6 +219,19 @@ TEST(LoaderLanesTest, StepsAndStatesOfCountedRows) {
 TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
   auto loader = MakeLoader(Dealt(SomePlan()), CountedOptionsOf(0, 1));
   EXPECT_THAT(loader->Take().status().message(), HasSubstr("give steps="));
+  // Whose files have become shorter than they say.
+  StreamPlan shrunken;
+  shrunken.description = CountedPlan().description;
+  shrunken.make = [](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto whole, CountedPlan().make({}));
+    return DealRows(std::move(whole), context, []() -> Result<std::optional<std::vector<int64_t>>> {
+      return std::vector<int64_t>{80};
+    });
+  };
+  loader = MakeLoader(std::move(shrunken), CountedOptionsOf(0, 1));
+  for (int step = 0; step < 4; ++step) EXPECT_EQ(Take(loader.get()).size(), 12u);
+  EXPECT_THAT(loader->Take().status().message(),
+              HasSubstr("lane 1 of 4 has fewer rows than were counted"));
   LoaderOptions options = CountedOptionsOf(0, 1);
   options.steps.drop_last = false;
   EXPECT_THAT(Loader::Make(CountedPlan(), options).status().message(), HasSubstr("drop_last: "));

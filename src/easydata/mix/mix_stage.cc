@@ -396,8 +396,8 @@ class MixStage : public Stage {
   nlohmann::json removed_ = nlohmann::json::object();  // positions of sources that were removed
   std::vector<int64_t> last_use_;
   int64_t uses_ = 0;
-  // The batch that is being put together.
   bool leaves_gathering_ = false;
+  // The batch that is being put together.
   int passes_begun_ = 0;
   SharedBatches parts_;
   std::vector<RowRef> rows_;

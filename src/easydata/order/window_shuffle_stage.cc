@@ -49,12 +49,17 @@ class WindowShuffleStage : public Stage {
         if (!failed_.ok() || order_.empty()) break;
         continue;
       }
-      const auto first_part = static_cast<int32_t>(taken.parts.size());
-      taken.parts.insert(taken.parts.end(), parts_.begin(), parts_.end());
+      // A window may have very many parts, of which a batch needs few.
+      part_in_batch_.assign(parts_.size(), -1);
       const auto end = static_cast<int64_t>(order_.size());
       while (next_ < end && rows < max_rows && bytes < max_bytes) {
         const RowRef& row = order_[next_];
-        taken.rows.push_back({first_part + row.part, row.row});
+        int32_t& part = part_in_batch_[row.part];
+        if (part < 0) {
+          part = static_cast<int32_t>(taken.parts.size());
+          taken.parts.push_back(parts_[row.part]);
+        }
+        taken.rows.push_back({part, row.row});
         bytes += order_bytes_[next_++];
         ++rows;
       }
@@ -208,6 +213,7 @@ class WindowShuffleStage : public Stage {
   bool leaves_gathering_ = false;
   // The window: its rows in the order in which they go out.
   SharedBatches parts_;
+  std::vector<int32_t> part_in_batch_;  // by part: its number in the batch in the making, or -1
   std::vector<RowRef> order_;
   std::vector<int64_t> order_bytes_;
   int64_t next_ = 0;
