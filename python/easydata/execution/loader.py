@@ -416,10 +416,10 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             Tokens are those of the stream up to here, over all ranks (with several lanes: of those
             that this rank reads); they are part of the position. One thread makes the batches:
             `wait_seconds` has its time in each stage, not counting what the stage reads from:
-            "source" (a Python iterable), "read", "mix",
-            "shuffle", "pack", "collate", "workers" (waiting for them) and "trainer" (waiting for
-            batches to be taken). "loader" is the time that was spent waiting for a batch.
-            `busy_seconds` has that of the worker threads, added up ("read", "tokenize", "callable",
+            "source" (a Python iterable), "read", "mix", "shuffle", "pack", "collate", "workers"
+            (waiting for them) and "trainer" (waiting for batches to be taken). "loader" is the time
+            that was spent waiting for a batch. `busy_seconds` has that of the worker threads, added
+            up ("read", "gather" (shuffled or mixed rows copied together), "tokenize", "callable",
             "transform"), and "trainer", the time between two batches. `queue` is what is ready.
         """
         return self._native.stats()
