@@ -204,7 +204,7 @@ Stream StreamOf(const PySource& self, nb::object columns,
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
                     nb::object schema, nb::object description, const std::string& name,
                     int64_t start_row, const std::optional<std::string>& shuffle, uint64_t seed,
-                    std::optional<int64_t> window_bytes) {
+                    std::optional<int64_t> window_bytes, std::optional<int64_t> num_rows) {
   auto source = std::make_shared<PythonSource>();
   source->shard_names = std::move(shard_names);
   source->open = std::move(open);
@@ -212,6 +212,7 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   if (!schema.is_none()) source->schema = Unwrap(ImportSchema(schema));
   source->name = name;
   source->start_row = start_row;
+  source->num_rows = num_rows;
   const SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
   if (order.mode != SourceShuffle::kNone) source->shuffle_seed = seed;
   nlohmann::json described = JsonFromPython(description, "description");
@@ -223,7 +224,12 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   stream.plan.description = std::make_shared<const nlohmann::json>(std::move(described));
   stream.plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
-    return Timed(DealRows(std::move(stage), context), "source");
+    const auto shard_rows =
+        [rows = source->num_rows]() -> Result<std::optional<std::vector<int64_t>>> {
+      if (!rows.has_value()) return std::nullopt;
+      return std::vector<int64_t>{*rows};
+    };
+    return Timed(DealRows(std::move(stage), context, shard_rows), "source");
   };
   if (order.mode == SourceShuffle::kRows) {
     stream.plan = Unwrap(ShuffleRows(std::move(stream.plan), order));
@@ -390,12 +396,15 @@ void BindSource(nb::module_& m) {
         nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
         nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
         nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0, nb::arg("window_bytes") = nb::none(),
+        nb::arg("num_rows") = nb::none(),
         nb::sig("def python_stream(open: collections.abc.Callable[..., "
                 "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
                 "columns: dict[str, str] | None = None, schema: object | None = None, description: "
                 "dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None "
-                "= None, seed: int = 0, window_bytes: int | None = None) -> Stream"),
-        "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches.");
+                "= None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = "
+                "None) -> Stream"),
+        "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. "
+        "`num_rows`: of the only shard, any row of which is at hand.");
 
   m.def("check_shuffle", &CheckShuffle, nb::arg("mode").none(), nb::arg("seed").none(),
         nb::arg("window_bytes").none(),

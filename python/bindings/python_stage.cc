@@ -5,6 +5,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -83,6 +84,18 @@ class PythonStage : public Stage {
         "the saved position is in ", name,
         ", which is not among the shards of this source; resume with the data it "
         "was saved with");
+  }
+
+  Result<std::optional<int64_t>> NumRows() override {
+    if (!source_->num_rows.has_value()) return std::nullopt;
+    return std::max<int64_t>(*source_->num_rows - source_->start_row, 0);
+  }
+
+  Result<bool> Seek(int64_t row) override {
+    ARROW_ASSIGN_OR_RAISE(const auto rows, NumRows());
+    if (!rows.has_value() || row >= *rows) return false;
+    row_ = source_->start_row + row;
+    return true;
   }
 
   void Cancel() override { cancelled_ = true; }

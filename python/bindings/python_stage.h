@@ -22,6 +22,8 @@ struct PythonSource {
   std::shared_ptr<arrow::Schema> schema;
   std::string name;
   int64_t start_row = 0;
+  /// Of the only shard, where it is known and `open` goes to any of them at once.
+  std::optional<int64_t> num_rows;
   /// Where set, shards are read in an order of each (seed, epoch), and `open` is told the epoch.
   std::optional<uint64_t> shuffle_seed;
 

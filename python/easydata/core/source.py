@@ -231,6 +231,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         columns: Columns | None,
         shards: Sequence[str] | None = None,
         order: Shuffle | None = None,
+        num_rows: int | None = None,
     ) -> _native.Stream:
         from easydata import _native
 
@@ -242,6 +243,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             list(self.shard_names if shards is None else shards),
             None if columns is None else dict(columns),
             description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
+            num_rows=num_rows,
             **({} if order is None else vars(order)),
         )
 

@@ -139,6 +139,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             schema=self._arrow_schema(),
             description=self._description(),
             start_row=row,
+            num_rows=self.estimated_length,
         )
 
     def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
@@ -173,6 +174,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             description=description,
             shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
             seed=order.seed,
+            num_rows=self.estimated_length,
         )
 
     def _description(self) -> dict[str, Any]:
@@ -190,7 +192,8 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
                 self._check(shard)
         if self._arrow_schema() is not None and (shards is None or len(shards) == 1):
             return self._arrow_stream(columns, 0)
-        return super()._stream(columns, shards)
+        one = shards is None or len(shards) == 1
+        return self._python_stream(columns, shards, num_rows=self.estimated_length if one else None)
 
 
 class HuggingFaceShardedSource(ShardedDataSource[dict[str, Any]]):

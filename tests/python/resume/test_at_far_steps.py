@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +18,7 @@ from batches import difference
 
 from easydata import (
     AsyncDataLoader,
+    HFDatasetShardedSource,
     MixedShardedSource,
     ParquetShardedSource,
     ShardedDataSource,
@@ -50,6 +52,10 @@ def mixed(files: dict[str, str], **options: Any) -> Source:
     return MixedShardedSource(sources, weights, **options)
 
 
+def dicts(files: dict[str, str]) -> list[dict[str, Any]]:
+    return list(ParquetShardedSource(files["a"]))
+
+
 SCHEDULE = WeightScheduler(
     [
         WeightSchedulePoint(0, {"a": 0.8, "b": 0.1, "c": 0.1}),
@@ -69,6 +75,11 @@ STREAMS: dict[str, Callable[[dict[str, str]], tuple[Source, dict[str, Any]]]] = 
     ),
     "mix": lambda files: (mixed(files), {}),
     "mix in Grain's order": lambda files: (mixed(files, order="grain"), {}),
+    "list": lambda files: (HFDatasetShardedSource(dicts(files)), {"epochs": 3}),
+    "data set": lambda files: (
+        HFDatasetShardedSource(datasets.Dataset.from_list(dicts(files))).shuffle("rows", 2),
+        {"epochs": 3},
+    ),
     "schedule": lambda files: (mixed(files, weight_scheduler=SCHEDULE), {}),
     # Those whose rows must be read to be known.
     "filter": lambda files: (mixed(files).filter(lambda row: row["n"] % 3 > 0), {}),
@@ -125,7 +136,9 @@ def test_ctrl_c_gets_through_while_a_step_is_looked_for(files: dict[str, str]) -
             loader.at(10**11)
 
 
-@pytest.mark.parametrize("kind", ["files", "mix", "mix in Grain's order", "schedule"])
+@pytest.mark.parametrize(
+    "kind", ["files", "list", "data set", "mix", "mix in Grain's order", "schedule"]
+)
 def test_a_far_step_takes_no_longer(kind: str, files: dict[str, str]) -> None:
     source, _ = STREAMS[kind](files)
     steps = None if source.__class__ is MixedShardedSource else 10**9
@@ -137,6 +150,6 @@ def test_a_far_step_takes_no_longer(kind: str, files: dict[str, str]) -> None:
         # It goes on from there.
         behind = loader.at(10**8 + 1)
     assert far["n"].shape == behind["n"].shape == (5,)
-    if kind == "files":
+    if kind in ("files", "list"):
         assert far["n"].tolist() == [(5 * 10**8 + i) % ROWS["a"] for i in range(5)]
         assert behind["n"].tolist() == [(5 * 10**8 + 5 + i) % ROWS["a"] for i in range(5)]

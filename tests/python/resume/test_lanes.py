@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -188,7 +189,7 @@ def test_lanes_together_have_each_row_once_a_pass(
     assert given[0] != given[1] != given[2]
 
 
-COUNTED = ["none", "blocks", "rows", "grain", "bucketed", "composite", "mapped"]
+COUNTED = ["none", "blocks", "rows", "grain", "bucketed", "composite", "mapped", "data set"]
 
 
 def counted(kind: str, corpus: dict[str, str], where: str, **options: Any) -> AsyncDataLoader:
@@ -201,6 +202,9 @@ def counted(kind: str, corpus: dict[str, str], where: str, **options: Any) -> As
         source = CompositeShardedSource(
             [source, numbers(corpus["rows" if where != "rows" else "blocks"])]
         )
+    elif kind == "data set":
+        data = datasets.Dataset.from_list(list(source))
+        source = HFDatasetShardedSource(data).shuffle("rows", 3)
     elif kind == "mapped":
         source = source.rename_fields({"n": "m"}).rename_fields({"m": "n"})
     elif kind == "bucketed":
