@@ -117,7 +117,8 @@ bool Fold(json* value, const json& known) {
   auto& members = value->get_ref<json::object_t&>();
   std::vector<std::vector<json::object_t::iterator>> groups;  // of objects of one shape
   for (auto member = members.begin(); member != members.end(); ++member) {
-    auto& [key, inner] = *member;
+    const std::string& key = member->first;
+    json& inner = member->second;
     has_ends = has_ends || key == kEnds;
     has_folded = has_folded || key == kFolded;
     if (!inner.is_object() || inner.empty()) continue;
