@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from easydata import (
     GreedyPacker,
     MixedShardedSource,
     PackedShardedSource,
+    ParquetShardedSource,
     PoolPacker,
     _native,
     pack_constant_length,
@@ -318,9 +321,42 @@ def test_bad_options_are_refused() -> None:
         len(PackedShardedSource(documents([1]), 8, EOS))
 
 
-def test_a_source_without_tokens_says_which_column_is_missing() -> None:
-    import pyarrow as pa
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_documents_packed_where_they_were_read_are_as_those_that_were_copied(
+    shuffled: bool, strategy: Any, tmp_path: Path
+) -> None:
+    """Tokens of several types, a column that one source lacks and one that has nulls."""
+    random = np.random.default_rng(3)
+    sources: dict[str, ShardedDataSource[Any]] = {}
+    for place, (name, kind) in enumerate(
+        {
+            "a": pa.list_(pa.int32()),
+            "b": pa.large_list(pa.int64()),
+            "c": pa.list_(pa.uint16()),
+        }.items()
+    ):
+        rows = [document(100 * place + n, int(random.integers(1, 30))) for n in range(70)]
+        columns = {"input_ids": pa.array(rows, kind)}
+        if name != "b":
+            masks = [[n % 2 for n in row] if len(row) % 3 else None for row in rows]
+            columns["loss_mask"] = pa.array(masks, pa.list_(pa.int8()))
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet", row_group_size=9)
+        source: ShardedDataSource[Any] = ParquetShardedSource(str(tmp_path / f"{name}.parquet"))
+        sources[name] = source.shuffle("rows", 2, window_bytes=3000) if shuffled else source
+    weights = {"a": 0.5, "b": 0.3, "c": 0.2}
+    mix = MixedShardedSource(sources, weights, block_size=10, stop_strategy="all_exhausted")
+    options = {"strategy": strategy, "pack_window": 20}
+    for whole in (mix, sources["a"]):
+        # Rows that go through Python are copied on the way.
+        copied = pack(whole.map(dict), 64, **options)
+        assert len(copied) > 10
+        for row, other in zip(pack(whole, 64, **options), copied, strict=True):
+            assert row.keys() == other.keys() >= {"loss_mask", "position_ids"}
+            assert all(np.array_equal(row[key], other[key]) for key in row)
 
+
+def test_a_source_without_tokens_says_which_column_is_missing() -> None:
     class Table(Rows):
         def _stream(self, columns: Any = None, shards: Any = None) -> Any:
             table = pa.table({"text": ["a"]})
