@@ -87,14 +87,15 @@ class PythonStage : public Stage {
   }
 
   Result<std::optional<int64_t>> NumRows() override {
-    if (!source_->num_rows.has_value()) return std::nullopt;
-    return std::max<int64_t>(*source_->num_rows - source_->start_row, 0);
+    // As of files: from a row on they are for iterating, not counted.
+    if (source_->start_row != 0) return std::nullopt;
+    return source_->num_rows;
   }
 
   Result<bool> Seek(int64_t row) override {
     ARROW_ASSIGN_OR_RAISE(const auto rows, NumRows());
     if (!rows.has_value() || row >= *rows) return false;
-    row_ = source_->start_row + row;
+    row_ = row;
     return true;
   }
 

@@ -80,12 +80,11 @@ def pretokenize(
     Returns:
         What was written.
     """
+    from easydata import _native
     from easydata.execution.save import save_dataset
     from easydata.transforms import TransformedShardedSource
 
-    if num_proc is not None and (not isinstance(num_proc, int) or isinstance(num_proc, bool)):
-        raise TypeError(f"num_proc: must be a whole number, not {num_proc!r}")
-    if num_proc is not None and num_proc < 1:
+    if num_proc is not None and _native.whole_number("num_proc", num_proc) < 1:
         raise ValueError(f"num_proc must be at least 1, not {num_proc}")
     if compression == "snappy" and output_format != "parquet":
         compression = None

@@ -165,20 +165,15 @@ class ConcatStage : public Stage {
   Addresses Renamed(const Addresses& addresses) {
     const auto& names = (*parts_)[part_].shard_names;
     if (names.empty()) return addresses;
-    Addresses out;
-    for (const auto& run : addresses.runs()) {
-      const auto name = names.find(run.shard->shard);
-      if (name == names.end()) {
-        out.Append(run.shard, run.row, run.sub_row, run.count);
-        continue;
-      }
+    return addresses.Renamed([&](const std::shared_ptr<const ShardRef>& shard) {
+      const auto name = names.find(shard->shard);
+      if (name == names.end()) return shard;
       auto& ref = renamed_[name->second];
       if (ref == nullptr) {
-        ref = std::make_shared<const ShardRef>(ShardRef{run.shard->source, name->second});
+        ref = std::make_shared<const ShardRef>(ShardRef{shard->source, name->second});
       }
-      out.Append(ref, run.row, run.sub_row, run.count);
-    }
-    return out;
+      return ref;
+    });
   }
 
   const std::shared_ptr<const std::vector<ConcatPart>> parts_;
