@@ -192,12 +192,12 @@ def test_lanes_together_have_each_row_once_a_pass(
 COUNTED = ["none", "blocks", "rows", "grain", "bucketed", "composite", "mapped", "data set"]
 
 
-def counted(kind: str, corpus: dict[str, str], where: str, **options: Any) -> AsyncDataLoader:
+def counted(kind: Any, corpus: dict[str, str], where: str, **options: Any) -> AsyncDataLoader:
     """Rows of the columns `n` and, all alike, `input_ids`, whose number files tell."""
     source: Source = numbers(corpus[where])
     if kind in ("blocks", "rows", "grain"):
         more = {"window_bytes": SMALLEST_WINDOW} if kind == "rows" else {}
-        source = source.shuffle(kind, 5, **more)  # type: ignore[arg-type]
+        source = source.shuffle(kind, 5, **more)
     elif kind == "composite":
         source = CompositeShardedSource(
             [source, numbers(corpus["rows" if where != "rows" else "blocks"])]

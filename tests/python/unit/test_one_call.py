@@ -46,5 +46,6 @@ def test_pretokenize(tmp_path: Path) -> None:
     assert group.column(0).compression == "SNAPPY"
     with pytest.raises(ValueError, match="num_proc must be at least 1"):
         easydata.pretokenize(source, transform, str(tmp_path / "more"), num_proc=0)
+    text: Any = "2"
     with pytest.raises(TypeError, match="num_proc: must be a whole number, not '2'"):
-        easydata.pretokenize(source, transform, str(tmp_path / "more"), num_proc="2")  # type: ignore[arg-type]
+        easydata.pretokenize(source, transform, str(tmp_path / "more"), num_proc=text)
