@@ -59,6 +59,9 @@ function(easydata_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-unused-parameter
                                            # false alarms of GCC 12 on std::string
                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  if(EASYDATA_FAULT_POINTS)
+    target_compile_definitions(${target} PRIVATE EASYDATA_FAULT_POINTS)
+  endif()
   if(EASYDATA_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -6,6 +6,8 @@
 #include <new>
 #include <type_traits>
 
+#include "easydata/base/fault_point.h"
+
 namespace easydata {
 
 /// Frees what MakeAlignedArray made.
@@ -24,6 +26,7 @@ AlignedArray<T> MakeAlignedArray(size_t count) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
   constexpr size_t kLine = 64;
   const size_t bytes = (count * sizeof(T) + kLine - 1) / kLine * kLine;
+  if (FaultAt(FaultKind::kAllocate, "values") != 0) throw std::bad_alloc();
   void* const memory = std::aligned_alloc(kLine, bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return AlignedArray<T>(static_cast<T*>(memory));

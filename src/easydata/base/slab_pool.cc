@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/base/fault_point.h"
+
 namespace easydata {
 
 struct SlabPool::State {
@@ -66,6 +68,9 @@ Result<std::shared_ptr<arrow::Buffer>> SlabPool::Allocate(int64_t size) {
     }
   }
   if (block.data == nullptr) {
+    if (FaultAt(FaultKind::kAllocate, "a slab") != 0) {
+      return Status::OutOfMemory("there is no memory for ", size, " bytes of rows");
+    }
     ARROW_RETURN_NOT_OK(arrow::default_memory_pool()->Allocate(size, &block.data));
   }
   return std::make_shared<Slab>(block, state_);

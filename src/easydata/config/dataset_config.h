@@ -43,6 +43,7 @@ struct DatasetConfig {
   std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
   std::string on_error = "raise";
   std::optional<std::string> quarantine_path;
+  std::string identity = "mtime";
 
   static auto Fields() {
     using C = DatasetConfig;
@@ -52,9 +53,10 @@ struct DatasetConfig {
               "sorted and distinct. Or rows in "
               "memory: a list of dicts, a `datasets` object, a source."}
             .Required(),
-        Field{"name", &C::name,
-              "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
-              "position."},
+        Field{
+            "name", &C::name,
+            "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
+            "position; where no dataset has a name, those of as many mix.weights, in their order."},
         Field{"type", &C::type, "Format of the files; unset: by the first file's suffix."}
             .OneOf({"json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "huggingface", "hf"})
             .Refuse("huggingface",
@@ -121,6 +123,12 @@ struct DatasetConfig {
             .OneOf({"raise", "skip", "quarantine"}),
         Field{"quarantine_path", &C::quarantine_path,
               "JSONL file that on_error=\"quarantine\" appends bad rows to."},
+        Field{
+            "identity", &C::identity,
+            "What tells a data file from another one under its name, while it is read and where a "
+            "saved state goes on: its size and time of change; its size and content, for which "
+            "all of it is read once more; its size alone, for copies that have other times."}
+            .OneOf({"mtime", "content", "size"}),
     };
   }
 

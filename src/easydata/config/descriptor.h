@@ -136,6 +136,7 @@ ConfigDescriptor Describe() {
               FieldDescriptor d;
               d.name = field.name;
               d.type = AnnotationOf(ValueTraits<T>::Type(), field.rules.choices);
+              if (field.rules.reads_as) d.type = d.type.substr(0, d.type.rfind(" | None"));
               d.doc = field.doc;
               d.rules = field.rules;
               d.default_value = ValueTraits<T>::Write(defaults.*field.member);

@@ -31,6 +31,7 @@ std::string Bounds(const FieldRules& rules) {
 std::string DefaultOf(const FieldDescriptor& field) {
   if (field.rules.required) return "required";
   if (!field.config.empty()) return "`" + field.config + "()`";
+  if (field.rules.reads_as) return "unset (" + field.rules.reads_as->dump() + ")";
   if (field.default_value.is_null()) return "unset";
   return "`" + field.default_value.dump() + "`";
 }

@@ -23,6 +23,8 @@ struct FieldRules {
   std::optional<double> most;
   std::vector<std::string> choices;
   std::vector<Later> later;
+  /// What an option that is not set reads as in Python, where that it was not set matters.
+  std::optional<Json> reads_as;
 };
 
 /// One option of the config struct `Owner`: its name, where it is, what it says. Its default is the
@@ -57,6 +59,10 @@ struct Field {
   }
   Field OneOf(std::vector<std::string> choices) const {
     return With([&](FieldRules* r) { r->choices = std::move(choices); });
+  }
+  /// For optionals: an option that is not set stays so, but reads as `value`.
+  Field ReadsAs(Json value) const {
+    return With([&](FieldRules* r) { r->reads_as = std::move(value); });
   }
   /// Refuses one value until its feature comes.
   Field Refuse(Json value, const char* sentence) const {

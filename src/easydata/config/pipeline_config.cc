@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <variant>
 
 #include "easydata/config/nearest_name.h"
 
@@ -32,6 +34,46 @@ void CheckNames(const Named<double>& weights, const std::vector<std::string>& da
     problems->push_back(
         {Problem::Kind::kValue, path,
          "has no weight for the dataset \"" + dataset + "\"; give it one (0 leaves it out)"});
+  }
+}
+
+/// The max_length that somebody set for a dataset, unless its documents are not cut.
+std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetConfig& dataset) {
+  std::optional<int64_t> length = config.tokenize.max_length;
+  bool truncation = config.tokenize.truncation;
+  for (const auto* named :
+       {&dataset.tokenizer, &config.tokenize.default_tokenizer, &config.default_tokenizer}) {
+    if (!named->has_value()) continue;
+    if (const auto* own = std::get_if<TokenizerConfig>(&**named)) {
+      truncation = own->truncation && (truncation || own->max_length.has_value());
+      if (own->max_length) length = own->max_length;
+    }
+    break;
+  }
+  if (dataset.tokenizer_kwargs) {
+    for (const auto& [key, value] : dataset.tokenizer_kwargs->values) {
+      if (key == "max_length" && value.value.is_number_integer())
+        length = value.value.get<int64_t>();
+      if (key == "truncation" && value.value.is_boolean()) truncation = value.value.get<bool>();
+    }
+  }
+  return truncation ? length : std::nullopt;
+}
+
+/// Says where documents are cut that the packer would have split.
+void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string>& names,
+                     const std::string& path, Problems* problems) {
+  const int64_t seq_length = config.pack.seq_length;
+  if (!config.pack.enabled && seq_length == PackStageConfig().seq_length) return;
+  for (size_t i = 0; i < config.datasets.size(); ++i) {
+    const auto length = SetMaxLength(config, config.datasets[i]);
+    if (!length || *length >= seq_length) continue;
+    problems->push_back(
+        {Problem::Kind::kAdvice, JoinPath(path, "tokenize.max_length"),
+         "cuts documents of \"" + names[i] +
+             "\" before they are packed: it is less than pack.seq_length; leave it unset, and "
+             "they are split instead; they are " +
+             std::to_string(*length) + " and " + std::to_string(seq_length)});
   }
 }
 
@@ -76,6 +118,7 @@ void PipelineConfig::Check(const std::string& path, Problems* problems) const {
       break;
     }
   }
+  AdviseOnLengths(*this, names, path, problems);
   if (mix.weights) CheckNames(*mix.weights, names, JoinPath(path, "mix.weights"), problems);
   if (mix.weight_schedule) {
     for (size_t i = 0; i < mix.weight_schedule->size(); ++i) {

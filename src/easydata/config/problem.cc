@@ -1,12 +1,16 @@
 #include "easydata/config/problem.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace easydata::config {
 
 std::string Problem::ToString() const { return path.empty() ? text : path + " " + text; }
 
-Status ToStatus(const std::string& config_name, const Problems& problems) {
+Status ToStatus(const std::string& config_name, const Problems& found) {
+  Problems problems;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(problems),
+               [](const Problem& p) { return p.kind != Problem::Kind::kAdvice; });
   if (problems.empty()) return Status::OK();
   std::string text = config_name + ": ";
   for (size_t i = 0; i < problems.size(); ++i) text += (i > 0 ? "; " : "") + problems[i].ToString();

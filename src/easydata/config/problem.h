@@ -18,6 +18,7 @@ struct Problem {
     kStructure,  // an unknown key, a value of the wrong type, a missing required value
     kValue,      // out of bounds, not one of the choices, at odds with another option
     kLater,      // valid, but its feature has not come yet
+    kAdvice,     // valid, but hardly meant: said, and no error
   };
   Kind kind;
   /// Where: "pack.seq_length", "datasets[2].num_rows", or "" for the config itself.
@@ -30,8 +31,8 @@ struct Problem {
 
 using Problems = std::vector<Problem>;
 
-/// OK without problems; else Invalid, or NotImplemented when every problem is a kLater, with all of
-/// them.
+/// OK without problems but advice; else Invalid, or NotImplemented when every problem is a kLater,
+/// with all of them.
 Status ToStatus(const std::string& config_name, const Problems& problems);
 
 /// "pack" + "seq_length" → "pack.seq_length"

@@ -48,26 +48,31 @@ struct TokenizeStageConfig {
       "How text becomes tokens, where a dataset does not say otherwise.";
 
   std::optional<AnyTokenizer> default_tokenizer;
-  int64_t max_length = 2048;
+  std::optional<int64_t> max_length;
   int64_t batch_size = 1000;
   int64_t num_workers = 4;
   bool cache_tokenized = true;
   std::optional<std::vector<std::string>> remove_columns;
+  bool truncation = true;
 
   static auto Fields() {
     using C = TokenizeStageConfig;
     return std::tuple{
         Field{"default_tokenizer", &C::default_tokenizer, "Tokenizer of datasets that name none."},
         Field{"max_length", &C::max_length,
-              "Tokens kept of a document, where a dataset's tokenizer is not a TokenizerConfig of "
-              "its own."}
-            .AtLeast(1),
+              "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
+              "says, a document that a packer splits is not cut, any other one at 2048."}
+            .AtLeast(1)
+            .ReadsAs(kDefaultMaxLength),
         Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
         Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
         Field{"cache_tokenized", &C::cache_tokenized,
               "Cache tokens where the pipeline has a cache."},
         Field{"remove_columns", &C::remove_columns,
               "Columns left out of the output, though a dataset keeps them."},
+        Field{"truncation", &C::truncation,
+              "Cut documents at max_length; without it they keep their length, but those of "
+              "datasets whose TokenizerConfig has a max_length of its own."},
     };
   }
 };

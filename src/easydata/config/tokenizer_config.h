@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <variant>
@@ -9,12 +10,15 @@
 
 namespace easydata::config {
 
+/// Tokens kept of a document, where nobody says how many and no packer splits it.
+inline constexpr int64_t kDefaultMaxLength = 2048;
+
 struct TokenizerConfig {
   static constexpr const char* kName = "TokenizerConfig";
   static constexpr const char* kDoc = "Which tokenizer, and how it is applied to a document.";
 
   std::variant<std::string, LiveObject> name_or_path;
-  int64_t max_length = 2048;
+  std::optional<int64_t> max_length;
   bool truncation = true;
   std::variant<bool, std::string> padding = false;
   bool add_special_tokens = true;
@@ -29,8 +33,10 @@ struct TokenizerConfig {
               "Hub; or a tokenizer "
               "object."}
             .Required(),
-        Field{"max_length", &C::max_length, "Tokens kept of a document; see truncation."}.AtLeast(
-            1),
+        Field{"max_length", &C::max_length,
+              "Tokens kept of a document; see truncation. Unset: the tokenize stage's."}
+            .AtLeast(1)
+            .ReadsAs(kDefaultMaxLength),
         Field{"truncation", &C::truncation,
               "Cut documents at max_length; without it they keep their length."},
         Field{"padding", &C::padding,

@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "easydata/base/status.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
+#include "easydata/exec/work_gate.h"
 
 namespace easydata {
 
@@ -20,8 +22,8 @@ namespace easydata {
 /// The caller's thread pulls the items (in Next()), the pool's workers run the function. At most
 /// `max_in_flight` items are pulled ahead of the result handed out last. The output is a function
 /// of the input alone, whatever the number of workers. The first error in item order is returned
-/// after all results before it, and again by every later call. Next() is for one thread; Cancel()
-/// for any.
+/// after all results before it, and again by every later call; exceptions are errors
+/// (CatchExceptions()). Next() is for one thread; Cancel() for any.
 template <typename In, typename Out>
 class OrderedMap {
  public:
@@ -47,7 +49,7 @@ class OrderedMap {
   /// Returns the next result in item order, or nothing after the last one.
   Result<std::optional<Out>> Next() {
     ARROW_RETURN_NOT_OK(failed_);
-    auto result = DoNext();
+    auto result = CatchExceptions([this] { return DoNext(); });
     if (!result.ok()) {
       failed_ = result.status();
       // What runs behind the error is of no use to anyone.
@@ -80,14 +82,13 @@ class OrderedMap {
   Result<std::optional<Out>> DoNext() {
     while (!ended_ && pull_error_.ok() && static_cast<int>(tasks_.size()) < max_in_flight_) {
       if (shared_->cancelled) return Status::Cancelled("the stream was closed");
-      auto item = pull_();
-      if (!item.ok()) {
-        pull_error_ = item.status();
-      } else if (!item->has_value()) {
-        ended_ = true;
-      } else {
-        Start(std::move(**item));
-      }
+      // What goes wrong here comes out once all that was pulled before is out.
+      pull_error_ = CatchExceptions([this]() -> Status {
+        ARROW_ASSIGN_OR_RAISE(auto item, pull_());
+        ended_ = !item.has_value();
+        if (!ended_) Start(std::move(*item));
+        return Status::OK();
+      });
     }
     if (tasks_.empty()) {
       ARROW_RETURN_NOT_OK(pull_error_);
@@ -95,6 +96,7 @@ class OrderedMap {
     }
     std::shared_ptr<Task> task = tasks_.front();
     {
+      WaitScope waiting;
       std::unique_lock<std::mutex> lock(shared_->mutex);
       shared_->done.wait(lock, [&] { return task->result.has_value() || shared_->cancelled; });
     }
@@ -106,23 +108,23 @@ class OrderedMap {
 
   void Start(In item) {
     auto task = std::make_shared<Task>();
-    tasks_.push_back(task);
+    auto input = std::make_shared<In>(std::move(item));
     {
       std::lock_guard<std::mutex> lock(shared_->mutex);
       ++shared_->running;
     }
-    auto input = std::make_shared<In>(std::move(item));
     // A task dropped by a dying pool must still count as ended: the guard does that.
     auto guard = std::shared_ptr<void>(nullptr, [shared = shared_](void*) {
       std::lock_guard<std::mutex> lock(shared->mutex);
       --shared->running;
       shared->done.notify_all();
     });
+    std::shared_ptr<Task> started = task;
     // The guard is captured first, so that it dies last also where the pool drops the task.
     pool_->Submit([guard = std::move(guard), shared = shared_, task, input]() mutable {
       if (!shared->cancelled) {
         StopScope scope(&shared->cancelled);
-        Result<Out> result = shared->function(std::move(*input));
+        Result<Out> result = CatchExceptions([&] { return shared->function(std::move(*input)); });
         input.reset();
         std::lock_guard<std::mutex> lock(shared->mutex);
         task->result.emplace(std::move(result));
@@ -132,9 +134,11 @@ class OrderedMap {
       task.reset();
       guard.reset();
     });
+    tasks_.push_back(std::move(started));
   }
 
   void Drain() {
+    WaitScope waiting;
     std::unique_lock<std::mutex> lock(shared_->mutex);
     shared_->done.wait(lock, [&] { return shared_->running == 0; });
     lock.unlock();

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <future>
+#include <new>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace easydata {
@@ -75,6 +77,30 @@ TEST(OrderedMapTest, PullErrorComesAfterTheItemsPulledBefore) {
   Status status;
   EXPECT_EQ(Collect(&map, &status), (std::vector<int>{0, 1, 2}));
   EXPECT_TRUE(status.IsIOError());
+}
+
+TEST(OrderedMapTest, ExceptionsAreErrorsInTheirPlace) {  // B1
+  auto pool = std::make_shared<ThreadPool>(2);
+  OrderedMap<int, int> of_work(pool, 4, CountTo(10), [](int i) -> Result<int> {
+    if (i == 3) throw std::bad_alloc();
+    return i;
+  });
+  Status status;
+  EXPECT_EQ(Collect(&of_work, &status), (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(status.IsOutOfMemory()) << status;
+  EXPECT_EQ(of_work.Next().status(), status);
+
+  int next = 0;
+  OrderedMap<int, int> of_pull(
+      pool, 4,
+      [&]() -> Result<std::optional<int>> {
+        if (next == 3) throw std::runtime_error("pulled too far");
+        return next++;
+      },
+      [](int i) -> Result<int> { return i; });
+  EXPECT_EQ(Collect(&of_pull, &status), (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(status.IsUnknownError()) << status;
+  EXPECT_EQ(status.message(), "pulled too far");
 }
 
 TEST(OrderedMapTest, CancelWakesABlockedNext) {

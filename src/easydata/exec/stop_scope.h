@@ -15,9 +15,15 @@ class StopScope {
   StopScope& operator=(const StopScope&) = delete;
 
   /// False where no work with a StopScope runs on this thread.
-  static bool Stopped() { return current != nullptr && *current; }
+  static bool Stopped() {
+    return all.load(std::memory_order_relaxed) || (current != nullptr && *current);
+  }
+
+  /// Makes Stopped() true on all threads, for good: the process ends.
+  static void StopAll() { all = true; }
 
  private:
+  inline static std::atomic<bool> all = false;
   inline static thread_local const std::atomic<bool>* current = nullptr;
 
   const std::atomic<bool>* const outer_;

@@ -3,7 +3,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <memory>
+#include <system_error>
 #include <utility>
+
+#include "easydata/exec/work_gate.h"
 
 namespace easydata {
 
@@ -28,6 +32,7 @@ ThreadPool::~ThreadPool() {
     state_->tasks.clear();
   }
   state_->wake.notify_all();
+  WaitScope waiting;
   for (std::thread& thread : state_->threads) thread.join();
   delete state_;
 }
@@ -35,10 +40,17 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::EnsureStarted() {
   std::lock_guard<std::mutex> lock(start_mutex_);
   if (state_ != nullptr && owner_pid_ == getpid()) return;
-  state_ = new State;  // a forked child leaves its parent's state alone: it cannot be freed safely
+  auto state = std::make_unique<State>();
+  state->threads.reserve(num_threads_);
+  try {
+    for (int i = 0; i < num_threads_; ++i) state->threads.emplace_back(Work, state.get());
+  } catch (const std::system_error&) {
+    // Fewer do as well, if more slowly.
+    if (state->threads.empty()) throw;
+  }
+  // A forked child leaves its parent's state alone: it cannot be freed safely.
+  state_ = state.release();
   owner_pid_ = getpid();
-  state_->threads.reserve(num_threads_);
-  for (int i = 0; i < num_threads_; ++i) state_->threads.emplace_back(Work, state_);
 }
 
 void ThreadPool::Submit(std::function<void()> task) {
@@ -56,12 +68,15 @@ void ThreadPool::Work(State* state) {
     {
       std::unique_lock<std::mutex> lock(state->mutex);
       state->wake.wait(lock, [&] { return state->stop || !state->tasks.empty(); });
-      if (state->tasks.empty()) return;
+      if (state->tasks.empty()) break;
       task = std::move(state->tasks.front());
       state->tasks.pop_front();
     }
+    WorkScope working;
     task();
+    task = nullptr;  // what it holds dies as part of the work
   }
+  WorkScope::UpToThreadEnd();
 }
 
 }  // namespace easydata

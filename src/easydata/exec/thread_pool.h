@@ -13,7 +13,8 @@ namespace easydata {
 ///
 /// Threads start with the first task, never before, and end in the destructor, which waits for
 /// running tasks and drops those that have not started. A process that forked gets new threads with
-/// its first task. Thread-safe.
+/// its first task. Where the system gives fewer threads there are fewer; where it gives none,
+/// Submit() throws std::system_error. Thread-safe.
 class ThreadPool {
  public:
   /// Makes a pool of `num_threads` workers; 0 means one per core that this process may use.
@@ -22,7 +23,8 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Runs `task` on a worker. The task must not throw and must not wait for another task.
+  /// Runs `task` on a worker. The task must not throw (CatchExceptions()) and must not wait
+  /// for another task.
   void Submit(std::function<void()> task);
 
   int num_threads() const { return num_threads_; }

@@ -1,0 +1,67 @@
+#include "easydata/exec/exception_status.h"
+
+#include <arrow/util/io_util.h>
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace easydata {
+namespace {
+
+constexpr const char kNoMemory[] =
+    "there is no memory left for this; give the process more, or let it need less: fewer threads "
+    "(num_threads), smaller batches, less read ahead";
+
+/// Errors made beforehand, for when there is no memory to make one.
+class Spares {
+ public:
+  Spares() {
+    for (Status& spare : spares_) spare = Status::OutOfMemory(kNoMemory);
+  }
+  Status Take() {
+    const size_t number = taken_++;
+    if (number >= spares_.size()) std::terminate();
+    return std::move(spares_[number]);
+  }
+
+ private:
+  std::array<Status, 64> spares_;
+  std::atomic<size_t> taken_ = 0;
+};
+
+// Never destroyed: threads may need it while the process ends.
+Spares& spares = *new Spares;
+
+Status Translate() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return Status::OutOfMemory(kNoMemory);
+  } catch (const std::system_error& error) {
+    if (error.code().category() != std::generic_category() &&
+        error.code().category() != std::system_category()) {
+      return Status::UnknownError(error.what());
+    }
+    return arrow::internal::IOErrorFromErrno(error.code().value(), error.what());
+  } catch (const std::exception& error) {
+    return Status::UnknownError(error.what());
+  } catch (...) {
+    return Status::UnknownError("an exception was thrown that does not say what happened");
+  }
+}
+
+}  // namespace
+
+Status StatusOfCurrentException() noexcept {
+  try {
+    return Translate();
+  } catch (const std::bad_alloc&) {
+    return spares.Take();
+  }
+}
+
+}  // namespace easydata

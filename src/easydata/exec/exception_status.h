@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cxxabi.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// The exception that is being handled, as a Status; for catch blocks only.
+///
+/// std::bad_alloc -> OutOfMemory, std::system_error -> IOError with its errno, others ->
+/// UnknownError with what they say. Throws nothing, also where there is no memory left to say so.
+Status StatusOfCurrentException() noexcept;
+
+/// Calls a function that returns a Status or a Result; an exception becomes its Status.
+///
+/// The one way for exceptions to end: stands wherever a thread of the engine runs what may throw,
+/// as one that left the thread would end the process.
+template <typename Function>
+auto CatchExceptions(Function&& function) -> std::invoke_result_t<Function> {
+  try {
+    return std::forward<Function>(function)();
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is being ended
+  } catch (...) {
+    return StatusOfCurrentException();
+  }
+}
+
+}  // namespace easydata
