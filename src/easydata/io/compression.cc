@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "easydata/io/local_file.h"
-
 namespace easydata {
 namespace {
 
@@ -51,13 +49,38 @@ Compression::type CodecOfBytes(std::string_view bytes) {
   return Compression::UNCOMPRESSED;
 }
 
+/// Whether a frame without data starts here; zstd and lz4 share their magic numbers.
+bool IsSkippable(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  return bytes.size() >= 8 && (static_cast<uint8_t>(bytes[0]) & 0xf0) == 0x50 &&
+         bytes.substr(1, 3) == "\x2a\x4d\x18"sv;
+}
+
+/// The codec by the first frame that has data. Where no frame has any, all codecs that know such
+/// frames agree: it is nothing.
+Result<Compression::type> CodecOf(arrow::io::RandomAccessFile* file, bool* is_empty) {
+  char bytes[16];
+  for (int64_t at = 0;;) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t read, file->ReadAt(at, sizeof(bytes), bytes));
+    const std::string_view head(bytes, static_cast<size_t>(read));
+    *is_empty = read == 0 && at == 0;
+    if (!IsSkippable(head)) {
+      return read == 0 && at > 0 ? Compression::ZSTD : CodecOfBytes(head);
+    }
+    uint32_t size = 0;
+    for (int i = 3; i >= 0; --i) size = size << 8 | static_cast<uint8_t>(bytes[4 + i]);
+    at += 8 + static_cast<int64_t>(size);
+  }
+}
+
 /// Unlike arrow::io::CompressedInputStream it hands out all that can be decoded before an error.
 class DecompressedStream : public arrow::io::InputStream {
  public:
   DecompressedStream(std::shared_ptr<arrow::io::InputStream> file,
                      std::shared_ptr<arrow::util::Codec> codec,
                      std::shared_ptr<arrow::util::Decompressor> decompressor)
-      : file_(std::move(file)),
+      : is_gzip_(codec->compression_type() == Compression::GZIP),
+        file_(std::move(file)),
         codec_(std::move(codec)),
         decompressor_(std::move(decompressor)),
         input_(256 << 10) {}
@@ -84,9 +107,18 @@ class DecompressedStream : public arrow::io::InputStream {
   }
 
   Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
-    ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(size));
-    ARROW_ASSIGN_OR_RAISE(const int64_t got, Read(size, buffer->mutable_data()));
-    ARROW_RETURN_NOT_OK(buffer->Resize(got));
+    // A damaged length must not take memory for what the file does not have.
+    constexpr int64_t kFirst = 1 << 20;
+    ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(std::min(size, kFirst)));
+    int64_t used = 0;
+    for (;;) {
+      const int64_t wanted = buffer->size() - used;
+      ARROW_ASSIGN_OR_RAISE(const int64_t got, Read(wanted, buffer->mutable_data() + used));
+      used += got;
+      if (got < wanted || used == size) break;
+      ARROW_RETURN_NOT_OK(buffer->Resize(std::min(size, 2 * used)));
+    }
+    ARROW_RETURN_NOT_OK(buffer->Resize(used));
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
   }
 
@@ -98,6 +130,8 @@ class DecompressedStream : public arrow::io::InputStream {
       drained_ = end_ == 0;
     }
     if (decompressor_->IsFinished()) {
+      while (is_gzip_ && begin_ < end_ && input_[begin_] == 0) ++begin_;  // padding
+      if (begin_ == end_ && !drained_) return 0;
       // Another member or frame may follow.
       if (begin_ == end_) {
         ended_ = true;
@@ -105,6 +139,7 @@ class DecompressedStream : public arrow::io::InputStream {
       }
       ARROW_RETURN_NOT_OK(decompressor_->Reset());
       inside_ = false;
+      first_ = false;
     }
     if (begin_ == end_ && !inside_) {
       ended_ = true;
@@ -112,8 +147,10 @@ class DecompressedStream : public arrow::io::InputStream {
     }
     auto done = decompressor_->Decompress(end_ - begin_, input_.data() + begin_, size, out);
     if (!done.ok()) {
-      return Status::IOError("the compressed file is damaged (", done.status().message(),
-                             "); get it again, or take it out");
+      if (done.status().IsOutOfMemory()) return done.status();
+      return Status::IOError("the compressed file is damaged",
+                             first_ ? "" : ", or something follows its compressed data", " (",
+                             done.status().message(), "); get it again, or take it out");
     }
     if (done->bytes_read > 0) inside_ = true;
     begin_ += done->bytes_read;
@@ -130,6 +167,7 @@ class DecompressedStream : public arrow::io::InputStream {
     return done->bytes_written;
   }
 
+  const bool is_gzip_;
   const std::shared_ptr<arrow::io::InputStream> file_;
   const std::shared_ptr<arrow::util::Codec> codec_;  // the decompressor may refer to it
   const std::shared_ptr<arrow::util::Decompressor> decompressor_;
@@ -138,6 +176,7 @@ class DecompressedStream : public arrow::io::InputStream {
   int64_t place_ = 0;
   bool drained_ = false;  // the file has no more
   bool inside_ = false;   // a member or frame was begun and not ended
+  bool first_ = true;     // no member or frame was ended
   bool ended_ = false;
   Status status_;
 };
@@ -155,26 +194,22 @@ std::string UncompressedName(std::string_view path) {
   return name;
 }
 
-Result<Compression::type> DetectCompression(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(path));
-  char bytes[16];
-  ARROW_ASSIGN_OR_RAISE(const int64_t read, file->ReadAt(0, sizeof(bytes), bytes));
-  const Compression::type codec = CodecOfBytes({bytes, static_cast<size_t>(read)});
-  if (read == 0 || codec != Compression::UNCOMPRESSED) return codec;
-  const std::string name = Lower(path);
+Result<Compression::type> DetectCompression(const DataFile& data_file) {
+  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
+  bool is_empty = false;
+  ARROW_ASSIGN_OR_RAISE(const auto codec, CodecOf(file.get(), &is_empty));
+  const std::string name = Lower(data_file.path);
   for (const auto& [suffix, expected] : kSuffixes) {
-    if (name.ends_with(suffix)) {
-      return Status::Invalid(
-          path, ": the name ends in ", suffix,
-          " but the file does not start as such a file does; rename or repack it");
-    }
+    if (is_empty || codec != Compression::UNCOMPRESSED || !name.ends_with(suffix)) continue;
+    return Status::Invalid(data_file.path, ": the name ends in ", suffix,
+                           " but the file does not start as such a file does; rename or repack it");
   }
   return codec;
 }
 
-Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const std::string& path,
+Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const DataFile& data_file,
                                                                  Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(path));
+  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
   if (codec == Compression::UNCOMPRESSED) return file;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> decoder,
                         arrow::util::Codec::Create(codec));

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "easydata/base/status.h"
+#include "easydata/io/local_file.h"
 
 namespace easydata {
 
@@ -17,12 +18,14 @@ std::string UncompressedName(std::string_view path);
 
 /// The codec of a file, by its first bytes; UNCOMPRESSED where they are none's. A suffix that the
 /// bytes contradict is an error, an empty file is not compressed.
-Result<arrow::Compression::type> DetectCompression(const std::string& path);
+Result<arrow::Compression::type> DetectCompression(const DataFile& file);
 
 /// Opens a file for reading from the start, decompressed. Several members or frames after each
-/// other are read as one (gzip, zstd, lz4 and bz2 allow it). A file that ends early is an IOError
-/// at the read that finds out.
-Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const std::string& path,
+/// other are read as one (gzip, zstd, lz4 and bz2 allow it), and frames without data (zstd's and
+/// lz4's skippable ones) are passed over, wherever they stand. Zeros behind a gzip member are
+/// padding, as they are to gzip(1); all else that follows the compressed data and is none is an
+/// IOError, after the data. So is a file that ends early, at the read that finds out.
+Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const DataFile& file,
                                                                  arrow::Compression::type codec);
 
 }  // namespace easydata

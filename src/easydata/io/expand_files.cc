@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "easydata/io/compression.h"
+#include "easydata/io/local_file.h"
 
 namespace easydata {
 namespace {
@@ -58,6 +59,62 @@ bool IsPattern(std::string_view text) {
 
 bool IsData(const std::string& name) {
   return !name.empty() && name[0] != '_' && name[0] != '.' && name != "metadata.json";
+}
+
+/// What a pattern or a folder stands for.
+struct Found {
+  std::set<std::string> files;
+  std::set<std::string> odd;  // those that are no regular files
+
+  void Add(const fs::path& path, const fs::directory_entry& entry) {
+    std::error_code error;
+    files.insert(path.string());
+    // A link that leads nowhere is for whoever opens it to say.
+    if (!entry.is_regular_file(error) && entry.exists(error)) odd.insert(path.string());
+  }
+};
+
+std::string NameOf(const std::string& path) { return fs::path(path).filename().string(); }
+
+/// Whether a name is one that model folders and saved data sets have beside their shards.
+bool IsBesideShards(const std::string& name) {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "config.json",       "dataset_info.json",       "state.json",
+      "dataset_dict.json", "special_tokens_map.json", "README.md"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         (name.starts_with("tokenizer") && name.ends_with(".json"));
+}
+
+/// Whether `datasets` put a result of map() or filter() there, beside the shards of a saved data
+/// set.
+bool IsCached(const fs::path& path) {
+  std::error_code error;
+  const std::string name = path.filename().string();
+  return name.starts_with("cache-") && name.ends_with(".arrow") &&
+         fs::exists(path.parent_path() / "state.json", error) &&
+         fs::exists(path.parent_path() / "dataset_info.json", error);
+}
+
+/// Takes what is no data out of what was found.
+void LeaveOut(Found* found, std::vector<std::string>* left_out) {
+  const bool has_shards =
+      std::any_of(found->files.begin(), found->files.end(), [](const std::string& path) {
+        const std::string format = FormatOfName(path);
+        return !format.empty() && format != "json" && !IsBesideShards(NameOf(path));
+      });
+  for (auto path = found->files.begin(); path != found->files.end();) {
+    const std::string name = NameOf(*path);
+    // Beside shards of JSON, only what is none of a format is known to be no data.
+    const bool is_beside = IsBesideShards(name) &&
+                           (has_shards || (FormatOfName(name).empty() && found->files.size() > 1));
+    if (!is_beside && !IsCached(*path)) {
+      ++path;
+      continue;
+    }
+    left_out->push_back(*path);
+    found->odd.erase(*path);
+    path = found->files.erase(path);
+  }
 }
 
 /// Matches one name against one part of a pattern.
@@ -131,7 +188,7 @@ bool MayEnter(const std::string& name, std::string_view part) {
 }
 
 Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_t i, int depth,
-            std::set<std::string>* out) {
+            Found* out) {
   if (depth > 256) return Status::Invalid("folders are nested too deep below ", folder.string());
   const std::string& part = parts[i];
   const bool last = i + 1 == parts.size();
@@ -148,7 +205,7 @@ Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_
           ARROW_RETURN_NOT_OK(Glob(folder / name, parts, i, depth + 1, out));
         }
       } else if (last && IsData(name)) {
-        out->insert((folder / name).string());
+        out->Add(folder / name, entry);
       }
     }
     return Status::OK();
@@ -156,7 +213,8 @@ Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_
   if (!IsPattern(part)) {
     const fs::path path = folder / part;
     if (!last) return Glob(path, parts, i + 1, depth, out);
-    if (fs::is_regular_file(path, error)) out->insert(path.string());
+    const fs::directory_entry entry(path, error);
+    if (!error && entry.exists(error) && !entry.is_directory(error)) out->Add(path, entry);
     return Status::OK();
   }
   std::vector<fs::directory_entry> entries;
@@ -165,7 +223,7 @@ Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_
     const std::string name = entry.path().filename().string();
     if (!MayEnter(name, part) || !Matches(part, name)) continue;
     if (last) {
-      if (IsData(name) && !entry.is_directory(error)) out->insert((folder / name).string());
+      if (IsData(name) && !entry.is_directory(error)) out->Add(folder / name, entry);
     } else if (entry.is_directory(error)) {
       ARROW_RETURN_NOT_OK(Glob(folder / name, parts, i + 1, depth + 1, out));
     }
@@ -173,12 +231,11 @@ Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_
   return Status::OK();
 }
 
-Status Walk(const fs::path& folder, std::set<std::string>* out) {
-  std::set<std::string> all;
-  ARROW_RETURN_NOT_OK(Glob(folder, {"**"}, 0, 0, &all));
-  for (const std::string& path : all) {
-    if (!FormatOfName(path).empty()) out->insert(path);
-  }
+Status Walk(const fs::path& folder, Found* out) {
+  ARROW_RETURN_NOT_OK(Glob(folder, {"**"}, 0, 0, out));
+  const auto is_of_no_format = [](const std::string& path) { return FormatOfName(path).empty(); };
+  std::erase_if(out->files, is_of_no_format);
+  std::erase_if(out->odd, is_of_no_format);
   return Status::OK();
 }
 
@@ -239,8 +296,9 @@ std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& 
   return out + "?";
 }
 
-Result<std::vector<std::string>> ExpandDataFiles(const std::vector<std::string>& data_files) {
+Result<ExpandedFiles> ExpandDataFiles(const std::vector<std::string>& data_files) {
   std::set<std::string> out;
+  ExpandedFiles expanded;
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
   for (const std::string& item : data_files) {
     if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
@@ -255,24 +313,28 @@ Result<std::vector<std::string>> ExpandDataFiles(const std::vector<std::string>&
       out.insert(fs::path(item).lexically_normal().string());
       continue;
     }
-    std::set<std::string> found;
+    Found found;
     if (fs::is_directory(item, error)) {
       fs::path folder = fs::path(item).lexically_normal();
       if (!folder.has_filename() && folder.has_parent_path()) folder = folder.parent_path();
       ARROW_RETURN_NOT_OK(Walk(folder == "." ? fs::path() : folder, &found));
     } else if (fs::exists(item, error)) {
-      out.insert(item);  // a pipe, say
-      continue;
+      return LookAtFile(item).status();  // which says what it is
     } else if (IsPattern(item)) {
       const fs::path pattern = fs::path(item).lexically_normal();
       std::vector<std::string> parts;
       for (const fs::path& part : pattern.relative_path()) parts.push_back(part.string());
       ARROW_RETURN_NOT_OK(Glob(pattern.root_path(), parts, 0, 0, &found));
     }
-    if (found.empty()) return NothingFound(item);
-    out.insert(found.begin(), found.end());
+    LeaveOut(&found, &expanded.left_out);
+    for (const std::string& path : found.odd) ARROW_RETURN_NOT_OK(LookAtFile(path).status());
+    if (found.files.empty()) return NothingFound(item);
+    out.insert(found.files.begin(), found.files.end());
   }
-  return std::vector<std::string>(out.begin(), out.end());
+  expanded.files.assign(out.begin(), out.end());
+  // What one pattern leaves out, another may have, or name.
+  std::erase_if(expanded.left_out, [&](const std::string& path) { return out.contains(path); });
+  return expanded;
 }
 
 }  // namespace easydata

@@ -12,14 +12,27 @@ namespace easydata {
 /// a codec's suffix left out; empty where it tells none.
 std::string FormatOfName(std::string_view path);
 
+struct ExpandedFiles {
+  std::vector<std::string> files;
+  /// What was found and is no data by its name beside the others; hidden names are not listed.
+  std::vector<std::string> left_out;
+};
+
 /// The files that paths, patterns and folders stand for: sorted, distinct.
 ///
 /// A path of a file is that file, whatever its name. A folder is all files below it whose names
 /// tell a known format. In a pattern `*`, `?` and `[...]` match within a name and `**` any number
-/// of folders. Patterns and folders leave out names that start with "_" or "." and "metadata.json".
+/// of folders. Patterns and folders leave out:
+/// - names that start with "_" or ".", and "metadata.json": they are never data;
+/// - config.json, dataset_info.json, state.json, dataset_dict.json, tokenizer*.json,
+///   special_tokens_map.json and README.md beside shards of another format, as model folders and
+///   `datasets.save_to_disk` have them;
+/// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
+///
 /// What matches nothing is an IOError (ENOENT) with the folder that was looked in and near misses;
-/// a URI is NotImplemented.
-Result<std::vector<std::string>> ExpandDataFiles(const std::vector<std::string>& data_files);
+/// what is no regular file (a FIFO, a socket, a device) is an IOError, too; a URI is
+/// NotImplemented.
+Result<ExpandedFiles> ExpandDataFiles(const std::vector<std::string>& data_files);
 
 /// Near misses of `wanted` among `names`, as "; did you mean a or b?", or nothing.
 std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "easydata/io/compression.h"
@@ -176,10 +178,9 @@ struct Header {
 
   arrow::FieldVector Fields() const {
     arrow::FieldVector out;
+    std::unordered_set<std::string_view> seen;
     for (const std::string& name : names) {
-      const bool seen = std::any_of(out.begin(), out.end(),
-                                    [&](const auto& field) { return field->name() == name; });
-      if (!seen) out.push_back(arrow::field(name, arrow::utf8()));
+      if (seen.insert(name).second) out.push_back(arrow::field(name, arrow::utf8()));
     }
     return out;
   }
@@ -192,16 +193,20 @@ class CsvDecoder : public RecordDecoder {
         delimiter_(delimiter),
         on_error_(on_error),
         schema_(std::move(schema)) {
+    // The last of equal names counts, as in csv.DictReader.
+    std::unordered_map<std::string_view, size_t> place_of;
+    for (size_t i = 0; i < header_.names.size(); ++i) place_of[header_.names[i]] = i;
     for (const auto& field : schema_->fields()) {
       keep_rest_ = IsRestField(*field);  // the last one
       if (keep_rest_) break;
-      // The last of equal names counts, as in csv.DictReader.
-      const auto last = std::find(header_.names.rbegin(), header_.names.rend(), field->name());
-      places_.push_back(header_.names.rend() - last - 1);
+      const auto place = place_of.find(field->name());
+      // A file without a header has no records, either.
+      places_.push_back(place == place_of.end() ? 0 : place->second);
     }
   }
 
-  Result<DecodedBlock> Decode(const RecordPiece& piece, int64_t skip) const override {
+  Result<DecodedBlock> DecodeFirst(int64_t records, const RecordPiece& piece,
+                                   int64_t skip) const override {
     DecodedBlock block;
     const bool all_valid = simdjson::validate_utf8(piece.text.data(), piece.size);
     std::vector<arrow::StringBuilder> builders(places_.size());
@@ -209,7 +214,8 @@ class CsvDecoder : public RecordDecoder {
     std::vector<std::string_view> fields;
     std::vector<std::string> scratch;
     RowRuns runs;
-    for (const auto& record : piece.records) {
+    while (block.num_rows < records) {
+      const auto& record = piece.records[block.num_rows];
       const int64_t row = block.num_rows++;
       if (row < skip) continue;
       const std::string_view text = piece.Text(record);
@@ -224,11 +230,8 @@ class CsvDecoder : public RecordDecoder {
         bad.message = "the record has " + std::to_string(fields.size()) + " fields, the header " +
                       std::to_string(header_.names.size());
       } else {
-        for (size_t k = 0; k < places_.size(); ++k) {
-          ARROW_RETURN_NOT_OK(places_[k] < fields.size() ? builders[k].Append(fields[places_[k]])
-                                                         : builders[k].AppendNull());
-        }
-        if (keep_rest_) ARROW_RETURN_NOT_OK(AppendRest(fields, &rest));
+        const Status status = AppendRow(fields, &builders, &rest);
+        if (!status.ok()) return RecordsBefore(row, piece, skip, status);
         runs.Add(row);
         continue;
       }
@@ -258,6 +261,16 @@ class CsvDecoder : public RecordDecoder {
   }
 
  private:
+  Status AppendRow(const std::vector<std::string_view>& fields,
+                   std::vector<arrow::StringBuilder>* builders, arrow::ListBuilder* rest) const {
+    for (size_t k = 0; k < places_.size(); ++k) {
+      arrow::StringBuilder& builder = (*builders)[k];
+      ARROW_RETURN_NOT_OK(places_[k] < fields.size() ? builder.Append(fields[places_[k]])
+                                                     : builder.AppendNull());
+    }
+    return keep_rest_ ? AppendRest(fields, rest) : Status::OK();
+  }
+
   Status AppendRest(const std::vector<std::string_view>& fields, arrow::ListBuilder* rest) const {
     if (fields.size() <= header_.names.size()) return rest->AppendNull();
     ARROW_RETURN_NOT_OK(rest->Append());
@@ -304,9 +317,9 @@ class CsvSource : public Source {
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
     return MakeRecordReader(
-        [this, path = files_.paths()[shard], header,
+        [file = files_.files()[shard], header,
          delimiter = delimiter_](int64_t at) -> Result<std::unique_ptr<RecordCutter>> {
-          return Cutter(path, header, delimiter, at);
+          return Cutter(file, header, delimiter, at);
         },
         std::move(decoder), from, header.lines, context);
   }
@@ -319,7 +332,7 @@ class CsvSource : public Source {
       if (counts_[shard].has_value()) return *counts_[shard];
     }
     ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
-    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(files_.paths()[shard], header, delimiter_, 0));
+    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(files_.files()[shard], header, delimiter_, 0));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     std::lock_guard<std::mutex> lock(mutex_);
     counts_[shard] = rows;
@@ -339,30 +352,35 @@ class CsvSource : public Source {
     return arrow::schema(std::move(fields));
   }
 
-  static Result<std::unique_ptr<RecordCutter>> Cutter(const std::string& path, const Header& header,
+  static Result<std::unique_ptr<RecordCutter>> Cutter(const DataFile& file, const Header& header,
                                                       char delimiter, int64_t at) {
     ARROW_ASSIGN_OR_RAISE(auto window,
-                          TextWindow::Open(path, header.codec, at == 0 ? header.data_begin : at));
+                          TextWindow::Open(file, header.codec, at == 0 ? header.data_begin : at));
     return std::make_unique<CsvCutter>(std::move(window), delimiter);
   }
 
   Result<Header> ReadHeader(size_t shard) const {
-    const std::string& path = files_.paths()[shard];
+    const DataFile& file = files_.files()[shard];
     Header header;
-    ARROW_ASSIGN_OR_RAISE(header.codec, DetectCompression(path));
-    ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(path, header.codec, 0));
-    const int64_t begin = window->at();
+    ARROW_ASSIGN_OR_RAISE(header.codec, DetectCompression(file));
+    ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, header.codec, 0));
+    int64_t begin = window->at();
     CsvCutter cutter(std::move(window), delimiter_);
     RecordPiece piece;
-    ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
-    if (!more || piece.records.empty()) {
+    for (;;) {  // pieces of blank lines come first
+      piece = RecordPiece();
+      ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
+      if (!more) return header;
+      if (!piece.records.empty()) break;
       ARROW_RETURN_NOT_OK(piece.broken);
-      return header;
+      begin = piece.end;
+      header.lines += piece.num_lines();
     }
     const auto& record = piece.records[0];
     const std::string_view text = piece.Text(record);
     if (!simdjson::validate_utf8(text.data(), text.size())) {
-      return Status::Invalid(path, ": the header, line 1, is not UTF-8");
+      return Status::Invalid(file.path, ": the header, line ",
+                             header.lines + piece.LineOf(record) + 1, ", is not UTF-8");
     }
     std::vector<std::string_view> fields;
     std::vector<std::string> scratch;
@@ -372,7 +390,7 @@ class CsvSource : public Source {
     if (end < piece.size && piece.text[end] == '\r') ++end;
     if (end < piece.size && piece.text[end] == '\n') ++end;
     header.data_begin = begin + end;
-    header.lines = std::count(piece.text.data(), piece.text.data() + end, '\n');
+    header.lines += std::count(piece.text.data(), piece.text.data() + end, '\n');
     return header;
   }
 
@@ -386,13 +404,14 @@ class CsvSource : public Source {
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
-                                                    const std::string& delimiter, bool keep_rest) {
+                                                    const std::string& delimiter, bool keep_rest,
+                                                    const ListingOptions& listing) {
   if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
     return Status::Invalid(
         "the delimiter must be one character that is no quote and no line end, got \"", delimiter,
         "\"");
   }
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
   return std::make_shared<const CsvSource>(std::move(list), delimiter[0], keep_rest);
 }
 

@@ -4,24 +4,31 @@
 #include <unordered_set>
 #include <utility>
 
-#include "easydata/io/local_file.h"
-
 namespace easydata {
 
-Result<FileList> FileList::Make(std::vector<std::string> paths) {
+Result<FileList> FileList::Make(std::vector<std::string> paths, const ListingOptions& options) {
   std::unordered_set<std::string> seen;
+  std::vector<DataFile> files;
+  files.reserve(paths.size());
   for (const std::string& path : paths) {
     if (!seen.insert(path).second) {
       return Status::Invalid("the file ", path, " is named twice; each may be given once");
     }
+    ARROW_ASSIGN_OR_RAISE(DataFile file, LookAtFile(path, options.identity, options.stop));
+    files.push_back(std::move(file));
   }
-  return FileList(std::move(paths));
+  return FileList(std::move(paths), std::move(files));
 }
 
 nlohmann::json FileList::Describe(const std::string& kind) const {
-  nlohmann::json sizes = nlohmann::json::array();
-  for (const std::string& path : paths_) sizes.push_back(FileSize(path));
-  return {{"source.kind", kind}, {"source.files", paths_}, {"source.bytes", std::move(sizes)}};
+  nlohmann::json out = {{"source.kind", kind}, {"source.files", paths_}};
+  nlohmann::json& sizes = out["source.bytes"] = nlohmann::json::array();
+  for (const DataFile& file : files_) {
+    sizes.push_back(file.bytes);
+    if (file.identity == FileIdentity::kTime) out["source.mtimes"].push_back(file.mtime_ns);
+    if (file.identity == FileIdentity::kContent) out["source.hashes"].push_back(file.hash);
+  }
+  return out;
 }
 
 }  // namespace easydata

@@ -1,5 +1,6 @@
 #include "easydata/source/json_document.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "easydata/source/line_chunk.h"
@@ -20,7 +21,13 @@ class JsonCutter : public RecordCutter {
     if (ended_) return false;
     int64_t i = 0;
     for (;;) {
-      i = SkipSpace(i);
+      i = SkipSpace(i, piece);
+      if (i == static_cast<int64_t>(window_->text().size())) {
+        // Much white space, and perhaps a comma, behind a value: the next piece begins there.
+        i = EndOf(*piece);
+        after_value_ = true;
+        break;
+      }
       if (i < 0) {
         piece->broken = AtEnd();
         break;
@@ -73,8 +80,7 @@ class JsonCutter : public RecordCutter {
     if (i < 0) {
       i = static_cast<int64_t>(window_->text().size());
     } else if (!piece->broken.ok()) {
-      const auto& records = piece->records;
-      i = records.empty() ? 0 : records.back().begin + records.back().size;
+      i = EndOf(*piece);
     }
     if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
     TakePiece(window_.get(), i, piece);
@@ -83,12 +89,24 @@ class JsonCutter : public RecordCutter {
   }
 
  private:
-  /// The first place from `i` on that is no white space; -1 at the end.
-  int64_t SkipSpace(int64_t i) {
+  static int64_t EndOf(const RecordPiece& piece) {
+    return piece.records.empty() ? 0 : piece.records.back().begin + piece.records.back().size;
+  }
+
+  /// The first place from `i` on that is no white space, or a place of white space where there is
+  /// much of it; -1 at the end. What stands before the piece's first value is not kept.
+  int64_t SkipSpace(int64_t i, RecordPiece* piece) {
     for (;;) {
       const std::string_view text = window_->text();
       while (i < static_cast<int64_t>(text.size()) && IsSpace(text[i])) ++i;
       if (i < static_cast<int64_t>(text.size())) return i;
+      if (piece->records.empty()) {
+        piece->blank_lines += std::count(text.begin(), text.end(), '\n');
+        window_->Consume(i);
+        i = 0;
+      } else if (i >= kChunkBytes) {
+        return i;
+      }
       if (!window_->Grow()) return -1;
     }
   }
@@ -167,11 +185,12 @@ class JsonCutter : public RecordCutter {
 
 }  // namespace
 
-Result<JsonForm> DetectJsonForm(const std::string& path, arrow::Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(path, codec, 0));
+Result<JsonForm> DetectJsonForm(const DataFile& file, arrow::Compression::type codec) {
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, 0));
   size_t begin = std::string_view::npos;
   do {
     begin = window->text().find_first_not_of(" \t\r\n");
+    if (begin == std::string_view::npos) window->Consume(window->text().size());
   } while (begin == std::string_view::npos && window->Grow());
   if (begin == std::string_view::npos) return JsonForm::kLines;
   if (window->text()[begin] == '[') return JsonForm::kArray;
@@ -194,10 +213,10 @@ Result<JsonForm> DetectJsonForm(const std::string& path, arrow::Compression::typ
   return unfinished ? JsonForm::kSequence : JsonForm::kLines;
 }
 
-Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const std::string& path,
+Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const DataFile& file,
                                                      arrow::Compression::type codec, JsonForm form,
                                                      int64_t at) {
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(path, codec, at));
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, at));
   return std::make_unique<JsonCutter>(std::move(window), form, at > 0);
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kGiant = 8 << 20;
+constexpr size_t kKeptParser = 8 << 20;
 
 const char* KindOf(dom::element_type type) {
   switch (type) {
@@ -43,7 +43,7 @@ const char* KindOf(dom::element_type type) {
 /// row went through it.
 dom::parser& WorkerParser() {
   thread_local std::optional<dom::parser> parser;
-  if (!parser.has_value() || parser->capacity() > kGiant) parser.emplace();
+  if (!parser.has_value() || parser->capacity() > kKeptParser) parser.emplace();
   return *parser;
 }
 

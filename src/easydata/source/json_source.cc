@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/io/expand_files.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
@@ -26,9 +27,6 @@ class JsonLines : public LineDecoder {
 
   Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const override {
     DecodedBlock block;
-    if (text.size() > (size_t{1} << 31) - (1 << 16)) {
-      return Status::Invalid("a line is longer than 2 GiB");
-    }
     size_t longest = 0;
     ForEachLine(text, [&](std::string_view line) {
       longest = std::max(longest, line.size());
@@ -37,6 +35,7 @@ class JsonLines : public LineDecoder {
     JsonRows rows(options_.columns, schema_, text.size(), longest);
     RowRuns runs;
     Status status;
+    size_t failed_at = 0;
     ForEachLine(text, [&](std::string_view line) {
       const int64_t number = block.num_lines++;
       if (line.empty() || (line[0] != '{' && IsBlank(line))) return true;
@@ -45,9 +44,10 @@ class JsonLines : public LineDecoder {
       // Windows' line end is white space to JSON, but no part of the row.
       if (line.back() == '\r') line.remove_suffix(1);
       BadRow bad;
-      auto added = rows.Append(line, &bad);
+      auto added = CatchExceptions([&] { return rows.Append(line, &bad); });
       if (!added.ok()) {
         status = added.status();
+        failed_at = line.data() - text.data();
         return false;
       }
       if (*added) {
@@ -64,7 +64,7 @@ class JsonLines : public LineDecoder {
       block.bad.push_back(std::move(bad));
       return true;
     });
-    ARROW_RETURN_NOT_OK(status);
+    if (!status.ok()) return LinesBefore(text.substr(0, failed_at), skip, status);
     ARROW_ASSIGN_OR_RAISE(block.rows, rows.Finish());
     block.runs = runs.Take();
     return block;
@@ -81,21 +81,21 @@ class JsonValuesDecoder : public RecordDecoder {
   JsonValuesDecoder(ReadOptions options, std::shared_ptr<arrow::Schema> schema)
       : options_(std::move(options)), schema_(std::move(schema)) {}
 
-  Result<DecodedBlock> Decode(const RecordPiece& piece, int64_t skip) const override {
+  Result<DecodedBlock> DecodeFirst(int64_t records, const RecordPiece& piece,
+                                   int64_t skip) const override {
     DecodedBlock block;
     int64_t longest = 0;
     for (const auto& record : piece.records) longest = std::max(longest, record.size);
-    if (piece.size > (int64_t{1} << 31) - (1 << 16)) {
-      return Status::Invalid("a JSON value is longer than 2 GiB");
-    }
     JsonRows rows(options_.columns, schema_, piece.size, longest);
     RowRuns runs;
-    for (const auto& record : piece.records) {
+    while (block.num_rows < records) {
+      const auto& record = piece.records[block.num_rows];
       const int64_t row = block.num_rows++;
       if (row < skip) continue;
       BadRow bad;
-      ARROW_ASSIGN_OR_RAISE(const bool added, rows.Append(piece.Text(record), &bad));
-      if (added) {
+      auto added = CatchExceptions([&] { return rows.Append(piece.Text(record), &bad); });
+      if (!added.ok()) return RecordsBefore(row, piece, skip, added.status());
+      if (*added) {
         runs.Add(row);
         continue;
       }
@@ -122,7 +122,7 @@ class JsonSource : public Source {
  public:
   JsonSource(FileList files, JsonLayout layout)
       : files_(std::move(files)),
-        lines_(files_.paths()),
+        lines_(files_.files()),
         layout_(layout),
         forms_(files_.paths().size()),
         counts_(files_.paths().size()) {}
@@ -144,10 +144,9 @@ class JsonSource : public Source {
       return OpenLineReader(file, from, options.end_at, true,
                             std::make_shared<JsonLines>(options, std::move(schema)), context);
     }
-    return MakeRecordReader([path = file->path, codec = file->codec,
-                             form](int64_t at) { return OpenJsonCutter(path, codec, form, at); },
-                            std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from,
-                            0, context);
+    return MakeRecordReader(
+        [file, form](int64_t at) { return OpenJsonCutter(file->file, file->codec, form, at); },
+        std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from, 0, context);
   }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
@@ -160,7 +159,7 @@ class JsonSource : public Source {
       std::lock_guard<std::mutex> lock(mutex_);
       if (counts_[shard].has_value()) return *counts_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(file->path, file->codec, form, 0));
+    ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(file->file, file->codec, form, 0));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     std::lock_guard<std::mutex> lock(mutex_);
     counts_[shard] = rows;
@@ -188,8 +187,8 @@ class JsonSource : public Source {
       std::lock_guard<std::mutex> lock(mutex_);
       if (forms_[shard].has_value()) return *forms_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(JsonForm form, DetectJsonForm(file.path, file.codec));
-    const std::string format = FormatOfName(file.path);
+    ARROW_ASSIGN_OR_RAISE(JsonForm form, DetectJsonForm(file.file, file.codec));
+    const std::string format = FormatOfName(file.file.path);
     if (form == JsonForm::kArray) {
       // Tells itself, whatever was expected: a line that is an array is no row.
     } else if (layout_ == JsonLayout::kDocument) {
@@ -213,8 +212,9 @@ class JsonSource : public Source {
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<std::string> files,
-                                                     JsonLayout layout) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+                                                     JsonLayout layout,
+                                                     const ListingOptions& listing) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
   return std::make_shared<const JsonSource>(std::move(list), layout);
 }
 

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+
+#include "easydata/base/fault_point.h"
+#include "easydata/exec/exception_status.h"
 
 namespace easydata {
 namespace {
 
 constexpr int64_t kTailBytes = 64 << 10;
-constexpr int64_t kGiant = 8 << 20;
+constexpr int64_t kKeptCapacity = 8 << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 int64_t FindNewline(const char* data, int64_t from, int64_t size) {
@@ -23,26 +27,36 @@ std::string_view WithoutMark(std::string_view text, int64_t chunk) {
   return text;
 }
 
+Status TooLong() {
+  return Status::Invalid("a line is longer than 2 GiB; cut it, or take the file out");
+}
+
 }  // namespace
 
-void ChunkBuffer::Reserve(int64_t size) {
+Status ChunkBuffer::Reserve(int64_t size) {
   const int64_t wanted = size + kChunkPadding;
-  if (wanted <= capacity_) return;
+  if (wanted <= capacity_) return Status::OK();
   const int64_t capacity = std::max(wanted, capacity_ + capacity_ / 2);
-  std::unique_ptr<char[]> grown(new char[capacity]);
+  const bool may = FaultAt(FaultKind::kAllocate, "a chunk of lines") == 0;
+  std::unique_ptr<char[]> grown(may ? new (std::nothrow) char[capacity] : nullptr);
+  if (grown == nullptr) {
+    return Status::OutOfMemory("there is no memory for a line of more than ", kept_, " bytes");
+  }
   if (kept_ > 0) std::memcpy(grown.get(), data_.get(), kept_);
   data_ = std::move(grown);
   capacity_ = capacity;
+  return Status::OK();
 }
 
 void ChunkBuffer::DropGiant() {
-  if (capacity_ <= kGiant) return;
+  if (capacity_ <= kKeptCapacity) return;
   data_.reset();
   capacity_ = 0;
 }
 
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
-                                       int64_t k, ChunkBuffer* buffer, int64_t* bytes_read) {
+                                       int64_t k, ChunkBuffer* buffer, int64_t* bytes_read,
+                                       Status* broken) {
   const int64_t begin = k * kChunkBytes;
   const int64_t end = std::min(file_size, begin + kChunkBytes);
   // One byte earlier: a newline there says that a line starts at the chunk's first byte.
@@ -51,8 +65,9 @@ Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_
   buffer->set_size(0);
   auto read_to = [&](int64_t place) -> Status {
     const int64_t wanted = place - origin;
+    if (wanted > kMaxLineBytes + kChunkBytes) return TooLong();
     buffer->set_size(size);
-    buffer->Reserve(wanted);
+    ARROW_RETURN_NOT_OK(buffer->Reserve(wanted));
     ARROW_ASSIGN_OR_RAISE(const int64_t got,
                           file->ReadAt(origin + size, wanted - size, buffer->data() + size));
     *bytes_read += got;
@@ -70,18 +85,22 @@ Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_
     if (newline < 0 || origin + newline + 1 >= end) return std::string_view();
     first = newline + 1;
   }
+  const auto text_to = [&](int64_t stop) {
+    return WithoutMark({buffer->data() + first, static_cast<size_t>(stop - first)}, k);
+  };
   int64_t searched = end - 1 - origin;
   int64_t step = kTailBytes;
   for (;;) {
     const int64_t newline = FindNewline(buffer->data(), searched, size);
-    if (newline >= 0) {
-      return WithoutMark({buffer->data() + first, static_cast<size_t>(newline + 1 - first)}, k);
-    }
-    if (origin + size >= file_size) {
-      return WithoutMark({buffer->data() + first, static_cast<size_t>(size - first)}, k);
-    }
+    if (newline >= 0) return text_to(newline + 1);
+    if (origin + size >= file_size) return text_to(size);
     searched = size;
-    ARROW_RETURN_NOT_OK(read_to(std::min(file_size, origin + size + step)));
+    *broken = read_to(std::min(file_size, origin + size + step));
+    if (!broken->ok()) {
+      int64_t stop = end - origin;
+      while (stop > first && buffer->data()[stop - 1] != '\n') --stop;
+      return text_to(stop);
+    }
     step = std::min<int64_t>(step * 2, 16 << 20);
   }
 }
@@ -89,8 +108,17 @@ Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_
 Status LineCutter::Fill(int64_t size) {
   while (used_ < size && !ended_ && broken_.ok()) {
     const int64_t step = std::max<int64_t>(size - used_, kTailBytes);
+    if (used_ > kMaxLineBytes + kChunkBytes) {
+      broken_ = TooLong();
+      break;
+    }
     if (static_cast<int64_t>(buffer_.size()) < used_ + step) {
-      buffer_.resize(std::max<size_t>(used_ + step, buffer_.size() * 3 / 2));
+      broken_ = CatchExceptions([&] {
+        if (FaultAt(FaultKind::kAllocate, "decompressed lines") != 0) throw std::bad_alloc();
+        buffer_.resize(std::max<size_t>(used_ + step, buffer_.size() * 3 / 2));
+        return Status::OK();
+      });
+      if (!broken_.ok()) break;
     }
     auto got = stream_->Read(step, buffer_.data() + used_);
     if (!got.ok()) {
@@ -133,6 +161,7 @@ Result<bool> LineCutter::Next(std::vector<char>* out, int64_t* size) {
   }
   std::string_view text = WithoutMark({buffer_.data(), static_cast<size_t>(cut)}, chunk);
   *size = static_cast<int64_t>(text.size());
+  if (FaultAt(FaultKind::kAllocate, "a chunk of lines") != 0) throw std::bad_alloc();
   out->resize(text.size() + kChunkPadding);
   std::memcpy(out->data(), text.data(), text.size());
   std::memmove(buffer_.data(), buffer_.data() + cut, used_ - cut);

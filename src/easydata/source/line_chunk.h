@@ -24,8 +24,9 @@ inline constexpr int64_t kChunkPadding = 64;
 class ChunkBuffer {
  public:
   char* data() { return data_.get(); }
-  /// Makes room for `size` bytes and the padding; what is there is kept.
-  void Reserve(int64_t size);
+  /// Makes room for `size` bytes and the padding; what is there is kept, also where there is no
+  /// memory for more.
+  Status Reserve(int64_t size);
 
  private:
   std::unique_ptr<char[]> data_;
@@ -38,10 +39,16 @@ class ChunkBuffer {
   void DropGiant();
 };
 
+/// The longest line, and the longest record of other text: offsets into columns have 32 bits.
+inline constexpr int64_t kMaxLineBytes = (int64_t{1} << 31) - (1 << 16);
+
 /// Reads chunk `k` of a file that is not compressed; safe to call from many threads with a buffer
-/// each. The view is into `buffer`. `bytes_read` grows by what was read from the file.
+/// each. The view is into `buffer`. `bytes_read` grows by what was read from the file. Where the
+/// end of the last line cannot be read, or is too far, `broken` says why, and the view has the
+/// lines before it.
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
-                                       int64_t k, ChunkBuffer* buffer, int64_t* bytes_read);
+                                       int64_t k, ChunkBuffer* buffer, int64_t* bytes_read,
+                                       Status* broken);
 
 /// Cuts a stream of text into the same chunks, one after the other.
 class LineCutter {
@@ -50,7 +57,8 @@ class LineCutter {
       : stream_(std::move(stream)) {}
 
   /// The next chunk, copied into `out` with its padding behind it; false at the end. Where the
-  /// stream breaks, the whole lines read until then come first and the error with the next call.
+  /// stream breaks, or a line is too long or more than there is memory for, the whole lines before
+  /// come first and the error with the next call.
   Result<bool> Next(std::vector<char>* out, int64_t* size);
 
  private:

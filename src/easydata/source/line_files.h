@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "easydata/source/file_list.h"
@@ -13,11 +12,11 @@ namespace easydata {
 /// What is known of the files of a source of lines; each is looked at when it is first asked for.
 class LineFiles {
  public:
-  explicit LineFiles(std::vector<std::string> paths);
+  explicit LineFiles(std::vector<DataFile> files);
   Result<std::shared_ptr<LineShard>> Get(size_t i) const;
 
  private:
-  const std::vector<std::string> paths_;
+  const std::vector<DataFile> files_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<LineShard>> shards_;
 };

@@ -9,7 +9,6 @@
 
 #include "easydata/exec/ordered_map.h"
 #include "easydata/io/compression.h"
-#include "easydata/io/local_file.h"
 #include "easydata/source/read_ahead.h"
 
 namespace easydata {
@@ -27,9 +26,9 @@ struct File {
   int64_t num_chunks() const { return (size + kChunkBytes - 1) / kChunkBytes; }
 };
 
-Result<File> OpenFile(const std::string& path) {
+Result<File> OpenFile(const DataFile& file) {
   File out;
-  ARROW_ASSIGN_OR_RAISE(out.file, OpenLocalFile(path));
+  ARROW_ASSIGN_OR_RAISE(out.file, OpenLocalFile(file));
   ARROW_ASSIGN_OR_RAISE(out.size, out.file->GetSize());
   return out;
 }
@@ -50,8 +49,10 @@ Result<int64_t> ExtendIndex(const std::shared_ptr<LineShard>& shard, const File&
       [file, skip_blank, &context](int64_t k) -> Result<LineCount> {
         ChunkBuffer& buffer = WorkerBuffer();
         int64_t bytes = 0;
-        ARROW_ASSIGN_OR_RAISE(auto text,
-                              ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes));
+        Status broken;
+        ARROW_ASSIGN_OR_RAISE(
+            auto text, ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes, &broken));
+        ARROW_RETURN_NOT_OK(broken);
         context.count_bytes(bytes);
         const LineCount count = CountLines(text, skip_blank);
         buffer.DropGiant();
@@ -103,11 +104,13 @@ class PlainReader : public ShardReader {
                    count = context_.count_bytes]() -> Result<DecodedBlock> {
       ChunkBuffer& buffer = WorkerBuffer();
       int64_t bytes = 0;
+      Status broken;
       ARROW_ASSIGN_OR_RAISE(auto text,
-                            ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes));
+                            ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes, &broken));
       count(bytes);
       auto block = decoder->Decode(text, skip);
       buffer.DropGiant();
+      if (block.ok() && block->broken.ok()) block->broken = std::move(broken);
       return block;
     };
     task.next_at = ++next_;
@@ -143,7 +146,7 @@ class CompressedReader : public ShardReader {
         context_(context) {}
 
   Result<ShardPosition> Start() override {
-    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard_->path, shard_->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard_->file, shard_->codec));
     auto cutter = std::make_shared<LineCutter>(std::move(stream));
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(
@@ -223,6 +226,14 @@ class CompressedReader : public ShardReader {
 
 }  // namespace
 
+Result<DecodedBlock> LineDecoder::LinesBefore(std::string_view text, int64_t skip,
+                                              const Status& error) const {
+  if (text.empty()) return error;
+  ARROW_ASSIGN_OR_RAISE(auto block, Decode(text, skip));
+  if (block.broken.ok()) block.broken = error;
+  return block;
+}
+
 Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
                                                     const ShardPosition& from, int64_t end_at,
                                                     bool skip_blank,
@@ -232,7 +243,7 @@ Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> s
     return std::make_unique<CompressedReader>(std::move(shard), from, skip_blank,
                                               std::move(decoder), context);
   }
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->path));
+  ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->file));
   return std::make_unique<PlainReader>(std::move(shard), std::move(file), from, end_at, skip_blank,
                                        std::move(decoder), context);
 }
@@ -245,11 +256,11 @@ Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip
   }
   int64_t rows = 0;
   if (shard->codec == arrow::Compression::UNCOMPRESSED) {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->path));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->file));
     ARROW_ASSIGN_OR_RAISE(
         rows, ExtendIndex(shard, file, std::numeric_limits<int64_t>::max(), skip_blank, context));
   } else {
-    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard->path, shard->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard->file, shard->codec));
     LineCutter cutter(std::move(stream));
     std::vector<char> text;
     int64_t size = 0;
@@ -268,7 +279,7 @@ Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip
 Result<Blocks> ListLineBlocks(const LineShard& shard) {
   Blocks blocks;
   if (shard.codec != arrow::Compression::UNCOMPRESSED) return blocks;
-  ARROW_ASSIGN_OR_RAISE(const File file, OpenFile(shard.path));
+  ARROW_ASSIGN_OR_RAISE(const File file, OpenFile(shard.file));
   blocks.count = file.num_chunks();
   blocks.bytes = kChunkBytes;
   return blocks;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/io/local_file.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/source.h"
 
@@ -19,11 +20,16 @@ class LineDecoder {
   /// `text` holds whole lines and has kChunkPadding readable bytes behind it. The first `skip` rows
   /// are passed over.
   virtual Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const = 0;
+
+ protected:
+  /// The rows of `text`, and then the error of the line that follows it, which there was no memory
+  /// for.
+  Result<DecodedBlock> LinesBefore(std::string_view text, int64_t skip, const Status& error) const;
 };
 
 /// What is known of one file of lines.
 struct LineShard {
-  std::string path;
+  DataFile file;
   arrow::Compression::type codec;
   LineIndex index;
   std::mutex mutex;

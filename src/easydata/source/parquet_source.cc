@@ -4,6 +4,7 @@
 #include <arrow/util/compression.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/io/local_file.h"
 #include "easydata/source/damaged_file.h"
 #include "easydata/source/file_list.h"
@@ -24,10 +26,8 @@ namespace easydata {
 namespace {
 
 /// Row groups up to this size (uncompressed, of the columns read) are decoded whole by one task
-/// each; larger ones by one task after the other, in slices of about kSliceBytes.
+/// each; larger ones by one task after the other, slice by slice.
 constexpr int64_t kSmallGroupBytes = 8 << 20;
-constexpr int64_t kSliceBytes = 2 << 20;
-constexpr int64_t kMaxSliceRows = 8192;
 
 /// What is known of one Parquet file.
 struct ParquetFile {
@@ -42,6 +42,10 @@ template <typename F>
 auto Guard(F f) -> decltype(f()) {
   try {
     return f();
+  } catch (const std::bad_alloc&) {
+    return StatusOfCurrentException();
+  } catch (const parquet::ParquetStatusException& error) {
+    return error.status();  // of the file, or of memory
   } catch (const std::exception& error) {
     return Status::IOError(error.what());
   }
@@ -55,6 +59,7 @@ parquet::ArrowReaderProperties ArrowProperties() {
 
 parquet::ReaderProperties FileProperties(bool buffered) {
   parquet::ReaderProperties properties;
+  properties.set_page_checksum_verification(true);
   if (buffered) {
     // A column chunk is then read piece by piece, not as a whole.
     properties.enable_buffered_stream();
@@ -73,10 +78,10 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> OpenGroup(const ParquetFile&
   });
 }
 
-Result<std::shared_ptr<const ParquetFile>> OpenParquet(const std::string& path) {
+Result<std::shared_ptr<const ParquetFile>> OpenParquet(const DataFile& file) {
   auto out = std::make_shared<ParquetFile>();
-  out->path = path;
-  ARROW_ASSIGN_OR_RAISE(out->file, OpenLocalFile(path));
+  out->path = file.path;
+  ARROW_ASSIGN_OR_RAISE(out->file, OpenLocalFile(file));
   const Status status = Guard([&]() -> Status {
     auto raw = parquet::ParquetFileReader::Open(out->file);
     out->metadata = raw->metadata();
@@ -86,7 +91,7 @@ Result<std::shared_ptr<const ParquetFile>> OpenParquet(const std::string& path) 
                                                  ArrowProperties()));
     return reader->GetSchema(&out->schema);
   });
-  if (!status.ok()) return NotWhole(path, "Parquet file", status);
+  if (!status.ok()) return NotWhole(file.path, "Parquet file", status);
   return out;
 }
 
@@ -151,11 +156,9 @@ class ParquetReader : public ShardReader {
     for (;;) {
       if (slices_ != nullptr) {
         auto read = slices_->Next();
-        if (!read.ok()) return Damaged("the row group", read.status());
+        if (!read.ok()) return Damaged(GroupName(group_), read.status());
         if (auto& slice = *read; slice.has_value()) {
-          return Task([batch = std::move(*slice)]() -> Result<std::shared_ptr<arrow::RecordBatch>> {
-            return batch;
-          });
+          return Task(group_, [batch = std::move(*slice)]() -> Result<Batch> { return batch; });
         }
         SetSlices(nullptr);
         ++group_;
@@ -169,8 +172,8 @@ class ParquetReader : public ShardReader {
       }
       const int g = group_++;
       return Task(
-          [file = file_, leaves = leaves_, g, rows = group->num_rows(),
-           count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
+          g, [file = file_, leaves = leaves_, g, rows = group->num_rows(),
+              count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
     }
   }
 
@@ -193,16 +196,18 @@ class ParquetReader : public ShardReader {
     const int64_t bytes = GroupBytes(group, leaves_);
     const int64_t rows = std::max<int64_t>(1, group.num_rows());
     if (bytes <= kSmallGroupBytes && rows <= 8 * kMaxSliceRows) return rows;
-    return std::clamp<int64_t>(rows * kSliceBytes / std::max<int64_t>(1, bytes), 1, kMaxSliceRows);
+    return RowsOfASlice(rows, bytes);
   }
 
+  static std::string GroupName(int group) { return "row group " + std::to_string(group); }
+
   template <typename Get>
-  BlockTask Task(Get get) {
+  BlockTask Task(int group, Get get) {
     BlockTask task;
-    task.decode = [get = std::move(get), skip = std::exchange(skip_, 0),
+    task.decode = [group, get = std::move(get), skip = std::exchange(skip_, 0),
                    schema = schema_]() -> Result<DecodedBlock> {
       auto read = get();
-      if (!read.ok()) return Damaged("the row group", read.status());
+      if (!read.ok()) return Damaged(GroupName(group), read.status());
       Batch batch = std::move(*read);
       ARROW_ASSIGN_OR_RAISE(batch, ChooseColumns(batch, schema));
       DecodedBlock block;
@@ -229,8 +234,7 @@ class ParquetReader : public ShardReader {
         parts.push_back(std::move(batch));
       }
       if (got != rows) {
-        return Status::IOError("row group ", group, " has ", got, " rows where the footer says ",
-                               rows);
+        return Status::Invalid("it has ", got, " rows where the footer says ", rows);
       }
       if (parts.size() == 1) return parts[0];
       if (parts.empty()) return arrow::RecordBatch::MakeEmpty(batches->schema());
@@ -304,7 +308,7 @@ class ParquetSource : public Source {
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
     if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
     return ChosenSchema(*file->schema, columns, file->path);
   }
 
@@ -312,7 +316,7 @@ class ParquetSource : public Source {
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
     ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*file->schema, *schema, file->path));
     return std::make_unique<ParquetReader>(std::move(file), std::move(fields), std::move(schema),
                                            from, options.end_at, context);
@@ -325,7 +329,7 @@ class ParquetSource : public Source {
       std::lock_guard<std::mutex> lock(mutex_);
       if (rows_[shard].has_value()) return rows_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
     std::lock_guard<std::mutex> lock(mutex_);
     rows_[shard] = file->metadata->num_rows();
     return rows_[shard];
@@ -337,7 +341,7 @@ class ParquetSource : public Source {
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.paths()[shard]));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
     Blocks blocks;
     blocks.count = file->metadata->num_row_groups();
     blocks.row_starts = {0};
@@ -358,8 +362,9 @@ class ParquetSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<std::string> files) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<std::string> files,
+                                                        const ListingOptions& listing) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
   return std::make_shared<const ParquetSource>(std::move(list));
 }
 

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "easydata/base/status.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/exec/thread_pool.h"
+#include "easydata/exec/work_gate.h"
 
 namespace easydata {
 
@@ -19,7 +21,7 @@ namespace easydata {
 template <typename T>
 class ReadAhead {
  public:
-  using Produce = std::function<Result<std::optional<T>>()>;
+  using Produce = std::function<Result<std::optional<T>>()>;  // may throw std::bad_alloc
 
   ReadAhead(std::shared_ptr<ThreadPool> pool, int depth, Produce produce)
       : pool_(std::move(pool)), state_(std::make_shared<State>()) {
@@ -32,11 +34,18 @@ class ReadAhead {
 
   /// The next item, or nothing at the end. An error comes after the items before it.
   Result<std::optional<T>> Next() {
+    {
+      std::unique_lock<std::mutex> lock(state_->mutex);
+      Schedule(&lock);
+    }
+    {
+      WaitScope waiting;
+      std::unique_lock<std::mutex> lock(state_->mutex);
+      state_->changed.wait(lock, [&] {
+        return !state_->items.empty() || state_->ended || state_->cancelled || !state_->error.ok();
+      });
+    }
     std::unique_lock<std::mutex> lock(state_->mutex);
-    Schedule(&lock);
-    state_->changed.wait(lock, [&] {
-      return !state_->items.empty() || state_->ended || state_->cancelled || !state_->error.ok();
-    });
     if (state_->cancelled) return Status::Cancelled("the stream was closed");
     if (state_->items.empty()) {
       ARROW_RETURN_NOT_OK(state_->error);
@@ -84,15 +93,14 @@ class ReadAhead {
     std::unique_lock<std::mutex> lock(state->mutex);
     while (state->WantsMore()) {
       lock.unlock();
-      auto item = state->produce();
+      auto item = CatchExceptions(state->produce);
       lock.lock();
-      if (!item.ok()) {
-        state->error = item.status();
-      } else if (!item->has_value()) {
-        state->ended = true;
-      } else {
-        state->items.push_back(std::move(**item));
-      }
+      state->error = CatchExceptions([&]() -> Status {
+        ARROW_RETURN_NOT_OK(item.status());
+        state->ended = !item->has_value();
+        if (!state->ended) state->items.push_back(std::move(**item));
+        return Status::OK();
+      });
       state->changed.notify_all();
     }
     state->running = false;

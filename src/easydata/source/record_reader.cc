@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/io/compression.h"
-#include "easydata/io/local_file.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/read_ahead.h"
 
@@ -61,9 +61,10 @@ class RecordReader : public ShardReader {
     task.next_at = piece->end;
     auto held = std::make_shared<RecordPiece>(std::move(*piece));
     task.decode = [held, skip, decoder = decoder_]() -> Result<DecodedBlock> {
-      ARROW_ASSIGN_OR_RAISE(auto block, decoder->Decode(*held, skip));
-      block.num_lines = std::count(held->text.data(), held->text.data() + held->size, '\n');
-      block.broken = held->broken;
+      const auto records = static_cast<int64_t>(held->records.size());
+      ARROW_ASSIGN_OR_RAISE(auto block, decoder->DecodeFirst(records, *held, skip));
+      block.num_lines = held->num_lines();
+      if (block.broken.ok()) block.broken = held->broken;
       return block;
     };
     return task;
@@ -86,7 +87,7 @@ class RecordReader : public ShardReader {
         return Status::OK();
       }
       row += rows;
-      position_.line += std::count(piece->text.data(), piece->text.data() + piece->size, '\n');
+      position_.line += piece->num_lines();
     }
     return Status::OK();
   }
@@ -103,20 +104,32 @@ class RecordReader : public ShardReader {
 }  // namespace
 
 int64_t RecordPiece::LineOf(const Record& record) const {
-  return std::count(text.data(), text.data() + record.begin, '\n');
+  return blank_lines + std::count(text.data(), text.data() + record.begin, '\n');
 }
 
-Result<std::unique_ptr<TextWindow>> TextWindow::Open(const std::string& path,
+int64_t RecordPiece::num_lines() const {
+  return blank_lines + std::count(text.data(), text.data() + size, '\n');
+}
+
+Result<DecodedBlock> RecordDecoder::RecordsBefore(int64_t records, const RecordPiece& piece,
+                                                  int64_t skip, const Status& error) const {
+  if (records == 0) return error;
+  ARROW_ASSIGN_OR_RAISE(auto block, DecodeFirst(records, piece, skip));
+  if (block.broken.ok()) block.broken = error;
+  return block;
+}
+
+Result<std::unique_ptr<TextWindow>> TextWindow::Open(const DataFile& data_file,
                                                      arrow::Compression::type codec, int64_t at) {
   auto out = std::make_unique<TextWindow>();
   out->at_ = at;
   if (codec == arrow::Compression::UNCOMPRESSED) {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(path));
+    ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
     ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
     ARROW_ASSIGN_OR_RAISE(out->stream_, arrow::io::RandomAccessFile::GetStream(
                                             file, std::min(at, size), size - std::min(at, size)));
   } else {
-    ARROW_ASSIGN_OR_RAISE(out->stream_, OpenDecompressed(path, codec));
+    ARROW_ASSIGN_OR_RAISE(out->stream_, OpenDecompressed(data_file, codec));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     for (int64_t left = at; left > 0;) {
       ARROW_ASSIGN_OR_RAISE(const int64_t got,
@@ -135,8 +148,16 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(const std::string& path,
 
 bool TextWindow::Grow() {
   if (ended_ || !broken_.ok()) return false;
+  if (used_ > kMaxLineBytes) {
+    broken_ = Status::Invalid("a record is longer than 2 GiB; cut it, or take the file out");
+    return false;
+  }
   const int64_t step = std::max<int64_t>(kStep, used_ / 2);
-  if (static_cast<int64_t>(buffer_.size()) < used_ + step) buffer_.resize(used_ + step);
+  broken_ = CatchExceptions([&] {
+    if (static_cast<int64_t>(buffer_.size()) < used_ + step) buffer_.resize(used_ + step);
+    return Status::OK();
+  });
+  if (!broken_.ok()) return false;
   auto got = stream_->Read(step, buffer_.data() + used_);
   if (!got.ok()) {
     broken_ = got.status();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/io/local_file.h"
 #include "easydata/source/source.h"
 
 namespace easydata {
@@ -26,6 +27,7 @@ struct RecordPiece {
   };
   std::vector<char> text;  // kChunkPadding bytes longer than `size`
   int64_t size = 0;
+  int64_t blank_lines = 0;  // passed over before `text`
   std::vector<Record> records;
   int64_t end = 0;  // place of the piece's end in the (decompressed) file
   Status broken;    // why there is nothing behind this piece
@@ -33,15 +35,16 @@ struct RecordPiece {
   std::string_view Text(const Record& record) const {
     return {text.data() + record.begin, static_cast<size_t>(record.size)};
   }
-  /// Lines before a record, counted from the piece's begin.
+  /// Lines before a record, counted from the end of the piece before; and all lines from there.
   int64_t LineOf(const Record& record) const;
+  int64_t num_lines() const;
 };
 
 /// A window on a text file that moves on; what it holds stays in place until Consume().
 class TextWindow {
  public:
   /// Opens a file at byte `at` of its decompressed content.
-  static Result<std::unique_ptr<TextWindow>> Open(const std::string& path,
+  static Result<std::unique_ptr<TextWindow>> Open(const DataFile& file,
                                                   arrow::Compression::type codec, int64_t at);
 
   /// What is read and not consumed.
@@ -76,8 +79,16 @@ class RecordCutter {
 class RecordDecoder {
  public:
   virtual ~RecordDecoder() = default;
-  /// Rows of a piece, the first `skip` passed over; many threads at once.
-  virtual Result<DecodedBlock> Decode(const RecordPiece& piece, int64_t skip) const = 0;
+  /// Rows of the first `records` records of a piece, the first `skip` passed over; many threads at
+  /// once.
+  virtual Result<DecodedBlock> DecodeFirst(int64_t records, const RecordPiece& piece,
+                                           int64_t skip) const = 0;
+
+ protected:
+  /// The rows of the first `records` records, and then the error of the one that follows, which
+  /// there was no memory for.
+  Result<DecodedBlock> RecordsBefore(int64_t records, const RecordPiece& piece, int64_t skip,
+                                     const Status& error) const;
 };
 
 /// Moves text from the window's begin into the piece, up to `size` bytes.

@@ -2,6 +2,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,14 @@ struct ShardPosition {
   /// False where only `row` is known and the reader has to find the block.
   bool exact = false;
 };
+
+/// Batches of columns are handed out in slices of about 2 MB and at most so many rows.
+inline constexpr int64_t kMaxSliceRows = 8192;
+inline int64_t RowsOfASlice(int64_t rows, int64_t bytes) {
+  constexpr int64_t kSliceBytes = 2 << 20;
+  return std::clamp<int64_t>(std::max<int64_t>(1, rows) * kSliceBytes / std::max<int64_t>(1, bytes),
+                             1, kMaxSliceRows);
+}
 
 /// What is wrong with one row.
 struct BadRow {

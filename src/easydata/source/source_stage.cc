@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/io/expand_files.h"
 #include "easydata/order/window_shuffle_stage.h"
@@ -258,7 +259,7 @@ class SourceStage : public Stage {
         if (!part.has_value()) return std::nullopt;
         ARROW_ASSIGN_OR_RAISE(start, OpenReader(*part));
       }
-      auto task = reader_->Next();
+      auto task = CatchExceptions([this] { return reader_->Next(); });
       if (!task.ok()) return PlaceOf(task.status(), part_->ref, std::nullopt);
       if (task->has_value()) return Item{part_, start, std::move(**task)};
       std::lock_guard<std::mutex> lock(mutex_);
@@ -276,9 +277,10 @@ class SourceStage : public Stage {
     if (start_.has_value()) from = *std::exchange(start_, std::nullopt);
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
     const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
-    auto reader = source_->Open(part.shard, from, read_options, source_schema_, context);
+    auto reader = CatchExceptions(
+        [&] { return source_->Open(part.shard, from, read_options, source_schema_, context); });
     if (!reader.ok()) return PlaceOf(reader.status(), part_->ref, std::nullopt);
-    auto first = (*reader)->Start();
+    auto first = CatchExceptions([&] { return (*reader)->Start(); });
     if (!first.ok()) return PlaceOf(first.status(), part_->ref, std::nullopt);
     std::lock_guard<std::mutex> lock(mutex_);
     reader_ = std::move(*reader);
@@ -290,7 +292,7 @@ class SourceStage : public Stage {
   Result<Done> Work(Item item) {
     const auto begin = std::chrono::steady_clock::now();
     Done done{item.part, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
-    auto block = item.task.decode();
+    auto block = CatchExceptions(item.task.decode);
     // The rows' places are not known here: the consumer says where it is.
     if (!block.ok()) {
       done.block.broken = block.status();
@@ -363,7 +365,9 @@ class SourceStage : public Stage {
     if (error.IsCancelled()) return error;
     std::string text;
     if (row.has_value()) {
-      text = Address{ref, *row, -1}.ToString() + ": ";
+      text = Address{ref, *row, -1}.ToString();
+      // The rows of a block are made together: which of them was too much is not known.
+      text += error.IsOutOfMemory() ? " (or one behind it): " : ": ";
     } else {
       if (!ref->source.empty()) text = "sources[\"" + ref->source + "\"] ";
       if (error.message().find(ref->shard) == std::string::npos) text += ref->shard + ": ";

@@ -22,15 +22,15 @@ class TextLines : public LineDecoder {
 
   Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const override {
     DecodedBlock block;
-    if (text.size() > (size_t{1} << 31) - (1 << 16)) {
-      return Status::Invalid("a line is longer than 2 GiB");
-    }
     const bool all_valid = simdjson::validate_utf8(text.data(), text.size());
     arrow::StringBuilder builder;
-    ARROW_RETURN_NOT_OK(builder.ReserveData(static_cast<int64_t>(text.size())));
+    // Where there is no room for all, the line that has none is named below.
+    (void)builder.ReserveData(static_cast<int64_t>(text.size()));
     RowRuns runs;
     Status status;
+    size_t failed_at = 0;
     ForEachLine(text, [&](std::string_view line) {
+      failed_at = line.data() - text.data();
       const int64_t row = block.num_rows++;
       ++block.num_lines;
       if (row < skip) return true;
@@ -53,7 +53,7 @@ class TextLines : public LineDecoder {
       runs.Add(row);
       return status.ok();
     });
-    ARROW_RETURN_NOT_OK(status);
+    if (!status.ok()) return LinesBefore(text.substr(0, failed_at), skip, status);
     ARROW_ASSIGN_OR_RAISE(auto array, builder.Finish());
     arrow::ArrayVector columns(schema_->num_fields(), array);
     block.rows = arrow::RecordBatch::Make(schema_, array->length(), std::move(columns));
@@ -69,7 +69,7 @@ class TextLines : public LineDecoder {
 class TextSource : public Source {
  public:
   TextSource(FileList files, std::string field)
-      : files_(std::move(files)), lines_(files_.paths()), field_(std::move(field)) {}
+      : files_(std::move(files)), lines_(files_.files()), field_(std::move(field)) {}
 
   const std::vector<std::string>& shard_names() const override { return files_.paths(); }
 
@@ -121,8 +121,9 @@ class TextSource : public Source {
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<std::string> files,
-                                                     std::string field) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+                                                     std::string field,
+                                                     const ListingOptions& listing) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
   return std::make_shared<const TextSource>(std::move(list), std::move(field));
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -14,7 +15,7 @@ using Ops = std::vector<std::shared_ptr<const BatchOp>>;
 Result<Batch> ApplyAll(const Ops& ops, Batch batch, BusyTimes* busy) {
   auto begin = std::chrono::steady_clock::now();
   for (const auto& op : ops) {
-    auto applied = op->Apply(std::move(batch));
+    auto applied = CatchExceptions([&] { return op->Apply(std::move(batch)); });
     const auto end = std::chrono::steady_clock::now();
     busy->Add(op->name(), end - begin);
     begin = end;
@@ -43,7 +44,11 @@ AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   const Batch input = batch;
   auto out = ApplyAll(ops, std::move(batch), busy);
   if (out.ok()) return {std::move(*out), Status::OK()};
-  const Status error = out.status();
+  Status error = out.status();
+  if (error.IsOutOfMemory() && RowErrorAddress(error) == nullptr && input.num_rows() > 0) {
+    const char* const which = input.num_rows() == 1 ? "" : "(or one behind it) ";
+    error = RowError(input.addresses.At(0), which + error.message(), error.code());
+  }
   const int64_t before = RowsBefore(input.addresses, error);
   auto rest = ApplyAll(ops, input.Slice(0, before), busy);
   // Nothing can be said of the rows before: the error stands alone.

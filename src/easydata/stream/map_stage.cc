@@ -37,7 +37,13 @@ class MapStage : public Stage {
     if (map_ == nullptr) Start();
     for (;;) {
       ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
-      if (!done.has_value()) return std::nullopt;
+      if (!done.has_value()) {
+        if (skip_ > 0) {
+          return error_ = Status::Invalid("the stream ends before the saved position: its data ",
+                                          "changed since; resume with the data it was saved with");
+        }
+        return std::nullopt;
+      }
       error_ = done->error;
       const int64_t rows = done->batch.num_rows();
       const int64_t skipped = std::min(skip_, rows);

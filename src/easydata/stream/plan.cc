@@ -1,15 +1,18 @@
 #include "easydata/stream/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/hash.h"
+#include "easydata/base/utc_time.h"
 
 namespace easydata {
 namespace {
@@ -20,7 +23,7 @@ constexpr char kFolded[] = "sources[*]";
 constexpr size_t kFoldedHash = 8;  // characters of the hash of a source's value
 constexpr size_t kHash = 17;       // characters of "#" and a value's hash
 constexpr size_t kItems = 16;      // that a list has at most whose items have hashes of their own
-constexpr size_t kItemHash = 4;    // characters of each
+constexpr size_t kItemHash = 4;    // characters of each, or of a part of a longer list
 constexpr char kNone[] = "--------";  // in place of one, where a source lacks the key
 
 /// {"keys": {key: the hash that all sources have, or ""}, "each": {name: its hashes of the keys
@@ -49,14 +52,22 @@ nlohmann::json Fold(const std::map<std::string, std::map<std::string, std::strin
   return out;
 }
 
-/// The hash of a long value and, for a short list, those of its items:
-/// "#0123456789abcdef:01234567".
+/// The first item of part `part` of a long list, which is seen as kItems parts.
+size_t PartBegin(size_t part, size_t items) { return part * items / kItems; }
+
+/// The hash of a long value and, for a short list, those of its items, for a long list those of its
+/// parts: "#0123456789abcdef:01234567", "#0123456789abcdef/01234567...".
 std::string HashOf(const nlohmann::json& value, const std::string& text) {
   std::string hash = "#" + ToHex(Hash64(text));
-  if (!value.is_array() || value.size() > kItems) return hash;
-  hash += ":";
-  for (const nlohmann::json& item : value) {
-    hash += ToHex(Hash64(item.dump())).substr(0, kItemHash);
+  if (!value.is_array()) return hash;
+  const bool by_item = value.size() <= kItems;
+  hash += by_item ? ":" : "/";
+  for (size_t part = 0; part < (by_item ? value.size() : kItems); ++part) {
+    uint64_t of_part = 0;
+    const size_t begin = by_item ? part : PartBegin(part, value.size());
+    const size_t end = by_item ? part + 1 : PartBegin(part + 1, value.size());
+    for (size_t i = begin; i < end; ++i) of_part = Hash64(value[i].dump(), of_part);
+    hash += ToHex(of_part).substr(0, kItemHash);
   }
   return hash;
 }
@@ -65,11 +76,11 @@ bool IsHash(const nlohmann::json& value) {
   return value.is_string() && value.get_ref<const std::string&>().starts_with("#");
 }
 
-/// The hashes of the items, where they are known.
-std::string_view ItemHashes(const nlohmann::json& value) {
+/// The hashes of the items, or of the parts of a longer list, where they are known.
+std::string_view ItemHashes(const nlohmann::json& value, char mark = ':') {
   if (!IsHash(value)) return {};
   const std::string_view text = value.get_ref<const std::string&>();
-  return text.size() > kHash ? text.substr(kHash + 1) : std::string_view();
+  return text.size() > kHash && text[kHash] == mark ? text.substr(kHash + 1) : std::string_view();
 }
 
 /// Whether two values of a fingerprint are of the same; states of before have no hashes of items.
@@ -121,14 +132,86 @@ std::string Change(const std::string& key, const nlohmann::json& saved,
          Shortened(now[i]);
 }
 
+/// What files were when they were listed (FileList::Describe), in the order in which it tells more.
+constexpr std::array<std::string_view, 3> kOfFiles = {"source.bytes", "source.hashes",
+                                                      "source.mtimes"};
+
+/// The place of a key among those of files; their number for all other keys.
+size_t PlaceOfFiles(std::string_view key) {
+  return std::find_if(kOfFiles.begin(), kOfFiles.end(),
+                      [&](std::string_view name) { return key.ends_with(name); }) -
+         kOfFiles.begin();
+}
+
+/// Whether a state may lack a key: times and hashes of files are looked at where both sides know
+/// them, so that `identity` may be another one where a state goes on.
+bool MayLack(std::string_view key) {
+  const size_t place = PlaceOfFiles(key);
+  return place > 0 && place < kOfFiles.size();
+}
+
 /// The keys of a fingerprint in the order in which they are compared: names of files tell more than
-/// their sizes.
+/// what they were.
 std::vector<std::string> KeysOf(const nlohmann::json& fingerprint) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : fingerprint.items()) keys.push_back(key);
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const std::string& key) { return !key.ends_with("source.bytes"); });
+  std::stable_sort(keys.begin(), keys.end(), [](const std::string& a, const std::string& b) {
+    const auto rank = [](const std::string& key) {
+      return (PlaceOfFiles(key) + 1) % (kOfFiles.size() + 1);
+    };
+    return rank(a) < rank(b);
+  });
   return keys;
+}
+
+/// The files that may have changed, by what is known of each of them or of parts of the list:
+/// [begin, end) of it.
+std::pair<size_t, size_t> ChangedFiles(const nlohmann::json& saved, const nlohmann::json& current,
+                                       const nlohmann::json& now) {
+  const size_t files = now.size();
+  const bool has_values = saved.is_array() && saved.size() == files;
+  const std::string before(ItemHashes(saved, files <= kItems ? ':' : '/'));
+  const std::string after(ItemHashes(current, files <= kItems ? ':' : '/'));
+  const size_t parts = has_values ? files : before.size() / kItemHash;
+  if (!has_values && (before.size() != after.size() || before.empty())) return {0, files};
+  for (size_t part = 0; part < parts; ++part) {
+    const bool same = has_values ? saved[part] == now[part]
+                                 : before.compare(part * kItemHash, kItemHash, after,
+                                                  part * kItemHash, kItemHash) == 0;
+    if (same) continue;
+    if (files <= kItems || has_values) return {part, part + 1};
+    return {PartBegin(part, files), PartBegin(part + 1, files)};
+  }
+  return {0, files};
+}
+
+/// How the files of a source changed that are called as they were.
+std::string FilesChanged(const std::string& key, const nlohmann::json& saved,
+                         const nlohmann::json& current, const nlohmann::json& description) {
+  const std::string prefix = key.substr(0, key.rfind("source."));
+  const nlohmann::json& now = description.at(key);
+  const nlohmann::json& paths = description.at(prefix + "source.files");
+  const auto [begin, end] = ChangedFiles(saved, current, now);
+  if (end > paths.size() || begin >= end) return key + " changed";
+  std::string text = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1) + " ";
+  const std::string first = paths[begin].get<std::string>();
+  const bool is_one = begin + 1 == end;
+  text += is_one ? first
+                 : "one of the " + std::to_string(end - begin) + " files from " + first + " to " +
+                       paths[end - 1].get<std::string>();
+  text += " changed since the state was saved";
+  const auto show = [&](const nlohmann::json& value) {
+    if (key.ends_with("source.bytes")) return value.dump() + " bytes";
+    return value.is_number_integer() ? UtcTime(value.get<int64_t>()) : value.dump();
+  };
+  if (is_one) {
+    text += saved.is_array() ? ", from " + show(saved[begin]) + " to " : ", to ";
+    text += show(now[begin]);
+  }
+  if (!key.ends_with("source.mtimes")) return text;
+  return text +
+         " (a copy has another time, too: where only the time is another, give the source "
+         "identity=\"size\" to go on)";
 }
 
 }  // namespace
@@ -179,20 +262,25 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
   for (const std::string& key : KeysOf(current)) {
     const nlohmann::json& value = current.at(key);
     if (!saved.contains(key)) {
+      if (MayLack(key)) continue;
       return Status::Invalid("the saved state is of another stream: it knows nothing of ", key,
                              ", which is ", Show(value),
                              " now; resume with the configuration it was saved with");
     }
-    if (!Same(saved.at(key), value)) {
-      const auto now = description.find(key);
-      return Status::Invalid(
-          "the saved state is of another stream: ",
-          Change(key, saved.at(key), value, now == description.end() ? nlohmann::json() : *now),
-          "; resume with the configuration it was saved with");
+    if (Same(saved.at(key), value)) continue;
+    const auto now = description.find(key);
+    if (PlaceOfFiles(key) < kOfFiles.size() && now != description.end()) {
+      return Status::Invalid("the saved state is of other files: ",
+                             FilesChanged(key, saved.at(key), value, description),
+                             "; resume with the files it was saved with, or start anew");
     }
+    return Status::Invalid(
+        "the saved state is of another stream: ",
+        Change(key, saved.at(key), value, now == description.end() ? nlohmann::json() : *now),
+        "; resume with the configuration it was saved with");
   }
   for (const auto& [key, value] : saved.items()) {
-    if (!current.contains(key)) {
+    if (!current.contains(key) && !MayLack(key)) {
       return Status::Invalid("the saved state is of another stream: ", key, " was ", Show(value),
                              " and is gone; resume with the configuration it was saved with");
     }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace easydata {
 namespace {
@@ -41,23 +42,81 @@ TEST(PlanTest, NamesTheItemOfAListThatChanged) {
   expect({"data/one.parquet", "data/two.parquet", "three", "four"},
          "source.files[3] is new: \"four\";");
   expect("data/one.parquet and no others", "source.files changed, from other content (hash ");
-  const json sizes = {{"source.bytes", {1, 2}}, {"source.files", {"a", "b"}}};
-  const auto message = [&](const json& now) {
-    return CheckFingerprint(Fingerprint(sizes), now).message();
-  };
-  EXPECT_NE(message({{"source.bytes", {1, 3}}, {"source.files", {"a", "b"}}})
-                .find("source.bytes[1] changed, from 2 to 3;"),
-            std::string::npos);
-  EXPECT_NE(message({{"source.bytes", {1, 3}}, {"source.files", {"a", "c"}}})
-                .find("source.files[1] changed, from \"b\" to \"c\";"),
-            std::string::npos);
   // States of before have no hashes of items.
   json before = Fingerprint(old_plan);
   before["source.files"] = before["source.files"].get<std::string>().substr(0, 17);
   EXPECT_TRUE(CheckFingerprint(before, old_plan).ok());
   EXPECT_TRUE(CheckFingerprint(Fingerprint(old_plan), old_plan).ok());
-  const json many = {{"source.files", std::vector<std::string>(100, "data/one.parquet")}};
-  EXPECT_EQ(Fingerprint(many)["source.files"].get<std::string>().size(), 17u);
+}
+
+/// What a plan says of files, called "f0", "f1", ...
+json PlanOfFiles(const std::vector<int64_t>& bytes, const std::vector<int64_t>& mtimes,
+                 const std::string& prefix = "") {
+  json plan = {{prefix + "source.bytes", bytes}, {prefix + "source.mtimes", mtimes}};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    plan[prefix + "source.files"].push_back("f" + std::to_string(i));
+  }
+  return plan;
+}
+
+TEST(PlanTest, NamesTheFileThatChanged) {  // A7
+  constexpr int64_t kTime = 1'700'000'000'000'000'000;
+  const auto expect = [&](const json& saved, const json& now, const std::string& sentence) {
+    const Status status = CheckFingerprint(Fingerprint(saved), now);
+    EXPECT_TRUE(status.IsInvalid());
+    EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
+  };
+  const json two = PlanOfFiles({1, 2}, {kTime, kTime});
+  EXPECT_TRUE(CheckFingerprint(Fingerprint(two), two).ok());
+  expect(two, PlanOfFiles({1, 3}, {kTime, kTime + 5}),
+         "of other files: f1 changed since the state was saved, from 2 bytes to 3 bytes; resume");
+  // Numbers of two files are more than a fingerprint keeps as they are.
+  expect(two, PlanOfFiles({1, 2}, {kTime, kTime + 5}),
+         "of other files: f1 changed since the state was saved, to 2023-11-14 22:13:20.000000005 "
+         "UTC (");
+  expect(PlanOfFiles({1}, {kTime}), PlanOfFiles({1}, {kTime + 7}),
+         "f0 changed since the state was saved, from 2023-11-14 22:13:20.000000000 UTC to "
+         "2023-11-14 22:13:20.000000007 UTC (a copy has");
+  json renamed = PlanOfFiles({1, 3}, {kTime, kTime + 5});
+  renamed["source.files"][1] = "other";
+  expect(two, renamed, "source.files[1] changed, from \"f1\" to \"other\"");
+  // Swapped: the first that is another one is named.
+  expect(PlanOfFiles({5, 5, 5}, {kTime, kTime + 1, kTime + 2}),
+         PlanOfFiles({5, 5, 5}, {kTime, kTime + 2, kTime + 1}), "f1 changed since");
+  // Of many files, one of a few is named.
+  const std::vector<int64_t> bytes(100, 1'000'000);
+  std::vector<int64_t> mtimes(100, kTime);
+  const json many = PlanOfFiles(bytes, mtimes);
+  EXPECT_LE(Fingerprint(many)["source.files"].get<std::string>().size(), 17u + 65u);
+  mtimes[37] += 1;
+  expect(many, PlanOfFiles(bytes, mtimes), "one of the 6 files from f37 to f42 changed since");
+  // Of sources of a mix, less is kept.
+  const json mixed = PlanOfFiles({1, 2}, {kTime, kTime}, "sources[code].");
+  expect(
+      mixed, PlanOfFiles({1, 2}, {kTime, kTime + 5}, "sources[code]."),
+      "sources[code] one of the 2 files from f0 to f1 changed since the state was saved (a copy");
+}
+
+TEST(PlanTest, ComparesOfFilesWhatBothSidesKnow) {
+  json by_time = PlanOfFiles({1, 2}, {3, 4});
+  json by_size = by_time;
+  by_size.erase("source.mtimes");
+  json by_content = by_size;
+  by_content["source.hashes"] = {"0123456789abcdef", "0123456789abcdef"};
+  for (const json& saved : {by_time, by_size, by_content}) {
+    for (const json& now : {by_time, by_size, by_content}) {
+      EXPECT_TRUE(CheckFingerprint(Fingerprint(saved), now).ok()) << saved << now;
+      json other = now;
+      other["source.bytes"][0] = 9;
+      EXPECT_FALSE(CheckFingerprint(Fingerprint(saved), other).ok()) << saved << now;
+    }
+  }
+  json other = by_content;
+  other["source.hashes"][1] = "1123456789abcdef";
+  const Status status = CheckFingerprint(Fingerprint(by_content), other);
+  EXPECT_NE(status.message().find("f1 changed since the state was saved, to \"1123456789abcdef\";"),
+            std::string::npos)
+      << status;
 }
 
 TEST(PlanTest, NamesWhatCameAndWhatWent) {

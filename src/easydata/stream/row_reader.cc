@@ -11,6 +11,11 @@ Result<bool> RowReader::Hold() {
     held_.reset();
     ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
     if (!batch.has_value()) {
+      if (skip_ > 0) {
+        return Status::Invalid(
+            "the stream ends before the saved position: its data changed since; ",
+            "resume with the data it was saved with; it ends ", skip_, " rows before it");
+      }
       before_ = {};
       return false;
     }

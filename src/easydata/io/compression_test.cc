@@ -1,0 +1,145 @@
+#include "easydata/io/compression.h"
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/util/compression.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace easydata {
+namespace {
+
+namespace fs = std::filesystem;
+using arrow::Compression;
+using ::testing::HasSubstr;
+
+class CompressionTest : public ::testing::Test {
+ protected:
+  CompressionTest() {
+    std::string name = (fs::temp_directory_path() / "easydata-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  ~CompressionTest() override { fs::remove_all(folder_); }
+
+  static std::string Pack(Compression::type type, const std::string& text) {
+    auto codec = arrow::util::Codec::Create(type).ValueOrDie();
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    std::string out(codec->MaxCompressedLen(text.size(), bytes), '\0');
+    out.resize(
+        codec->Compress(text.size(), bytes, out.size(), reinterpret_cast<uint8_t*>(out.data()))
+            .ValueOrDie());
+    return out;
+  }
+
+  /// A frame without data, as zstd and lz4 have them.
+  static std::string Skippable(char kind, const std::string& content) {
+    std::string out = {static_cast<char>(0x50 + kind), 0x2a, 0x4d, 0x18};
+    for (int i = 0; i < 4; ++i) out += static_cast<char>(content.size() >> (8 * i));
+    return out + content;
+  }
+
+  /// The text of a file and, behind it, its error.
+  std::string Read(const std::string& name, const std::string& content, Status* error) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+    const DataFile file = LookAtFile((folder_ / name).string()).ValueOrDie();
+    auto codec = DetectCompression(file);
+    *error = codec.status();
+    if (!codec.ok()) return "";
+    auto stream = OpenDecompressed(file, *codec).ValueOrDie();
+    std::string out;
+    for (;;) {
+      auto buffer = stream->Read(1000);
+      *error = buffer.status();
+      if (!buffer.ok() || (*buffer)->size() == 0) return out;
+      out += (*buffer)->ToString();
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CompressionTest, FramesWithoutDataArePassedOver) {  // B11
+  const std::string text(3000, 'x');
+  const std::pair<Compression::type, const char*> codecs[] = {{Compression::ZSTD, "a.zst"},
+                                                              {Compression::LZ4_FRAME, "a.lz4"}};
+  for (const auto& [type, name] : codecs) {
+    const std::string frame = Pack(type, text);
+    const std::string skipped = Skippable(0, "hello") + Skippable(15, std::string(300'000, 'y'));
+    for (const std::string& file :
+         {skipped + frame, frame + skipped, skipped + frame + skipped + frame}) {
+      for (const std::string& called : {std::string(name), std::string("without_suffix")}) {
+        Status error;
+        const std::string found = Read(called, file, &error);
+        EXPECT_TRUE(error.ok()) << error;
+        EXPECT_EQ(found.size(), file.size() > 2 * skipped.size() ? 6000u : 3000u);
+        EXPECT_EQ(found.find_first_not_of('x'), std::string::npos);
+      }
+    }
+    Status error;
+    EXPECT_EQ(Read(name, skipped, &error), "");
+    EXPECT_TRUE(error.ok()) << error;
+  }
+}
+
+TEST_F(CompressionTest, ZerosBehindGzipArePadding) {  // B15
+  const std::string member = Pack(Compression::GZIP, "some text\n");
+  for (const size_t zeros : {size_t{1}, size_t{512}, size_t{1'000'000}}) {
+    Status error;
+    EXPECT_EQ(Read("a.gz", member + std::string(zeros, '\0'), &error), "some text\n");
+    EXPECT_TRUE(error.ok()) << zeros << error;
+    EXPECT_EQ(Read("a.gz", member + std::string(zeros, '\0') + member, &error),
+              "some text\nsome text\n");
+    EXPECT_TRUE(error.ok()) << zeros << error;
+  }
+}
+
+TEST_F(CompressionTest, WhatFollowsCompressedDataIsAnErrorBehindIt) {  // B15
+  const std::pair<Compression::type, const char*> codecs[] = {{Compression::GZIP, "a.gz"},
+                                                              {Compression::ZSTD, "a.zst"},
+                                                              {Compression::BZ2, "a.bz2"},
+                                                              {Compression::LZ4_FRAME, "a.lz4"}};
+  for (const auto& [type, name] : codecs) {
+    auto codec = arrow::util::Codec::Create(type).ValueOrDie();
+    auto compressor = codec->MakeCompressor().ValueOrDie();
+    std::string packed(1 << 20, '\0');
+    auto* out = reinterpret_cast<uint8_t*>(packed.data());
+    const std::string text = "some text\n";
+    const auto left = [&](int64_t size) { return static_cast<int64_t>(packed.size()) - size; };
+    int64_t size = 0, taken = 0;
+    while (taken < static_cast<int64_t>(text.size())) {  // lz4 writes its head first
+      const auto* in = reinterpret_cast<const uint8_t*>(text.data()) + taken;
+      const auto done =
+          compressor
+              ->Compress(static_cast<int64_t>(text.size()) - taken, in, left(size), out + size)
+              .ValueOrDie();
+      taken += done.bytes_read;
+      size += done.bytes_written;
+    }
+    size += compressor->End(left(size), out + size).ValueOrDie().bytes_written;
+    packed.resize(size);
+    Status error;
+    EXPECT_EQ(Read(name, packed, &error), text);
+    EXPECT_TRUE(error.ok()) << name << error;
+    EXPECT_EQ(Read(name, packed + "garbage, garbage", &error), text) << name;
+    EXPECT_TRUE(error.IsIOError()) << name << error;
+    EXPECT_THAT(error.message(), HasSubstr("the compressed file is damaged, or something follows "
+                                           "its compressed data"));
+  }
+}
+
+TEST_F(CompressionTest, LengthsThatTheDataDoesNotHaveTakeNoMemory) {
+  const std::string packed = Pack(Compression::ZSTD, "some text\n");
+  std::ofstream(folder_ / "a.zst", std::ios::binary) << packed;
+  const DataFile file = LookAtFile((folder_ / "a.zst").string()).ValueOrDie();
+  auto stream = OpenDecompressed(file, Compression::ZSTD).ValueOrDie();
+  EXPECT_EQ(stream->Read(int64_t{1} << 60).ValueOrDie()->ToString(), "some text\n");
+}
+
+}  // namespace
+}  // namespace easydata

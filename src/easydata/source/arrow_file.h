@@ -1,0 +1,61 @@
+#pragma once
+
+#include <arrow/io/type_fwd.h>
+#include <arrow/ipc/type_fwd.h>
+#include <arrow/type_fwd.h>
+#include <arrow/util/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/io/local_file.h"
+
+namespace easydata {
+
+/// One Arrow IPC file, of the file or the stream format, read batch by batch. For one thread.
+///
+/// Batches are copied out of the file, the columns wanted only, and looked at in full (offsets,
+/// indices into dictionaries, lengths, nested text; of columns of text all but whether it is UTF-8,
+/// which CheckText() does by rows): what is damaged is an IOError that names the file and the
+/// batch, before anything of the batch is used. Memory: the largest batch, of those columns.
+///
+/// A mapping would spare the copy, but a file that is cut short under it ends the process, and
+/// nothing can rule that out.
+class ArrowFile {
+ public:
+  /// `wanted`: the names of the columns to read; null for all.
+  static Result<std::unique_ptr<ArrowFile>> Open(const DataFile& file,
+                                                 const arrow::Schema* wanted = nullptr);
+
+  /// The schema of the file, with all columns.
+  const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+
+  /// The next record batch, or null at the end.
+  Result<std::shared_ptr<arrow::RecordBatch>> Next();
+  /// Number of the batch that Next() gives.
+  int64_t next() const { return next_; }
+
+  /// Passes over batches; for the file format nothing is read.
+  Status Skip(int64_t batches);
+
+  bool is_stream() const { return file_ == nullptr; }
+
+ private:
+  explicit ArrowFile(const DataFile& file) : data_file_(file) {}
+  Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields);
+  Result<std::shared_ptr<arrow::RecordBatch>> Read();
+
+  const DataFile data_file_;
+  std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
+  std::shared_ptr<arrow::RecordBatchReader> stream_;
+  std::shared_ptr<arrow::Schema> schema_;
+  int64_t next_ = 0;
+  int64_t most_bytes_ = 0;  // that one allocation may take
+};
+
+/// Rows of each batch of a file of the file format, by their heads.
+Result<std::vector<int64_t>> RowsOfBatches(const DataFile& file);
+
+}  // namespace easydata
