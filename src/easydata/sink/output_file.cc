@@ -1,13 +1,14 @@
 #include "easydata/sink/output_file.h"
 
-#include <arrow/util/io_util.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <utility>
+
+#include <vector>
+
+#include "easydata/base/hash.h"
+#include "easydata/sink/file_calls.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -17,14 +18,6 @@ namespace easydata {
 struct OutputFile::Hasher {
   XXH3_state_t state;
 };
-
-Status PathError(const std::string& what, const std::string& path, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT;
-  return Status::IOError("cannot ", what, " ", path, ": ", std::strerror(error), "; ",
-                         full ? "make room there, or " : "",
-                         "choose an output path that can be written")
-      .WithDetail(arrow::internal::StatusDetailFromErrno(error));
-}
 
 OutputFile::OutputFile(int fd, std::string path)
     : fd_(fd), path_(std::move(path)), hasher_(std::make_unique<Hasher>()) {
@@ -37,48 +30,39 @@ OutputFile::~OutputFile() {
 }
 
 Result<std::shared_ptr<OutputFile>> OutputFile::Open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return PathError("write", path, errno);
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   return std::shared_ptr<OutputFile>(new OutputFile(fd, path));
 }
 
 Status OutputFile::Write(const void* data, int64_t size) {
-  const char* bytes = static_cast<const char*>(data);
-  XXH3_64bits_update(&hasher_->state, bytes, static_cast<size_t>(size));
-  while (size > 0) {
-    const ssize_t written =
-        ::write(fd_, bytes, static_cast<size_t>(std::min<int64_t>(size, 1 << 30)));
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return PathError("write", path_, errno);
-    }
-    bytes += written;
-    size -= written;
-    size_ += written;
-  }
+  ARROW_RETURN_NOT_OK(WriteAll(fd_, data, size, path_));
+  XXH3_64bits_update(&hasher_->state, data, static_cast<size_t>(size));
+  size_ += size;
   return Status::OK();
 }
 
 Status OutputFile::Close() {
   if (fd_ < 0) return Status::OK();
-  const int fd = fd_;
-  fd_ = -1;
-  if (::close(fd) != 0) return PathError("write", path_, errno);
-  return Status::OK();
+  const int fd = std::exchange(fd_, -1);
+  const Status synced = SyncFile(fd, path_);
+  const Status closed = CloseFile(fd, path_);
+  return synced.ok() ? closed : synced;
 }
 
-uint64_t OutputFile::hash() const { return XXH3_64bits_digest(&hasher_->state); }
+std::string OutputFile::hash() const { return ToHex(XXH3_64bits_digest(&hasher_->state)); }
 
-Status WriteFileAtomically(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".tmp";
-  ARROW_ASSIGN_OR_RAISE(auto file, OutputFile::Open(temporary));
-  Status status = file->Write(content.data(), static_cast<int64_t>(content.size()));
-  if (status.ok()) status = file->Close();
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = PathError("rename to", path, errno);
+Result<std::string> HashOfFile(const std::string& path, const std::function<bool()>& stopped) {
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  const auto close = std::shared_ptr<void>(nullptr, [fd](void*) { ::close(fd); });
+  std::vector<char> chunk(1 << 20);
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (;;) {
+    if (stopped()) return Status::Cancelled("writing was cancelled");
+    ARROW_ASSIGN_OR_RAISE(const int64_t size, ReadSome(fd, chunk.data(), chunk.size(), path));
+    if (size == 0) return ToHex(XXH3_64bits_digest(&state));
+    XXH3_64bits_update(&state, chunk.data(), static_cast<size_t>(size));
   }
-  if (!status.ok()) ::unlink(temporary.c_str());
-  return status;
 }
 
 }  // namespace easydata

@@ -2,6 +2,7 @@
 
 #include <arrow/io/interfaces.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,17 +20,18 @@ class OutputFile : public arrow::io::OutputStream {
 
   Status Write(const void* data, int64_t size) override;
   using arrow::io::OutputStream::Write;
+  /// Returns when all of it is on the disk.
   Status Close() override;
   Result<int64_t> Tell() const override { return size_; }
   bool closed() const override { return fd_ < 0; }
 
   int64_t size() const { return size_; }
-  /// Of all bytes written so far: the same as `xxhsum -H3` of the file says.
-  uint64_t hash() const;
+  /// Of all bytes written so far, 16 hexadecimal digits: the same as `xxhsum -H3` of the file says.
+  std::string hash() const;
 
  private:
-  struct Hasher;
   OutputFile(int fd, std::string path);
+  struct Hasher;
 
   int fd_;
   const std::string path_;
@@ -37,12 +39,7 @@ class OutputFile : public arrow::io::OutputStream {
   std::unique_ptr<Hasher> hasher_;
 };
 
-/// An IOError that names the path, with the errno of the call that failed last: `cannot <what>
-/// <path>: <reason>`.
-Status PathError(const std::string& what, const std::string& path, int error);
-
-/// Writes a small file whole: under a temporary name, then renamed, so that readers see the old one
-/// or the new one.
-Status WriteFileAtomically(const std::string& path, const std::string& content);
+/// The same hash of a file that is there. Cancelled soon after `stopped` says so.
+Result<std::string> HashOfFile(const std::string& path, const std::function<bool()>& stopped);
 
 }  // namespace easydata

@@ -7,15 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
+#include "easydata/base/hash.h"
+#include "easydata/sink/file_calls.h"
 #include "easydata/sink/output_file.h"
 
 namespace easydata {
@@ -23,109 +22,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char kMetadata[] = "metadata.json";
-constexpr const char kProgress[] = "/progress.jsonl";
+constexpr char kWork[] = ".easydata";
+constexpr char kLock[] = "lock";
+constexpr char kProgress[] = "progress.jsonl";
+constexpr char kProgressTemporary[] = "progress.jsonl.tmp";
+constexpr char kMetadataTemporary[] = "_metadata.json.tmp";
 
 Status Exists(const std::string& path, const std::string& what) {
   return Status::IOError(path, " ", what)
       .WithDetail(arrow::internal::StatusDetailFromErrno(EEXIST));
 }
 
-/// The names in a folder, our working folder left out; sorted.
-Result<std::vector<std::string>> Entries(const std::string& path) {
+/// The names in a folder, sorted.
+Result<std::vector<std::string>> NamesIn(const std::string& path) {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    std::string name = it->path().filename().string();
-    if (name != ".easydata") names.push_back(std::move(name));
+    names.push_back(it->path().filename().string());
   }
   if (error) return PathError("read", path, error.value());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-bool IsShardName(std::string_view name) {
-  return name.starts_with("shard-") && name.size() > 11 &&
-         name.substr(6, 5).find_first_not_of("0123456789") == std::string_view::npos;
+/// Whether we give names like this to files of the working folder.
+bool IsWorkName(std::string_view name) {
+  return name == kLock || name == kProgress || name == kProgressTemporary ||
+         name == kMetadataTemporary || name.starts_with("shard-");
 }
 
-/// A file that an output may hold: what overwriting may delete.
-bool IsDataName(std::string_view name) {
-  constexpr std::array kSuffixes = {".parquet", ".pq",  ".arrow", ".jsonl", ".json",
-                                    ".csv",     ".tsv", ".txt",   ".crc"};
-  constexpr std::array kCompressed = {".gz", ".zst", ".lz4", ".bz2"};
-  if (name == "_SUCCESS" || IsShardName(name)) return true;
-  for (const char* suffix : kCompressed) {
-    if (name.ends_with(suffix)) name.remove_suffix(std::string_view(suffix).size());
-  }
-  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
-                     [&](const char* suffix) { return name.ends_with(suffix); });
-}
-
-/// The progress of an unfinished output, or null where there is none that can be read: the first
-/// line says whose it is, each line after it tells of a complete shard, the last one perhaps of the
-/// metadata. A line that was cut off is left out.
-nlohmann::json ReadProgress(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  nlohmann::json progress;
-  std::string line;
-  while (std::getline(file, line) && !file.eof()) {
-    auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!value.is_object()) break;
-    if (progress.is_null()) {
-      if (value.value("version", 0) != 1) return nullptr;
-      progress = std::move(value);
-      progress["shards"] = nlohmann::json::array();
-    } else if (value.contains("metadata")) {
-      progress["metadata"] = std::move(value.at("metadata"));
-    } else {
-      progress["shards"].push_back(std::move(value));
-    }
-  }
-  return progress;
-}
-
-Status AppendLine(const std::string& path, const nlohmann::json& value) {
-  const std::string line = value.dump() + "\n";
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (fd < 0) return PathError("write", path, errno);
-  const ssize_t written = ::write(fd, line.data(), line.size());
-  const int error = written < 0 ? errno : ENOSPC;
-  ::close(fd);
-  if (written == static_cast<ssize_t>(line.size())) return Status::OK();
-  return PathError("write", path, error);
-}
-
-nlohmann::json ManifestJson(const ShardRecord& shard) {
-  return {{"name", shard.name},
-          {"rows", shard.rows},
-          {"tokens", shard.tokens},
-          {"bytes", shard.bytes},
-          {"xxh3", shard.hash}};
-}
-
-ShardRecord FromJson(const nlohmann::json& value) {
-  return {value.at("name"), value.at("rows"), value.at("tokens"), value.at("bytes"),
-          value.at("xxh3")};
-}
-
-Status Rename(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) return PathError("rename to", to, errno);
-  return Status::OK();
-}
-
-Status Remove(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return PathError("delete", path, errno);
-  return Status::OK();
+std::string Counted(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
+
+std::string JobHash(const nlohmann::json& identity) {
+  return ToHex(Hash64(identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+}
+
+bool OutputFolder::Found::is_finished(const OutputJob& job) const {
+  return !unfinished && metadata.has_value() && job.repeatable &&
+         metadata->values.value("job", nlohmann::json()) == JobHash(job.identity);
+}
 
 OutputFolder::OutputFolder(OutputJob job) : job_(std::move(job)) {}
 
 Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
   while (job.path.size() > 1 && job.path.back() == '/') job.path.pop_back();
   if (job.path.empty()) return Status::Invalid("output_path: must not be empty");
+  if (job.path.find('\0') != std::string::npos) {
+    return Status::Invalid("output_path: must not hold a zero byte");
+  }
   if (job.path.find("://") != std::string::npos) {
     return Status::NotImplemented("writing to ", job.path,
                                   ": object stores are not supported yet; write to a local folder");
@@ -135,180 +83,401 @@ Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
   return folder;
 }
 
+Result<bool> OutputFolder::IsFinished(OutputJob job) {
+  const OutputFolder folder(std::move(job));
+  ARROW_ASSIGN_OR_RAISE(const Found found, folder.Look());
+  return found.is_finished(folder.job_);
+}
+
+Result<int64_t> OutputFolder::UnfinishedShards(const std::string& path) {
+  ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(path + "/" + kWork + "/" + kProgress));
+  return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
+}
+
+std::string OutputFolder::ProgressPath() const { return WorkPath(kProgress); }
+
+std::string OutputFolder::TemporaryPath(size_t index) const {
+  return WorkPath(ShardNameOf(index) + ".tmp");
+}
+
+const nlohmann::json& OutputFolder::position() const {
+  static const nlohmann::json start;
+  return progress_.next.empty() ? start : progress_.next.back();
+}
+
+Status OutputFolder::DamagedPosition(const std::string& what) const {
+  return DamagedProgress(ProgressPath(), what);
+}
+
 Status OutputFolder::Lock() {
-  const std::string path = work() + "/lock";
-  lock_fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_fd_ < 0) return PathError("write", path, errno);
-  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return Status::OK();
-  ::close(lock_fd_);
-  lock_fd_ = -1;
-  return Status::IOError(job_.path,
-                         ": another process is writing to this folder; wait for it or "
-                         "choose another output path");
+  const std::string path = WorkPath(kLock);
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(lock_fd_, OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW));
+    const bool locked = ::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0;
+    struct stat held, there;
+    const bool same = locked && ::fstat(lock_fd_, &held) == 0 &&
+                      ::stat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino;
+    if (same) return Status::OK();
+    ::close(lock_fd_);
+    lock_fd_ = -1;
+    // Else whoever held it has finished, and taken the file away, in between.
+    if (!locked) break;
+  }
+  return Status::IOError(
+      "another process is writing to this folder; wait for it or choose another "
+      "output path: ",
+      job_.path);
+}
+
+/// All names in the working folder; an error where one is nothing that we put there.
+Result<std::vector<std::string>> OutputFolder::WorkEntries() const {
+  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(work()));
+  if (kind == PathKind::kNothing) return std::vector<std::string>();
+  if (kind != PathKind::kFolder) {
+    return Status::IOError(work(), " is ",
+                           kind == PathKind::kLink ? "a symbolic link" : "not a folder",
+                           ", and nothing behind it is touched; take it away");
+  }
+  ARROW_ASSIGN_OR_RAISE(auto names, NamesIn(work()));
+  for (const std::string& name : names) {
+    ARROW_ASSIGN_OR_RAISE(const PathKind entry, KindOfPath(WorkPath(name)));
+    if (IsWorkName(name) && (entry == PathKind::kFile || entry == PathKind::kNothing)) continue;
+    return Status::IOError(WorkPath(name), " is nothing that we put there; move it away");
+  }
+  return names;
+}
+
+Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) const {
+  ARROW_ASSIGN_OR_RAISE(const auto work_entries, WorkEntries());
+  auto progress = ReadProgress(ProgressPath());
+  if (progress.status().IsInvalid() && job_.overwrite) {
+    found->unfinished = true;
+    for (std::string& name : NamesInDamagedProgress(ProgressPath())) named->insert(std::move(name));
+    return Status::OK();
+  }
+  ARROW_RETURN_NOT_OK(progress.status());
+  if (!progress->has_value()) return Status::OK();
+  found->unfinished = true;
+  const OutputProgress& said = **progress;
+  named->insert(said.replaces.begin(), said.replaces.end());
+  if (!said.staged || !said.metadata.is_null()) {
+    for (const ShardRecord& shard : said.shards) named->insert(shard.name);
+  }
+  if (said.identity == job_.identity && said.extension == job_.extension) {
+    found->progress = std::move(*progress);
+  }
+  return Status::OK();
+}
+
+/// Finds out whose the files of the folder are. Changes nothing.
+Result<OutputFolder::Found> OutputFolder::Look() const {
+  Found found;
+  std::error_code error;
+  const fs::file_status status = fs::status(job_.path, error);
+  if (!fs::exists(status)) return found;
+  if (!fs::is_directory(status)) {
+    return Exists(job_.path, "is a file; an output needs a folder: choose another output path");
+  }
+  found.is_there = true;
+  std::set<std::string> named;
+  for (const char* name : {kMetadataName, kFormerMetadataName}) {
+    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(job_.path, name));
+    if (!metadata.has_value()) continue;
+    found.of_metadata.insert(name);
+    for (const ShardRecord& shard : metadata->shards) found.of_metadata.insert(shard.name);
+    if (!found.metadata.has_value()) found.metadata = std::move(metadata);
+  }
+  named = found.of_metadata;
+  ARROW_RETURN_NOT_OK(LookAtProgress(&found, &named));
+  ARROW_ASSIGN_OR_RAISE(const auto names, NamesIn(job_.path));
+  for (const std::string& name : names) {
+    if (name == kWork) continue;
+    if (named.contains(name)) {
+      ARROW_RETURN_NOT_OK(CheckOwnFile(job_.path, name));
+      found.ours.push_back(name);
+    } else {
+      found.foreign.push_back(name);
+    }
+  }
+  return found;
+}
+
+Status OutputFolder::CheckMayWrite(const Found& found) const {
+  // What cannot be read twice is not gone on with, but made anew as long as nothing was lost.
+  const bool goes_on =
+      found.progress.has_value() &&
+      (job_.repeatable || (found.progress->metadata.is_null() && !found.metadata.has_value()));
+  if (found.unfinished && !goes_on && !job_.overwrite) {
+    return Exists(job_.path,
+                  "holds an unfinished output of another job (other data, configuration or "
+                  "format); set overwrite=True to replace it");
+  }
+  if (found.metadata.has_value() && !goes_on && !job_.overwrite) {
+    return Exists(job_.path, "holds a finished output already; set overwrite=True to replace it");
+  }
+  for (const std::string& name : found.foreign) {
+    // A metadata.json that is not ours is the user's, and in nobody's way.
+    const bool at_home = name == kFormerMetadataName && (job_.overwrite || goes_on);
+    const bool in_the_way = job_.overwrite || !goes_on ||
+                            (name.starts_with("shard-") && name.ends_with(job_.extension));
+    if (at_home || !in_the_way) continue;
+    return Exists(job_.path, "holds " + name +
+                                 ", which no output of ours names: it is not written over, nor "
+                                 "deleted; move it away or choose another output path");
+  }
+  return Status::OK();
 }
 
 Status OutputFolder::Prepare() {
-  std::error_code error;
-  const fs::file_status status = fs::status(job_.path, error);
-  if (fs::exists(status) && !fs::is_directory(status)) {
-    return Exists(job_.path, "is a file; an output needs a folder: choose another output path");
-  }
-  std::vector<std::string> entries;
-  if (fs::exists(status)) {
-    ARROW_ASSIGN_OR_RAISE(entries, Entries(job_.path));
-  } else {
-    created_ = fs::create_directories(job_.path, error);
-    if (error) return PathError("make the folder", job_.path, error.value());
-  }
-  // Checked before anything of ours is put into the folder.
-  const nlohmann::json progress = ReadProgress(work() + kProgress);
-  const bool same_job = !progress.is_null() && progress.at("identity") == job_.identity &&
-                        progress.at("extension") == job_.extension;
-  const bool held = !entries.empty() || !progress.is_null();
-  if (held && !same_job && !job_.overwrite) {
-    if (!progress.is_null()) {
-      return Exists(job_.path,
-                    "holds an unfinished output of another job (other data, configuration or "
-                    "format); set overwrite=True to replace it");
-    }
-    const bool finished = std::find(entries.begin(), entries.end(), kMetadata) != entries.end();
-    return Exists(job_.path, finished ? std::string("holds a finished output already; set "
-                                                    "overwrite=True to replace it")
-                                      : "holds files that are not of this output (such as " +
-                                            entries.front() +
-                                            "); choose an empty folder or set overwrite=True to "
-                                            "replace them");
-  }
-  if (job_.overwrite) {
-    for (const std::string& name : entries) {
-      if (IsDataName(name) && fs::is_regular_file(job_.path + "/" + name, error)) continue;
-      return Exists(job_.path, "holds " + name +
-                                   ", which is not a data file: overwrite=True deletes data files "
-                                   "only; move it away or choose another output path");
+  ARROW_ASSIGN_OR_RAISE(Found found, Look());
+  if (job_.keep_finished && found.is_finished(job_)) {
+    progress_.shards = found.metadata->shards;
+    std::string problem;
+    ARROW_ASSIGN_OR_RAISE(const auto places, FindShards(&problem));
+    if (places.size() == progress_.shards.size()) return Keep(std::move(found));
+    progress_ = {};
+    if (!job_.overwrite) {
+      return Exists(job_.path, "holds a finished output of this job, but " + problem +
+                                   "; set overwrite=True to write it anew");
     }
   }
-  fs::create_directories(work(), error);
-  if (error) return PathError("make the folder", work(), error.value());
+  // Checked before anything of ours is put into the folder, and again when nobody else may.
+  ARROW_RETURN_NOT_OK(CheckMayWrite(found));
+  ARROW_RETURN_NOT_OK(MakeFolder(job_.path, &created_));
+  bool made = false;
+  ARROW_RETURN_NOT_OK(MakeFolder(work(), &made));
   ARROW_RETURN_NOT_OK(Lock());
-  if (same_job && (job_.resumable || progress.contains("metadata"))) return Resume(progress);
-  return StartOver(entries);
+  ARROW_ASSIGN_OR_RAISE(found, Look());
+  ARROW_RETURN_NOT_OK(CheckMayWrite(found));
+  of_metadata_ = found.of_metadata;
+  const bool goes_on = found.progress.has_value() && job_.repeatable &&
+                       (job_.resumable || !found.progress->metadata.is_null());
+  return goes_on ? Resume(found) : StartOver(found);
 }
 
-Status OutputFolder::Resume(const nlohmann::json& progress) {
-  staged_ = progress.at("staged").get<bool>();
-  for (const nlohmann::json& entry : progress.at("shards")) {
-    finished_.push_back(FromJson(entry.at("shard")));
-    positions_.push_back(entry.at("next"));
-  }
-  if (progress.contains("metadata")) {
-    ARROW_RETURN_NOT_OK(TakePlace(progress.at("metadata")));
-    completed_ = progress.at("metadata");
-    return Status::OK();
-  }
-  // What was deleted or cut since is written again, and all that comes after it.
-  size_t intact = 0;
-  for (; intact < finished_.size(); ++intact) {
-    const ShardRecord& shard = finished_[intact];
+Status OutputFolder::Keep(Found found) {
+  kept_ = static_cast<int64_t>(progress_.shards.size());
+  completed_ = std::move(found.metadata->values);
+  done_ = true;
+  return Status::OK();
+}
+
+/// Where a shard is that is as it was written, or "" and nothing.
+Result<std::string> OutputFolder::Find(const ShardRecord& shard, size_t index) const {
+  std::vector<std::string> places = {PathOf(shard.name), TemporaryPath(index)};
+  if (progress_.staged) places.insert(places.begin(), WorkPath(shard.name));
+  for (const std::string& path : places) {
+    ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
     std::error_code error;
-    const auto size = fs::file_size(staged_ ? StagedPath(shard.name) : ShardPath(shard), error);
-    if (error || static_cast<int64_t>(size) != shard.bytes) break;
+    if (kind != PathKind::kFile) continue;
+    if (static_cast<int64_t>(fs::file_size(path, error)) != shard.bytes || error) continue;
+    ARROW_ASSIGN_OR_RAISE(const std::string hash, HashOfFile(path, job_.stopped));
+    if (hash == shard.hash) return path;
   }
-  finished_.resize(intact);
-  positions_.resize(intact);
-  if (intact > 0) position_ = positions_.back();
-  return StartProgress();
+  return "";
 }
 
-Status OutputFolder::StartOver(const std::vector<std::string>& entries) {
-  std::error_code error;
-  for (fs::directory_iterator it(work(), error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename() == "lock") continue;
-    ARROW_RETURN_NOT_OK(Remove(it->path().string()));
+/// Where the shards are that are there as they were written, up to the first that is not; what is
+/// wrong with that one.
+Result<std::vector<std::string>> OutputFolder::FindShards(std::string* problem) const {
+  std::vector<std::string> places;
+  for (const ShardRecord& shard : progress_.shards) {
+    ARROW_ASSIGN_OR_RAISE(std::string place, Find(shard, places.size()));
+    if (place.empty()) {
+      std::error_code error;
+      const bool is_there =
+          fs::exists(progress_.staged ? WorkPath(shard.name) : PathOf(shard.name), error);
+      *problem = shard.name + (is_there ? " is not what was written" : " is missing");
+      break;
+    }
+    places.push_back(std::move(place));
   }
-  if (error) return PathError("read", work(), error.value());
-  staged_ = !entries.empty() || !job_.resumable;
-  return StartProgress();
+  return places;
+}
+
+Status OutputFolder::Resume(const Found& found) {
+  progress_ = *found.progress;
+  owns_progress_ = true;
+  std::string problem;
+  ARROW_ASSIGN_OR_RAISE(const auto places, FindShards(&problem));
+  const size_t written = progress_.shards.size();
+  if (places.size() < written) {
+    if (!job_.resumable) return StartOver(found);
+    ARROW_RETURN_NOT_OK(LetGoBehind(places.size()));
+    problem += ": " + Counted(written - places.size(), "shard") +
+               (written - places.size() == 1 ? " is" : " are") + " written again";
+  }
+  kept_ = static_cast<int64_t>(places.size());
+  if (written > 0) {
+    notice_ = Counted(places.size(), "finished shard") + " of an earlier run " +
+              (kept_ == 1 ? "is" : "are") + " kept" + (problem.empty() ? "" : "; ") + problem;
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    // Stopped between the shard's line and its rename.
+    if (places[i] == TemporaryPath(i)) ARROW_RETURN_NOT_OK(GiveName(i));
+  }
+  if (progress_.metadata.is_null()) return WriteProgress();
+  ARROW_RETURN_NOT_OK(TakePlace());
+  completed_ = progress_.metadata;
+  return Status::OK();
+}
+
+/// Takes away the shards from number `intact` on, and forgets them.
+Status OutputFolder::LetGoBehind(size_t intact) {
+  for (size_t i = 0; i < progress_.shards.size(); ++i) {
+    const std::string& name = progress_.shards[i].name;
+    ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(PathOf(name)));
+    const bool moved = progress_.staged && !progress_.metadata.is_null() && kind == PathKind::kFile;
+    auto& replaces = progress_.replaces;
+    if (moved && std::find(replaces.begin(), replaces.end(), name) == replaces.end()) {
+      replaces.push_back(name);
+    }
+    if (i < intact) continue;
+    ARROW_RETURN_NOT_OK(RemoveFile(progress_.staged ? WorkPath(name) : PathOf(name)));
+  }
+  progress_.shards.resize(intact);
+  progress_.next.resize(intact);
+  progress_.metadata = nullptr;
+  return WriteProgress();
+}
+
+Status OutputFolder::StartOver(const Found& found) {
+  progress_ = {};
+  progress_.identity = job_.identity;
+  progress_.extension = job_.extension;
+  progress_.staged = !found.ours.empty() || !job_.resumable;
+  progress_.replaces = found.ours;
+  // First, so that what was there before is named at every moment.
+  ARROW_RETURN_NOT_OK(WriteProgress());
+  owns_progress_ = true;
+  return RemoveWork();
+}
+
+Status OutputFolder::WriteProgress() const {
+  return WriteFileAtomically(ProgressPath(), WorkPath(kProgressTemporary), progress_.ToText());
+}
+
+/// Takes away what is in the working folder, but what says that it is ours.
+Status OutputFolder::RemoveWork() const {
+  ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
+  for (const std::string& name : names) {
+    if (name == kLock || name == kProgress) continue;
+    ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(name)));
+  }
+  return Status::OK();
+}
+
+Status OutputFolder::GiveName(size_t shard) const {
+  const std::string& name = progress_.shards[shard].name;
+  const std::string place = progress_.staged ? WorkPath(name) : PathOf(name);
+  ARROW_RETURN_NOT_OK(RenameFile(TemporaryPath(shard), place));
+  return SyncFolder(progress_.staged ? work() : job_.path);
+}
+
+Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
+  const size_t index = progress_.shards.size();
+  progress_.shards.push_back(std::move(shard));
+  progress_.next.push_back(std::move(position));
+  // Its line comes first, so that there is never a file that nothing names.
+  if (job_.resumable) {
+    const Status status = AppendToFile(ProgressPath(), progress_.ShardLine(index));
+    if (!status.ok()) {
+      progress_.shards.pop_back();
+      progress_.next.pop_back();
+      return status;
+    }
+  }
+  return GiveName(index);
+}
+
+Status OutputFolder::Finish(const nlohmann::json& metadata) {
+  progress_.metadata = metadata;
+  ARROW_RETURN_NOT_OK(WriteProgress());
+  return TakePlace();
+}
+
+Status OutputFolder::TakePlace() {
+  takes_place_ = true;
+  if (progress_.staged) {
+    ARROW_RETURN_NOT_OK(RemoveReplaced());
+    for (const ShardRecord& shard : progress_.shards) {
+      ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(WorkPath(shard.name)));
+      if (kind != PathKind::kFile) continue;  // moved by the run before
+      ARROW_RETURN_NOT_OK(RenameFile(WorkPath(shard.name), PathOf(shard.name)));
+    }
+    ARROW_RETURN_NOT_OK(SyncFolder(job_.path));
+  }
+  for (const ShardRecord& shard : progress_.shards) {
+    ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(PathOf(shard.name)));
+    if (kind == PathKind::kFile) continue;
+    return Status::IOError("a finished shard was taken away while the output was written; run ",
+                           "again to write it anew: ", PathOf(shard.name));
+  }
+  ARROW_RETURN_NOT_OK(WriteFileAtomically(
+      PathOf(kMetadataName), WorkPath(kMetadataTemporary),
+      progress_.metadata.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+  ARROW_RETURN_NOT_OK(RemoveWork());
+  ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(kLock)));
+  // Until here the next run would do the rest.
+  ARROW_RETURN_NOT_OK(RemoveFile(ProgressPath()));
+  done_ = true;
+  // An empty folder is in nobody's way, and the output is complete.
+  (void)RemoveFolder(work());
+  return Status::OK();
+}
+
+/// Deletes the output before: what says that it is one first.
+Status OutputFolder::RemoveReplaced() {
+  const auto is_metadata = [](const std::string& name) {
+    return name == kMetadataName || name == kFormerMetadataName;
+  };
+  for (const std::string& name : progress_.replaces) {
+    if (is_metadata(name)) ARROW_RETURN_NOT_OK(RemoveFile(PathOf(name)));
+  }
+  ARROW_RETURN_NOT_OK(SyncFolder(job_.path));
+  std::set<std::string> stays;
+  for (const ShardRecord& shard : progress_.shards) stays.insert(shard.name);
+  for (const std::string& name : progress_.replaces) {
+    if (is_metadata(name) || stays.contains(name)) continue;
+    ARROW_RETURN_NOT_OK(CheckOwnFile(job_.path, name));
+    ARROW_RETURN_NOT_OK(RemoveFile(PathOf(name)));
+  }
+  return Status::OK();
 }
 
 OutputFolder::~OutputFolder() {
-  std::error_code error;
-  if (!done_ && lock_fd_ >= 0) {
-    for (const auto& entry : fs::directory_iterator(work(), error)) {
-      if (entry.path().extension() == ".tmp") ::unlink(entry.path().c_str());
-    }
-    if (!job_.resumable || finished_.empty()) fs::remove_all(work(), error);
+  if (lock_fd_ >= 0) {
+    // As far as it goes: the error that the job ended with is the one to tell.
+    if (!done_ && !takes_place_) (void)LeaveUnfinished();
+    ::close(lock_fd_);
   }
-  if (lock_fd_ >= 0) ::close(lock_fd_);
   // Only goes where it is empty.
   if (!done_ && created_) ::rmdir(job_.path.c_str());
 }
 
-std::string OutputFolder::ShardName(size_t index) const {
-  std::array<char, 32> name;
-  std::snprintf(name.data(), name.size(), "shard-%05zu", index);
-  return name.data() + job_.extension;
-}
-
-std::string OutputFolder::TemporaryPath(size_t index) const {
-  return work() + "/" + ShardName(index) + ".tmp";
-}
-
-std::string OutputFolder::StagedPath(const std::string& name) const { return work() + "/" + name; }
-
-Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
-  ARROW_RETURN_NOT_OK(
-      Rename(TemporaryPath(finished_.size()), staged_ ? StagedPath(shard.name) : ShardPath(shard)));
-  finished_.push_back(std::move(shard));
-  positions_.push_back(std::move(position));
-  position_ = positions_.back();
-  if (!job_.resumable) return Status::OK();
-  return AppendLine(work() + kProgress, ProgressLine(finished_.size() - 1));
-}
-
-nlohmann::json OutputFolder::ProgressLine(size_t shard) const {
-  return {{"shard", ManifestJson(finished_[shard])}, {"next", positions_[shard]}};
-}
-
-Status OutputFolder::StartProgress() const {
-  const nlohmann::json header = {{"version", 1},
-                                 {"identity", job_.identity},
-                                 {"extension", job_.extension},
-                                 {"staged", staged_}};
-  std::string text = header.dump() + "\n";
-  for (size_t i = 0; i < finished_.size(); ++i) text += ProgressLine(i).dump() + "\n";
-  return WriteFileAtomically(work() + kProgress, text);
-}
-
-Status OutputFolder::Finish(const nlohmann::json& metadata) {
-  // From here on the output is complete: a run that is stopped in TakePlace() is finished by the
-  // next.
-  ARROW_RETURN_NOT_OK(StartProgress());
-  ARROW_RETURN_NOT_OK(AppendLine(work() + kProgress, {{"metadata", metadata}}));
-  return TakePlace(metadata);
-}
-
-Status OutputFolder::TakePlace(const nlohmann::json& metadata) {
-  if (staged_) {
-    ARROW_RETURN_NOT_OK(Remove(job_.path + "/" + kMetadata));
-    ARROW_ASSIGN_OR_RAISE(const auto entries, Entries(job_.path));
-    for (const std::string& name : entries) {
-      // A shard that was moved by the run before stands in its place already.
-      const bool ours = std::any_of(finished_.begin(), finished_.end(),
-                                    [&](const ShardRecord& shard) { return shard.name == name; });
-      if (ours || !IsDataName(name)) continue;
-      ARROW_RETURN_NOT_OK(Remove(job_.path + "/" + name));
-    }
-    for (const ShardRecord& shard : finished_) {
-      if (::access(StagedPath(shard.name).c_str(), F_OK) != 0) continue;
-      ARROW_RETURN_NOT_OK(Rename(StagedPath(shard.name), ShardPath(shard)));
-    }
+Status OutputFolder::LeaveUnfinished() const {
+  ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
+  // Files that nothing else names would be nobody's.
+  const bool names_others =
+      std::any_of(progress_.replaces.begin(), progress_.replaces.end(),
+                  [&](const std::string& name) { return !of_metadata_.contains(name); });
+  const bool goes_on = job_.resumable && !progress_.shards.empty();
+  if (owns_progress_ && !goes_on && !names_others) {
+    ARROW_RETURN_NOT_OK(RemoveWork());
+    ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(kLock)));
+    ARROW_RETURN_NOT_OK(RemoveFile(ProgressPath()));
+    return RemoveFolder(work());
   }
-  ARROW_RETURN_NOT_OK(WriteFileAtomically(job_.path + "/" + kMetadata, metadata.dump(2) + "\n"));
-  done_ = true;
-  std::error_code error;
-  fs::remove_all(work(), error);
-  if (error) return PathError("delete", work(), error.value());
-  return Status::OK();
+  std::set<std::string> kept;
+  for (size_t i = 0; i < progress_.shards.size(); ++i) kept.insert(TemporaryPath(i));
+  for (const std::string& name : names) {
+    const std::string path = WorkPath(name);
+    if (name.ends_with(".tmp") && !kept.contains(path)) ARROW_RETURN_NOT_OK(RemoveFile(path));
+  }
+  ARROW_ASSIGN_OR_RAISE(const PathKind progress, KindOfPath(ProgressPath()));
+  if (progress != PathKind::kNothing) return Status::OK();
+  ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(kLock)));
+  return RemoveFolder(work());
 }
 
 }  // namespace easydata

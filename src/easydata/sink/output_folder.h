@@ -1,23 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/sink/output_metadata.h"
+#include "easydata/sink/output_progress.h"
 
 namespace easydata {
-
-/// One finished file of an output.
-struct ShardRecord {
-  std::string name;  // "shard-00000.parquet"
-  int64_t rows = 0;
-  int64_t tokens = 0;
-  int64_t bytes = 0;
-  std::string hash;  // XXH3, 64 bits, of the file: 16 hexadecimal digits
-};
 
 /// What is written into a folder, by whom.
 struct OutputJob {
@@ -27,23 +23,38 @@ struct OutputJob {
   bool overwrite = false;
   /// Whether a later run can go on behind the last finished shard.
   bool resumable = true;
+  /// Whether a later run gives the same rows at all.
+  bool repeatable = true;
+  /// A finished output of this job is kept as it is.
+  bool keep_finished = false;
   /// Equal for equal outputs: an unfinished output is gone on with by the same job only.
   nlohmann::json identity;
+  /// Asked now and then while much is read: true ends Open() with Cancelled.
+  std::function<bool()> stopped = [] { return false; };
 };
 
+/// What the metadata of a finished output says of the job that wrote it.
+std::string JobHash(const nlohmann::json& identity);
+
 /// The folder of an output, kept so that no reader ever takes a part for the whole: shards get
-/// their name when they are complete, `metadata.json` comes last, and what is needed to go on
-/// stands in the hidden folder `.easydata`.
+/// their name when they are complete and on the disk, `_metadata.json` comes last, and what is
+/// needed to go on stands in the hidden folder `.easydata`.
 ///
 /// A new output over an old one is written aside, in `.easydata`, and takes the old one's place
-/// when it is complete. One process at a time holds a folder. Local file systems only.
-/// Thread-compatible.
+/// when it is complete. At every moment our own files name all that is ours, and nothing else is
+/// ever deleted. One process at a time holds a folder. Local file systems only. Thread-compatible.
 class OutputFolder {
  public:
   /// Makes the folder where there is none. FileExistsError (IOError, EEXIST) where it holds a
-  /// finished output, another job's unfinished one or files of others and `overwrite` is not set;
-  /// the files of others are never deleted unless they are data files.
+  /// finished output or another job's unfinished one and `overwrite` is not set, or files of
+  /// others; Invalid where what is ours in it is damaged.
   static Result<std::unique_ptr<OutputFolder>> Open(OutputJob job);
+
+  /// Whether the folder holds the finished output of the job. Changes nothing.
+  static Result<bool> IsFinished(OutputJob job);
+
+  /// How many shards a job that is run again keeps, of an output that is not finished.
+  static Result<int64_t> UnfinishedShards(const std::string& path);
 
   /// Leaves an unfinished output behind in a state to go on from, or nothing where none can be gone
   /// on with.
@@ -51,14 +62,18 @@ class OutputFolder {
 
   /// The shards that are complete already, in order, and the position behind the last of them
   /// (null: the start).
-  const std::vector<ShardRecord>& finished() const { return finished_; }
-  const nlohmann::json& position() const { return position_; }
-  /// The metadata, where an earlier run of this job was stopped just before its end and is complete
-  /// now; else null.
+  const std::vector<ShardRecord>& finished() const { return progress_.shards; }
+  const nlohmann::json& position() const;
+  /// The metadata, where all is there already: the output is kept, or an earlier run of this job
+  /// was stopped just before its end; else null.
   const nlohmann::json& completed() const { return completed_; }
+  /// Shards of an earlier run that are kept.
+  int64_t kept() const { return kept_; }
+  /// What is kept of an earlier run, what not and why; "" where nothing was there.
+  const std::string& notice() const { return notice_; }
 
-  std::string ShardName(size_t index) const;
-  std::string ShardPath(const ShardRecord& shard) const { return job_.path + "/" + shard.name; }
+  std::string ShardPath(const ShardRecord& shard) const { return PathOf(shard.name); }
+  std::string ShardNameOf(size_t index) const { return ShardName(index, job_.extension); }
   /// Where shard `index` is written to until it is complete.
   std::string TemporaryPath(size_t index) const;
 
@@ -68,29 +83,66 @@ class OutputFolder {
   /// Puts the output in its place, with `metadata` last.
   Status Finish(const nlohmann::json& metadata);
 
+  /// Says that the position of the progress makes no sense, and what to do.
+  Status DamagedPosition(const std::string& what) const;
+
  private:
+  /// What there is in the folder.
+  struct Found {
+    bool is_there = false;
+    std::optional<OutputMetadata> metadata;
+    /// Of this job.
+    std::optional<OutputProgress> progress;
+    /// Whether there is any, of whatever job and in whatever state.
+    bool unfinished = false;
+    /// Names in the folder that our files name, and the others.
+    std::vector<std::string> ours;
+    std::vector<std::string> foreign;
+    /// Of ours, those that a finished output names.
+    std::set<std::string> of_metadata;
+
+    bool is_finished(const OutputJob& job) const;
+  };
+
   explicit OutputFolder(OutputJob job);
 
+  Result<Found> Look() const;
+  Status LookAtProgress(Found* found, std::set<std::string>* named) const;
+  Status CheckMayWrite(const Found& found) const;
   Status Prepare();
+  Status Keep(Found found);
   Status Lock();
-  Status Resume(const nlohmann::json& progress);
-  Status StartOver(const std::vector<std::string>& entries);
-  nlohmann::json ProgressLine(size_t shard) const;
-  Status StartProgress() const;
-  Status TakePlace(const nlohmann::json& metadata);
-  std::string StagedPath(const std::string& name) const;
-  std::string work() const { return job_.path + "/.easydata"; }
+  Status Resume(const Found& found);
+  Result<std::vector<std::string>> FindShards(std::string* problem) const;
+  Result<std::string> Find(const ShardRecord& shard, size_t index) const;
+  Status LetGoBehind(size_t intact);
+  Status StartOver(const Found& found);
+  Status WriteProgress() const;
+  Result<std::vector<std::string>> WorkEntries() const;
+  Status RemoveWork() const;
+  Status GiveName(size_t shard) const;
+  Status TakePlace();
+  Status RemoveReplaced();
+  Status LeaveUnfinished() const;
+
+  std::string PathOf(const std::string& name) const { return job_.path + "/" + name; }
+  std::string work() const { return PathOf(".easydata"); }
+  std::string WorkPath(const std::string& name) const { return work() + "/" + name; }
+  std::string ProgressPath() const;
 
   const OutputJob job_;
   bool created_ = false;
+  // What stands in progress.jsonl is of this job.
+  bool owns_progress_ = false;
+  // From here on the output is complete: a run that is stopped is finished by the next.
+  bool takes_place_ = false;
   bool done_ = false;
-  // Complete shards wait in the working folder until all are there.
-  bool staged_ = false;
   int lock_fd_ = -1;
-  std::vector<ShardRecord> finished_;
-  std::vector<nlohmann::json> positions_;  // behind each finished shard
-  nlohmann::json position_;
+  OutputProgress progress_;
+  std::set<std::string> of_metadata_;
   nlohmann::json completed_;
+  int64_t kept_ = 0;
+  std::string notice_;
 };
 
 }  // namespace easydata

@@ -53,6 +53,7 @@ std::shared_ptr<parquet::WriterProperties> MakeProperties(const arrow::Schema& s
   builder.disable_statistics();
   builder.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
   builder.disable_write_page_index();
+  builder.enable_page_checksum();
   // The default of 1,024 values costs more in bookkeeping than in encoding.
   builder.write_batch_size(64 * 1024);
   for (const auto& field : schema.fields()) {

@@ -237,10 +237,10 @@ Result<EncodedGroup> ParquetLists::Encode(
     const parquet::ColumnDescriptor* descriptor = file_->schema()->Column(i);
     const auto options = properties_->codec_options(descriptor->path());
     parquet::ColumnChunkMetaDataBuilder* chunk = row_group->NextColumnChunk();
-    auto pages = parquet::PageWriter::Open(sink, properties_->compression(descriptor->path()),
-                                           chunk, -1, -1, arrow::default_memory_pool(), false,
-                                           nullptr, nullptr, false, nullptr, nullptr,
-                                           options != nullptr ? *options : parquet::CodecOptions());
+    auto pages = parquet::PageWriter::Open(
+        sink, properties_->compression(descriptor->path()), chunk, -1, -1,
+        arrow::default_memory_pool(), false, nullptr, nullptr, properties_->page_checksum_enabled(),
+        nullptr, nullptr, options != nullptr ? *options : parquet::CodecOptions());
     ListColumn column(descriptor, *properties_, pages.get());
     for (const auto& part : parts) ARROW_RETURN_NOT_OK(column.Add(*part->column(i)));
     ARROW_RETURN_NOT_OK(column.Finish());

@@ -9,12 +9,20 @@
 
 namespace easydata {
 
+void DropTotals::Add(const std::vector<DropCount>& dropped) {
+  for (const DropCount& count : dropped) {
+    rows[count.reason] += count.rows;
+    if (count.tokens != 0) tokens[count.reason] += count.tokens;
+  }
+}
+
 Status RowGroupReader::Restore(const StreamPosition& position) {
   if (!position.cursor.empty()) {
     ARROW_RETURN_NOT_OK(RestoreSaved(position.cursor, stage_));
     cursor_ = position.cursor;
   }
   skip_ = position.skip;
+  dropped_ = position.dropped;
   return Status::OK();
 }
 
@@ -23,6 +31,10 @@ Result<bool> RowGroupReader::Pull() {
   if (cursor_.empty()) cursor_ = stage_->Save();
   ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
   if (!batch.has_value()) {
+    if (skip_ > 0) {
+      return Status::Invalid("the stream ends ", skip_,
+                             " rows before the position at which it was to be gone on with");
+    }
     ended_ = true;
     return false;
   }
@@ -33,7 +45,13 @@ Result<bool> RowGroupReader::Pull() {
   if (!limits_.exact_rows) piece.bytes = ContentBytesByRow(*batch->rows);
   piece.batch = std::move(*batch);
   skip_ -= piece.used;
-  if (piece.used < piece.batch.num_rows()) pieces_.push_back(std::move(piece));
+  if (piece.used == piece.batch.num_rows()) {
+    const auto& dropped = piece.batch.dropped;
+    pending_.insert(pending_.end(), dropped.begin(), dropped.end());
+    return true;
+  }
+  piece.dropped_before = std::exchange(pending_, {});
+  pieces_.push_back(std::move(piece));
   return true;
 }
 
@@ -67,6 +85,7 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
       continue;
     }
     Piece& piece = pieces_.front();
+    dropped_.Add(std::exchange(piece.dropped_before, {}));
     const int64_t end = piece.batch.num_rows();
     int64_t row = piece.used;
     while (row < end && !full) {
@@ -79,13 +98,20 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
     group.parts.push_back(whole ? piece.batch : piece.batch.Slice(piece.used, row - piece.used));
     piece.used = row;
     if (row == end) {
-      group.next = {piece.after, 0};
+      // Not before: who goes on inside the batch reads it again, perhaps with more rows, as one
+      // that came before an error was cut there.
+      dropped_.Add(piece.batch.dropped);
+      group.next = {piece.after, 0, {}};
       pieces_.pop_front();
     } else {
-      group.next = {piece.before, row};
+      group.next = {piece.before, row, {}};
     }
   }
-  if (group.rows == 0) return std::nullopt;
+  if (group.rows == 0) {
+    dropped_.Add(std::exchange(pending_, {}));
+    return std::nullopt;
+  }
+  group.next.dropped = dropped_;
   return group;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -12,10 +14,20 @@
 
 namespace easydata {
 
-/// Where a stream goes on behind a row group: the stage's cursor and rows to leave out from there.
+/// What was left out or cut on the way, by reason.
+struct DropTotals {
+  std::map<std::string, int64_t> rows;
+  std::map<std::string, int64_t> tokens;  // where any were lost
+
+  void Add(const std::vector<DropCount>& dropped);
+};
+
+/// Where a stream goes on behind a row group: the stage's cursor and rows to leave out from there;
+/// what was left out before.
 struct StreamPosition {
   Cursor cursor;
   int64_t skip = 0;
+  DropTotals dropped;
 };
 
 /// Consecutive rows that are encoded together.
@@ -48,16 +60,20 @@ class RowGroupReader {
   /// The next group, or nothing at the end.
   Result<std::optional<RowGroup>> Next();
 
+  /// What was left out of the whole stream, once Next() has returned nothing.
+  const DropTotals& dropped() const { return dropped_; }
+
  private:
   struct Piece {
     Batch batch;
+    std::vector<DropCount> dropped_before;  // since the last row; the batch has its own
     Cursor before;
     Cursor after;
     std::vector<int64_t> bytes;  // by row
     int64_t used = 0;            // rows that are in a group
   };
 
-  /// Pulls one batch; false at the end.
+  /// Pulls one batch; false at the end, which may not come before the rows to leave out.
   Result<bool> Pull();
 
   Stage* const stage_;
@@ -65,6 +81,8 @@ class RowGroupReader {
   std::deque<Piece> pieces_;
   Cursor cursor_;  // before the next batch
   int64_t skip_ = 0;
+  std::vector<DropCount> pending_;  // dropped since the last row
+  DropTotals dropped_;
   bool ended_ = false;
 };
 

@@ -4,12 +4,14 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <utility>
 
-#include "easydata/base/hash.h"
 #include "easydata/base/version.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/sink/output_file.h"
+#include "easydata/sink/plan_inputs.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/plan.h"
 
@@ -40,17 +42,66 @@ struct OpenShard {
     ARROW_RETURN_NOT_OK(encoder->Finish());
     ARROW_RETURN_NOT_OK(file->Close());
     record.bytes = file->size();
-    record.hash = ToHex(file->hash());
+    record.hash = file->hash();
     return Status::OK();
   }
 };
 
 nlohmann::json StateJson(const StreamPosition& position) {
-  return {{"cursor", position.cursor.ToJson()}, {"skip", position.skip}};
+  return {{"cursor", position.cursor.ToJson()},
+          {"skip", position.skip},
+          {"dropped", position.dropped.rows},
+          {"dropped_tokens", position.dropped.tokens}};
 }
 
-StreamPosition PositionFromJson(const nlohmann::json& value) {
-  return {Cursor(value.at("cursor")), value.at("skip")};
+Result<int64_t> CountOf(const nlohmann::json& value, const std::string& what) {
+  if (IsWholeNumber(value) && value >= 0 && value.get<int64_t>() >> 62 == 0) {
+    return value.get<int64_t>();
+  }
+  return Status::Invalid(what, " must be a count, not ", value.dump());
+}
+
+Result<std::map<std::string, int64_t>> CountsOf(const nlohmann::json& saved,
+                                                const std::string& key) {
+  std::map<std::string, int64_t> counts;
+  const auto found = saved.find(key);
+  if (found == saved.end() || !found->is_object()) return Status::Invalid(key, " is missing");
+  for (const auto& [reason, count] : found->items()) {
+    ARROW_ASSIGN_OR_RAISE(counts[reason], CountOf(count, key));
+  }
+  return counts;
+}
+
+Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
+  DropTotals dropped;
+  ARROW_ASSIGN_OR_RAISE(dropped.rows, CountsOf(saved, "dropped"));
+  ARROW_ASSIGN_OR_RAISE(dropped.tokens, CountsOf(saved, "dropped_tokens"));
+  return dropped;
+}
+
+/// The position behind `rows` rows: of these alone some can be those to leave out.
+Result<StreamPosition> PositionFromJson(const nlohmann::json& saved, int64_t rows) {
+  StreamPosition position;
+  if (!saved.is_object() || !saved.contains("cursor") || !saved.contains("skip")) {
+    return Status::Invalid("its position is missing");
+  }
+  ARROW_ASSIGN_OR_RAISE(position.skip, CountOf(saved.at("skip"), "skip"));
+  if (position.skip > rows) {
+    return Status::Invalid("it leaves out ", position.skip, " rows of ", rows, " written");
+  }
+  ARROW_ASSIGN_OR_RAISE(position.dropped, DroppedFromJson(saved));
+  position.cursor = Cursor(saved.at("cursor"));
+  return position;
+}
+
+/// "2026-11-23T08:47:46Z".
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc;
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text;
+  const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), size};
 }
 
 Status CheckEnds(const nlohmann::json& description) {
@@ -85,7 +136,7 @@ struct StreamWriter::Work {
     OpenShard shard;
     ARROW_ASSIGN_OR_RAISE(shard.file, OutputFile::Open(folder->TemporaryPath(index)));
     ARROW_ASSIGN_OR_RAISE(shard.encoder, format->Open(shard.file));
-    shard.record.name = folder->ShardName(index);
+    shard.record.name = folder->ShardNameOf(index);
     return shard;
   }
 };
@@ -106,7 +157,6 @@ Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteO
     }
     options.row_groups.rows = kRowsDealt;
     options.row_groups.exact_rows = true;
-    options.resumable = false;
   }
   // A group larger than a shard would make the size of shards a matter of luck.
   options.row_groups.bytes = std::min(options.row_groups.bytes, options.max_shard_size);
@@ -123,7 +173,32 @@ void StreamWriter::Cancel() {
   if (running_->groups != nullptr) running_->groups->Cancel();
 }
 
-WriteProgress StreamWriter::progress() const { return {rows_, tokens_, bytes_, shards_}; }
+WriteProgress StreamWriter::progress() const { return {rows_, tokens_, bytes_, shards_, kept_}; }
+
+std::string StreamWriter::notice() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return notice_;
+}
+
+OutputJob StreamWriter::Job() const {
+  OutputJob job;
+  job.path = options_.output_path;
+  job.extension = extension_;
+  job.overwrite = options_.overwrite;
+  // Of shards that are written beside each other none is complete before the end.
+  job.resumable = options_.resumable && !options_.num_shards.has_value();
+  job.repeatable = options_.resumable;
+  job.keep_finished = options_.keep_finished;
+  job.identity = Identity();
+  job.stopped = [this] { return cancelled_.load(); };
+  return job;
+}
+
+Result<bool> StreamWriter::IsFinished() const { return OutputFolder::IsFinished(Job()); }
+
+Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
+  return CheckInputsOutside(plan, options_.output_path);
+}
 
 nlohmann::json StreamWriter::Identity() const {
   nlohmann::json identity = {
@@ -139,10 +214,12 @@ nlohmann::json StreamWriter::Identity() const {
   return identity;
 }
 
-WriteResult StreamWriter::ResultOf(const std::vector<ShardRecord>& shards) const {
+WriteResult StreamWriter::ResultOf(const OutputFolder& folder, DropTotals dropped) const {
   WriteResult result;
-  result.shards = shards;
-  for (const ShardRecord& shard : shards) {
+  result.shards = folder.finished();
+  result.kept_shards = folder.kept();
+  result.dropped = std::move(dropped);
+  for (const ShardRecord& shard : result.shards) {
     result.rows += shard.rows;
     result.tokens += shard.tokens;
     result.bytes += shard.bytes;
@@ -150,48 +227,89 @@ WriteResult StreamWriter::ResultOf(const std::vector<ShardRecord>& shards) const
   return result;
 }
 
-nlohmann::json StreamWriter::Metadata(const WriteResult& result,
-                                      const arrow::Schema& schema) const {
-  nlohmann::json columns = nlohmann::json::object();
-  for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
-  nlohmann::json shards = nlohmann::json::array();
-  for (const ShardRecord& shard : result.shards) {
-    shards.push_back({{"name", shard.name},
-                      {"rows", shard.rows},
-                      {"tokens", shard.tokens},
-                      {"bytes", shard.bytes},
-                      {"xxh3", shard.hash}});
-  }
-  nlohmann::json config = {{"compression", options_.compression}};
+nlohmann::json StreamWriter::Config() const {
+  if (!options_.config.is_null()) return options_.config;
+  nlohmann::json config = {{"output_path", options_.output_path},
+                           {"format", options_.format},
+                           {"compression", options_.compression},
+                           {"overwrite", options_.overwrite}};
+  if (options_.columns.has_value()) config["columns"] = *options_.columns;
   if (options_.num_shards.has_value()) {
     config["num_shards"] = *options_.num_shards;
   } else {
     config["max_shard_size"] = options_.max_shard_size;
   }
-  nlohmann::json tokenizers = nlohmann::json::object();
-  for (const auto& [key, value] : plan_.description->items()) {
-    if (key.ends_with("tokenizer") || key.ends_with("tokenizer.fingerprint"))
-      tokenizers[key] = value;
-  }
-  return {{"kind", "easydata.output"},          {"metadata_version", 1},
-          {"easydata_version", Version()},      {"format", options_.format},
-          {"columns", std::move(columns)},      {"config", std::move(config)},
-          {"tokenizer", std::move(tokenizers)}, {"plan", *plan_.description},
-          {"num_examples", result.rows},        {"num_tokens", result.tokens},
-          {"num_bytes", result.bytes},          {"shards", std::move(shards)}};
+  return config;
 }
 
-Result<WriteResult> StreamWriter::Run() {
-  Work work;
-  ARROW_ASSIGN_OR_RAISE(work.folder,
-                        OutputFolder::Open({options_.output_path, extension_, options_.overwrite,
-                                            options_.resumable, Identity()}));
-  if (!work.folder->completed().is_null()) return ResultOf(work.folder->finished());
-  for (const ShardRecord& shard : work.folder->finished()) {
+/// The tokenizers of the plan, each once: {"fingerprint": ..., "path": null or where it came from}.
+nlohmann::json StreamWriter::Tokenizers() const {
+  std::map<std::string, nlohmann::json> found;
+  for (const auto& [key, value] : plan_.description->items()) {
+    if (!key.ends_with("tokenizer") || !value.is_string()) continue;
+    const auto fingerprint = value.get<std::string>();
+    const auto path = options_.tokenizer_paths.find(fingerprint);
+    found[fingerprint] = {{"fingerprint", fingerprint}, {"path", nullptr}};
+    if (path != options_.tokenizer_paths.end()) found[fingerprint]["path"] = path->second;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (auto& [fingerprint, tokenizer] : found) list.push_back(std::move(tokenizer));
+  return list;
+}
+
+nlohmann::json StreamWriter::Metadata(const WriteResult& result,
+                                      const arrow::Schema& schema) const {
+  nlohmann::json columns = nlohmann::json::object();
+  for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
+  nlohmann::json shards = nlohmann::json::array();
+  for (const ShardRecord& shard : result.shards) shards.push_back(ToJson(shard));
+  return {{"kind", "easydata.output"},
+          {"metadata_version", 2},
+          {"easydata_version", Version()},
+          {"time", Now()},
+          {"format", options_.format},
+          {"columns", std::move(columns)},
+          {"config", Config()},
+          {"tokenizers", Tokenizers()},
+          {"plan", *plan_.description},
+          {"job", JobHash(Identity())},
+          {"num_examples", result.rows},
+          {"num_tokens", result.tokens},
+          {"num_bytes", result.bytes},
+          {"dropped", result.dropped.rows},
+          {"dropped_tokens", result.dropped.tokens},
+          {"shards", std::move(shards)}};
+}
+
+Result<OutputFolder*> StreamWriter::OpenFolder(Work* work) {
+  ARROW_RETURN_NOT_OK(CheckInputs(plan_));
+  ARROW_ASSIGN_OR_RAISE(work->folder, OutputFolder::Open(Job()));
+  for (const ShardRecord& shard : work->folder->finished()) {
     rows_ += shard.rows;
     tokens_ += shard.tokens;
     bytes_ += shard.bytes;
     ++shards_;
+  }
+  kept_ = work->folder->kept();
+  std::lock_guard<std::mutex> lock(mutex_);
+  notice_ = work->folder->notice();
+  return work->folder.get();
+}
+
+Status StreamWriter::Restore(Work* work) const {
+  if (work->folder->position().is_null()) return Status::OK();
+  auto position = PositionFromJson(work->folder->position(), rows_);
+  Status status = position.status();
+  if (status.ok()) status = work->reader->Restore(*position);
+  return status.IsInvalid() ? work->folder->DamagedPosition(status.message()) : status;
+}
+
+Result<WriteResult> StreamWriter::Run() {
+  Work work;
+  ARROW_ASSIGN_OR_RAISE(OutputFolder * folder, OpenFolder(&work));
+  if (!folder->completed().is_null()) {
+    auto dropped = DroppedFromJson(folder->completed());
+    return ResultOf(*folder, dropped.ok() ? std::move(*dropped) : DropTotals());
   }
 
   work.context.pool = std::make_shared<ThreadPool>(options_.num_threads);
@@ -208,9 +326,7 @@ Result<WriteResult> StreamWriter::Run() {
   });
 
   work.reader = std::make_unique<RowGroupReader>(work.stage.get(), options_.row_groups);
-  if (!work.folder->position().is_null()) {
-    ARROW_RETURN_NOT_OK(work.reader->Restore(PositionFromJson(work.folder->position())));
-  }
+  ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
   ARROW_ASSIGN_OR_RAISE(
       work.format, MakeShardFormat(options_.format, work.layout->schema(), options_.compression));
@@ -235,8 +351,8 @@ Result<WriteResult> StreamWriter::Run() {
     if (cancelled_) work.groups->Cancel();
   }
   ARROW_RETURN_NOT_OK(options_.num_shards.has_value() ? WriteByCount(&work) : WriteBySize(&work));
-  WriteResult result = ResultOf(work.folder->finished());
-  ARROW_RETURN_NOT_OK(work.folder->Finish(Metadata(result, *work.layout->schema())));
+  WriteResult result = ResultOf(*folder, work.reader->dropped());
+  ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema())));
   return result;
 }
 

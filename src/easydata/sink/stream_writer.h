@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,8 @@ struct WriteOptions {
   bool overwrite = false;
   /// False where the stream cannot be read again: nothing is left behind to go on from.
   bool resumable = true;
+  /// A finished output of this very job is kept; else it is one that is there already.
+  bool keep_finished = false;
   /// The columns to write, in this order; all by default.
   WantedColumns columns;
   /// Rows that the types of JSON columns and the columns of free-form rows are taken from; -1 for
@@ -37,6 +41,10 @@ struct WriteOptions {
   int64_t sample_rows = 1000;
   /// Worker threads; 0 for one a core.
   int num_threads = 0;
+  /// What the metadata gives as the configuration of the whole job; null: these options.
+  nlohmann::json config;
+  /// Where the tokenizers of the plan came from, by fingerprint, as far as it is known.
+  std::map<std::string, std::string> tokenizer_paths;
   /// For tests.
   RowGroupLimits row_groups;
 };
@@ -46,6 +54,10 @@ struct WriteResult {
   int64_t tokens = 0;
   int64_t bytes = 0;
   std::vector<ShardRecord> shards;
+  /// The first of the shards are those of an earlier run.
+  int64_t kept_shards = 0;
+  /// Rows left out or cut on the way, and their tokens, over all runs of the job.
+  DropTotals dropped;
 };
 
 /// What is written so far, finished shards of an earlier run included.
@@ -54,6 +66,7 @@ struct WriteProgress {
   int64_t tokens = 0;
   int64_t bytes = 0;
   int64_t shards = 0;
+  int64_t kept_shards = 0;
 };
 
 /// Writes a stream into a folder of shards: row groups are encoded in parallel and appended in
@@ -70,28 +83,41 @@ class StreamWriter {
   /// Writes all of it; called once.
   Result<WriteResult> Run();
 
+  /// Whether the finished output of this very job is there. Changes nothing.
+  Result<bool> IsFinished() const;
+  /// Invalid where a plan, this one or another of the same run, reads files of the output's folder.
+  Status CheckInputs(const StreamPlan& plan) const;
+
   /// Makes Run() return Cancelled soon; from any thread.
   void Cancel();
   WriteProgress progress() const;
+  /// What Run() keeps of an earlier run, what not and why; "" where there is nothing to tell.
+  std::string notice() const;
 
  private:
   StreamWriter(StreamPlan plan, WriteOptions options, std::string extension);
   struct Work;
 
+  OutputJob Job() const;
   nlohmann::json Identity() const;
+  nlohmann::json Config() const;
+  nlohmann::json Tokenizers() const;
   nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema) const;
+  Result<OutputFolder*> OpenFolder(Work* work);
+  Status Restore(Work* work) const;
   Status MakeLayout(Work* work);
   Status WriteBySize(Work* work);
   Status WriteByCount(Work* work);
-  WriteResult ResultOf(const std::vector<ShardRecord>& shards) const;
+  WriteResult ResultOf(const OutputFolder& folder, DropTotals dropped) const;
 
   const StreamPlan plan_;
   const WriteOptions options_;
   const std::string extension_;
-  std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0};
-  std::mutex mutex_;  // guards what Cancel() touches
-  bool cancelled_ = false;
+  std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0}, kept_{0};
+  std::atomic<bool> cancelled_{false};
+  mutable std::mutex mutex_;  // guards what Cancel() touches, and the notice
   Work* running_ = nullptr;
+  std::string notice_;
 };
 
 }  // namespace easydata

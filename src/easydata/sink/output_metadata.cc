@@ -1,0 +1,172 @@
+#include "easydata/sink/output_metadata.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "easydata/sink/file_calls.h"
+#include "easydata/stream/stage.h"
+
+namespace easydata {
+namespace {
+
+constexpr char kKind[] = "easydata.output";
+constexpr int kNewestVersion = 2;
+constexpr int kDeepest = 200;
+
+/// How deep brackets are nested, those in strings left out.
+int DepthOf(const std::string& text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+/// A name as it can be shown: JSON text, whatever characters it has.
+std::string Shown(const nlohmann::json& value) {
+  constexpr size_t kShown = 200;
+  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
+  if (text.size() > kShown) text.replace(kShown, std::string::npos, "...");
+  return text;
+}
+
+Result<int64_t> Count(const nlohmann::json& shard, const char* key) {
+  const auto found = shard.find(key);
+  if (found == shard.end()) return Status::Invalid(key, " is missing");
+  if (!IsWholeNumber(*found) || *found < 0 || found->get<int64_t>() >> 62 != 0) {
+    return Status::Invalid(key, " must be a count, not ", Shown(*found));
+  }
+  return found->get<int64_t>();
+}
+
+bool IsHash(const std::string& text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+/// What is wrong with the file of metadata, and what to do.
+Status Damaged(const std::string& path, const std::string& what) {
+  return Status::Invalid(path, " is damaged: ", what,
+                         "; nothing was read or deleted that it names. Write the output anew, to "
+                         "another folder or after this one was moved away");
+}
+
+Result<std::vector<ShardRecord>> ShardsOf(const std::string& folder, const nlohmann::json& values) {
+  const auto listed = values.find("shards");
+  if (listed == values.end() || !listed->is_array()) return Status::Invalid("shards is no list");
+  std::vector<ShardRecord> shards;
+  std::set<std::string> names;
+  for (size_t i = 0; i < listed->size(); ++i) {
+    const std::string where = "shards[" + std::to_string(i) + "]: ";
+    auto shard = ShardFromJson((*listed)[i]);
+    if (!shard.ok()) return Status::Invalid(where, shard.status().message());
+    if (!names.insert(shard->name).second) {
+      return Status::Invalid(where, shard->name, " is named twice");
+    }
+    shards.push_back(std::move(*shard));
+  }
+  // All names first: no file is looked at where one of them is wrong.
+  for (const ShardRecord& shard : shards) {
+    ARROW_RETURN_NOT_OK(CheckOwnFile(folder, shard.name));
+  }
+  return shards;
+}
+
+}  // namespace
+
+nlohmann::json ToJson(const ShardRecord& shard) {
+  return {{"name", shard.name},
+          {"rows", shard.rows},
+          {"tokens", shard.tokens},
+          {"bytes", shard.bytes},
+          {"xxh3", shard.hash}};
+}
+
+std::optional<nlohmann::json> ParseSaved(const std::string& text) {
+  if (DepthOf(text) > kDeepest) return std::nullopt;
+  auto value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+Result<ShardRecord> ShardFromJson(const nlohmann::json& value) {
+  if (!value.is_object()) return Status::Invalid("must be an object, not ", Shown(value));
+  ShardRecord shard;
+  const auto name = value.find("name");
+  if (name == value.end() || !name->is_string()) return Status::Invalid("name is no text");
+  shard.name = name->get<std::string>();
+  if (!IsPlainName(shard.name) || shard.name == kMetadataName ||
+      shard.name == kFormerMetadataName) {
+    return Status::Invalid(Shown(*name), " is not the plain name of a shard of this folder");
+  }
+  ARROW_ASSIGN_OR_RAISE(shard.rows, Count(value, "rows"));
+  ARROW_ASSIGN_OR_RAISE(shard.tokens, Count(value, "tokens"));
+  ARROW_ASSIGN_OR_RAISE(shard.bytes, Count(value, "bytes"));
+  const auto hash = value.find("xxh3");
+  if (hash == value.end() || !hash->is_string() || !IsHash(hash->get<std::string>())) {
+    return Status::Invalid("xxh3 must be 16 hexadecimal digits");
+  }
+  shard.hash = hash->get<std::string>();
+  return shard;
+}
+
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string("/\0", 2)) == std::string::npos;
+}
+
+Status CheckOwnFile(const std::string& folder, const std::string& name) {
+  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(folder + "/" + name));
+  if (kind == PathKind::kFile || kind == PathKind::kNothing) return Status::OK();
+  return Status::Invalid(Shown(name), " is ",
+                         kind == PathKind::kLink ? "a symbolic link" : "not a regular file",
+                         ", which is nothing that we wrote");
+}
+
+Result<std::optional<OutputMetadata>> ReadMetadataFile(const std::string& folder,
+                                                       const std::string& name) {
+  const std::string path = folder + "/" + name;
+  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
+  const bool named_by_us = name == kMetadataName;
+  if (kind == PathKind::kNothing || (kind != PathKind::kFile && !named_by_us)) return std::nullopt;
+  ARROW_RETURN_NOT_OK(CheckOwnFile(folder, name));
+  ARROW_ASSIGN_OR_RAISE(const std::string text, ReadWholeFile(path));
+  auto values = ParseSaved(text);
+  if (!values.has_value() && named_by_us) return Damaged(path, "it is not JSON");
+  const bool ours = values.has_value() && values->is_object() && values->contains("kind") &&
+                    values->at("kind") == kKind && values->contains("metadata_version");
+  if (!ours) return std::nullopt;
+  const nlohmann::json& version = values->at("metadata_version");
+  if (!IsWholeNumber(version) || version < 1) {
+    return Damaged(path, "metadata_version is " + Shown(version));
+  }
+  if (version > kNewestVersion) {
+    return Status::Invalid(path, " is of a newer version of EasyData (metadata_version ",
+                           Shown(version), "); use that one");
+  }
+  auto shards = ShardsOf(folder, *values);
+  if (shards.status().IsInvalid()) return Damaged(path, shards.status().message());
+  ARROW_RETURN_NOT_OK(shards.status());
+  return OutputMetadata{name, std::move(*shards), std::move(*values)};
+}
+
+Result<std::optional<OutputMetadata>> ReadOutputMetadata(const std::string& folder) {
+  for (const char* name : {kMetadataName, kFormerMetadataName}) {
+    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(folder, name));
+    if (metadata.has_value()) return metadata;
+  }
+  return std::nullopt;
+}
+
+}  // namespace easydata

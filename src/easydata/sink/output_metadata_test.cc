@@ -1,0 +1,153 @@
+#include "easydata/sink/output_metadata.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace easydata {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class OutputMetadataTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() /
+              ("easydata_metadata_" + std::string(info->name()) + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Put(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  static json Shard(const std::string& name) {
+    return {
+        {"name", name}, {"rows", 3}, {"tokens", 12}, {"bytes", 5}, {"xxh3", "0123456789abcdef"}};
+  }
+  static json Metadata(json shards) {
+    return {{"kind", "easydata.output"}, {"metadata_version", 2}, {"shards", std::move(shards)}};
+  }
+  Result<std::optional<OutputMetadata>> Read() const {
+    return ReadOutputMetadata(folder_.string());
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(OutputMetadataTest, ReadsBothNames) {
+  auto none = Read();
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
+  json former = Metadata({Shard("old.parquet")});
+  former["metadata_version"] = 1;
+  Put("metadata.json", former.dump());
+  auto old = Read();
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ((*old)->name, "metadata.json");
+  Put("_metadata.json", Metadata({Shard("a.parquet"), Shard("b.parquet")}).dump(2));
+  auto read = Read();
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)->name, "_metadata.json");
+  ASSERT_EQ((*read)->shards.size(), 2u);
+  EXPECT_EQ((*read)->shards[1].name, "b.parquet");
+  EXPECT_EQ((*read)->shards[1].rows, 3);
+  EXPECT_EQ((*read)->shards[1].tokens, 12);
+  EXPECT_EQ((*read)->shards[1].bytes, 5);
+  EXPECT_EQ((*read)->shards[1].hash, "0123456789abcdef");
+}
+
+TEST_F(OutputMetadataTest, AFileOfTheUserIsNotOurs) {
+  for (const char* text :
+       {"", "[]", "{}", "not json", "{\"metadata_version\": 1}", "{\"kind\": \"easydata.output\"}",
+        "{\"kind\": 3, \"version\": 1}", "{\"shards\": [{\"name\": \"../x\"}]}"}) {
+    Put("metadata.json", text);
+    auto read = Read();
+    ASSERT_TRUE(read.ok()) << text << read.status();
+    EXPECT_FALSE(read->has_value()) << text;
+  }
+  // Nor is it opened: a pipe would block for ever.
+  fs::remove(folder_ / "metadata.json");
+  ASSERT_EQ(::mkfifo((folder_ / "metadata.json").c_str(), 0600), 0);
+  auto read = Read();
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_FALSE(read->has_value());
+}
+
+TEST_F(OutputMetadataTest, NamesOfOtherPlacesAreRefused) {
+  Put("shard-00000.parquet", "x");
+  fs::create_symlink("/etc/passwd", folder_ / "link.parquet");
+  fs::create_directories(folder_ / "sub");
+  Put("sub/shard.parquet", "x");
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const std::vector<std::string> names = {"../x",
+                                          "/etc/passwd",
+                                          "..",
+                                          ".",
+                                          "",
+                                          "sub/shard.parquet",
+                                          "sub",
+                                          "link.parquet",
+                                          "pipe",
+                                          "_metadata.json",
+                                          "metadata.json",
+                                          std::string("a\0b", 3)};
+  for (const std::string& name : names) {
+    for (const char* file : {"_metadata.json", "metadata.json"}) {
+      fs::remove(folder_ / "_metadata.json");
+      fs::remove(folder_ / "metadata.json");
+      Put(file, Metadata({Shard("shard-00000.parquet"), Shard(name)}).dump());
+      auto read = Read();
+      ASSERT_TRUE(read.status().IsInvalid()) << file << " with " << name;
+      EXPECT_NE(read.status().message().find(folder_.string() + "/" + file), std::string::npos)
+          << read.status();
+      EXPECT_NE(read.status().message().find("is damaged"), std::string::npos) << read.status();
+    }
+  }
+}
+
+TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
+  const auto expect_refused = [&](const std::string& text) {
+    Put("_metadata.json", text);
+    auto read = Read();
+    EXPECT_TRUE(read.status().IsInvalid()) << text << " " << read.status();
+  };
+  for (const char* key : {"name", "rows", "tokens", "bytes", "xxh3"}) {
+    json shard = Shard("a");
+    shard.erase(key);
+    expect_refused(Metadata({shard}).dump());
+    for (const json& value : {json(-1), json(1.5), json(nullptr), json("x"), json::array(),
+                              json::object(), json(true), json(uint64_t{1} << 63)}) {
+      if (std::string(key) == "name" && value.is_string()) continue;
+      shard[key] = value;
+      expect_refused(Metadata({shard}).dump());
+    }
+  }
+  expect_refused(Metadata({Shard("a"), Shard("a")}).dump());
+  expect_refused(Metadata("all").dump());
+  expect_refused(Metadata({1}).dump());
+  json other = Metadata(json::array());
+  for (const json& version : {json(0), json(3), json("1"), json(-1), json(nullptr)}) {
+    other["metadata_version"] = version;
+    expect_refused(other.dump());
+  }
+  // Cut anywhere, it is not taken for somebody else's.
+  const std::string whole = Metadata({Shard("a")}).dump(2);
+  for (size_t size = 0; size < whole.size(); ++size) expect_refused(whole.substr(0, size));
+  // Nor does depth end the process.
+  expect_refused("{\"kind\": \"easydata.output\", \"metadata_version\": 2, \"shards\": " +
+                 std::string(2'000'000, '[') + std::string(2'000'000, ']') + "}");
+  expect_refused(Metadata({Shard("\\ud800")}).dump() + "\"\\ud800\"");
+  fs::remove(folder_ / "_metadata.json");
+  fs::create_symlink("/etc/passwd", folder_ / "_metadata.json");
+  EXPECT_TRUE(Read().status().IsInvalid());
+}
+
+}  // namespace
+}  // namespace easydata

@@ -1,0 +1,181 @@
+#include "easydata/sink/output_progress.h"
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "easydata/base/hash.h"
+#include "easydata/sink/file_calls.h"
+
+namespace easydata {
+namespace {
+
+constexpr int kVersion = 2;
+constexpr char kHash[] = "xxh3";
+
+std::string Dump(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string LineOf(nlohmann::json value) {
+  value[kHash] = ToHex(Hash64(Dump(value)));
+  return Dump(value) + "\n";
+}
+
+/// The object in a line whose hash is right.
+Result<nlohmann::json> ParseLine(const std::string& line) {
+  auto value = ParseSaved(line);
+  if (!value.has_value() || !value->is_object()) return Status::Invalid("it is no JSON object");
+  const auto hash = value->find(kHash);
+  if (hash == value->end()) return Status::Invalid("it has no hash");
+  const nlohmann::json said = *hash;
+  value->erase(kHash);
+  if (said != ToHex(Hash64(Dump(*value)))) return Status::Invalid("its hash is another one");
+  return *value;
+}
+
+std::vector<std::string> WholeLines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0;;) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos) return lines;
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+bool IsExtension(const nlohmann::json& value) {
+  if (!value.is_string()) return false;
+  const auto& text = value.get_ref<const std::string&>();
+  return text.starts_with(".") &&
+         text.find_first_not_of(".abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
+}
+
+Result<OutputProgress> ReadHeader(const nlohmann::json& line) {
+  OutputProgress progress;
+  if (!line.contains("identity")) return Status::Invalid("identity is missing");
+  progress.identity = line.at("identity");
+  if (!line.contains("extension") || !IsExtension(line.at("extension"))) {
+    return Status::Invalid("extension is none");
+  }
+  progress.extension = line.at("extension").get<std::string>();
+  const auto staged = line.find("staged");
+  if (staged == line.end() || !staged->is_boolean()) {
+    return Status::Invalid("staged is neither true nor false");
+  }
+  progress.staged = staged->get<bool>();
+  const auto replaces = line.find("replaces");
+  if (replaces == line.end() || !replaces->is_array())
+    return Status::Invalid("replaces is no list");
+  for (const nlohmann::json& name : *replaces) {
+    if (!name.is_string() || !IsPlainName(name.get_ref<const std::string&>())) {
+      return Status::Invalid("replaces names what is no file of this folder");
+    }
+    progress.replaces.push_back(name.get<std::string>());
+  }
+  return progress;
+}
+
+Status CheckVersion(const std::string& path, const std::string& line) {
+  const auto value = ParseSaved(line);
+  const bool said = value.has_value() && value->is_object() && value->contains("version");
+  if (!said || value->at("version") == kVersion) return Status::OK();
+  std::string version = Dump(value->at("version")).substr(0, 40);
+  return DamagedProgress(path, "it has version " + version + ", not " + std::to_string(kVersion));
+}
+
+Status ReadShard(const nlohmann::json& line, OutputProgress* progress) {
+  const auto entry = line.find("shard");
+  if (entry == line.end()) return Status::Invalid("it names no shard");
+  ARROW_ASSIGN_OR_RAISE(ShardRecord shard, ShardFromJson(*entry));
+  const std::string name = ShardName(progress->shards.size(), progress->extension);
+  if (shard.name != name) return Status::Invalid("its shard is not ", name);
+  const auto next = line.find("next");
+  if (next == line.end() || !(next->is_null() || next->is_object())) {
+    return Status::Invalid("next is no position");
+  }
+  progress->shards.push_back(std::move(shard));
+  progress->next.push_back(*next);
+  return Status::OK();
+}
+
+}  // namespace
+
+std::string ShardName(size_t index, const std::string& extension) {
+  std::array<char, 32> name;
+  std::snprintf(name.data(), name.size(), "shard-%05zu", index);
+  return name.data() + extension;
+}
+
+std::string OutputProgress::ToText() const {
+  std::string text = LineOf({{"version", kVersion},
+                             {"identity", identity},
+                             {"extension", extension},
+                             {"staged", staged},
+                             {"replaces", replaces}});
+  for (size_t i = 0; i < shards.size(); ++i) text += ShardLine(i);
+  if (!metadata.is_null()) text += LineOf({{"metadata", metadata}});
+  return text;
+}
+
+std::string OutputProgress::ShardLine(size_t shard) const {
+  return LineOf({{"shard", ToJson(shards[shard])}, {"next", next[shard]}});
+}
+
+Status DamagedProgress(const std::string& path, const std::string& what) {
+  return Status::Invalid("the progress of an unfinished output cannot be gone on with: ", what,
+                         "; set overwrite=True (--overwrite) to start over, in ", path);
+}
+
+Result<std::optional<OutputProgress>> ReadProgress(const std::string& path) {
+  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
+  if (kind == PathKind::kNothing) return std::nullopt;
+  ARROW_ASSIGN_OR_RAISE(const std::string text, ReadWholeFile(path));
+  const std::vector<std::string> lines = WholeLines(text);
+  if (lines.empty()) return DamagedProgress(path, "its first line is cut off");
+  ARROW_RETURN_NOT_OK(CheckVersion(path, lines.front()));
+  std::optional<OutputProgress> progress;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    auto line = ParseLine(lines[i]);
+    Status status = line.status();
+    if (status.ok() && progress.has_value() && !progress->metadata.is_null()) {
+      status = Status::Invalid("nothing comes behind the metadata");
+    } else if (status.ok() && !progress.has_value()) {
+      auto header = ReadHeader(*line);
+      status = header.status();
+      if (header.ok()) progress = std::move(*header);
+    } else if (status.ok() && line->contains("metadata") && line->at("metadata").is_object()) {
+      progress->metadata = line->at("metadata");
+    } else if (status.ok()) {
+      status = ReadShard(*line, &*progress);
+    }
+    if (!status.ok()) {
+      return DamagedProgress(path,
+                             "line " + std::to_string(i + 1) + " is damaged, " + status.message());
+    }
+  }
+  return progress;
+}
+
+std::vector<std::string> NamesInDamagedProgress(const std::string& path) {
+  std::vector<std::string> names;
+  const auto text = ReadWholeFile(path);
+  if (!text.ok()) return names;
+  const std::vector<std::string> lines = WholeLines(*text);
+  if (lines.empty()) return names;
+  const auto header = ParseSaved(lines.front());
+  if (!header.has_value() || !header->is_object() || !header->contains("extension") ||
+      !IsExtension(header->at("extension"))) {
+    return names;
+  }
+  const auto sound = ParseLine(lines.front());
+  auto progress = sound.ok() ? ReadHeader(*sound) : sound.status();
+  if (progress.ok()) names = std::move(progress->replaces);
+  for (size_t i = 0; i + 1 < lines.size(); ++i) {
+    names.push_back(ShardName(i, header->at("extension").get<std::string>()));
+  }
+  return names;
+}
+
+}  // namespace easydata

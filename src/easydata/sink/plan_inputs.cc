@@ -1,0 +1,56 @@
+#include "easydata/sink/plan_inputs.h"
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace easydata {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The path without links, as far as it exists.
+fs::path Resolved(const fs::path& path) {
+  std::error_code error;
+  fs::path resolved = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path : resolved;
+}
+
+bool IsBelow(const fs::path& path, const fs::path& folder) {
+  auto at = path.begin();
+  for (const fs::path& part : folder) {
+    if (part.empty()) continue;  // behind a slash at the end
+    if (at == path.end() || *at != part) return false;
+    ++at;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder) {
+  const fs::path output = Resolved(folder);
+  std::map<fs::path, fs::path> folders;  // many files of few folders
+  for (const auto& [key, files] : plan.description->items()) {
+    if (!key.ends_with("source.files") || !files.is_array()) continue;
+    for (const nlohmann::json& file : files) {
+      if (!file.is_string()) continue;
+      const fs::path path(file.get_ref<const std::string&>());
+      auto [place, is_new] = folders.try_emplace(path.parent_path());
+      if (is_new) {
+        place->second = Resolved(path.has_parent_path() ? path.parent_path() : fs::path("."));
+      }
+      std::error_code error;
+      const bool leads_there = fs::is_symlink(path, error) && IsBelow(Resolved(path), output);
+      if (leads_there || IsBelow(place->second, output)) {
+        return Status::Invalid("the file ", file.get_ref<const std::string&>(),
+                               ", which is read, lies in the output folder ", folder,
+                               "; write to another folder");
+      }
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace easydata
