@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/sink/output_metadata.h"
+
+namespace easydata {
+
+/// A file to verify, and what it must hold.
+struct ExpectedFile {
+  std::string path;
+  /// The output that it is a shard of, as its metadata says.
+  std::shared_ptr<const OutputMetadata> output;
+  /// What its output says of it; null where none does.
+  const ShardRecord* record = nullptr;
+  /// What is wrong before it is opened; empty where nothing is.
+  std::string problem;
+};
+
+/// The files that folders, files and patterns stand for, sorted by path: those that are there, and
+/// those that metadata in these folders names.
+Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data);
+
+}  // namespace easydata
