@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/exec/thread_pool.h"
+#include "easydata/exec/work_gate.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -17,6 +19,7 @@ BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<Threa
 
 BatchProducer::~BatchProducer() {
   Cancel();
+  WaitScope waiting;
   if (thread_.joinable()) thread_.join();
 }
 
@@ -32,6 +35,7 @@ bool BatchProducer::Wait(Clock::duration timeout) {
     if (queue_.empty()) queue_.push_back(Make());
     return true;
   }
+  WaitScope waiting;
   std::unique_lock<std::mutex> lock(mutex_);
   NoticeBurst();
   return changed_.wait_for(lock, timeout, [this] { return !queue_.empty() || stop_; });
@@ -42,9 +46,13 @@ Result<Assembled> BatchProducer::Take() {
     Wait({});
     return Pop();
   }
-  std::unique_lock<std::mutex> lock(mutex_);
-  NoticeBurst();
-  changed_.wait(lock, [this] { return !queue_.empty() || stop_; });
+  {
+    WaitScope waiting;
+    std::unique_lock<std::mutex> lock(mutex_);
+    NoticeBurst();
+    changed_.wait(lock, [this] { return !queue_.empty() || stop_; });
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
   if (queue_.empty()) return Status::Cancelled("the loader was closed");
   return Pop();
 }
@@ -85,7 +93,7 @@ QueueFill BatchProducer::queue() {
 }
 
 Result<Assembled> BatchProducer::Make() {
-  auto item = assembler_.Next();
+  auto item = CatchExceptions([this] { return assembler_.Next(); });
   const auto now = Clock::now();
   // Looking at every stage costs more than a small batch does.
   if (!item.ok() || !item->batch.has_value() || now - looked_ > std::chrono::milliseconds(50)) {
@@ -100,7 +108,10 @@ Result<Assembled> BatchProducer::Make() {
 void BatchProducer::Run() {
   for (;;) {
     const auto begin = Clock::now();
-    auto item = Make();
+    auto item = [this] {
+      WorkScope working;
+      return Make();
+    }();
     const bool last = !item.ok() || !item->batch.has_value();
     std::unique_lock<std::mutex> lock(mutex_);
     if (stop_) return;

@@ -51,13 +51,17 @@ Status LaneReader::OpenPass() {
 }
 
 Status LaneReader::EndPass() {
+  if (skip_ > 0) {
+    return Status::Invalid("the stream ends before the saved position: its data changed since; ",
+                           "resume with the data it was saved with; it ends ", skip_,
+                           " rows before it");
+  }
   finished_.AddUpstream(stage_->stats());
   std::unique_ptr<Stage> old;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     old = std::move(stage_);
   }
-  skip_ = 0;
   ended_ = context_.epoch == last_epoch_;
   if (ended_) return Status::OK();
   if (!last_epoch_.has_value() && !pass_has_rows_) {

@@ -1,13 +1,12 @@
 #include "easydata/loader/loader.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <future>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/exec/exception_status.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/mix/mix_edit.h"
 #include "easydata/stream/plan.h"
@@ -115,7 +114,7 @@ Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions opti
 Loader::Loader(StreamPlan plan, LoaderOptions options)
     : plan_(std::move(plan)),
       options_(std::move(options)),
-      pid_(getpid()),
+      forks_(NumForks()),
       position_(StartOf(options_.steps)),
       loaded_(position_),
       pass_start_(position_),
@@ -127,8 +126,8 @@ Loader::~Loader() {
 }
 
 void Loader::NoticeFork() {
-  if (pid_ == getpid()) return;
-  pid_ = getpid();
+  if (forks_ == NumForks()) return;
+  forks_ = NumForks();
   // Its thread lives in the parent only, and so do those of its pool.
   (void)producer_.release();
   readers_.clear();
@@ -136,21 +135,24 @@ void Loader::NoticeFork() {
   pool_ = nullptr;
 }
 
-void Loader::EnsureProducer() {
+Status Loader::EnsureProducer() {
   NoticeFork();
-  if (producer_ != nullptr) return;
+  if (producer_ != nullptr) return Status::OK();
   if (!first_call_.has_value()) first_call_ = Clock::now();
-  if (pool_ == nullptr) pool_ = std::make_shared<ThreadPool>(options_.num_threads);
-  auto producer = std::make_unique<BatchProducer>(plan_, pool_, options_, position_);
-  std::lock_guard<std::mutex> lock(producer_mutex_);
-  producer_ = std::move(producer);
-  if (closed_) producer_->Cancel();
+  return CatchExceptions([this] {
+    if (pool_ == nullptr) pool_ = std::make_shared<ThreadPool>(options_.num_threads);
+    auto producer = std::make_unique<BatchProducer>(plan_, pool_, options_, position_);
+    std::lock_guard<ForkableMutex> lock(producer_mutex_);
+    producer_ = std::move(producer);
+    if (closed_) producer_->Cancel();
+    return Status::OK();
+  });
 }
 
 void Loader::DropProducer() {
   std::unique_ptr<BatchProducer> old;
   {
-    std::lock_guard<std::mutex> lock(producer_mutex_);
+    std::lock_guard<ForkableMutex> lock(producer_mutex_);
     old = std::move(producer_);
   }
   if (old == nullptr) return;
@@ -159,9 +161,9 @@ void Loader::DropProducer() {
 }
 
 bool Loader::Wait(double seconds) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   if (closed_ || !failed_.ok()) return true;
-  EnsureProducer();
+  if (!EnsureProducer().ok()) return true;  // Take() says why
   CountTraining();
   const bool ready = producer_->Wait(
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
@@ -170,10 +172,10 @@ bool Loader::Wait(double seconds) {
 }
 
 Result<std::optional<LoaderBatch>> Loader::Take() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   ARROW_RETURN_NOT_OK(failed_);
-  EnsureProducer();
+  ARROW_RETURN_NOT_OK(EnsureProducer());
   CountTraining();
   auto item = producer_->Take();
   CountWait();
@@ -190,9 +192,9 @@ Result<std::optional<LoaderBatch>> Loader::Take() {
 }
 
 std::optional<LoaderBatch> Loader::TryTake() {
-  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<ForkableMutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || closed_ || !failed_.ok()) return std::nullopt;
-  if (producer_ == nullptr || pid_ != getpid()) return std::nullopt;
+  if (producer_ == nullptr || forks_ != NumForks()) return std::nullopt;
   auto item = producer_->TryTake();
   if (!item.has_value()) return std::nullopt;
   CountTraining();
@@ -250,8 +252,15 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
   // By a thread of its own, which this one can stop.
   const auto wait = [&](auto look) {
-    auto looking = std::async(std::launch::async, look);
-    while (looking.wait_for(kInterruptedEvery) != std::future_status::ready) {
+    auto looking = std::async(std::launch::async, [&look] {
+      WorkScope working;
+      return CatchExceptions(look);
+    });
+    const auto ready = [&looking] {
+      WaitScope waiting;
+      return looking.wait_for(kInterruptedEvery) == std::future_status::ready;
+    };
+    while (!ready()) {
       if (closed_ || (interrupted != nullptr && interrupted())) stage->Cancel();
     }
     return looking.get();
@@ -288,7 +297,7 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
   int64_t end = 0;     // the pass behind those that are looked at
   std::shared_ptr<ThreadPool> pool;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkableMutex> lock(mutex_);
     if (closed_) return Status::Invalid("the loader is closed; make a new one");
     NoticeFork();
     if (step < edited_step_) {
@@ -326,7 +335,7 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
   for (;;) {
     BatchProducer reader(plan_, pool, options, from, step);
     {
-      std::lock_guard<std::mutex> lock(producer_mutex_);
+      std::lock_guard<ForkableMutex> lock(producer_mutex_);
       readers_.insert(&reader);
       if (closed_) reader.Cancel();
     }
@@ -335,7 +344,7 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
       stopped = interrupted != nullptr && interrupted();
     }
     {
-      std::lock_guard<std::mutex> lock(producer_mutex_);
+      std::lock_guard<ForkableMutex> lock(producer_mutex_);
       readers_.erase(&reader);
     }
     if (stopped) return Status::Cancelled("reading up to step ", step, " was interrupted");
@@ -347,23 +356,24 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
 }
 
 Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
-  ARROW_ASSIGN_OR_RAISE(Found found, Find(step, interrupted));
+  ARROW_ASSIGN_OR_RAISE(Found found, CatchExceptions([&] { return Find(step, interrupted); }));
   if (!found.batch.has_value()) return NoStep(step, found.steps);
   return std::move(*found.batch);
 }
 
 Result<int64_t> Loader::StepsUpTo(int64_t most, const std::function<bool()>& interrupted) {
-  ARROW_ASSIGN_OR_RAISE(const Found found, Find(most - 1, interrupted));
+  ARROW_ASSIGN_OR_RAISE(const Found found,
+                        CatchExceptions([&] { return Find(most - 1, interrupted); }));
   return found.steps;
 }
 
 nlohmann::json Loader::SaveState() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   return State();
 }
 
 std::optional<nlohmann::json> Loader::TrySaveState() {
-  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<ForkableMutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return std::nullopt;
   return State();
 }
@@ -407,7 +417,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
                              name, "\"");
     }
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   NoticeFork();
   ARROW_RETURN_NOT_OK(CheckState(state));
@@ -461,10 +471,10 @@ Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) cons
 }
 
 LoaderStats Loader::stats() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   LoaderStats out = stats_;
   StageStats stage = stage_stats_;
-  if (producer_ != nullptr && pid_ == getpid()) {
+  if (producer_ != nullptr && forks_ == NumForks()) {
     stage.AddUpstream(producer_->stats());
     out.queue = producer_->queue();
   }
@@ -487,20 +497,20 @@ Bottleneck Loader::Explain(std::optional<double> training, double elsewhere) {
 }
 
 uint64_t Loader::digest() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   return digest_;
 }
 
 void Loader::Close() {
   closed_ = true;
   {
-    std::lock_guard<std::mutex> lock(producer_mutex_);
-    if (pid_ == getpid()) {
+    std::lock_guard<ForkableMutex> lock(producer_mutex_);
+    if (forks_ == NumForks()) {
       if (producer_ != nullptr) producer_->Cancel();
       for (BatchProducer* reader : readers_) reader->Cancel();
     }
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkableMutex> lock(mutex_);
   NoticeFork();
   DropProducer();
   pool_ = nullptr;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/exec/work_gate.h"
 #include "easydata/loader/batch_producer.h"
 #include "easydata/loader/bottleneck.h"
 #include "easydata/loader/loader_state.h"
@@ -126,7 +127,7 @@ class Loader {
   };
   Result<Found> Find(int64_t step, const std::function<bool()>& interrupted);
   LoaderBatch Deliver(Assembled item);
-  void EnsureProducer();
+  Status EnsureProducer();
   void DropProducer();
   /// Leaves the threads and locks of the parent process alone.
   void NoticeFork();
@@ -134,12 +135,12 @@ class Loader {
   const StreamPlan plan_;
   const LoaderOptions options_;
   std::atomic<bool> closed_{false};
-  std::mutex mutex_;           // held while a batch is taken
-  std::mutex producer_mutex_;  // guards producer_ and readers_ against Close()
+  ForkableMutex mutex_;           // held while a batch is taken
+  ForkableMutex producer_mutex_;  // guards producer_ and readers_ against Close()
   std::unique_ptr<BatchProducer> producer_;
   std::set<BatchProducer*> readers_;  // of At()
   std::shared_ptr<ThreadPool> pool_;
-  int pid_;
+  uint64_t forks_;  // before the process that the producer is of
   Status failed_;
   LoaderPosition position_;
   LoaderPosition loaded_;            // where this loader began

@@ -69,6 +69,18 @@ TEST(BlockMixerTest, BlockZeroGivesTheRestToTheLargestAsEasyDelDoes) {
   EXPECT_EQ(two.counts(), (std::vector<int64_t>{7, 3}));
 }
 
+// E8
+TEST(BlockMixerTest, AmongThoseThatAreOwedTheSameTheFirstIsServed) {
+  BlockMixer thirds = MakeMixer(3, 10);
+  thirds.FixWeights({1, 1, 1});
+  const std::vector<std::vector<int64_t>> expected = {{4, 3, 3}, {3, 4, 3}, {3, 3, 4}};
+  for (int block = 0; block < 9; ++block) {
+    thirds.StartBlock({1, 1, 1});
+    EXPECT_EQ(thirds.counts(), expected[block % 3]) << block;
+    thirds.EndBlock();
+  }
+}
+
 TEST(BlockMixerTest, BlockOrderIsNumPysShuffleOfTheList) {
   BlockMixer mixer = MakeMixer(2, 10, 42);
   mixer.StartBlock({0.5, 0.5});

@@ -53,6 +53,7 @@ Status MixSource::StartPass() {
   batch_.reset();
   before_ = {};
   used_ = 0;
+  at_end_ = false;
   part = -1;
   ++passes_;
   pass_has_rows_ = false;
@@ -75,6 +76,7 @@ void MixSource::Take(std::vector<DropCount>* dropped) {
 
 Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string* token_column,
                              std::vector<DropCount>* dropped) {
+  if (at_end_) return false;
   ARROW_RETURN_NOT_OK(Wake());
   for (;;) {
     Cursor before = before_.empty() ? stage_->Save() : before_;
@@ -86,6 +88,7 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string* tok
         return Status::Invalid("sources[\"", name_,
                                "\"] has fewer rows than at the save: its data changed since");
       }
+      at_end_ = true;
       return false;
     }
     NameRows(&*next);

@@ -99,6 +99,7 @@ class MixSource {
   std::vector<int64_t> bytes_;   // of content, by row of the batch
   std::vector<int64_t> tokens_;  // by row, where there are any
   int64_t used_ = 0;             // rows of the batch that were given out; after a restore, to skip
+  bool at_end_ = false;          // of the pass, as the stage said
   ShardNames shards_;
   StageStats past_;                                                     // of stages that are gone
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // guards stage_, cancelled_

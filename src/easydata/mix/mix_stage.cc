@@ -144,6 +144,7 @@ class MixStage : public Stage {
       ARROW_RETURN_NOT_OK(source->Restore(saved));
       removed_.erase(source->name());
     }
+    ended_ = now().stop == StopStrategy::kAllExhausted && AllSeenWhole();
     return Status::OK();
   }
 
@@ -251,6 +252,7 @@ class MixStage : public Stage {
     *bytes += source.row_bytes();
     tokens_ += source.row_tokens();
     source.Take(&dropped_);
+    NoteIfWhole(&source);
     if (now().unit == MixUnit::kTokens) order_.shares().Take();
     if (++offset_ == order_.block_size()) {
       order_.EndBlock();
@@ -332,6 +334,26 @@ class MixStage : public Stage {
         order_.block());
   }
 
+  /// Where the mix ends with the last row of a source: looks whether that was it.
+  void NoteIfWhole(MixSource* source) {
+    if (now().stop != StopStrategy::kAllExhausted || source->seen_whole || source->has_row()) {
+      return;
+    }
+    const Result<bool> more = Pull(source);
+    if (!more.ok() || *more) return;  // what fails comes out again when the source's turn comes
+    source->seen_whole = true;
+    ended_ = AllSeenWhole();
+  }
+
+  /// Whether each source that has a weight was given out whole.
+  bool AllSeenWhole() const {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] < 0 || !order_.Wanted(static_cast<int>(i))) continue;
+      if (!sources_[places_[i]]->seen_whole) return false;
+    }
+    return true;
+  }
+
   /// The source has no more rows: ends the mix or starts the source's next pass.
   Status EndPass(MixSource* source) {
     if (!source->pass_has_rows()) {
@@ -341,13 +363,8 @@ class MixStage : public Stage {
                              context_.OrFewerLanes());
     }
     source->seen_whole = true;
-    bool all = true;
-    for (size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i] < 0 || !order_.Wanted(static_cast<int>(i))) continue;
-      all = all && sources_[places_[i]]->seen_whole;
-    }
     if (now().stop == StopStrategy::kFirstExhausted ||
-        (now().stop == StopStrategy::kAllExhausted && all)) {
+        (now().stop == StopStrategy::kAllExhausted && AllSeenWhole())) {
       ended_ = true;
       return Status::OK();
     }

@@ -72,12 +72,7 @@ std::vector<Example> LiteralTokenMix(const std::vector<Given>& sources, StopStra
       }
     }
     if (next[best] == static_cast<int64_t>(sources[best].lengths.size())) {
-      whole[best] = true;
-      bool all = true;
-      for (size_t i = 0; i < sources.size(); ++i) all = all && (whole[i] || parts[i] == 0);
-      if (stop == StopStrategy::kFirstExhausted || (stop == StopStrategy::kAllExhausted && all)) {
-        break;
-      }
+      if (stop == StopStrategy::kFirstExhausted) break;
       next[best] = 0;
       continue;
     }
@@ -85,6 +80,13 @@ std::vector<Example> LiteralTokenMix(const std::vector<Given>& sources, StopStra
     given[best] += length(best);
     total += length(best);
     ++next[best];
+    if (stop == StopStrategy::kAllExhausted &&
+        next[best] == static_cast<int64_t>(sources[best].lengths.size())) {
+      whole[best] = true;
+      bool all = true;
+      for (size_t i = 0; i < sources.size(); ++i) all = all && (whole[i] || parts[i] == 0);
+      if (all) break;
+    }
   }
   return out;
 }

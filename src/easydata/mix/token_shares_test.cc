@@ -252,5 +252,40 @@ TEST(TokenSharesTest, AThousandSourcesAreCheap) {
   }
 }
 
+// E8
+TEST(TokenSharesTest, TinyWeightsHaveTheirShareAndNoMore) {
+  for (const double weight : {1e-12, 1e-16, 1e-300}) {
+    const std::vector<double> weights = {1, weight};
+    TokenShares shares(2);
+    shares.SetWeights(weights);
+    LiteralShares literal(weights);
+    // Documents so large that the share of the tiny one comes within a few hundred of them.
+    const auto length = [](int source) { return source == 0 ? int64_t{1} << 40 : int64_t{1}; };
+    for (int k = 0; k < 600; ++k) {
+      for (int i = shares.Unknown(); i >= 0; i = shares.Unknown()) shares.SetLength(i, length(i));
+      const int next = shares.Next();
+      ASSERT_EQ(next, literal.Next(length)) << weight << " at " << k;
+      literal.Take(next, length(next));
+      shares.Take();
+    }
+    const double due = literal.share(1) * static_cast<double>(literal.total());
+    EXPECT_GE(due, 1) << weight;
+    EXPECT_LE(std::abs(static_cast<double>(shares.given(1)) - due), 1) << weight;
+  }
+}
+
+// E8
+TEST(TokenSharesTest, OfEqualsTheFirstIsTaken) {
+  TokenShares shares(4);
+  shares.SetWeights({1, 1, 0, 1});
+  std::vector<int> order;
+  for (int k = 0; k < 9; ++k) {
+    for (int i = shares.Unknown(); i >= 0; i = shares.Unknown()) shares.SetLength(i, 5);
+    order.push_back(shares.Next());
+    shares.Take();
+  }
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 3, 0, 1, 3, 0, 1, 3}));
+}
+
 }  // namespace
 }  // namespace easydata

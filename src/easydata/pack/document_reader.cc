@@ -102,6 +102,11 @@ Status DocumentReader::Pull() {
   batch_ = nullptr;
   row_ = 0;
   if (!next.has_value()) {
+    if (skip_ > 0) {
+      return Status::Invalid("the stream ends before the saved position: its data changed since; ",
+                             "resume with the data it was saved with; it ends ", skip_,
+                             " documents before it");
+    }
     ended_ = true;
     return Status::OK();
   }
