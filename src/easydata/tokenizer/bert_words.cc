@@ -14,9 +14,9 @@ namespace easydata {
 namespace {
 
 // Writes normalized text and the words in it, by pointer: room is made for a block at a time.
-class Writer {
+class WordWriter {
  public:
-  Writer(size_t expected, PieceText* piece) : text_(piece->spare), words_(piece->spare_words) {
+  WordWriter(size_t expected, PieceText* piece) : text_(piece->spare), words_(piece->spare_words) {
     text_.resize(expected + 2 * BertBlock::kBytes);
     words_.resize(expected / 8 + 2 * BertBlock::kBytes);
   }
@@ -112,7 +112,7 @@ Status BertWords::PreTokenize(PieceText* piece) const {
   const char case_bit = normalizer_.options().lowercase ? 0x20 : 0;
   const char* p = piece->text.data();
   const char* const end = p + piece->text.size();
-  Writer writer(piece->text.size(), piece);
+  WordWriter writer(piece->text.size(), piece);
   std::string others;
   while (p < end) {
     char* const room = writer.Room(BertBlock::kBytes);

@@ -21,14 +21,15 @@ std::vector<int32_t> Join(const std::vector<size_t>& sizes, const std::vector<si
                           size_t num_expected, int num_threads) {
   const auto pool = std::make_shared<IdBufferPool>();
   IdJoiner joiner(sizes.size(), num_expected, pool.get());
-  ParallelFor(order.size(), num_threads, [&](size_t i) {
+  const Status status = ParallelFor(order.size(), num_threads, [&](size_t i) {
     const size_t part = order[i];
     const size_t begin = std::accumulate(sizes.begin(), sizes.begin() + part, size_t{0});
     IdBuffer ids;
     for (size_t k = 0; k < sizes[part]; ++k) ids.Append(static_cast<int32_t>(begin + k));
     joiner.Add(part, std::move(ids));
-    return true;
+    return Status::OK();
   });
+  EXPECT_TRUE(status.ok()) << status;
   const auto joined = joiner.Finish().ValueOrDie();
   const auto* const data = reinterpret_cast<const int32_t*>(joined->data());
   return {data, data + joined->size() / 4};

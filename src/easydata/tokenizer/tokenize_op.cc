@@ -50,6 +50,7 @@ class TokenizeOpImpl : public BatchOp {
  public:
   TokenizeOpImpl(std::shared_ptr<const TextEncoder> encoder, TokenizeOptions options)
       : encoder_(std::move(encoder)), options_(std::move(options)) {
+    options_.encode.count_cut = true;
     if (options_.max_threads > 0) turns_.emplace(options_.max_threads);
   }
 
@@ -141,10 +142,10 @@ class TokenizeOpImpl : public BatchOp {
         used = 0;
         ++i;
       }
-      int64_t truncated = 0;
-      auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &truncated);
+      CutTexts cut;
+      auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &cut);
       if (!part.ok()) return Place(part.status(), texts, *batch, row, rows);
-      CountDropped(batch, source, kTruncatedReason, truncated);
+      CountDropped(batch, source, kTruncatedReason, cut.texts, cut.ids);
       parts.push_back(std::move(*part));
       row += rows;
     }
@@ -243,7 +244,7 @@ class TokenizeOpImpl : public BatchOp {
   };
 
   const std::shared_ptr<const TextEncoder> encoder_;
-  const TokenizeOptions options_;
+  TokenizeOptions options_;
   mutable std::optional<std::counting_semaphore<>> turns_;
 };
 

@@ -33,7 +33,7 @@ struct TokenizeOptions {
 ///
 /// A row without a text is an error of that row (or dropped, reason "missing"); an empty text is a
 /// text. Documents that `max_length` cut are counted in Batch::dropped with the reason "truncated"
-/// and no rows lost: its `rows` are documents.
+/// and the tokens that they lost; no rows are lost: its `rows` are documents.
 Result<std::shared_ptr<const BatchOp>> TokenizeOp(std::shared_ptr<const TextEncoder> encoder,
                                                   TokenizeOptions options);
 

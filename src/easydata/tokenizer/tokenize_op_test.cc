@@ -24,20 +24,23 @@ class ByteEncoder : public TextEncoder {
  public:
   Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
                                                     const EncodeOptions& options,
-                                                    int64_t* num_truncated) const override {
+                                                    CutTexts* cut) const override {
     ARROW_ASSIGN_OR_RAISE(auto large, arrow::compute::Cast(texts, arrow::large_utf8()));
     const auto& column = static_cast<const arrow::LargeStringArray&>(*large);
     auto ids = std::make_shared<arrow::Int32Builder>();
     arrow::ListBuilder lists(arrow::default_memory_pool(), ids, arrow::list(arrow::int32()));
-    if (num_truncated != nullptr) *num_truncated = 0;
+    if (cut != nullptr) *cut = {};
     for (int64_t i = 0; i < column.length(); ++i) {
       ARROW_RETURN_NOT_OK(lists.Append());
       std::string text = column.GetString(i);
       if (text.find('!') != std::string::npos) return Status::Invalid("row ", i, " is loud");
       if (options.add_special_tokens) text += '$';
       if (options.max_length > 0 && static_cast<int64_t>(text.size()) > options.max_length) {
+        if (cut != nullptr) {
+          ++cut->texts;
+          cut->ids += static_cast<int64_t>(text.size()) - options.max_length;
+        }
         text.resize(options.max_length);
-        if (num_truncated != nullptr) ++*num_truncated;
       }
       for (unsigned char byte : text) ARROW_RETURN_NOT_OK(ids->Append(byte));
     }
@@ -121,7 +124,9 @@ TEST(TokenizeOpTest, CutDocumentsAreCountedBySource) {
   EXPECT_EQ(out.dropped[0].source, "x");
   EXPECT_EQ(out.dropped[0].reason, "truncated");
   EXPECT_EQ(out.dropped[0].rows, 1);
+  EXPECT_EQ(out.dropped[0].tokens, 1);
   EXPECT_EQ(out.dropped[1].source, "y");
+  EXPECT_EQ(out.dropped[1].tokens, 2);
 }
 
 TEST(TokenizeOpTest, FewRowsAtATimeGiveTheSame) {

@@ -47,7 +47,6 @@ struct EncodeTask {
   bool is_first = true;  // of the tasks of its row
   bool is_last = true;
   EncodedRows rows = {};
-  Status status = Status::OK();
 
   // Of its text.
   int64_t num_bytes() const {
@@ -101,8 +100,8 @@ class Tokenizer::Impl {
   }
 
   // Appends the ids of a valid text to the worker's. Returns whether the text was cut.
-  Result<bool> EncodeText(std::string_view text, const char* readable_end,
-                          const EncodeOptions& options, EncodeWorker* worker) const {
+  Result<CutTexts> EncodeText(std::string_view text, const char* readable_end,
+                              const EncodeOptions& options, EncodeWorker* worker) const {
     IdBuffer& ids = worker->ids();
     const TextLayout& layout = plan_->post().layout(options.add_special_tokens);
     const bool wraps = layout.WrapsOnce();
@@ -111,13 +110,15 @@ class Tokenizer::Impl {
     const std::optional<Truncation> truncation = TruncationFor(options);
     const int64_t num_added = options.add_special_tokens ? plan_->post().num_added : 0;
     size_t limit = SIZE_MAX;
-    if (truncation && !truncation->left) {
+    if (truncation && !truncation->left && !options.count_cut) {
       if (const auto kept = KeptIds(*truncation, num_added)) limit = begin + *kept;
     }
     ARROW_RETURN_NOT_OK(EncodeBody(text, readable_end, limit, worker));
-    bool cut = false;
+    CutTexts cut;
     if (truncation) {
-      ARROW_ASSIGN_OR_RAISE(cut, TruncateIds(*truncation, num_added, begin, &ids));
+      const size_t whole = ids.size();
+      ARROW_ASSIGN_OR_RAISE(const bool is_cut, TruncateIds(*truncation, num_added, begin, &ids));
+      if (is_cut) cut = {1, static_cast<int64_t>(whole - ids.size())};
     }
     if (wraps) {
       ids.Append(layout.constants[1]);
@@ -180,23 +181,22 @@ class Tokenizer::Impl {
   // Runs tasks and joins their lists in their order, or gives the first error.
   Result<std::shared_ptr<arrow::Array>> RunTasks(std::span<EncodeTask> tasks,
                                                  const EncodeOptions& options, int num_threads,
-                                                 int64_t* num_truncated) const {
+                                                 CutTexts* cut) const {
     int64_t num_bytes = 0;
     for (const EncodeTask& task : tasks) num_bytes += task.num_bytes();
     IdJoiner joiner(tasks.size(), ExpectedIds(num_bytes), workers_.id_buffers().get());
-    ParallelFor(tasks.size(), num_threads, [&](size_t i) {
-      tasks[i].status = RunTask(&tasks[i], options, i, &joiner);
-      return tasks[i].status.ok();
-    });
+    ARROW_RETURN_NOT_OK(ParallelFor(tasks.size(), num_threads, [&](size_t i) {
+      return RunTask(&tasks[i], options, i, &joiner);
+    }));
     std::vector<EncodedRows> parts;
     parts.reserve(tasks.size());
-    int64_t truncated = 0;
+    CutTexts all_cut;
     for (EncodeTask& task : tasks) {
-      ARROW_RETURN_NOT_OK(task.status);
-      truncated += task.rows.num_truncated;
+      all_cut.texts += task.rows.num_cut_texts;
+      all_cut.ids += task.rows.num_cut_ids;
       parts.push_back(std::move(task.rows));
     }
-    if (num_truncated != nullptr) *num_truncated = truncated;
+    if (cut != nullptr) *cut = all_cut;
     ARROW_ASSIGN_OR_RAISE(auto ids, joiner.Finish());
     ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, std::move(ids)));
     const auto& padding = plan_->padding();
@@ -213,12 +213,13 @@ class Tokenizer::Impl {
     const bool has_nulls = column.array().null_count() > 0;
     for (int64_t row = task->begin; row < task->end; ++row) {
       if (!has_nulls || column.array().IsValid(row)) {
-        const Result<bool> cut =
+        const Result<CutTexts> cut =
             EncodeText(column.text(row), column.readable_end(), options, worker);
         if (!cut.ok()) {
           return cut.status().WithMessage("row ", row, ": ", cut.status().message());
         }
-        rows.num_truncated += *cut ? 1 : 0;
+        rows.num_cut_texts += cut->texts;
+        rows.num_cut_ids += cut->ids;
       }
       rows.ends.push_back(static_cast<int64_t>(ids.size()));
     }
@@ -385,16 +386,16 @@ Status Tokenizer::Encode(std::string_view text, const EncodeOptions& options,
 
 Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeBatch(const arrow::Array& texts,
                                                              const EncodeOptions& options,
-                                                             int64_t* num_truncated) const {
+                                                             CutTexts* cut) const {
   ARROW_ASSIGN_OR_RAISE(const TextColumn column, TextColumn::Make(texts));
   EncodeTask task = {&column, 0, texts.length()};
-  return impl_->RunTasks({&task, 1}, options, 1, num_truncated);
+  return impl_->RunTasks({&task, 1}, options, 1, cut);
 }
 
 Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::ChunkedArray& texts,
                                                                const EncodeOptions& options,
                                                                int num_threads,
-                                                               int64_t* num_truncated) const {
+                                                               CutTexts* cut) const {
   std::vector<TextColumn> columns;
   columns.reserve(static_cast<size_t>(texts.num_chunks()));
   for (const auto& chunk : texts.chunks()) {
@@ -403,7 +404,7 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::Chun
   }
   ARROW_ASSIGN_OR_RAISE(std::vector<EncodeTask> tasks,
                         impl_->MakeTasks(columns, options, num_threads));
-  return impl_->RunTasks(tasks, options, num_threads, num_truncated);
+  return impl_->RunTasks(tasks, options, num_threads, cut);
 }
 
 std::shared_ptr<const TextDecoder> Tokenizer::decoder() const {

@@ -27,6 +27,14 @@ struct EncodeOptions {
   int64_t max_length = 0;
   /// Let the file's padding, if it has one, fill texts up. The texts of one call are one batch.
   bool pad = false;
+  /// Count the ids that max_length cuts: texts are then encoded to their end.
+  bool count_cut = false;
+};
+
+/// What max_length cut.
+struct CutTexts {
+  int64_t texts = 0;
+  int64_t ids = 0;  // with EncodeOptions::count_cut
 };
 
 /// Text to ids: what stages hold. Thread-safe.
@@ -37,11 +45,11 @@ class TextEncoder {
   /// Encodes every text of a string or large_string array, on the calling thread.
   ///
   /// Returns list<int32>, or large_list<int32> if there are more than 2^31 - 1 ids. A null text
-  /// gives a null list of no ids. `num_truncated`, if given, is set to the number of texts that
-  /// max_length cut. Invalid, naming row and byte, for text that is not UTF-8.
-  virtual Result<std::shared_ptr<arrow::Array>> EncodeBatch(
-      const arrow::Array& texts, const EncodeOptions& options,
-      int64_t* num_truncated = nullptr) const = 0;
+  /// gives a null list of no ids. `cut`, if given, is set to what max_length cut. Invalid, naming
+  /// row and byte, for text that is not UTF-8.
+  virtual Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
+                                                            const EncodeOptions& options,
+                                                            CutTexts* cut = nullptr) const = 0;
 
   /// Hexadecimal hash of the tokenizer.json's content (white space apart).
   virtual std::string fingerprint() const = 0;
@@ -91,15 +99,15 @@ class Tokenizer final : public TextEncoder {
   Status Encode(std::string_view text, const EncodeOptions& options,
                 std::vector<int32_t>* ids) const;
 
-  Result<std::shared_ptr<arrow::Array>> EncodeBatch(
-      const arrow::Array& texts, const EncodeOptions& options,
-      int64_t* num_truncated = nullptr) const override;
+  Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
+                                                    const EncodeOptions& options,
+                                                    CutTexts* cut = nullptr) const override;
 
   /// EncodeBatch of all chunks on `num_threads` threads of its own; the result does not depend on
   /// their number.
   Result<std::shared_ptr<arrow::Array>> EncodeChunked(const arrow::ChunkedArray& texts,
                                                       const EncodeOptions& options, int num_threads,
-                                                      int64_t* num_truncated = nullptr) const;
+                                                      CutTexts* cut = nullptr) const;
 
   /// Ids to text; shared, and good for longer than the tokenizer.
   std::shared_ptr<const TextDecoder> decoder() const;

@@ -275,11 +275,13 @@ TEST(TokenizerTest, TruncatesWithSpecialTokens) {
   EXPECT_EQ(Encode(*tokenizer, "abc", {true, 2}), (Ids{256, 257}));
   EXPECT_EQ(Encode(*tokenizer, "abc", {true, 1}), (Ids{256, 97, 98, 99, 257}));  // too small to act
   EXPECT_EQ(Encode(*tokenizer, "abc", {false, 1}), Ids{97});
-  int64_t cut = -1;
+  CutTexts cut;
+  EncodeOptions four = {true, 4};
+  four.count_cut = true;
   const auto encoded =
-      tokenizer->EncodeBatch(*StringColumn({"ab", "abc", "", "abcd"}), {true, 4}, &cut)
-          .ValueOrDie();
-  EXPECT_EQ(cut, 2);
+      tokenizer->EncodeBatch(*StringColumn({"ab", "abc", "", "abcdefgh"}), four, &cut).ValueOrDie();
+  EXPECT_EQ(cut.texts, 2);
+  EXPECT_EQ(cut.ids, 1 + 6);
   EXPECT_EQ(Row(*encoded, 3), (Ids{256, 97, 98, 257}));
   EXPECT_EQ(tokenizer->decoder()->Decode(Ids{256, 97, 257}, true).ValueOrDie(), "a");
   EXPECT_EQ(tokenizer->decoder()->Decode(Ids{256, 97, 257}, false).ValueOrDie(), "<s>a</s>");

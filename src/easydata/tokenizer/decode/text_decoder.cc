@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <thread>
 #include <utility>
 
+#include "easydata/exec/parallel_for.h"
 namespace easydata {
 namespace {
 
@@ -20,7 +20,6 @@ struct Task {
   int64_t end = 0;
   std::string texts;
   std::vector<int64_t> ends;  // of rows in texts
-  Status status;
 };
 
 template <typename TextArray>
@@ -177,7 +176,8 @@ Result<std::shared_ptr<arrow::Array>> TextDecoder::DecodeBatch(const arrow::Arra
     while (row < length && (i + 1 == tasks.size() || rows.offset(row + 1) <= goal)) ++row;
     tasks[i].end = row;
   }
-  const auto work = [&](Task* task) {
+  const auto work = [&](size_t number) -> Status {
+    Task* const task = &tasks[number];
     std::vector<std::string_view> tokens;
     std::string text;
     task->ends.reserve(static_cast<size_t>(task->end - task->begin));
@@ -185,21 +185,17 @@ Result<std::shared_ptr<arrow::Array>> TextDecoder::DecodeBatch(const arrow::Arra
       if (lists.IsValid(r)) {
         const Status status = DecodeIds(rows.row(r), skip_special_tokens, &tokens, &text);
         if (!status.ok()) {
-          task->status = status.WithMessage("row ", r, ": ", status.message());
-          return;
+          return status.WithMessage("row ", r, ": ", status.message());
         }
         task->texts.append(text);
       }
       task->ends.push_back(static_cast<int64_t>(task->texts.size()));
     }
+    return Status::OK();
   };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < tasks.size(); ++i) threads.emplace_back(work, &tasks[i]);
-  work(&tasks[0]);
-  for (std::thread& thread : threads) thread.join();
+  ARROW_RETURN_NOT_OK(ParallelFor(tasks.size(), static_cast<int>(tasks.size()), work));
   int64_t bytes = 0;
   for (const Task& task : tasks) {
-    ARROW_RETURN_NOT_OK(task.status);
     bytes += static_cast<int64_t>(task.texts.size());
   }
   if (bytes > std::numeric_limits<int32_t>::max()) {

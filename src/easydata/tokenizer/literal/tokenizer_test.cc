@@ -2,24 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "easydata/base/recorded_values.h"
 
 namespace easydata::literal {
 namespace {
 
 using nlohmann::json;
-
-const std::filesystem::path kGolden =
-    std::filesystem::path(EASYDATA_SHARED_DIR) / "data/golden/tokenizers";
-
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 json OverflowOf(const Encoding& encoding) {
   json overflow = json::array();
@@ -27,13 +17,25 @@ json OverflowOf(const Encoding& encoding) {
   return overflow;
 }
 
-class GoldenTest : public testing::TestWithParam<const char*> {};
+class RecordedTest : public RecordedValuesTest {
+ protected:
+  void Check(const std::string& component);
+};
+INSTANTIATE_TEST_SUITE_P(By, RecordedTest, BothRecorders(), RecorderName);
 
 // The twin is itself held against what the reference was recorded to do.
-TEST_P(GoldenTest, TheTwinDoesAsTheReference) {
-  if (!std::filesystem::exists(kGolden)) GTEST_SKIP() << "../shared is not beside this checkout";
-  const json bytes_model = json::parse(ReadFile(kGolden / "bytes_model.json"));
-  const json file = json::parse(ReadFile(kGolden / (std::string(GetParam()) + ".json")));
+TEST_P(RecordedTest, TheTwinDoesAsTheReference) {
+  for (const char* component :
+       {"normalizer", "pre_tokenizer", "model", "added_tokens", "post_processor", "truncation",
+        "padding", "unicode", "loader", "combo"}) {
+    SCOPED_TRACE(component);
+    Check(component);
+  }
+}
+
+void RecordedTest::Check(const std::string& component) {
+  const json bytes_model = Read("tokenizers/bytes_model.json");
+  const json file = Read("tokenizers/" + component + ".json");
   int compared = 0;
   for (const json& group : file.at("groups")) {
     std::string text;
@@ -87,12 +89,6 @@ TEST_P(GoldenTest, TheTwinDoesAsTheReference) {
   }
   EXPECT_GT(compared, 0);
 }
-
-INSTANTIATE_TEST_SUITE_P(Components, GoldenTest,
-                         testing::Values("normalizer", "pre_tokenizer", "model", "added_tokens",
-                                         "post_processor", "truncation", "padding", "unicode",
-                                         "loader", "combo"),
-                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace easydata::literal

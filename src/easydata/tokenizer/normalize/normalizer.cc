@@ -29,7 +29,7 @@ using Made = Result<std::unique_ptr<const Normalizer>>;
 constexpr std::string_view kNormalizerName = "normalizer";
 
 // Deeper nesting than any file has.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxNormalizers = 64;
 
 Made Make(element component, int depth);
 
@@ -112,7 +112,7 @@ Made MakeUntyped(object component, int depth) {
 
 Made Make(element value, int depth) {
   ARROW_ASSIGN_OR_RAISE(const object component, AsObject(value, kNormalizerName));
-  if (depth > kMaxDepth) return Unsupported("normalizers nested more than ", kMaxDepth, " deep");
+  if (depth > kMaxNormalizers) return Unsupported("normalizers nested more than ", kMaxNormalizers, " deep");
   for (auto [key, unused] : component) {
     int count = 0;
     for (auto [other, also_unused] : component) count += other == key ? 1 : 0;

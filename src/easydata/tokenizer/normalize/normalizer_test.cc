@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "easydata/base/recorded_values.h"
 
 namespace easydata {
 namespace {
@@ -41,14 +42,13 @@ void ExpectNormal(std::string_view component, std::string_view text, std::string
   EXPECT_EQ(*result, expected) << component << " of " << text;
 }
 
-TEST(NormalizerTest, Golden) {
+using NormalizerRecordedTest = RecordedValuesTest;
+INSTANTIATE_TEST_SUITE_P(By, NormalizerRecordedTest, BothRecorders(), RecorderName);
+
+TEST_P(NormalizerRecordedTest, EqualsTheReference) {
   for (const char* name : {"normalizer", "unicode", "combo"}) {
-    const std::string path =
-        std::string(EASYDATA_SHARED_DIR) + "/data/golden/tokenizers/" + name + ".json";
-    std::ifstream file(path);
-    if (!file) GTEST_SKIP() << path << " is not there";
     int cases = 0;
-    const json document = json::parse(file);
+    const json document = Read(std::string("tokenizers/") + name + ".json");
     for (const json& group : document["groups"]) {
       if (!group.contains("tokenizer") || group["tokenizer"]["normalizer"].is_null()) continue;
       for (const json& test : group["cases"]) {
@@ -59,7 +59,7 @@ TEST(NormalizerTest, Golden) {
         ++cases;
       }
     }
-    EXPECT_GT(cases, 0) << path;
+    EXPECT_GT(cases, 0) << name;
   }
 }
 

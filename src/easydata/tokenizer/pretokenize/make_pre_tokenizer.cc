@@ -20,7 +20,7 @@ using simdjson::dom::object;
 using Step = std::unique_ptr<const PreTokenizer>;
 
 constexpr std::string_view kPreTokenizerName = "pre_tokenizer";
-constexpr int kMaxDepth = 32;
+constexpr int kMaxSequences = 32;
 
 class StepSequence final : public PreTokenizer {
  public:
@@ -37,7 +37,7 @@ class StepSequence final : public PreTokenizer {
 
 // The components of a Sequence, of Sequences in it as well.
 Status Flatten(element value, int depth, std::vector<object>* components) {
-  if (depth > kMaxDepth) return Unsupported(kPreTokenizerName, " in Sequences in Sequences");
+  if (depth > kMaxSequences) return Unsupported(kPreTokenizerName, " in Sequences in Sequences");
   ARROW_ASSIGN_OR_RAISE(object component, AsObject(value, kPreTokenizerName));
   if (TypeOf(component) != "Sequence") {
     components->push_back(component);

@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "easydata/base/recorded_values.h"
 #include "easydata/tokenizer/utf8.h"
 
 namespace easydata {
@@ -45,15 +44,14 @@ std::vector<std::string> Words(const std::string& json, std::string_view text,
 }
 
 // The reference's own pieces for whole texts.
-TEST(PreTokenizerTest, CutsAsTheRecordedReferenceDoes) {
-  const std::filesystem::path folder =
-      std::filesystem::path(EASYDATA_SHARED_DIR) / "data/golden/tokenizers";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recorded cases in " << folder;
+using PreTokenizerRecordedTest = RecordedValuesTest;
+INSTANTIATE_TEST_SUITE_P(By, PreTokenizerRecordedTest, BothRecorders(), RecorderName);
+
+TEST_P(PreTokenizerRecordedTest, CutsAsTheReferenceDoes) {
   int checked = 0;
   for (const char* name : {"pre_tokenizer", "combo", "unicode", "added_tokens", "model",
                            "normalizer", "post_processor", "truncation", "padding"}) {
-    const nlohmann::json file =
-        nlohmann::json::parse(std::ifstream(folder / (std::string(name) + ".json")));
+    const nlohmann::json file = Read(std::string("tokenizers/") + name + ".json");
     for (const auto& group : file["groups"]) {
       if (!group.contains("tokenizer") || !group["tokenizer"].contains("pre_tokenizer")) continue;
       const auto plan = PreTokenizerFrom(group["tokenizer"]["pre_tokenizer"].dump());

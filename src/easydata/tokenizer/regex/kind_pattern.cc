@@ -5,9 +5,9 @@ namespace {
 
 using Kind = RegexNode::Kind;
 
-class Writer {
+class PatternWriter {
  public:
-  explicit Writer(const CharacterKinds& kinds)
+  explicit PatternWriter(const CharacterKinds& kinds)
       : kinds_(kinds), line_break_(SetText(CharacterSet(U'\n'))) {}
 
   std::string Text(const RegexNode& node) const {
@@ -101,7 +101,7 @@ class Writer {
 }  // namespace
 
 std::string PatternOverKinds(const RegexNode& node, const CharacterKinds& kinds) {
-  return Writer(kinds).Text(node);
+  return PatternWriter(kinds).Text(node);
 }
 
 }  // namespace easydata
