@@ -6,6 +6,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "engine_gil.h"
+
 namespace easydata {
 namespace {
 
@@ -33,7 +35,8 @@ Result<std::pair<nb::object, nb::object>> ArrayCapsules(nb::handle object) {
                              TypeName(object));
   }
   try {
-    nb::tuple pair = nb::cast<nb::tuple>(object.attr("__arrow_c_array__")());
+    nb::tuple pair =
+        nb::cast<nb::tuple>(CallPython([&] { return object.attr("__arrow_c_array__")(); }));
     return std::pair<nb::object, nb::object>(pair[0], pair[1]);
   } catch (nb::python_error& error) {
     return PythonError(error);
@@ -61,6 +64,15 @@ nb::object ArrayCapsule(std::unique_ptr<ArrowArray> array) {
   return nb::steal(capsule);
 }
 
+/// The object of a class of pyarrow that capsules hold.
+template <typename... Capsules>
+nb::object FromCapsules(const char* type, const Capsules&... capsules) {
+  return CallPython([&] {
+    const nb::object of = nb::module_::import_("pyarrow").attr(type);
+    return nb::object(of.attr("_import_from_c_capsule")(capsules...));
+  });
+}
+
 }  // namespace
 
 Result<std::shared_ptr<arrow::Array>> ImportArray(nb::handle object) {
@@ -81,7 +93,7 @@ Result<std::shared_ptr<arrow::ChunkedArray>> ImportChunkedArray(nb::handle objec
   }
   nb::object capsule;
   try {
-    capsule = object.attr("__arrow_c_stream__")();
+    capsule = CallPython([&] { return object.attr("__arrow_c_stream__")(); });
   } catch (nb::python_error& error) {
     return PythonError(error);
   }
@@ -103,7 +115,7 @@ Result<std::shared_ptr<arrow::Schema>> ImportSchema(nb::handle object) {
   }
   nb::object capsule;
   try {
-    capsule = object.attr("__arrow_c_schema__")();
+    capsule = CallPython([&] { return object.attr("__arrow_c_schema__")(); });
   } catch (nb::python_error& error) {
     return PythonError(error);
   }
@@ -115,25 +127,22 @@ nb::object ExportArray(const std::shared_ptr<arrow::Array>& array) {
   auto c_schema = std::make_unique<ArrowSchema>();
   auto c_array = std::make_unique<ArrowArray>();
   Check(arrow::ExportArray(*array, c_array.get(), c_schema.get()));
-  return nb::module_::import_("pyarrow").attr("Array").attr("_import_from_c_capsule")(
-      SchemaCapsule(std::move(c_schema)), ArrayCapsule(std::move(c_array)));
+  return FromCapsules("Array", SchemaCapsule(std::move(c_schema)),
+                      ArrayCapsule(std::move(c_array)));
 }
 
 nb::object ExportBatch(const std::shared_ptr<arrow::RecordBatch>& batch) {
   auto c_schema = std::make_unique<ArrowSchema>();
   auto c_array = std::make_unique<ArrowArray>();
   Check(arrow::ExportRecordBatch(*batch, c_array.get(), c_schema.get()));
-  return nb::module_::import_("pyarrow")
-      .attr("RecordBatch")
-      .attr("_import_from_c_capsule")(SchemaCapsule(std::move(c_schema)),
-                                      ArrayCapsule(std::move(c_array)));
+  return FromCapsules("RecordBatch", SchemaCapsule(std::move(c_schema)),
+                      ArrayCapsule(std::move(c_array)));
 }
 
 nb::object ExportSchema(const std::shared_ptr<arrow::Schema>& schema) {
   auto c_schema = std::make_unique<ArrowSchema>();
   Check(arrow::ExportSchema(*schema, c_schema.get()));
-  return nb::module_::import_("pyarrow").attr("Schema").attr("_import_from_c_capsule")(
-      SchemaCapsule(std::move(c_schema)));
+  return FromCapsules("Schema", SchemaCapsule(std::move(c_schema)));
 }
 
 }  // namespace easydata

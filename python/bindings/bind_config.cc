@@ -17,7 +17,7 @@ Json Parse(const std::string& text) {
   return json;
 }
 
-/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "required", "choices",
+/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "reads_as", "required",
 /// "config"}]}]
 std::string Descriptors() {
   Json out = Json::array();
@@ -28,6 +28,7 @@ std::string Descriptors() {
                         {"type", field.type},
                         {"doc", field.doc},
                         {"default", field.default_value},
+                        {"reads_as", field.rules.reads_as.value_or(nullptr)},
                         {"required", field.rules.required},
                         {"config", field.config}});
     }
@@ -44,6 +45,7 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
   for (const config::Problem& problem : Unwrap(config::Validate(name, Parse(json)))) {
     const char* kind = problem.kind == Kind::kStructure ? "structure"
                        : problem.kind == Kind::kValue   ? "value"
+                       : problem.kind == Kind::kAdvice  ? "advice"
                                                         : "later";
     out.push_back({kind, {problem.path, problem.ToString()}});
   }

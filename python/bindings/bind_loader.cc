@@ -19,6 +19,7 @@
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
 #include "easydata/pack/pack_stage.h"
+#include "engine_gil.h"
 #include "json_values.h"
 #include "option_value.h"
 
@@ -42,6 +43,7 @@ nb::dlpack::dtype DtypeOf(const arrow::DataType& type) {
 
 /// An array over the engine's own memory, which lives as long as the array does.
 nb::object DenseToPython(const LoaderColumn& column) {
+  EnsureNumpy();
   static const uint64_t kNothing = 0;
   auto* owner = new std::shared_ptr<const void>(column.owner);
   nb::capsule capsule(owner, [](void* pointer) noexcept {
@@ -90,16 +92,17 @@ class PyLoader {
   // Before its callers, as its return type is deduced.
   /// Does what may take long without the GIL; Ctrl-C gets through.
   template <typename Work>
-  static auto Interruptibly(const Work& work) {
+  auto Interruptibly(const Work& work) const {
     bool raised = false;
     const std::function<bool()> stop = [&raised] {
-      nb::gil_scoped_acquire gil;
+      EngineGil gil;
+      if (!gil.held()) return true;
       raised = PyErr_CheckSignals() != 0;
       return raised;
     };
     decltype(work(stop)) result;
     {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(*this));
       result = work(stop);
     }
     if (raised) throw nb::python_error();
@@ -112,19 +115,19 @@ class PyLoader {
   ~PyLoader() {
     if (loader_ == nullptr) return;
     // Its threads may need the GIL to end.
-    nb::gil_scoped_release release;
+    WithoutGil released;
     loader_.reset();
   }
 
   bool Wait(double seconds) {
-    nb::gil_scoped_release release;
+    WithoutGil released(nb::find(*this));
     return loader_->Wait(seconds);
   }
 
   nb::object Take() {
     Result<std::optional<LoaderBatch>> taken;
     {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(*this));
       taken = loader_->Take();
     }
     const auto batch = Unwrap(std::move(taken));
@@ -157,7 +160,7 @@ class PyLoader {
   nb::object State() {
     std::optional<nlohmann::json> state = loader_->TrySaveState();
     if (!state.has_value()) {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(*this));
       state = loader_->SaveState();
     }
     return JsonToPython(*state);
@@ -170,7 +173,7 @@ class PyLoader {
         NamesOption("allow", "a collection of names such as (\"mix\",)", allow);
     Status status;
     {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(*this));
       status = loader_->LoadState(value, names);
     }
     Check(status);
@@ -179,7 +182,7 @@ class PyLoader {
   nb::dict Stats() {
     LoaderStats stats;
     {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(*this));
       stats = loader_->stats();
     }
     nb::dict wait;
@@ -218,7 +221,7 @@ class PyLoader {
   nb::dict Explain(std::optional<double> training, double elsewhere) {
     Bottleneck found;
     {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(*this));
       found = loader_->Explain(training, elsewhere);
     }
     nb::dict out;
@@ -231,12 +234,12 @@ class PyLoader {
   }
 
   std::string Digest() {
-    nb::gil_scoped_release release;
+    WithoutGil released(nb::find(*this));
     return ToHex(loader_->digest());
   }
 
   void Close() {
-    nb::gil_scoped_release release;
+    WithoutGil released(nb::find(*this));
     loader_->Close();
   }
 

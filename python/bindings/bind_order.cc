@@ -17,6 +17,7 @@
 #include "easydata/source/read_order.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/gather_rows.h"
+#include "engine_gil.h"
 #include "py_source.h"
 
 namespace easydata {
@@ -34,7 +35,7 @@ PlaceArray ToNumpy(std::vector<int64_t> places) {
 Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
   Result<Blocks> blocks = Blocks{};
   {
-    nb::gil_scoped_release release;
+    WithoutGil released(nb::find(self));
     blocks = count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
                    : self.source->ListBlocks(shard);
   }
@@ -69,7 +70,7 @@ void BindReadOrder(nb::module_& m) {
       [](const PySource& source, uint64_t seed, int64_t epoch) {
         Result<BlockNumbers> blocks = BlockNumbers();
         {
-          nb::gil_scoped_release release;
+          WithoutGil released(nb::find(source));
           blocks = ReadOrderOf(source, seed, epoch);
         }
         return Unwrap(std::move(blocks));

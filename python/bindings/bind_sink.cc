@@ -1,15 +1,15 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
+#include "background_call.h"
 #include "bindings.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
+#include "engine_gil.h"
 #include "option_value.h"
 
 namespace easydata {
@@ -17,50 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often the calling thread looks for Ctrl-C, and reports progress.
-constexpr auto kPoll = std::chrono::milliseconds(50);
+// How often progress is reported.
 constexpr auto kReport = std::chrono::milliseconds(100);
-
-/// Writes on a thread of its own, so that the calling one can listen for signals.
-class WritingThread {
- public:
-  explicit WritingThread(StreamWriter* writer) : writer_(writer) {
-    thread_ = std::thread([this] {
-      auto result = writer_->Run();
-      std::lock_guard<std::mutex> lock(mutex_);
-      result_ = std::move(result);
-      done_.notify_all();
-    });
-  }
-
-  /// Ends the writing where it still goes on.
-  ~WritingThread() {
-    if (!thread_.joinable()) return;
-    nb::gil_scoped_release release;
-    writer_->Cancel();
-    thread_.join();
-  }
-
-  /// True when the writing has ended, within `kPoll`.
-  bool Wait() {
-    nb::gil_scoped_release release;
-    std::unique_lock<std::mutex> lock(mutex_);
-    return done_.wait_for(lock, kPoll, [this] { return result_.has_value(); });
-  }
-
-  Result<WriteResult> Join() {
-    nb::gil_scoped_release release;
-    thread_.join();
-    return std::move(*result_);
-  }
-
- private:
-  StreamWriter* const writer_;
-  std::mutex mutex_;
-  std::condition_variable done_;
-  std::optional<Result<WriteResult>> result_;
-  std::thread thread_;
-};
 
 nb::dict ToDict(const WriteProgress& progress) {
   nb::dict out;
@@ -68,37 +26,60 @@ nb::dict ToDict(const WriteProgress& progress) {
   out["tokens"] = progress.tokens;
   out["bytes"] = progress.bytes;
   out["shards"] = progress.shards;
+  out["kept_shards"] = progress.kept_shards;
   return out;
 }
 
-nb::dict Write(const Stream& stream, WriteOptions options, nb::handle report) {
-  auto writer = Unwrap(StreamWriter::Make(stream.plan, std::move(options)));
-  WritingThread thread(writer.get());
-  auto reported = Clock::now();
-  while (!thread.Wait()) {
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (report.is_none() || Clock::now() - reported < kReport) continue;
-    reported = Clock::now();
-    report(ToDict(writer->progress()));
-  }
-  const WriteResult result = Unwrap(thread.Join());
-  if (!report.is_none()) report(ToDict(writer->progress()));
+nb::dict ToDict(const std::map<std::string, int64_t>& counts) {
+  nb::dict out;
+  for (const auto& [reason, count] : counts) out[reason.c_str()] = count;
+  return out;
+}
+
+nb::dict ToDict(const WriteResult& result) {
   nb::list shards;
-  for (const ShardRecord& shard : result.shards) {
-    nb::dict record;
-    record["name"] = shard.name;
-    record["rows"] = shard.rows;
-    record["tokens"] = shard.tokens;
-    record["bytes"] = shard.bytes;
-    record["xxh3"] = shard.hash;
-    shards.append(record);
-  }
+  for (const ShardRecord& shard : result.shards) shards.append(JsonToPython(ToJson(shard)));
   nb::dict out;
   out["rows"] = result.rows;
   out["tokens"] = result.tokens;
   out["bytes"] = result.bytes;
   out["shards"] = shards;
+  out["kept_shards"] = result.kept_shards;
+  out["dropped"] = ToDict(result.dropped.rows);
+  out["dropped_tokens"] = ToDict(result.dropped.tokens);
   return out;
+}
+
+/// A job that writes a stream; it may be run several times, each with a writer of its own.
+struct WriteJob {
+  StreamPlan plan;
+  WriteOptions options;
+
+  std::unique_ptr<StreamWriter> Writer() const { return Unwrap(StreamWriter::Make(plan, options)); }
+};
+
+nb::dict Run(const WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
+  WriteJob once = job;
+  once.options.keep_finished = keep_finished;
+  auto writer = once.Writer();
+  bool told = notice.is_none();
+  const auto tell = [&] {
+    if (told || writer->notice().empty()) return;
+    told = true;
+    CallPython([&] { return notice(writer->notice()); });
+  };
+  BackgroundCall<WriteResult> call([&] { return writer->Run(); }, [&] { writer->Cancel(); });
+  auto reported = Clock::now();
+  while (!call.Wait()) {
+    tell();
+    if (report.is_none() || Clock::now() - reported < kReport) continue;
+    reported = Clock::now();
+    CallPython([&] { return report(ToDict(writer->progress())); });
+  }
+  const WriteResult result = Unwrap(call.Join());
+  tell();
+  if (!report.is_none()) CallPython([&] { return report(ToDict(writer->progress())); });
+  return ToDict(result);
 }
 
 WantedColumns WantedFromPython(nb::handle columns) {
@@ -119,44 +100,71 @@ WantedColumns WantedFromPython(nb::handle columns) {
 }  // namespace
 
 void BindSink(nb::module_& m) {
+  nb::class_<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
+      .def(
+          "__init__",
+          [](WriteJob* self, const Stream& stream, const std::string& output_path,
+             const std::string& format, const std::string& compression, int64_t max_shard_size,
+             std::optional<int64_t> num_shards, bool overwrite, bool resumable, nb::object columns,
+             int64_t sample_rows, nb::handle num_threads, nb::handle config,
+             std::map<std::string, std::string> tokenizer_paths) {
+            WriteOptions options;
+            options.output_path = output_path;
+            options.format = format;
+            options.compression = compression;
+            options.max_shard_size = max_shard_size;
+            options.num_shards = num_shards;
+            options.overwrite = overwrite;
+            options.resumable = resumable;
+            options.columns = WantedFromPython(columns);
+            options.sample_rows = sample_rows;
+            options.config = JsonFromPython(config, "config");
+            options.tokenizer_paths = std::move(tokenizer_paths);
+            if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
+              CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
+              options.num_threads = *threads;
+            }
+            WriteJob job{stream.plan, std::move(options)};
+            (void)job.Writer();  // says what is wrong with the options
+            new (self) WriteJob(std::move(job));
+          },
+          nb::arg("stream"), nb::arg("output_path"), nb::kw_only(), nb::arg("format") = "parquet",
+          nb::arg("compression") = "", nb::arg("max_shard_size") = int64_t{500} << 20,
+          nb::arg("num_shards") = nb::none(), nb::arg("overwrite") = false,
+          nb::arg("resumable") = true, nb::arg("columns") = nb::none(),
+          nb::arg("sample_rows") = 1000, nb::arg("num_threads").none() = nb::none(),
+          nb::arg("config").none() = nb::none(),
+          nb::arg("tokenizer_paths") = std::map<std::string, std::string>(),
+          nb::sig("def __init__(self, stream: Stream, output_path: str, *, format: str = "
+                  "'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: "
+                  "int | None = None, overwrite: bool = False, resumable: bool = True, columns: "
+                  "collections.abc.Sequence[str] | dict[str, str] | None = None, sample_rows: int "
+                  "= 1000, num_threads: int | None = None, config: object = None, "
+                  "tokenizer_paths: dict[str, str] = {}) -> None"))
+      .def(
+          "is_finished", [](const WriteJob& job) { return Unwrap(job.Writer()->IsFinished()); },
+          "Whether the finished output of this very job is in the folder.")
+      .def(
+          "check_inputs",
+          [](const WriteJob& job, const Stream& stream) {
+            Check(job.Writer()->CheckInputs(stream.plan));
+          },
+          nb::arg("stream"), "Raises where a stream reads files of the folder.")
+      .def("run", &Run, nb::arg("keep_finished") = false, nb::arg("progress").none() = nb::none(),
+           nb::arg("notice").none() = nb::none(),
+           nb::sig("def run(self, keep_finished: bool = False, progress: "
+                   "collections.abc.Callable[[dict[str, int]], object] | None = None, notice: "
+                   "collections.abc.Callable[[str], object] | None = None) -> dict[str, "
+                   "typing.Any]"),
+           "Writes all of it and says what was written. progress({rows, tokens, bytes, shards, "
+           "kept_shards}) is called up to ten times a second, notice(text) once where there is "
+           "something to tell of an earlier run.");
   m.def(
-      "write",
-      [](const Stream& stream, const std::string& output_path, const std::string& format,
-         const std::string& compression, int64_t max_shard_size, std::optional<int64_t> num_shards,
-         bool overwrite, bool resumable, nb::object columns, int64_t sample_rows,
-         nb::handle num_threads, nb::object progress) {
-        WriteOptions options;
-        options.output_path = output_path;
-        options.format = format;
-        options.compression = compression;
-        options.max_shard_size = max_shard_size;
-        options.num_shards = num_shards;
-        options.overwrite = overwrite;
-        options.resumable = resumable;
-        options.columns = WantedFromPython(columns);
-        options.sample_rows = sample_rows;
-        if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
-          CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
-          options.num_threads = *threads;
-        }
-        return Write(stream, std::move(options), progress);
-      },
-      nb::arg("stream"), nb::arg("output_path"), nb::kw_only(), nb::arg("format") = "parquet",
-      nb::arg("compression") = "", nb::arg("max_shard_size") = int64_t{500} << 20,
-      nb::arg("num_shards") = nb::none(), nb::arg("overwrite") = false, nb::arg("resumable") = true,
-      nb::arg("columns") = nb::none(), nb::arg("sample_rows") = 1000,
-      nb::arg("num_threads").none() = nb::none(), nb::arg("progress") = nb::none(),
-      nb::sig(
-          "def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: "
-          "str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: "
-          "bool = False, resumable: bool = True, columns: collections.abc.Sequence[str] | "
-          "dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, "
-          "progress: "
-          "collections.abc.Callable[[dict[str, int]], object] | None = None) -> dict[str, "
-          "typing.Any]"),
-      "Writes a stream into a folder of shards and says what was written. progress({rows, tokens, "
-      "bytes, shards}) is called up to ten times a second.");
-  m.def("shard_formats", &FormatNames, "The formats that write() knows.");
+      "unfinished_shards",
+      [](const std::string& path) { return Unwrap(OutputFolder::UnfinishedShards(path)); },
+      nb::arg("output_path"),
+      "How many shards a job that is run again would keep, of an output that is not finished.");
+  m.def("shard_formats", &FormatNames, "The formats that can be written.");
 }
 
 }  // namespace easydata

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,12 +11,14 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/io/expand_files.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
+#include "engine_gil.h"
 #include "option_value.h"
 #include "py_source.h"
 #include "python_stage.h"
@@ -33,27 +36,31 @@ ReadContext CountingContext() {
 /// A pass over a stream, for Python's iterators.
 class PassIterator {
  public:
-  PassIterator(const StreamPlan& plan, int64_t epoch, int read_ahead = 0) {
-    nb::gil_scoped_release release;
+  PassIterator(StreamPlan plan, int64_t epoch, int read_ahead = 0) {
+    WithoutGil released;
     context_.epoch = epoch;
     context_.read_ahead = read_ahead;
     context_.pool = SharedPool();
-    auto made = plan.make(context_);
+    auto made = CatchExceptions([&] { return plan.make(context_); });
     status_ = made.status();
     if (made.ok()) stage_ = std::move(*made);
   }
-  PassIterator(PassIterator&&) = default;
   ~PassIterator() { Close(); }
 
   /// Raises what making the stage raised.
   void CheckMade() const { Check(status_); }
 
-  std::optional<Batch> NextBatch() {
+  std::optional<Batch> NextBatch(nb::object kept) {
     if (stage_ == nullptr) return std::nullopt;
+    if (forks_ != NumForks()) {
+      Check(Status::UnknownError(
+          "this iterator was made before the process was forked, and the threads that it reads "
+          "with are its parent's; make a new one here"));
+    }
     Result<std::optional<Batch>> next{std::optional<Batch>()};
     {
-      nb::gil_scoped_release release;
-      next = stage_->Next();
+      WithoutGil released(std::move(kept));
+      next = CatchExceptions([this] { return stage_->Next(); });
     }
     auto batch = Unwrap(std::move(next));
     if (!batch.has_value()) Close();
@@ -64,13 +71,19 @@ class PassIterator {
 
   void Close() {
     if (stage_ == nullptr && context_.pool == nullptr) return;
+    if (forks_ != NumForks()) {
+      // Its threads are the parent's: nobody would end what runs there.
+      (void)stage_.release();
+      return;
+    }
     // Running tasks may need the GIL to end.
-    nb::gil_scoped_release release;
+    WithoutGil released;
     stage_.reset();
     context_.pool.reset();
   }
 
  private:
+  const uint64_t forks_ = NumForks();
   StageContext context_;
   std::unique_ptr<Stage> stage_;
   Status status_;
@@ -84,11 +97,11 @@ class RowIterator {
     pass_.CheckMade();
   }
 
-  /// A new reference to the next row, or null at the end.
-  PyObject* Next() {
+  /// A new reference to the next row, or null at the end. `self` is its Python object.
+  PyObject* Next(nb::handle self) {
     while (at_ >= size_) {
       if (offset_ >= batch_.num_rows()) {
-        auto batch = pass_.NextBatch();
+        auto batch = pass_.NextBatch(nb::borrow(self));
         if (!batch.has_value()) return nullptr;
         batch_ = std::move(*batch);
         offset_ = 0;
@@ -124,7 +137,7 @@ class BatchIterator {
  public:
   BatchIterator(const StreamPlan& plan, int64_t epoch) : pass_(plan, epoch) { pass_.CheckMade(); }
   nb::object Next() {
-    auto batch = pass_.NextBatch();
+    auto batch = pass_.NextBatch(nb::find(*this));
     if (!batch.has_value()) throw nb::stop_iteration();
     return ExportBatch(batch->rows);
   }
@@ -148,11 +161,30 @@ JsonLayout LayoutOf(const std::string& name) {
   return JsonLayout::kAuto;
 }
 
+/// A source of files, which are looked at without the GIL; Ctrl-C ends that.
+template <typename Make>
+PySource MakeSource(const std::string& identity, Make make) {
+  ListingOptions listing;
+  listing.identity = Unwrap(ParseFileIdentity(identity));
+  bool interrupted = false;
+  listing.stop = [&interrupted] {
+    EngineGil gil;
+    interrupted = !gil.held() || PyErr_CheckSignals() != 0;
+    return interrupted;
+  };
+  Result<std::shared_ptr<const Source>> source = std::shared_ptr<const Source>();
+  {
+    WithoutGil released;
+    source = make(listing);
+  }
+  if (interrupted) throw nb::python_error();
+  return PySource{Unwrap(std::move(source))};
+}
+
 /// A callable that may be dropped by a thread without the GIL.
 std::shared_ptr<nb::object> Share(nb::object callable) {
   return std::shared_ptr<nb::object>(new nb::object(std::move(callable)), [](nb::object* object) {
-    if (!nb::is_alive()) return;
-    nb::gil_scoped_acquire gil;
+    DropReference(object);
     delete object;
   });
 }
@@ -190,9 +222,10 @@ Stream StreamOf(const PySource& self, nb::object columns,
   options.quarantine_path = quarantine_path;
   if (!report.is_none()) {
     options.report = [report = Share(std::move(report))](const std::string& message) {
-      nb::gil_scoped_acquire gil;
+      EngineGil gil;
+      if (!gil.held()) return;
       try {
-        (*report)(message);
+        CallPython([&] { return (*report)(message); });
       } catch (nb::python_error& error) {
         error.discard_as_unraisable("reporting a row that was left out");
       }
@@ -255,9 +288,11 @@ Stream Concat(nb::list streams, nb::list shard_names) {
 /// row.
 PyObject* NextRow(PyObject* self) {
   try {
-    return nb::inst_ptr<RowIterator>(self)->Next();
+    return nb::inst_ptr<RowIterator>(self)->Next(self);
   } catch (nb::python_error& error) {
     error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -318,9 +353,11 @@ void BindSource(nb::module_& m) {
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
-            nb::gil_scoped_release release;
-            auto rows = self.source->KnownRows(shard);
-            nb::gil_scoped_acquire acquire;
+            Result<std::optional<int64_t>> rows = std::optional<int64_t>();
+            {
+              WithoutGil released(nb::find(self));
+              rows = self.source->KnownRows(shard);
+            }
             return Unwrap(std::move(rows));
           },
           nb::arg("shard"), "Rows of a shard where the file says so, else None.")
@@ -329,7 +366,7 @@ void BindSource(nb::module_& m) {
           [](const PySource& self, size_t shard) {
             Result<int64_t> rows = int64_t{0};
             {
-              nb::gil_scoped_release release;
+              WithoutGil released(nb::find(self));
               rows = self.source->CountRows(shard, CountingContext());
             }
             return Unwrap(std::move(rows));
@@ -339,46 +376,56 @@ void BindSource(nb::module_& m) {
   m.def(
       "expand_data_files",
       [](const std::vector<std::string>& data_files) {
-        return Unwrap(ExpandDataFiles(data_files));
+        ExpandedFiles expanded = Unwrap(ExpandDataFiles(data_files));
+        return std::pair(std::move(expanded.files), std::move(expanded.left_out));
       },
-      nb::arg("data_files"), "The files that paths, patterns and folders stand for.");
+      nb::arg("data_files"),
+      "The files that paths, patterns and folders stand for, and what was left out beside them.");
   m.def(
       "format_of_name", [](const std::string& path) { return FormatOfName(path); }, nb::arg("path"),
       "The format that a file's name tells, or an empty string.");
 
-  auto file_source = [](Result<std::shared_ptr<const Source>> source) {
-    return PySource{Unwrap(std::move(source))};
-  };
   m.def(
       "json_source",
-      [=](std::vector<std::string> files, const std::string& layout) {
-        return file_source(MakeJsonSource(std::move(files), LayoutOf(layout)));
+      [](std::vector<std::string> files, const std::string& layout, const std::string& identity) {
+        return MakeSource(identity, [&](const ListingOptions& listing) {
+          return MakeJsonSource(std::move(files), LayoutOf(layout), listing);
+        });
       },
-      nb::arg("files"), nb::arg("layout") = "lines");
+      nb::arg("files"), nb::arg("layout"), nb::arg("identity"));
   m.def(
       "parquet_source",
-      [=](std::vector<std::string> files) {
-        return file_source(MakeParquetSource(std::move(files)));
+      [](std::vector<std::string> files, const std::string& identity) {
+        return MakeSource(identity, [&](const ListingOptions& listing) {
+          return MakeParquetSource(std::move(files), listing);
+        });
       },
-      nb::arg("files"));
+      nb::arg("files"), nb::arg("identity"));
   m.def(
       "arrow_source",
-      [=](std::vector<std::string> files) {
-        return file_source(MakeArrowSource(std::move(files)));
+      [](std::vector<std::string> files, const std::string& identity) {
+        return MakeSource(identity, [&](const ListingOptions& listing) {
+          return MakeArrowSource(std::move(files), listing);
+        });
       },
-      nb::arg("files"));
+      nb::arg("files"), nb::arg("identity"));
   m.def(
       "csv_source",
-      [=](std::vector<std::string> files, const std::string& delimiter, bool keep_rest) {
-        return file_source(MakeCsvSource(std::move(files), delimiter, keep_rest));
+      [](std::vector<std::string> files, const std::string& delimiter, bool keep_rest,
+         const std::string& identity) {
+        return MakeSource(identity, [&](const ListingOptions& listing) {
+          return MakeCsvSource(std::move(files), delimiter, keep_rest, listing);
+        });
       },
-      nb::arg("files"), nb::arg("delimiter") = ",", nb::arg("keep_rest") = false);
+      nb::arg("files"), nb::arg("delimiter"), nb::arg("keep_rest"), nb::arg("identity"));
   m.def(
       "text_source",
-      [=](std::vector<std::string> files, const std::string& field) {
-        return file_source(MakeTextSource(std::move(files), field));
+      [](std::vector<std::string> files, const std::string& field, const std::string& identity) {
+        return MakeSource(identity, [&](const ListingOptions& listing) {
+          return MakeTextSource(std::move(files), field, listing);
+        });
       },
-      nb::arg("files"), nb::arg("field") = "text");
+      nb::arg("files"), nb::arg("field"), nb::arg("identity"));
   m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
         nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
                 "collections.abc.Sequence[dict[str, str]]) -> Stream"),

@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "easydata/stream/row_error.h"
+#include "engine_gil.h"
 
 namespace easydata {
 namespace {
@@ -18,18 +19,14 @@ PyObject* cancelled_type = nullptr;
 /// hold the GIL.
 class PythonErrorDetail : public arrow::StatusDetail {
  public:
-  explicit PythonErrorDetail(PyObject* exception) : exception_(exception) {}
-  ~PythonErrorDetail() override {
-    if (!nb::is_alive()) return;
-    nb::gil_scoped_acquire gil;
-    Py_DECREF(exception_);
-  }
+  explicit PythonErrorDetail(nb::object exception) : exception_(std::move(exception)) {}
+  ~PythonErrorDetail() override { DropReference(&exception_); }
   const char* type_id() const override { return kPythonErrorId; }
   std::string ToString() const override { return "Python exception"; }
-  PyObject* exception() const { return exception_; }
+  PyObject* exception() const { return exception_.ptr(); }
 
  private:
-  PyObject* exception_;
+  nb::object exception_;
 };
 
 [[noreturn]] void Raise(PyObject* type, const std::string& message) {
@@ -63,9 +60,21 @@ void AddPlace(PyObject* exception, const std::string& note) {
 
 Status PythonError(nb::python_error& error) {
   std::string text = error.what();
-  PyObject* exception = error.value().inc_ref().ptr();
+  nb::object exception = nb::borrow(error.value());
+  if (PyErr_GivenExceptionMatches(exception.ptr(), PyExc_StopIteration) ||
+      PyErr_GivenExceptionMatches(exception.ptr(), PyExc_StopAsyncIteration)) {
+    // Raised again as itself it would look like the end of the rows (PEP 479).
+    PyObject* stopped =
+        PyObject_CallFunction(PyExc_RuntimeError, "s", "the callable raised StopIteration");
+    if (stopped == nullptr) {
+      PyErr_Clear();
+    } else {
+      PyException_SetCause(stopped, exception.release().ptr());  // takes the reference
+      exception = nb::steal(stopped);
+    }
+  }
   return Status(arrow::StatusCode::UnknownError, std::move(text),
-                std::make_shared<PythonErrorDetail>(exception));
+                std::make_shared<PythonErrorDetail>(std::move(exception)));
 }
 
 void Check(const Status& status) {
@@ -98,6 +107,8 @@ void Check(const Status& status) {
     case arrow::StatusCode::AlreadyExists:
       Raise(PyExc_FileExistsError, message);
     case arrow::StatusCode::Cancelled:
+      // The way for a thread of Python's to end that is told of to nobody.
+      if (EngineGil::outlived()) Raise(PyExc_SystemExit, message);
       Raise(cancelled_type, message);
     default:
       Raise(PyExc_RuntimeError, message);

@@ -44,38 +44,68 @@ nb::object JsonToPython(const nlohmann::json& value) {
   }
 }
 
-nlohmann::json JsonFromPython(nb::handle value, const std::string& name) {
-  if (value.is_none()) return nullptr;
-  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
-  if (PyLong_Check(value.ptr())) {
-    const int64_t number = PyLong_AsLongLong(value.ptr());
-    if (!PyErr_Occurred()) return number;
-    PyErr_Clear();
-    const uint64_t large = PyLong_AsUnsignedLongLong(value.ptr());
-    if (!PyErr_Occurred()) return large;
+namespace {
+
+// More levels than anything that we write has; each takes stack.
+constexpr int kDeepestJson = 200;
+
+/// The UTF-8 of a Python string; raises ValueError for one that has none.
+std::string Utf8Of(nb::handle string, const std::string& name) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
+  if (data == nullptr) {
     PyErr_Clear();
     throw nb::value_error(
-        (name + ": must be a number of at most 64 bits, not " + ShownValue(value)).c_str());
+        (name + ": holds a lone surrogate, which no text can: " + ShownValue(string)).c_str());
   }
+  return {data, static_cast<size_t>(size)};
+}
+
+nlohmann::json NumberFromPython(nb::handle value, const std::string& name) {
+  const int64_t number = PyLong_AsLongLong(value.ptr());
+  if (!PyErr_Occurred()) return number;
+  PyErr_Clear();
+  const uint64_t large = PyLong_AsUnsignedLongLong(value.ptr());
+  if (!PyErr_Occurred()) return large;
+  PyErr_Clear();
+  throw nb::value_error(
+      (name + ": must be a number of at most 64 bits, not " + ShownValue(value)).c_str());
+}
+
+nlohmann::json FromPython(nb::handle value, const std::string& name, int depth) {
+  if (depth > kDeepestJson) {
+    throw nb::value_error((name.substr(0, name.find_first_of("[")) + ": has more than " +
+                           std::to_string(kDeepestJson) + " levels")
+                              .c_str());
+  }
+  if (value.is_none()) return nullptr;
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (PyLong_Check(value.ptr())) return NumberFromPython(value, name);
   if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
-  if (nb::isinstance<nb::str>(value)) return std::string(nb::cast<std::string>(value));
+  if (nb::isinstance<nb::str>(value)) return Utf8Of(value, name);
   if (nb::isinstance<nb::dict>(value)) {
     nlohmann::json out = nlohmann::json::object();
     for (auto [key, item] : nb::borrow<nb::dict>(value)) {
-      const std::string text = nb::cast<std::string>(nb::str(key));
-      out[text] = JsonFromPython(item, name + "['" + text + "']");
+      const std::string text = Utf8Of(nb::str(key), name + ", a key");
+      out[text] = FromPython(item, name + "['" + text + "']", depth + 1);
     }
     return out;
   }
   if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
     nlohmann::json out = nlohmann::json::array();
     for (nb::handle item : value) {
-      out.push_back(JsonFromPython(item, name + "[" + std::to_string(out.size()) + "]"));
+      out.push_back(FromPython(item, name + "[" + std::to_string(out.size()) + "]", depth + 1));
     }
     return out;
   }
   const std::string type = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
   throw nb::type_error((name + ": JSON cannot hold a value of type " + type).c_str());
+}
+
+}  // namespace
+
+nlohmann::json JsonFromPython(nb::handle value, const std::string& name) {
+  return FromPython(value, name, 0);
 }
 
 Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {

@@ -22,6 +22,7 @@
 #include "easydata/tokenizer/decode/text_decoder.h"
 #include "easydata/tokenizer/postprocess/padding.h"
 #include "easydata/tokenizer/tokenizer.h"
+#include "engine_gil.h"
 #include "huggingface_encoder.h"
 
 namespace easydata {
@@ -85,20 +86,19 @@ const HuggingFaceEncoder& Library(const TextEncoder& encoder) {
 Result<std::shared_ptr<arrow::Array>> EncodeChunks(const TextEncoder& encoder,
                                                    const arrow::ChunkedArray& texts,
                                                    const EncodeOptions& options, int num_threads,
-                                                   int64_t* num_truncated) {
+                                                   CutTexts* cut) {
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
-    return native->EncodeChunked(texts, options, num_threads, num_truncated);
+    return native->EncodeChunked(texts, options, num_threads, cut);
   }
   // All chunks are one batch: it is padded when they are joined.
   EncodeOptions chunk_options = options;
   chunk_options.pad = false;
-  *num_truncated = 0;
   arrow::ArrayVector encoded;
   for (const auto& chunk : texts.chunks()) {
-    int64_t truncated = 0;
+    CutTexts of_chunk;
     ARROW_ASSIGN_OR_RAISE(encoded.emplace_back(),
-                          encoder.EncodeBatch(*chunk, chunk_options, &truncated));
-    *num_truncated += truncated;
+                          encoder.EncodeBatch(*chunk, chunk_options, &of_chunk));
+    cut->texts += of_chunk.texts;
   }
   if (encoded.empty()) return arrow::MakeEmptyArray(arrow::list(arrow::int32()));
   std::shared_ptr<arrow::Array> joined = encoded[0];
@@ -114,24 +114,25 @@ nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_spe
   const std::shared_ptr<arrow::ChunkedArray> chunks = ImportTexts(texts);
   const EncodeOptions options = {add_special_tokens, max_length, true};
   const int threads = ThreadsOr(num_threads);
-  int64_t num_truncated = 0;
+  CutTexts cut;
   Result<std::shared_ptr<arrow::Array>> encoded;
   {
-    nb::gil_scoped_release release;
-    encoded = EncodeChunks(encoder, *chunks, options, threads, &num_truncated);
+    WithoutGil released(nb::find(encoder));
+    encoded = EncodeChunks(encoder, *chunks, options, threads, &cut);
   }
-  return nb::make_tuple(ExportArray(Unwrap(std::move(encoded))), num_truncated);
+  return nb::make_tuple(ExportArray(Unwrap(std::move(encoded))), cut.texts);
 }
 
 IdArray Encode(const TextEncoder& encoder, nb::str text, bool add_special_tokens,
                int64_t max_length) {
+  EnsureNumpy();
   const std::string_view view = Utf8(text, "text");
   const EncodeOptions options = {add_special_tokens, max_length, true};
   auto ids = std::make_unique<std::vector<int32_t>>();
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
     Status status;
     {
-      nb::gil_scoped_release release;
+      WithoutGil released(nb::find(encoder));
       status = native->Encode(view, options, ids.get());
     }
     Check(status);
@@ -192,7 +193,7 @@ nb::object DecodeBatch(const TextEncoder& encoder, nb::handle lists, bool skip_s
   }
   Result<std::shared_ptr<arrow::Array>> texts;
   {
-    nb::gil_scoped_release release;
+    WithoutGil released(nb::find(encoder));
     texts = native->decoder()->DecodeBatch(*rows, skip_special_tokens, ThreadsOr(num_threads));
   }
   return ExportArray(Unwrap(std::move(texts)));
@@ -267,7 +268,7 @@ void BindTokenizer(nb::module_& m) {
          bool split_special_tokens, bool truncate_left) {
         Result<std::shared_ptr<const Tokenizer>> tokenizer;
         {
-          nb::gil_scoped_release release;
+          WithoutGil released;
           tokenizer = Tokenizer::FromJson(
               View(json), {word_cache_bytes, kernels, split_special_tokens, truncate_left});
         }

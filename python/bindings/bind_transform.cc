@@ -15,7 +15,6 @@
 
 #include "bindings.h"
 #include "callable_op.h"
-#include "easydata/source/quarantine.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/lane_rows_stage.h"
@@ -27,6 +26,7 @@
 #include "easydata/transform/limit_stage.h"
 #include "easydata/transform/project_columns.h"
 #include "engine_gil.h"
+#include "refused_rows.h"
 #include "rows.h"
 
 namespace easydata {
@@ -44,30 +44,33 @@ Stream Append(const Stream& stream, std::shared_ptr<const BatchOp> op, const std
   return {MapPlan(stream.plan, std::move(op), {{"transforms", std::move(steps)}})};
 }
 
-/// Lets batches pass, and tells once, at the end of the first pass that has any, how many documents
-/// were cut.
+/// What of a plan's cuts was told already.
+struct ToldCuts {
+  std::atomic<bool> first = false;
+  std::atomic<bool> all = false;
+};
+
+/// Lets batches pass, and tells once that documents are cut, at the first of them, and once, at the
+/// end of the first pass, how many were.
 class CutNotice : public Stage {
  public:
-  CutNotice(std::unique_ptr<Stage> upstream, std::shared_ptr<std::atomic<bool>> told,
+  CutNotice(std::unique_ptr<Stage> upstream, std::shared_ptr<ToldCuts> told,
             std::shared_ptr<nb::object> report)
       : upstream_(std::move(upstream)), told_(std::move(told)), report_(std::move(report)) {}
 
   Result<std::optional<Batch>> Next() override {
     ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
     if (batch.has_value()) {
+      bool any = false;
       for (const DropCount& count : batch->dropped) {
-        if (count.reason == kTruncatedReason) cut_[count.source] += count.rows;
+        if (count.reason != kTruncatedReason) continue;
+        cut_[count.source].texts += count.rows;
+        cut_[count.source].ids += count.tokens;
+        any = true;
       }
-      return batch;
-    }
-    if (!cut_.empty() && !told_->exchange(true)) {
-      EngineGil gil;
-      if (!gil.held()) return EngineGil::Ending();
-      try {
-        for (const auto& [source, documents] : cut_) (*report_)(source, documents);
-      } catch (nb::python_error& error) {
-        return PythonError(error);
-      }
+      if (any && !told_->first.exchange(true)) ARROW_RETURN_NOT_OK(Tell("first"));
+    } else if (!cut_.empty() && !told_->all.exchange(true)) {
+      ARROW_RETURN_NOT_OK(Tell("all"));
     }
     return batch;
   }
@@ -83,57 +86,27 @@ class CutNotice : public Stage {
   }
 
  private:
-  std::unique_ptr<Stage> upstream_;
-  std::shared_ptr<std::atomic<bool>> told_;
-  std::shared_ptr<nb::object> report_;
-  std::map<std::string, int64_t> cut_;
-};
-
-/// Puts rows without a text into quarantine, one batch after the other, before they are tokenized.
-class QuarantineMissing : public Stage {
- public:
-  QuarantineMissing(std::unique_ptr<Stage> upstream, std::string column, std::string path)
-      : upstream_(std::move(upstream)), column_(std::move(column)), quarantine_(std::move(path)) {}
-
-  Result<std::optional<Batch>> Next() override {
-    ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
-    if (!batch.has_value()) return batch;
-    const auto column = batch->rows->GetColumnByName(column_);
-    if (column == nullptr || column->null_count() == 0) return batch;
-    std::vector<int64_t> keep;
-    for (int64_t row = 0; row < column->length(); ++row) {
-      if (column->IsValid(row)) {
-        keep.push_back(row);
-        continue;
-      }
-      const Address address = batch->addresses.At(row);
-      ARROW_RETURN_NOT_OK(quarantine_.Add(address.shard->source, address.shard->shard, address.row,
-                                          "the row has no text in field '" + column_ + "'", ""));
+  Status Tell(const char* which) {
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
+    try {
+      for (const auto& [source, cut] : cut_) (*report_)(which, source, cut.texts, cut.ids);
+    } catch (nb::python_error& error) {
+      return PythonError(error);
     }
-    ARROW_ASSIGN_OR_RAISE(*batch, KeepRows(*batch, keep, "missing"));
-    return batch;
+    return Status::OK();
   }
-  Cursor Save() const override { return upstream_->Save(); }
-  Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
-  void Cancel() override { upstream_->Cancel(); }
-  std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
-  StageStats stats() const override { return upstream_->stats(); }
 
- private:
   std::unique_ptr<Stage> upstream_;
-  const std::string column_;
-  Quarantine quarantine_;
+  std::shared_ptr<ToldCuts> told_;
+  std::shared_ptr<nb::object> report_;
+  std::map<std::string, CutTexts> cut_;
 };
 
 /// A Python object that any thread may let go of.
 std::shared_ptr<nb::object> SharedObject(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
-            if (!nb::is_alive()) {
-              (void)held->release();
-              delete held;
-              return;
-            }
-            nb::gil_scoped_acquire gil;
+            DropReference(held);
             delete held;
           }};
 }
@@ -142,8 +115,7 @@ Stream TokenizeStream(const Stream& stream, std::shared_ptr<TextEncoder> encoder
                       const std::string& column, bool add_special_tokens, int64_t max_length,
                       bool attention_mask, int64_t pad_to, int32_t pad_id, bool pad_left,
                       std::vector<std::string> keep, const std::string& on_error,
-                      const std::string& quarantine_path, int64_t rows_per_call, int max_threads,
-                      nb::object report) {
+                      int64_t rows_per_call, int max_threads, nb::object report) {
   nlohmann::json description = {{"tokenizer", encoder->fingerprint()},
                                 {"tokenize.content_field", column},
                                 {"tokenize.add_special_tokens", add_special_tokens},
@@ -163,17 +135,9 @@ Stream TokenizeStream(const Stream& stream, std::shared_ptr<TextEncoder> encoder
   options.rows_per_call = rows_per_call;
   options.max_threads = max_threads;
   auto op = Unwrap(TokenizeOp(std::move(encoder), std::move(options)));
-  StreamPlan source = stream.plan;
-  if (on_error == "quarantine") {
-    source.make = [make = std::move(source.make), column,
-                   quarantine_path](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-      ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-      return std::make_unique<QuarantineMissing>(std::move(stage), column, quarantine_path);
-    };
-  }
-  StreamPlan plan = MapPlan(std::move(source), std::move(op), description);
+  StreamPlan plan = MapPlan(stream.plan, std::move(op), description);
   if (!report.is_none()) {
-    plan.make = [make = std::move(plan.make), told = std::make_shared<std::atomic<bool>>(false),
+    plan.make = [make = std::move(plan.make), told = std::make_shared<ToldCuts>(),
                  report = SharedObject(std::move(report))](
                     const StageContext& context) -> Result<std::unique_ptr<Stage>> {
       ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
@@ -206,13 +170,13 @@ Stream LimitStream(const Stream& stream, int64_t max_rows) {
 /// Names of the columns that a stream gives, or nothing where rows have no schema.
 std::optional<std::vector<std::string>> ColumnNames(const Stream& stream) {
   Result<Pass> pass = [&] {
-    nb::gil_scoped_release release;
+    WithoutGil released(nb::find(stream));
     return MakePass(stream.plan, 1, 0);
   }();
   Check(pass.status());
   std::vector<std::string> names = pass->stage->schema()->field_names();
   {
-    nb::gil_scoped_release release;
+    WithoutGil released;
     pass->stage.reset();
   }
   for (const std::string& name : names) {
@@ -267,15 +231,47 @@ void BindTransform(nb::module_& m) {
   m.def(
       "apply_callable",
       [](const Stream& stream, nb::object callable, const std::string& kind, nb::object columns,
-         const std::string& name, const std::string& what) {
-        return Append(
-            stream, CallableOp(std::move(callable), KindOf(kind), ColumnsFromPython(columns), name),
-            what);
+         const std::string& name, const std::string& what, bool refuses) {
+        return Append(stream,
+                      CallableOp(std::move(callable), KindOf(kind), ColumnsFromPython(columns),
+                                 name, refuses),
+                      what);
       },
       nb::arg("stream"), nb::arg("callable"), nb::arg("kind"), nb::arg("columns").none(),
-      nb::arg("name"), nb::arg("what"),
+      nb::arg("name"), nb::arg("what"), nb::arg("refuses") = false,
       "The stream with a Python callable behind it, called for each row (kind filter, map or "
-      "expand).");
+      "expand). Where a map `refuses`, exceptions that it returns refuse rows: see "
+      "take_refused_out.");
+  m.def(
+      "read_or_refuse",
+      [](const Stream& stream, nb::object columns, std::string column) {
+        Columns wanted = ColumnsFromPython(columns);
+        if (!wanted.has_value()) throw nb::value_error("columns must be named");
+        return Stream{MapPlan(stream.plan, ReadOrRefuse(*std::move(wanted), std::move(column)),
+                              nlohmann::json::object())};
+      },
+      nb::arg("stream"), nb::arg("columns"), nb::arg("column"),
+      "These columns of a stream of whole rows; rows that do not have them, or no text in "
+      "`column`, "
+      "are refused: see take_refused_out.");
+  m.def(
+      "take_refused_out",
+      [](const Stream& stream, std::string quarantine_path, nb::object report) {
+        const auto shared = SharedObject(std::move(report));
+        auto tell = [shared](const std::string& text) {
+          EngineGil gil;
+          if (!gil.held()) return;
+          try {
+            (*shared)(text);
+          } catch (nb::python_error& error) {
+            error.discard_as_unraisable("reporting a row that was left out");
+          }
+        };
+        return Stream{TakeRefusedOut(stream.plan, std::move(quarantine_path), std::move(tell))};
+      },
+      nb::arg("stream"), nb::arg("quarantine_path"), nb::arg("report"),
+      "The stream without the rows that were refused: counted, reported, and put into the file "
+      "`quarantine_path` unless it is empty.");
   m.def(
       "conform",
       [](const Stream& stream, nb::object columns, std::vector<std::string> known) {
@@ -292,10 +288,10 @@ void BindTransform(nb::module_& m) {
   m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::kw_only(),
         nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
         nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"), nb::arg("pad_left"),
-        nb::arg("keep"), nb::arg("on_error"), nb::arg("quarantine_path"), nb::arg("rows_per_call"),
-        nb::arg("max_threads"), nb::arg("report").none(),
-        "The stream with its text column tokenized. `report(source, documents)` is told once how "
-        "many were cut.");
+        nb::arg("keep"), nb::arg("on_error"), nb::arg("rows_per_call"), nb::arg("max_threads"),
+        nb::arg("report").none(),
+        "The stream with its text column tokenized. `report(which, source, documents, tokens)` is "
+        "told once when the first are cut, and once how many were in all.");
 }
 
 }  // namespace easydata

@@ -19,7 +19,8 @@ namespace nb = nanobind;
 ///
 /// Invalid -> ValueError, KeyError -> KeyError, TypeError -> TypeError, IndexError -> IndexError,
 /// IOError -> OSError (with errno, so FileNotFoundError where it fits), NotImplemented ->
-/// NotImplementedError, OutOfMemory -> MemoryError, Cancelled -> easydata.Cancelled, anything else
+/// NotImplementedError, OutOfMemory -> MemoryError, Cancelled -> easydata.Cancelled (SystemExit on
+/// a thread that runs on while the interpreter ends), anything else
 /// -> RuntimeError. A Python exception that rode through the engine is raised again as itself.
 void Check(const Status& status);
 
@@ -62,5 +63,6 @@ void BindMix(nb::module_& m);
 void BindPack(nb::module_& m);
 void BindLoader(nb::module_& m);
 void BindSink(nb::module_& m);
+void BindVerify(nb::module_& m);
 
 }  // namespace easydata

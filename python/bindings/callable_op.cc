@@ -1,6 +1,7 @@
 #include "callable_op.h"
 
 #include <arrow/array.h>
+#include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -12,6 +13,7 @@
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/row_error.h"
 #include "engine_gil.h"
+#include "refused_rows.h"
 #include "rows.h"
 
 namespace easydata {
@@ -19,24 +21,22 @@ namespace {
 
 class CallableOpImpl : public BatchOp {
  public:
-  CallableOpImpl(nb::object callable, CallableKind kind, Columns output, std::string name)
+  CallableOpImpl(nb::object callable, CallableKind kind, Columns output, std::string name,
+                 bool refuses)
       : callable_(std::move(callable)),
         kind_(kind),
         output_(std::move(output)),
-        name_(std::move(name)) {}
+        name_(std::move(name)),
+        refuses_(refuses) {}
 
-  ~CallableOpImpl() override {
-    if (!nb::is_alive()) {
-      (void)callable_.release();  // the interpreter is gone, and its objects with it
-      return;
-    }
-    nb::gil_scoped_acquire gil;
-    callable_.reset();
-  }
+  ~CallableOpImpl() override { DropReference(&callable_); }
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
-    return kind_ == CallableKind::kFilter ? input : JsonRowSchema(output_);
+    if (kind_ == CallableKind::kFilter) return input;
+    const auto schema = JsonRowSchema(output_);
+    if (refuses_) return schema->AddField(schema->num_fields(), RefusedField());
+    return schema;
   }
 
   const char* name() const override { return "callable"; }
@@ -56,10 +56,10 @@ class CallableOpImpl : public BatchOp {
     const nb::list rows = RowsToPython(batch);
     std::vector<int64_t> keep;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
-      if (StopScope::Stopped()) return Closed();
+      if (Stopped()) return Closed();
       try {
-        const nb::object answer = callable_(rows[i]);
-        const int truth = PyObject_IsTrue(answer.ptr());
+        const nb::object answer = CallPython([&] { return callable_(rows[i]); });
+        const int truth = CallPython([&] { return PyObject_IsTrue(answer.ptr()); });
         if (truth < 0) throw nb::python_error();
         if (truth == 1) keep.push_back(i);
       } catch (nb::python_error& error) {
@@ -74,20 +74,21 @@ class CallableOpImpl : public BatchOp {
     nb::list made;
     Batch out;
     std::vector<int64_t> lost;
+    arrow::StringBuilder refused;
     Address last;
     int32_t sub_row = 0;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
-      if (StopScope::Stopped()) return Closed();
+      if (Stopped()) return Closed();
       const Address address = batch.addresses.At(i);
       try {
-        const nb::object result = callable_(rows[i]);
+        const nb::object result = CallPython([&] { return callable_(rows[i]); });
         if (kind_ == CallableKind::kExpand) {
           // Parts of parts are numbered on, so that addresses stay distinct.
           if (address.shard != last.shard || address.row != last.row) sub_row = 0;
           last = address;
           const size_t before = made.size();
           for (nb::handle row : nb::iter(result)) {
-            if (StopScope::Stopped()) return Closed();
+            if (Stopped()) return Closed();
             ARROW_RETURN_NOT_OK(CheckRow(row, address));
             made.append(row);
             out.addresses.Append(address.shard, address.row, sub_row++, 1);
@@ -95,8 +96,13 @@ class CallableOpImpl : public BatchOp {
           if (made.size() == before) lost.push_back(i);
         } else if (result.is_none()) {
           lost.push_back(i);
+        } else if (refuses_ && PyExceptionInstance_Check(result.ptr())) {
+          ARROW_RETURN_NOT_OK(refused.Append(Refusal(batch, i, Reason(result), ErrorText(result))));
+          made.append(nb::dict());  // stands in its place
+          out.addresses.Append(address);
         } else {
           ARROW_RETURN_NOT_OK(CheckRow(result, address));
+          if (refuses_) ARROW_RETURN_NOT_OK(refused.AppendNull());
           made.append(result);
           out.addresses.Append(address);
         }
@@ -115,12 +121,33 @@ class CallableOpImpl : public BatchOp {
                       columns.status().code());
     }
     out.rows = std::move(*columns);
+    if (refuses_) {
+      ARROW_ASSIGN_OR_RAISE(auto marks, refused.Finish());
+      ARROW_ASSIGN_OR_RAISE(
+          out.rows, out.rows->AddColumn(out.rows->num_columns(), RefusedField(), std::move(marks)));
+    }
     out.dropped = batch.dropped;
     CountDropped(&out, batch, lost, name_);
     return out;
   }
 
+  static bool Stopped() { return StopScope::Stopped() || EngineGil::ending(); }
   static Status Closed() { return Status::Cancelled("the stream was closed"); }
+
+  /// What rows that an exception refuses are counted under.
+  static std::string Reason(nb::handle error) {
+    return nb::cast<std::string>(nb::str(nb::getattr(error, "reason", nb::str("refused"))));
+  }
+
+  /// What an exception says; the class goes before what means little without it.
+  static std::string ErrorText(nb::handle error) {
+    const auto text = nb::cast<std::string>(nb::str(error));
+    if (PyErr_GivenExceptionMatches(error.ptr(), PyExc_ValueError) ||
+        PyErr_GivenExceptionMatches(error.ptr(), PyExc_TypeError)) {
+      return text;
+    }
+    return nb::cast<std::string>(nb::str(error.type().attr("__name__"))) + ": " + text;
+  }
 
   Status CheckRow(nb::handle row, const Address& address) const {
     if (PyDict_Check(row.ptr())) return Status::OK();
@@ -136,14 +163,15 @@ class CallableOpImpl : public BatchOp {
   const CallableKind kind_;
   const Columns output_;
   const std::string name_;
+  const bool refuses_;
 };
 
 }  // namespace
 
 std::shared_ptr<const BatchOp> CallableOp(nb::object callable, CallableKind kind, Columns output,
-                                          std::string name) {
+                                          std::string name, bool refuses) {
   return std::make_shared<CallableOpImpl>(std::move(callable), kind, std::move(output),
-                                          std::move(name));
+                                          std::move(name), refuses);
 }
 
 }  // namespace easydata

@@ -21,8 +21,9 @@ enum class CallableKind {
 /// from the first row to the last.
 ///
 /// Its exception comes out as itself, with the row's address; rows that go are counted under
-/// `name`. Needs the GIL.
+/// `name`. Where it `refuses` (kMap only), an exception that it returns refuses the row
+/// (refused_rows.h). Needs the GIL.
 std::shared_ptr<const BatchOp> CallableOp(nb::object callable, CallableKind kind, Columns output,
-                                          std::string name);
+                                          std::string name, bool refuses = false);
 
 }  // namespace easydata

@@ -1,43 +1,119 @@
 #include "engine_gil.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <thread>
 
 namespace easydata {
 namespace {
 
+// How long the end of the process waits for Python code that runs on threads of the engine, and for
+// the engine's own work.
+constexpr std::chrono::seconds kLongestCallable{5};
+constexpr std::chrono::milliseconds kLongestWork{500};
+
 std::atomic<int> inside{0};
-std::atomic<bool> ending{false};
+std::atomic<bool> is_ending{false};
+std::thread::id ending_thread;  // once is_ending
+thread_local int own_inside = 0;
+
+void WaitForCallables() {
+  ending_thread = std::this_thread::get_id();
+  is_ending = true;
+  WithoutGil released;
+  WaitScope waiting;
+  const auto deadline = std::chrono::steady_clock::now() + kLongestCallable;
+  while (inside > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+/// The interpreter is gone; what is static in the engine and in Arrow goes next.
+void EndWork() {
+  if (EndAllWork(kLongestWork)) return;
+  // Something still runs that would use what is gone.
+  on_exit(
+      [](int status, void*) {
+        std::fflush(nullptr);
+        _exit(status);
+      },
+      nullptr);
+}
 
 }  // namespace
 
 EngineGil::EngineGil() {
-  ++inside;
-  held_ = !ending;
-  if (held_) {
-    state_ = PyGILState_Ensure();
-  } else {
-    --inside;
+  if (!nb::is_alive() || Py_IsInitialized() == 0) return;
+  if (PyGILState_Check() == 1) {
+    held_ = true;
+    return;
   }
+  ++inside;
+  if (is_ending) {
+    --inside;
+    return;
+  }
+  ++own_inside;
+  state_ = CallPython([] { return PyGILState_Ensure(); });
+  held_ = taken_ = true;
 }
 
 EngineGil::~EngineGil() {
-  if (!held_) return;
+  if (!taken_) return;
   PyGILState_Release(state_);
+  --own_inside;
   --inside;
 }
 
+bool EngineGil::ending() { return is_ending; }
+
+bool EngineGil::outlived() { return is_ending && std::this_thread::get_id() != ending_thread; }
+
 void EngineGil::WatchExit() {
-  // The threads that were inside do not exist in a forked child.
-  pthread_atfork(nullptr, nullptr, [] { inside = 0; });
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    ending = true;
-    nb::gil_scoped_release release;
-    while (inside > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }));
+  // The other threads that were inside do not exist in a forked child.
+  pthread_atfork(nullptr, nullptr, [] { inside = own_inside; });
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&WaitForCallables));
+  Py_AtExit(&EndWork);
+  // What kills a thread comes to nanobind as an exception that is none; see CallPython().
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    if (error == nullptr) StopThread();
+    std::rethrow_exception(error);
+  });
+}
+
+WithoutGil::WithoutGil(nb::object kept) : kept_(std::move(kept)), state_(PyEval_SaveThread()) {
+  working_.emplace();
+}
+
+WithoutGil::~WithoutGil() {
+  working_.reset();
+  CallPython([this] { PyEval_RestoreThread(state_); });
+}
+
+void StopThread() {
+  for (;;) pause();
+}
+
+void EnsureNumpy() {
+  static bool imported = false;  // guarded by the GIL
+  if (imported) return;
+  CallPython([] { return nb::module_::import_("numpy"); });
+  imported = true;
+}
+
+void DropReference(nb::object* object) {
+  EngineGil gil;
+  if (gil.held()) {
+    object->reset();
+  } else {
+    (void)object->release();
+  }
 }
 
 }  // namespace easydata

@@ -1,14 +1,20 @@
 #pragma once
 
+#include <cxxabi.h>
+
+#include <optional>
+#include <utility>
+
 #include "bindings.h"
+#include "easydata/exec/work_gate.h"
 
 namespace easydata {
 
 /// Takes the GIL on a thread of the engine, unless the interpreter is about to end.
 ///
 /// A thread that asks for the GIL while the interpreter ends is killed by it, and the process with
-/// it. At exit those that hold or await the GIL through this class are waited for, and no others
-/// are let in.
+/// it. At exit those that hold or await the GIL through this class are waited for, though not for
+/// ever, and no others are let in.
 class EngineGil {
  public:
   EngineGil();
@@ -19,15 +25,63 @@ class EngineGil {
   /// False when the interpreter is ending: Python must not be touched.
   bool held() const { return held_; }
 
+  /// Whether those that hold the GIL should come to an end.
+  static bool ending();
+
   /// What to return where the GIL is not held.
   static Status Ending() { return Status::Cancelled("the interpreter is ending"); }
+
+  /// Whether this thread is another than the one that ends the interpreter.
+  static bool outlived();
 
   /// Makes the interpreter wait at its exit. Once, at import.
   static void WatchExit();
 
  private:
-  bool held_;
+  WaitScope waiting_;  // Python's work is not the engine's
+  bool held_ = false;
+  bool taken_ = false;  // by this object
   PyGILState_STATE state_{};
 };
+
+/// Lets go of the GIL while the engine works.
+///
+/// When the interpreter ended meanwhile the thread stops in the destructor, for ever: it could not
+/// run Python any more, and what its frames hold is gone.
+class WithoutGil {
+ public:
+  WithoutGil() : WithoutGil(nb::object()) {}
+  /// `kept` is what the work uses: Python drops what a thread's frames hold when it ends.
+  explicit WithoutGil(nb::object kept);
+  ~WithoutGil();
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  nb::object kept_;
+  PyThreadState* state_;
+  std::optional<WorkScope> working_;
+};
+
+/// Stops this thread for ever.
+[[noreturn]] void StopThread();
+
+/// Calls what runs Python code. The interpreter kills threads that come back to it while it ends:
+/// then this one stops instead, as being killed would run the destructors of all that called it.
+template <typename Function>
+auto CallPython(Function&& function) {
+  try {
+    return std::forward<Function>(function)();
+  } catch (const abi::__forced_unwind&) {
+    StopThread();
+  }
+}
+
+/// Imports numpy, once: before nanobind does, whose frames no killed thread can leave.
+void EnsureNumpy();
+
+/// Drops a reference to a Python object, on any thread. When the interpreter is ending the object
+/// stays.
+void DropReference(nb::object* object);
 
 }  // namespace easydata

@@ -73,6 +73,16 @@ Status AppendIds(nb::handle encoding, arrow::Int32Builder* ids) {
   return Status::OK();
 }
 
+// Counts what was cut off one `tokenizers.Encoding`: it comes in pieces, each with special tokens.
+void CountCut(nb::handle encoding, int64_t num_added, CutTexts* cut) {
+  const nb::object pieces = encoding.attr("overflowing");
+  if (nb::len(pieces) == 0) return;
+  ++cut->texts;
+  for (nb::handle piece : pieces) {
+    cut->ids += static_cast<int64_t>(nb::len(piece)) - num_added;
+  }
+}
+
 template <typename ListArray, typename Offset>
 Result<std::shared_ptr<arrow::Array>> MakeLists(const std::vector<int64_t>& ends,
                                                 const std::shared_ptr<arrow::Array>& values,
@@ -123,15 +133,8 @@ HuggingFaceEncoder::HuggingFaceEncoder(nb::object tokenizer, std::string json, b
 }
 
 HuggingFaceEncoder::~HuggingFaceEncoder() {
-  if (!nb::is_alive()) {
-    // The interpreter is gone, and its objects with it.
-    tokenizer_.release();
-    for (auto& [max_length, tokenizer] : truncating_) tokenizer.release();
-    return;
-  }
-  nb::gil_scoped_acquire gil;
-  truncating_.clear();
-  tokenizer_.reset();
+  for (auto& [max_length, tokenizer] : truncating_) DropReference(&tokenizer);
+  DropReference(&tokenizer_);
 }
 
 const nb::object& HuggingFaceEncoder::TokenizerFor(int64_t max_length) const {
@@ -148,12 +151,13 @@ const nb::object& HuggingFaceEncoder::TokenizerFor(int64_t max_length) const {
   return tokenizer;
 }
 
-Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
-    const arrow::Array& texts, const EncodeOptions& options, int64_t* num_truncated) const {
+Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(const arrow::Array& texts,
+                                                                      const EncodeOptions& options,
+                                                                      CutTexts* cut) const {
   arrow::Int32Builder ids;
   std::vector<int64_t> ends;
   ends.reserve(static_cast<size_t>(texts.length()));
-  int64_t truncated = 0;
+  CutTexts all_cut;
   for (int64_t begin = 0; begin < texts.length();) {
     int64_t end = std::min(begin + kRowsPerCall, texts.length());
     EngineGil gil;
@@ -164,13 +168,16 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
           TokenizerFor(options.max_length)
               .attr("encode_batch_fast")(
                   strings, nb::arg("add_special_tokens") = options.add_special_tokens);
+      const int64_t num_added =
+          options.add_special_tokens
+              ? nb::cast<int64_t>(tokenizer_.attr("num_special_tokens_to_add")(false))
+              : 0;
       size_t next = 0;
       for (int64_t row = begin; row < end; ++row) {
         if (texts.IsValid(row)) {
           const nb::object encoding = encodings[next++];
           ARROW_RETURN_NOT_OK(AppendIds(encoding, &ids));
-          if (options.max_length > 0 && nb::len(nb::object(encoding.attr("overflowing"))) > 0)
-            ++truncated;
+          if (options.max_length > 0) CountCut(encoding, num_added, &all_cut);
         }
         ends.push_back(ids.length());
       }
@@ -179,7 +186,7 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
     }
     begin = end;
   }
-  if (num_truncated != nullptr) *num_truncated = truncated;
+  if (cut != nullptr) *cut = all_cut;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> values, ids.Finish());
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> lists,
                         values->length() > std::numeric_limits<int32_t>::max()

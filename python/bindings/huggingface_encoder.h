@@ -27,7 +27,7 @@ class HuggingFaceEncoder final : public TextEncoder {
 
   Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
                                                     const EncodeOptions& options,
-                                                    int64_t* num_truncated) const override;
+                                                    CutTexts* cut) const override;
   /// What the library decodes ids to; Invalid where it fails. Needs the GIL.
   Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special_tokens) const;
 

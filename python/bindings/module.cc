@@ -21,4 +21,5 @@ NB_MODULE(_native, m) {
   easydata::BindPack(m);
   easydata::BindLoader(m);
   easydata::BindSink(m);
+  easydata::BindVerify(m);
 }

@@ -48,9 +48,7 @@ class PythonStage : public Stage {
   }
 
   ~PythonStage() override {
-    if (!iterator_.is_valid()) return;
-    nb::gil_scoped_acquire gil;
-    iterator_.reset();
+    if (iterator_.is_valid()) DropReference(&iterator_);
   }
 
   Result<std::optional<Batch>> Next() override {
@@ -113,7 +111,7 @@ class PythonStage : public Stage {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
     for (;;) {
-      if (cancelled_) return Status::Cancelled("the stream was closed");
+      if (cancelled_ || EngineGil::ending()) return Status::Cancelled("the stream was closed");
       if (shard_ended_) {
         iterator_.reset();
         shard_ended_ = false;
@@ -123,7 +121,8 @@ class PythonStage : public Stage {
       }
       if (shard_ >= refs_.size()) return std::nullopt;
       try {
-        if (!iterator_.is_valid()) iterator_ = nb::iter(Open(refs_[shard_]->shard));
+        if (!iterator_.is_valid())
+          iterator_ = CallPython([this] { return nb::iter(Open(refs_[shard_]->shard)); });
         Batch batch;
         if (source_->schema != nullptr) {
           const nb::object item = NextItem();
@@ -141,7 +140,7 @@ class PythonStage : public Stage {
         rows_ += batch.num_rows();
         return batch;
       } catch (nb::python_error& error) {
-        return PythonError(error);
+        return RowErrorOf({refs_[shard_], row_, -1}, PythonError(error));
       }
     }
   }
@@ -154,7 +153,7 @@ class PythonStage : public Stage {
 
   /// What the shard's iterator gives; invalid at its end.
   nb::object NextItem() {
-    nb::object item = nb::steal(PyIter_Next(iterator_.ptr()));
+    nb::object item = nb::steal(CallPython([this] { return PyIter_Next(iterator_.ptr()); }));
     if (item.is_valid()) return item;
     if (PyErr_Occurred()) throw nb::python_error();
     shard_ended_ = true;
@@ -181,7 +180,8 @@ class PythonStage : public Stage {
         if (std::chrono::steady_clock::now() >= deadline) break;
       }
     } catch (nb::python_error& error) {
-      pending_ = PythonError(error);
+      const Address next{refs_[shard_], row_ + static_cast<int64_t>(rows.size()), -1};
+      pending_ = RowErrorOf(next, PythonError(error));
     }
     return rows;
   }
@@ -231,14 +231,7 @@ class PythonStage : public Stage {
 
 }  // namespace
 
-PythonSource::~PythonSource() {
-  if (!nb::is_alive()) {
-    open.release();
-    return;
-  }
-  nb::gil_scoped_acquire gil;
-  open.reset();
-}
+PythonSource::~PythonSource() { DropReference(&open); }
 
 Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source,
                                                const StageContext& context) {

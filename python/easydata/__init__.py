@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from easydata.execution import *  # noqa: F403
     from easydata.execution.loader import PadSpec as PadSpec
     from easydata.execution.states import merge_states as merge_states
+    from easydata.execution.verify import VerifiedFile as VerifiedFile
+    from easydata.execution.verify import VerifyReport as VerifyReport
+    from easydata.execution.verify import verify as verify
     from easydata.sources import *  # noqa: F403
     from easydata.tokenizer import Tokenizer as Tokenizer
     from easydata.trainers import *  # noqa: F403
@@ -156,6 +159,7 @@ _NAMES = {
     # What the manual of easydel.data does not have.
     "easydata.execution.loader": ("PadSpec",),
     "easydata.execution.states": ("merge_states",),
+    "easydata.execution.verify": ("VerifiedFile", "VerifyReport", "verify"),
     "easydata.tokenizer": ("Tokenizer",),
     "easydata._native": ("Cancelled",),
 }

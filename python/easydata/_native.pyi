@@ -122,21 +122,23 @@ class Source:
     def count_rows(self, shard: int) -> int:
         """Rows of a shard, counted where the file does not say."""
 
-def expand_data_files(data_files: Sequence[str]) -> list[str]:
-    """The files that paths, patterns and folders stand for."""
+def expand_data_files(data_files: Sequence[str]) -> tuple[list[str], list[str]]:
+    """
+    The files that paths, patterns and folders stand for, and what was left out beside them.
+    """
 
 def format_of_name(path: str) -> str:
     """The format that a file's name tells, or an empty string."""
 
-def json_source(files: Sequence[str], layout: str = 'lines') -> Source: ...
+def json_source(files: Sequence[str], layout: str, identity: str) -> Source: ...
 
-def parquet_source(files: Sequence[str]) -> Source: ...
+def parquet_source(files: Sequence[str], identity: str) -> Source: ...
 
-def arrow_source(files: Sequence[str]) -> Source: ...
+def arrow_source(files: Sequence[str], identity: str) -> Source: ...
 
-def csv_source(files: Sequence[str], delimiter: str = ',', keep_rest: bool = False) -> Source: ...
+def csv_source(files: Sequence[str], delimiter: str, keep_rest: bool, identity: str) -> Source: ...
 
-def text_source(files: Sequence[str], field: str = 'text') -> Source: ...
+def text_source(files: Sequence[str], field: str, identity: str) -> Source: ...
 
 def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> Stream:
     """
@@ -204,9 +206,19 @@ def apply_column_op(stream: Stream, op: ColumnOp, what: str) -> Stream:
     The stream with a column operation behind it; `what` describes it in the plan.
     """
 
-def apply_callable(stream: Stream, callable: object, kind: str, columns: object | None, name: str, what: str) -> Stream:
+def apply_callable(stream: Stream, callable: object, kind: str, columns: object | None, name: str, what: str, refuses: bool = False) -> Stream:
     """
-    The stream with a Python callable behind it, called for each row (kind filter, map or expand).
+    The stream with a Python callable behind it, called for each row (kind filter, map or expand). Where a map `refuses`, exceptions that it returns refuse rows: see take_refused_out.
+    """
+
+def read_or_refuse(stream: Stream, columns: object, column: str) -> Stream:
+    """
+    These columns of a stream of whole rows; rows that do not have them, or no text in `column`, are refused: see take_refused_out.
+    """
+
+def take_refused_out(stream: Stream, quarantine_path: str, report: object) -> Stream:
+    """
+    The stream without the rows that were refused: counted, reported, and put into the file `quarantine_path` unless it is empty.
     """
 
 def conform(stream: Stream, columns: object | None, known: Sequence[str] = []) -> Stream:
@@ -217,9 +229,9 @@ def limit(stream: Stream, max_rows: int) -> Stream: ...
 def column_names(stream: Stream) -> list[str] | None:
     """Names of the stream's columns; None where rows have no schema."""
 
-def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, quarantine_path: str, rows_per_call: int, max_threads: int, report: object | None) -> Stream:
+def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, rows_per_call: int, max_threads: int, report: object | None) -> Stream:
     """
-    The stream with its text column tokenized. `report(source, documents)` is told once how many were cut.
+    The stream with its text column tokenized. `report(which, source, documents, tokens)` is told once when the first are cut, and once how many were in all.
     """
 
 class Blocks:
@@ -434,10 +446,29 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     One state of a loader, of those of all ranks; see easydata.merge_states.
     """
 
-def write(stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
+class WriteJob:
+    """Writes a stream into a folder of shards."""
+
+    def __init__(self, stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, config: object = None, tokenizer_paths: dict[str, str] = {}) -> None: ...
+
+    def is_finished(self) -> bool:
+        """Whether the finished output of this very job is in the folder."""
+
+    def check_inputs(self, stream: Stream) -> None:
+        """Raises where a stream reads files of the folder."""
+
+    def run(self, keep_finished: bool = False, progress: Callable[[dict[str, int]], object] | None = None, notice: Callable[[str], object] | None = None) -> dict[str, Any]:
+        """
+        Writes all of it and says what was written. progress({rows, tokens, bytes, shards, kept_shards}) is called up to ten times a second, notice(text) once where there is something to tell of an earlier run.
+        """
+
+def unfinished_shards(output_path: str) -> int:
     """
-    Writes a stream into a folder of shards and says what was written. progress({rows, tokens, bytes, shards}) is called up to ten times a second.
+    How many shards a job that is run again would keep, of an output that is not finished.
     """
 
 def shard_formats() -> list[str]:
-    """The formats that write() knows."""
+    """The formats that can be written."""
+
+def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None) -> list[dict[str, Any]]:
+    """Reads files whole and says what is wrong with each."""

@@ -376,7 +376,9 @@ class Tokenizer:
                 f"apply_chat_template has no option {', '.join(foreign)}: it returns ids, or with "
                 "tokenize=False text"
             )
-        several = bool(messages) and not isinstance(messages[0], Mapping)
+        if not messages:
+            raise ValueError("the conversation is empty: there is no message to render")
+        several = not isinstance(messages[0], Mapping)
         conversations = cast(
             "Sequence[Sequence[Mapping[str, Any]]]", messages if several else [messages]
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# Where the tokenizers of this process came from, by fingerprint.
+_paths: dict[str, str] = {}
+
+
 def make_encoder(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | None]:
     """The engine for a file, and why it is not the native one."""
+    encoder, why = _engine_of(made_of)
+    if os.path.exists(made_of.name):
+        _paths[encoder.fingerprint] = made_of.name
+    return encoder, why
+
+
+def tokenizer_paths() -> dict[str, str]:
+    """Where the tokenizers that this process has made came from, by fingerprint."""
+    return dict(_paths)
+
+
+def _engine_of(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | None]:
     left = made_of.truncation_side == "left"
     try:
         return _native.native_tokenizer(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from easydata.cli import flags
-from easydata.cli.report import Report
+from easydata.cli.report import InterruptedJobError, Report
 from easydata.core.config import ConfigError
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -142,6 +142,24 @@ def inspect(
     inspect_rows(data, rows, skip, tokenizer, width, Report(as_json=as_json))
 
 
+@app.command()
+def verify(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Folders, files or patterns.")],
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="Ids must be below its vocabulary's size.")
+    ] = None,
+    vocab_size: Annotated[
+        int | None, typer.Option("--vocab-size", min=1, help="Ids must be below it.")
+    ] = None,
+    as_json: _JSON = False,
+) -> int:
+    """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
+    from easydata.cli.verify import verify as verify_files
+
+    intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
+    return DONE if intact else FAILED
+
+
 class _BenchGroup(typer.core.TyperGroup):
     """`easydata bench DATA` is `easydata bench pipeline DATA`."""
 
@@ -208,6 +226,8 @@ def run(arguments: list[str]) -> int:
         if status == INTERRUPTED:  # typer catches it in some versions
             raise KeyboardInterrupt
         return status if isinstance(status, int) else DONE
+    except InterruptedJobError as error:
+        return _end(INTERRUPTED, "interrupted", *error.notes, as_json=as_json)
     except KeyboardInterrupt:
         return _end(INTERRUPTED, "interrupted", as_json=as_json)
     except (ConfigError, NotImplementedError, flags.UsageError) as error:
@@ -215,14 +235,22 @@ def run(arguments: list[str]) -> int:
         return _end(WRONG_USE, *problems, as_json=as_json)
     except (OSError, ValueError, KeyError, TypeError, ImportError, RuntimeError) as error:
         said = error.args[0] if isinstance(error, KeyError) and error.args else error
-        return _end(FAILED, str(said), as_json=as_json)
+        return _end(FAILED, _with_notes(str(said), error), as_json=as_json)
     except Exception as error:
         # What typer says of wrong flags: its classes moved between versions, their methods did not.
         if type(error).__name__ == "Abort":
             return _end(INTERRUPTED, "interrupted", as_json=as_json)
         if hasattr(error, "format_message"):
             return _end(WRONG_USE, error.format_message(), as_json=as_json)
-        raise
+        if not getattr(error, "__notes__", None):
+            raise
+        # Of a callable, at a row: what a person needs is there.
+        return _end(FAILED, _with_notes(f"{type(error).__name__}: {error}", error), as_json=as_json)
+
+
+def _with_notes(said: str, error: BaseException) -> str:
+    """The message with what was noted on the error: the place of the row."""
+    return "; ".join([said, *getattr(error, "__notes__", ())])
 
 
 def _end(status: int, *said: str, as_json: bool) -> int:

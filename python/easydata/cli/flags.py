@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from easydata.core.config import ConfigError, PipelineConfig
-from easydata.core.config_class import descriptor
+from easydata.core.config_class import descriptor, problems_of
 
 # Where the options of a config stand in a pipeline's; a dataset's in each of its datasets.
 _PLACES = {
@@ -75,7 +75,7 @@ def _flags(choice: Choice) -> dict[str, tuple[str, dict[str, Any], Any]]:
 
 
 def _help(field: Mapping[str, Any]) -> str:
-    default = field["default"]
+    default = field["default"] if field["reads_as"] is None else field["reads_as"]
     said = "" if default is None or field["required"] else f" [default: {default}]"
     return str(field["doc"]) + said
 
@@ -140,7 +140,7 @@ def make_config(values: Mapping[str, Any]) -> PipelineConfig:
         ConfigError: With everything that is wrong.
     """
     config = PipelineConfig.from_dict(values)
-    problems = config.validate()
+    problems = [said for kind, _, said in problems_of(config) if kind != "advice"]
     if problems:
         raise ConfigError("the options", problems)
     return config

@@ -1,14 +1,18 @@
 """`easydata tokenize` and `easydata pack`: pipelines that write files."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from easydata.cli.flags import UsageError, make_config
-from easydata.cli.report import Report, human
+from easydata.cli.report import InterruptedJobError, Report, human
 from easydata.core.config import PipelineConfig
 from easydata.execution.pipeline import Pipeline
 from easydata.execution.progress import Progress
+from easydata.execution.save import WriteStats, kept_text
+
+# The reason of rows that are written, but not whole.
+_CUT = "truncated"
 
 
 def tokenize(values: dict[str, Any], report: Report) -> None:
@@ -47,7 +51,11 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
     pipeline = Pipeline(config)
     kind = "none" if report.as_json else "rich" if report.on_terminal else "lines"
     pipeline.get_context().progress = lambda name, total: Progress(name, kind, total)
-    written = chain(pipeline.source()).save().build()
+    try:
+        written = chain(pipeline.source()).save().build()
+    except KeyboardInterrupt as interrupt:
+        # It says what a next run will keep.
+        raise InterruptedJobError(getattr(interrupt, "__notes__", [])) from interrupt
     seconds = time.perf_counter() - begin
     result: dict[str, Any] = {"seconds": seconds, "datasets": {}}
     for name, stats in written.items():
@@ -55,6 +63,10 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
             f"{name}: {human(stats.num_examples)} rows in {stats.num_shards} shards, "
             f"{stats.total_bytes / 2**20:.1f} MB"
         )
+        if stats.kept_shards:
+            report.line(f"  of an earlier run: {kept_text(stats.kept_shards)}")
+        for line in _left_out(stats):
+            report.line(f"  {line}")
         for path in stats.output_paths:
             report.line(f"  {path}")
         result["datasets"][name] = {
@@ -62,6 +74,21 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
             "shards": stats.num_shards,
             "bytes": stats.total_bytes,
             "paths": [str(path) for path in stats.output_paths],
+            "kept_shards": stats.kept_shards,
+            "dropped": stats.dropped,
+            "dropped_tokens": stats.dropped_tokens,
         }
     report.line(f"{seconds:.1f} s")
     report.result(result)
+
+
+def _left_out(stats: WriteStats) -> Iterator[str]:
+    """What became of rows that are not written, or not whole."""
+    cut = stats.dropped.get(_CUT, 0)
+    gone = {reason: rows for reason, rows in stats.dropped.items() if reason != _CUT and rows}
+    if gone:
+        reasons = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(gone.items()))
+        yield f"{sum(gone.values()):,} rows left out ({reasons})"
+    if cut:
+        tokens = stats.dropped_tokens.get(_CUT, 0)
+        yield f"{cut:,} rows cut" + (f", by {tokens:,} tokens" if tokens else "")

@@ -17,6 +17,14 @@ def human(count: float) -> str:
     return f"{count:.3g}" if isinstance(count, float) else str(count)
 
 
+class InterruptedJobError(Exception):
+    """A job was interrupted; `notes` say how to go on."""
+
+    def __init__(self, notes: Sequence[str]) -> None:
+        self.notes = list(notes)
+        super().__init__("interrupted")
+
+
 class Report:
     """Prints what a command found."""
 

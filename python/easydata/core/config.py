@@ -6,7 +6,6 @@ Their options come from the engine (see config_class.py); docs/reference/configs
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from easydata.core.config_class import (
@@ -15,6 +14,7 @@ from easydata.core.config_class import (
     config_hash,
     declared,
     from_plain,
+    is_set,
     plain,
     problems_of,
     require,
@@ -42,12 +42,16 @@ __all__ = [
 ]
 
 
+# Options of TokenizerConfig that are no options of a call.
+_CONSTRUCTION = ("name_or_path", "trust_remote_code")
+
+
 @declared
 class TokenizerConfig:
     def to_dict(self) -> dict[str, Any]:
         """The options of a call of the tokenizer: all but its name and trust_remote_code."""
-        construction = ("name_or_path", "trust_remote_code")
-        return {key: value for key, value in plain(self).items() if key not in construction}
+        call = (name for name in self.__dataclass_fields__ if name not in _CONSTRUCTION)
+        return {name: getattr(self, name) for name in call}
 
 
 @declared
@@ -57,7 +61,7 @@ class DatasetConfig:
 
     def get_tokenizer_config(self) -> TokenizerConfig | None:
         """The dataset's own tokenizer with its options; None when it names none."""
-        return _with_options(self.tokenizer, self.tokenizer_kwargs, {})
+        return _with_options(self.tokenizer, self.tokenizer_kwargs, None)
 
 
 @declared
@@ -117,6 +121,14 @@ class PipelineConfig:
     def __post_init__(self) -> None:
         if not self.datasets:
             raise ConfigError("PipelineConfig", ["datasets must name at least one dataset"])
+        unnamed = [
+            dataset
+            for dataset in self.datasets
+            if isinstance(dataset, DatasetConfig) and dataset.name is None
+        ]
+        if len(unnamed) == len(self.datasets):
+            for dataset, name in zip(unnamed, _names_in_weights(self), strict=False):
+                dataset.name = name
         for position, dataset in enumerate(self.datasets):
             if isinstance(dataset, DatasetConfig) and dataset.name is None:
                 dataset.name = get_dataset_name(dataset, position)
@@ -128,7 +140,8 @@ class PipelineConfig:
     def validate(self) -> list[str]:
         """Everything that is wrong, a sentence each, with the nearest valid names; [] when sound.
 
-        Valid options whose feature has not come yet are listed too: building would refuse them.
+        Valid options whose feature has not come yet are listed too: building would refuse them. So
+        is what can be run but is hardly meant, such as documents that are cut before packing.
         """
         return [said for _, _, said in problems_of(self)]
 
@@ -157,29 +170,21 @@ class PipelineConfig:
 
         Raises:
             FileNotFoundError: When there is no such file.
-            ConfigError: When it does not parse, or as in from_dict().
+            ConfigError: When it does not parse, gives a key twice, stands for more than 100,000
+                values once its aliases are put in, or as in from_dict().
         """
-        file = Path(path)
-        text = file.read_text(encoding="utf-8")
-        if file.suffix == ".json":
-            import json
+        from easydata.core.config_file import read_config_file
 
-            try:
-                values = json.loads(text)
-            except json.JSONDecodeError as error:
-                raise ConfigError(str(file), [f"is not JSON: {error}"]) from error
-        elif file.suffix in (".yaml", ".yml"):
-            import yaml
+        return cls.from_dict(read_config_file(path))
 
-            try:
-                values = yaml.safe_load(text)
-            except yaml.YAMLError as error:
-                raise ConfigError(str(file), [f"is not YAML: {error}"]) from error
-        else:
-            raise ConfigError(str(file), ["is not a config file: use .yaml, .yml or .json"])
-        if not isinstance(values, Mapping):
-            raise ConfigError(str(file), ["must hold the options of a PipelineConfig by name"])
-        return cls.from_dict(values)
+
+def _names_in_weights(config: PipelineConfig) -> list[str]:
+    """The names of the mixing weights, where they can be those of a list of unnamed datasets."""
+    weights = getattr(config.mix, "weights", None)
+    if not isinstance(weights, Mapping) or len(weights) != len(config.datasets):
+        return []
+    own = {f"dataset_{position}" for position in range(len(weights))}
+    return [] if own & set(weights) else list(weights)
 
 
 def get_dataset_name(ds_cfg: DatasetConfig, index: int) -> str:
@@ -188,15 +193,16 @@ def get_dataset_name(ds_cfg: DatasetConfig, index: int) -> str:
 
 
 def _with_options(
-    tokenizer: Any, options: Mapping[str, Any] | None, defaults: Mapping[str, Any]
+    tokenizer: Any, options: Mapping[str, Any] | None, stage: TokenizeStageConfig | None
 ) -> TokenizerConfig | None:
-    """`tokenizer` as a TokenizerConfig: its own options, before `options`, before `defaults`."""
+    """`tokenizer` as a TokenizerConfig: `options` before its own, those before the stage's."""
     if tokenizer is None:
         return None
-    if isinstance(tokenizer, TokenizerConfig):
-        values = {name: getattr(tokenizer, name) for name in tokenizer.__dataclass_fields__}
-    else:
-        values = {**defaults, "name_or_path": tokenizer}
+    own = tokenizer if isinstance(tokenizer, TokenizerConfig) else TokenizerConfig(tokenizer)
+    values = {name: getattr(own, name) for name in own.__dataclass_fields__}
+    if stage is not None and not is_set(own, "max_length"):
+        values["max_length"] = stage.max_length
+        values["truncation"] = own.truncation and stage.truncation
     # That every tokenizer is a fast one needs no option.
     values.update({key: value for key, value in (options or {}).items() if key != "use_fast"})
     return TokenizerConfig(**values)
@@ -209,15 +215,14 @@ def merge_tokenizer_config(
 ) -> TokenizerConfig | None:
     """The tokenizer that a dataset is tokenized with: its own, the stage's, or the pipeline's.
 
-    A tokenizer given by name or as an object takes the stage's max_length; a TokenizerConfig has
-    its own. A dataset's tokenizer_kwargs hold in any case.
+    One whose max_length nobody set takes the stage's, and its truncation. A dataset's
+    tokenizer_kwargs hold in any case.
 
     Returns:
         None when nobody names a tokenizer.
     """
     stage_tokenizer = stage_cfg.default_tokenizer if stage_cfg else None
-    defaults = {"max_length": stage_cfg.max_length} if stage_cfg else {}
     for tokenizer in (ds_cfg.tokenizer, stage_tokenizer, global_tokenizer):
         if tokenizer is not None:
-            return _with_options(tokenizer, ds_cfg.tokenizer_kwargs, defaults)
+            return _with_options(tokenizer, ds_cfg.tokenizer_kwargs, stage_cfg)
     return None

@@ -45,6 +45,7 @@ class DatasetConfig:
     shuffle_window_bytes: str | int | None = None
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
     quarantine_path: str | None = None
+    identity: Literal["mtime", "content", "size"] = "mtime"
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
 @dataclass
@@ -164,6 +165,7 @@ class TokenizeStageConfig:
     num_workers: int = 4
     cache_tokenized: bool = True
     remove_columns: list[str] | None = None
+    truncation: bool = True
 
 @dataclass
 class TokenizerConfig:

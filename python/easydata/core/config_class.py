@@ -9,8 +9,9 @@ import dataclasses
 import functools
 import importlib
 import json
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from easydata import _native
@@ -36,6 +37,19 @@ def descriptor(name: str) -> dict[str, Any]:
     return _descriptors[name]
 
 
+class Unset(int):
+    """The value of an option that nobody set, which matters for this one.
+
+    It reads as the number that it is, and stays what it is wherever it is handed on: by copies,
+    pickles, ``dataclasses.replace``. What is written (to_dict, YAML) leaves the option out.
+    """
+
+
+def is_set(config: Any, option: str) -> bool:
+    """Whether somebody set this option of a config."""
+    return not isinstance(getattr(config, option), Unset)
+
+
 def _default(field: Mapping[str, Any]) -> Any:
     """The dataclass field for one declared option."""
     metadata = {"doc": field["doc"]}
@@ -43,6 +57,8 @@ def _default(field: Mapping[str, Any]) -> Any:
         return dataclasses.field(metadata=metadata)
     if field["config"]:
         return dataclasses.field(default_factory=_classes[field["config"]], metadata=metadata)
+    if field["reads_as"] is not None:
+        return dataclasses.field(default=Unset(field["reads_as"]), metadata=metadata)
     return dataclasses.field(default=field["default"], metadata=metadata)
 
 
@@ -51,6 +67,11 @@ def declared(cls: _T) -> _T:
     entry = _descriptors[cls.__name__]
     names = [field["name"] for field in entry["fields"]]
     known = frozenset(names)
+    unset = {
+        field["name"]: Unset(field["reads_as"])
+        for field in entry["fields"]
+        if field["reads_as"] is not None
+    }
     cls.__annotations__ = {field["name"]: field["type"] for field in entry["fields"]}
     for field in entry["fields"]:
         setattr(cls, field["name"], _default(field))
@@ -71,7 +92,7 @@ def declared(cls: _T) -> _T:
         if key not in known:
             hint = _native.suggestion(key, names)
             raise AttributeError(f"{cls.__name__} has no option {key!r}{hint}")
-        object.__setattr__(self, key, value)
+        object.__setattr__(self, key, unset.get(key) if value is None else value)
 
     # Assigned like this since both are part of what the decorator makes.
     made.__init__ = init
@@ -109,7 +130,11 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain_option(str(key), item, for_engine) for key, item in value.items()}
+        return {
+            str(key): _plain_option(str(key), item, for_engine)
+            for key, item in value.items()
+            if not isinstance(item, Unset)
+        }
     if isinstance(value, (list, tuple)):
         return [plain(item, for_engine=for_engine) for item in value]
     if isinstance(value, os.PathLike):
@@ -118,6 +143,7 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
         return {
             field.name: _plain_option(field.name, getattr(value, field.name), for_engine)
             for field in dataclasses.fields(value)
+            if is_set(value, field.name)
         }
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()  # a NumPy scalar
@@ -128,7 +154,16 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     return path if is_function and path else value
 
 
+def _for_engine(name: str, values: Any) -> Any:
+    try:
+        return plain(values, for_engine=True)
+    except RecursionError:
+        raise ConfigError(name, ["holds a list or dict that stands within itself"]) from None
+
+
 def _plain_option(name: str, value: Any, for_engine: bool) -> Any:
+    if name == "format_callback" and for_engine and callable(value):
+        return {"$callable": import_path(value) or repr(value)}  # any object that can be called
     if name != "data_files" or value is None or isinstance(value, (str, os.PathLike)):
         return plain(value, for_engine=for_engine)
     if isinstance(value, (list, tuple)) and not any(
@@ -142,15 +177,41 @@ def _plain_option(name: str, value: Any, for_engine: bool) -> Any:
 def problems_of(config: Any) -> list[tuple[str, str, str]]:
     """Everything that is wrong with a config: (kind, path, sentence).
 
-    The kinds: "structure" and "value", and "later" for what is valid but not supported yet.
+    The kinds: "structure" and "value", "later" for what is valid but not supported yet, and
+    "advice" for what is valid but hardly meant.
     """
     name = type(config).__name__
-    return _check(name, plain(config, for_engine=True))
+    return _check(name, _for_engine(name, config))
 
 
 def _check(name: str, values: Any) -> list[tuple[str, str, str]]:
+    unsayable = [("structure", path, f"{path} {said}") for path, said in _unsayable(values)]
+    if unsayable:
+        return unsayable
     text = json.dumps(values, allow_nan=False)
     return [(kind, path, said) for kind, (path, said) in _native.validate_config(name, text)]
+
+
+def _unsayable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """(path, what is wrong) of values that JSON, which the engine is told them in, cannot hold."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path, f"must be a finite number, not {value}"
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        yield path, "must be a number of at most 64 bits"
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            yield path, f"holds a lone surrogate, which no text can: {value!a}"
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            place = f"{path}.{key}" if path else str(key)
+            if any("\ud800" <= letter <= "\udfff" for letter in str(key)):
+                yield ascii(place), "has a lone surrogate in its name, which no text can"
+            yield from _unsayable(item, place)
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            yield from _unsayable(item, f"{path}[{number}]")
 
 
 def require(config: Any, *options: str) -> None:
@@ -158,22 +219,23 @@ def require(config: Any, *options: str) -> None:
     wrong = [
         said
         for kind, path, said in problems_of(config)
-        if kind != "later" and path.split("[")[0].split(".")[0] in options
+        if kind in ("structure", "value") and path.split("[")[0].split(".")[0] in options
     ]
     if wrong:
         raise ConfigError(type(config).__name__, wrong)
 
 
-def check(config: Any) -> None:
-    """Raises when a config cannot be run.
+def check(config: Any) -> list[str]:
+    """Raises when a config cannot be run; gives advice on one that can.
 
     Raises:
         ConfigError: With everything that is wrong.
         NotImplementedError: When all that is wrong is that a feature has not come yet.
     """
-    found = problems_of(config)
+    problems = problems_of(config)
+    found = [problem for problem in problems if problem[0] != "advice"]
     if not found:
-        return
+        return [said for _, _, said in problems]
     name = type(config).__name__
     said = [text for _, _, text in found]
     if all(kind == "later" for kind, _, _ in found):
@@ -183,9 +245,12 @@ def check(config: Any) -> None:
 
 def config_hash(config: Any) -> str:
     """16 hexadecimal digits that are equal for configs that say the same."""
-    values = plain(config, for_engine=True)
-    text = json.dumps(values, allow_nan=False)
-    return str(_native.config_hash(type(config).__name__, text))
+    name = type(config).__name__
+    values = _for_engine(name, config)
+    wrong = [f"{path} {said}" for path, said in _unsayable(values)]
+    if wrong:
+        raise ConfigError(name, wrong)
+    return str(_native.config_hash(name, json.dumps(values, allow_nan=False)))
 
 
 def from_plain(cls: Callable[..., Any], values: Mapping[str, Any]) -> Any:
@@ -197,7 +262,7 @@ def from_plain(cls: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     name = cls.__name__
     if not isinstance(values, Mapping):
         raise TypeError(f"{name} is made from a dict of its options, not {type(values).__name__}")
-    found = _check(name, plain(values, for_engine=True))
+    found = _check(name, _for_engine(name, values))
     wrong = [said for kind, _, said in found if kind == "structure"]
     if wrong:
         raise ConfigError(name, wrong)

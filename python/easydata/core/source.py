@@ -6,7 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import datasets
@@ -206,6 +206,13 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
         return ShuffledShardedSource(self, order)
 
+    def _split_later(self) -> ShardedDataSource[T_co]:
+        """This source in front of a packer that splits documents.
+
+        Documents that nobody said to cut are then whole. What makes rows of other rows asks those.
+        """
+        return self
+
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
@@ -253,6 +260,31 @@ def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterat
         yield from source.open_shard(shard)
 
 
+def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: int) -> Iterator[Any]:
+    """``fn(row)`` for each row; its exceptions tell the row."""
+    for number, row in enumerate(rows, first):
+        try:
+            made = fn(row)
+        except Exception as error:
+            fail_at(error, shard, number)
+        yield made
+
+
+def fail_at(error: Exception, shard: str, row: int) -> NoReturn:
+    """Raises an exception of a callable with a note of the row that it was called for.
+
+    A StopIteration, which would look like the end of the rows, becomes a RuntimeError, as in a
+    generator (PEP 479).
+    """
+    note = f"at {shard} row {row}"
+    if isinstance(error, StopIteration):
+        stopped = RuntimeError("the callable raised StopIteration")
+        stopped.add_note(note)
+        raise stopped from error
+    error.add_note(note)
+    raise error
+
+
 class MappedShardedDataSource(ShardedDataSource[T]):
     """The rows of a source, each replaced by what a function makes of it.
 
@@ -276,11 +308,11 @@ class MappedShardedDataSource(ShardedDataSource[T]):
 
     def open_shard(self, shard_name: str) -> Iterator[T]:
         """The rows of a shard, in order."""
-        return map(self._fn, self._source.open_shard(shard_name))
+        return _mapped(self._fn, self._source.open_shard(shard_name), shard_name, 0)
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[T]:
         """The rows from row `row` on; the function does not see those before."""
-        return map(self._fn, self._source.open_shard_at_row(shard_name, row))
+        return _mapped(self._fn, self._source.open_shard_at_row(shard_name, row), shard_name, row)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard: one row comes of one row."""
@@ -291,6 +323,9 @@ class MappedShardedDataSource(ShardedDataSource[T]):
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[T]:
         return MappedShardedDataSource(self._source._shuffled(order), self._fn)
+
+    def _split_later(self) -> ShardedDataSource[T]:
+        return MappedShardedDataSource(self._source._split_later(), self._fn)
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ __all__ = [
     "create_data_iterator",
     "preshard_batch",
 ]
+
+_log = logging.getLogger("easydata")
 
 T = TypeVar("T")
 Batch = dict[str, Any]
@@ -326,8 +329,12 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         self._sharding_map = sharding_map
         self._rank, self._world_size = rank, world_size
         self._exhausted = False
-        # No thread outlives the loader, nor the interpreter.
+        self._batch_size, self._drop_last = options.batch_size, drop_last
+        self._said_empty = False
+        # No thread outlives the loader. When the interpreter ends the engine ends its work itself:
+        # a thread that is iterating then must not find its loader closed.
         self._finalizer = weakref.finalize(self, self._native.close)
+        self._finalizer.atexit = False
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
@@ -348,7 +355,23 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             if (batch := self._native.take()) is None:
                 break
             yield preshard_batch(batch, self._sharding_map)
+        self._end()
+
+    def _end(self) -> None:
+        """Notes that the iteration came to its end, and says so once where nothing came at all."""
         self._exhausted = True
+        if self._said_empty or not self._drop_last:
+            return
+        self._said_empty = True
+        stats = self.stats()
+        dropped = sum(each["dropped"].get("drop_last", 0) for each in stats["sources"].values())
+        if stats["batches"] == 0 and dropped > 0:
+            _log.warning(
+                "no batch comes: the data has fewer rows than a step, and drop_last leaves them "
+                "out; lower batch_size or set drop_last=False; there are %d rows, batch_size is %d",
+                dropped,
+                self._batch_size,
+            )
 
     async def aget(self, index: int) -> Batch:
         """Not for a stream.
@@ -404,6 +427,7 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         """
         self._native.load_state(state, allow)
         self._exhausted = False
+        self._said_empty = True  # what came before is not known here
 
     def stats(self) -> dict[str, Any]:
         """What was done since the loader was made.
@@ -445,9 +469,10 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     def at(self, step: int) -> Batch:
         """The batch of a step, as iterating gives it; the loader stays where it is.
 
-        A reader of its own goes there at once where the place of each row is known (docs/guide.md,
-        "Steps"), else from the nearest position before the step that the loader
-        knows: its own, that of its epoch, or that of the state it was given; else from the start.
+        A reader of its own goes there at once where the place of each row is known (see "Any batch
+        by its number" in docs/guide/loading.md), else from the nearest position before the step
+        that the loader knows: its own, that of its epoch, or that of the state it was given; else
+        from the start.
 
         Args:
             step: Number of the batch, counted from 0 over all epochs.
@@ -487,7 +512,8 @@ class _RestOfEpoch(Iterator[Batch]):
         self._loader._exhausted = False
         batch = self._loader._native.next()
         if batch is None:
-            self._ended = self._loader._exhausted = True
+            self._ended = True
+            self._loader._end()
             raise StopIteration
         return preshard_batch(batch, self._loader._sharding_map)
 

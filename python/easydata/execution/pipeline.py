@@ -42,6 +42,8 @@ _BEFORE = {
 
 _C = TypeVar("_C")
 
+_log = logging.getLogger("easydata")
+
 
 class Pipeline:
     """Puts stages one behind the other; rows flow when the result is read.
@@ -60,6 +62,7 @@ class Pipeline:
         self._data: dict[str, Any] | None = None
         self._stages: list[str] = []
         self._applied: list[PipelineStage] = []
+        self._advised: set[str] = set()
 
     @classmethod
     def from_config(
@@ -82,8 +85,8 @@ class Pipeline:
         """
         if self._data is not None:
             raise RuntimeError("source() was called before; a pipeline has one source stage")
-        check(self._context.config)
         logging.getLogger("easydata").setLevel(self._context.config.observability.log_level)
+        self._check(self._context.config)
         self._data = SourceStage().process({}, self._context)
         self._stages.append("source")
         return self
@@ -201,9 +204,16 @@ class Pipeline:
             raise TypeError(f"{field}() takes a {wanted.__name__}, not {type(given).__name__}")
         change: dict[str, Any] = {field: given}
         changed = dataclasses.replace(config, **change)
-        check(changed)
+        self._check(changed)
         self._context.config = changed
         return given
+
+    def _check(self, config: PipelineConfig) -> None:
+        """Raises for a config that cannot be run, and says once what is hardly meant."""
+        for said in check(config):
+            if said not in self._advised:
+                _log.warning("%s", said)
+                self._advised.add(said)
 
     def _keep_time(self, load: LoadStageConfig) -> None:
         """Tells a mixture whose weights change by step what a step is, now that it is known.

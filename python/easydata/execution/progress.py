@@ -99,6 +99,15 @@ class Progress:
             self._last_line = time.monotonic()
             print(f"{self._name}: {self._said(done)}", file=sys.stderr, flush=True)
 
+    def note(self, text: str) -> None:
+        """Says something once, above the bar where there is one."""
+        if self._kind == "rich":
+            self._bar.console.print(f"{self._name}: {text}", markup=False, highlight=False)
+        elif self._kind == "tqdm":
+            self._bar.write(f"{self._name}: {text}", file=sys.stderr)
+        elif self._kind == "lines":
+            print(f"{self._name}: {text}", file=sys.stderr, flush=True)
+
     def _rates(self, done: Mapping[str, int]) -> str:
         seconds = max(time.monotonic() - self._begin, 1e-9)
         return f"{done['rows'] / seconds:,.0f} rows/s, {done['tokens'] / seconds:,.0f} tokens/s"

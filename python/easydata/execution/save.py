@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ __all__ = [
     "save_iterator",
 ]
 
+_log = logging.getLogger("easydata")
+
 _Path = str | os.PathLike[str]
 _Columns = Sequence[str] | Mapping[str, str]
 _Progress = Callable[[dict[str, int]], object]
@@ -39,20 +42,28 @@ class WriteStats:
         num_shards: Files.
         total_bytes: Bytes of the files.
         output_paths: The files, in order.
+        dropped: Rows left out on the way, by reason; those that were cut too (`truncated`).
+        dropped_tokens: Tokens lost, by reason.
+        kept_shards: How many of the files, from the first on, an earlier run of the job had
+            finished.
     """
 
     num_examples: int = 0
     num_shards: int = 0
     total_bytes: int = 0
     output_paths: list[str] = field(default_factory=list)
+    dropped: dict[str, int] = field(default_factory=dict)
+    dropped_tokens: dict[str, int] = field(default_factory=dict)
+    kept_shards: int = 0
 
 
 class DatasetWriter:
-    """Writes a source into a folder of shards, and `metadata.json` when all of it is there.
+    """Writes a source into a folder of shards, and `_metadata.json` when all of it is there.
 
-    A shard gets its name when it is complete. A job that was interrupted and is run again keeps the
-    shards that it had finished and writes the rest (with `num_shards` it starts over). The files
-    are the same, byte for byte, whatever the number of threads.
+    A shard gets its name when it is complete and on the disk. A job that was interrupted and is run
+    again keeps the shards that it had finished and that are still as they were, says so, and writes
+    the rest (with `num_shards` it starts over). The shards are the same, byte for byte, whatever
+    the number of threads.
 
     Args:
         output_path: A local folder; made where it does not exist.
@@ -60,13 +71,15 @@ class DatasetWriter:
         num_shards: Exact number of shards instead; runs of 1,024 rows are dealt to them in turn.
         compression: "none", "gzip", "lz4", "zstd" or "snappy", as far as the format has it; None:
             zstd for Parquet, none for the others.
-        overwrite: Replace an output that is there already, wholly; else it is an error.
+        overwrite: Replace an output that is there already, wholly; else it is an error. Deletes
+            what the output's own metadata names and nothing else: any other file in the folder is
+            an error, and so is one that is read.
         columns: Columns to write, in this order, or `{name: type}` with types such as "int32",
             "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python
             dicts) are those of the first 1,000 rows.
         num_threads: Worker threads; None: one for each core.
-        progress: Called with `{"rows", "tokens", "bytes", "shards"}` done so far, up to ten times a
-            second.
+        progress: Called with `{"rows", "tokens", "bytes", "shards", "kept_shards"}` done so far, up
+            to ten times a second.
     """
 
     format: str = ""
@@ -92,23 +105,36 @@ class DatasetWriter:
         self._num_threads = num_threads
         self._progress = progress
 
+    @property
+    def output_path(self) -> str:
+        """The folder that is written to."""
+        return self._output_path
+
     def write(self, source: ShardedDataSource[Any]) -> WriteStats:
         """Writes all rows of a source.
 
         Raises:
-            FileExistsError: When the folder holds an output or other files, and `overwrite` is not
-            set.
+            FileExistsError: When the folder holds an output and `overwrite` is not set, or files of
+                others.
             OSError: When the folder cannot be written to; the message names the path.
-            ValueError: When the source never ends, or a row has a key or a type that no column has.
+            ValueError: When the source never ends or is read from the folder itself, a row has a
+                key or a type that no column has, or what is left of an earlier run is damaged.
         """
-        source = as_source(source)
-        return self._write(source._stream(), resumable=True, in_memory=_in_memory(source))
+        return self._job(source).run_alone()
 
-    def _write(self, stream: _native.Stream, resumable: bool, in_memory: bool) -> WriteStats:
+    def _job(self, source: Any, config: Any = None) -> WriteJob:
+        """What write() runs; `config` is what the metadata gives as the configuration."""
+        source = as_source(source)
+        return self._job_of(source._stream(), True, _in_memory(source), config)
+
+    def _job_of(
+        self, stream: _native.Stream, resumable: bool, in_memory: bool, config: Any = None
+    ) -> WriteJob:
         from easydata import _native
+        from easydata.tokenizer_engine import tokenizer_paths
 
         columns = self._columns
-        written = _native.write(
+        job = _native.WriteJob(
             stream,
             self._output_path,
             format=self.format,
@@ -120,15 +146,81 @@ class DatasetWriter:
             columns=dict(columns) if isinstance(columns, Mapping) else columns,
             sample_rows=-1 if in_memory else 1000,
             num_threads=self._num_threads,
-            progress=self._progress,
+            config=config,
+            tokenizer_paths=tokenizer_paths(),
         )
+        return WriteJob(job, stream, self._output_path, self._progress)
+
+
+class WriteJob:
+    """One output: looked at before it is written, and written."""
+
+    def __init__(
+        self,
+        job: _native.WriteJob,
+        stream: _native.Stream,
+        path: str,
+        progress: _Progress | None,
+    ) -> None:
+        self._native = job
+        self.stream = stream
+        self.path = path
+        self.progress = progress
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the finished output of this very job is there already."""
+        return self._native.is_finished()
+
+    def check_inputs(self, stream: _native.Stream) -> None:
+        """Raises ValueError where a stream reads files of the output's folder."""
+        self._native.check_inputs(stream)
+
+    def run(
+        self, *, keep_finished: bool = False, notice: Callable[[str], object] | None = None
+    ) -> WriteStats:
+        """Writes all of it, but what an earlier run had finished.
+
+        Args:
+            keep_finished: Take a finished output of this very job as it is.
+            notice: Called with what is kept of an earlier run; None: it is logged.
+        """
+        written = self._native.run(keep_finished, self.progress, notice or self.log)
         shards = written["shards"]
         return WriteStats(
             num_examples=written["rows"],
             num_shards=len(shards),
             total_bytes=written["bytes"],
-            output_paths=[os.path.join(self._output_path, shard["name"]) for shard in shards],
+            output_paths=[os.path.join(self.path, shard["name"]) for shard in shards],
+            dropped=written["dropped"],
+            dropped_tokens=written["dropped_tokens"],
+            kept_shards=written["kept_shards"],
         )
+
+    def run_alone(self) -> WriteStats:
+        """The same, of a job that is all there is to do."""
+        try:
+            return self.run()
+        except KeyboardInterrupt as interrupt:
+            self.say_what_is_kept(interrupt)
+            raise
+
+    def say_what_is_kept(self, interrupt: KeyboardInterrupt, finished: int = 0) -> None:
+        """Adds to an interruption what running again keeps, beside `finished` shards of others."""
+        from easydata import _native
+
+        kept = finished + _native.unfinished_shards(self.path)
+        if kept:
+            interrupt.add_note(f"run again to go on: {kept_text(kept)}")
+
+    def log(self, text: str) -> None:
+        """Logs what there is to tell of an earlier run."""
+        _log.info("%s: %s", self.path, text)
+
+
+def kept_text(shards: int) -> str:
+    """How many shards a job keeps when it is run again."""
+    return "1 shard is kept" if shards == 1 else f"{shards} shards are kept"
 
 
 class ParquetWriter(DatasetWriter):
@@ -234,7 +326,7 @@ def save_iterator(
         num_threads=num_threads,
         progress=progress,
     )
-    return writer._write(stream, resumable=False, in_memory=isinstance(iterator, Sequence))
+    return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
 
 
 def as_source(source: Any) -> ShardedDataSource[Any]:

@@ -1,11 +1,13 @@
 """The stages that a pipeline has methods for."""
 
 import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.config import (
+    ConfigError,
     DatasetConfig,
     LoadStageConfig,
     MixStageConfig,
@@ -14,12 +16,14 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
+from easydata.core.config_class import plain
 from easydata.core.stage import BaseStage
 from easydata.execution.progress import Progress
 
 if TYPE_CHECKING:
     from easydata.core.context import PipelineContext
     from easydata.core.source import ShardedDataSource
+    from easydata.execution.save import DatasetWriter, WriteJob, WriteStats
 
     Sources = dict[str, ShardedDataSource[Any]]
 
@@ -44,6 +48,7 @@ class SourceStage(BaseStage):
         """Gives a source for each dataset; `data` is not looked at."""
         from easydata.sources import create_source
         from easydata.transforms import MapTransform
+        from easydata.transforms.source import require_fields
 
         made: Sources = {}
         for dataset in context.config.datasets:
@@ -51,6 +56,8 @@ class SourceStage(BaseStage):
             if dataset.format_callback is not None:
                 source = source.transform(MapTransform(dataset.format_callback))
             if dataset.format_fields:
+                option = f"format_fields of dataset {dataset.name!r}"
+                require_fields(source, dataset.format_fields, option)
                 source = source.rename_fields(dataset.format_fields)
             made[str(dataset.name)] = source
         return made
@@ -69,7 +76,13 @@ class TokenizeStage(BaseStage):
         return "tokenize"
 
     def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
-        """Puts tokenizing behind each source; one without a tokenizer stays as it is."""
+        """Puts tokenizing behind each source; tokens that need no tokenizer stay as they are.
+
+        Raises:
+            ConfigError: A dataset names no tokenizer and has no tokens, or an option names a field
+                that there is not.
+        """
+        self._check_removed(data, context)
         made: Sources = {}
         for name, source in data.items():
             mixture = context.mixtures.get(name)
@@ -87,7 +100,9 @@ class TokenizeStage(BaseStage):
     def _tokenized(
         self, name: str, source: "ShardedDataSource[Any]", context: "PipelineContext"
     ) -> "ShardedDataSource[Any]":
+        from easydata import _native
         from easydata.transforms import TokenizedShardedSource
+        from easydata.transforms.source import absent_fields, require_fields
 
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
@@ -97,10 +112,24 @@ class TokenizeStage(BaseStage):
         if config is None:
             if dataset.tokenizer_kwargs:
                 raise ValueError(f"dataset {name!r} has tokenizer_kwargs, but names no tokenizer")
+            absent, names = absent_fields(source, ["input_ids"])
+            if absent:
+                raise ConfigError(
+                    f"dataset {name!r}",
+                    [
+                        "names no tokenizer, and its rows have no input_ids; set its tokenizer=, "
+                        "tokenize.default_tokenizer or default_tokenizer; its fields: "
+                        + ", ".join(names)
+                    ],
+                )
             _log.info("dataset %r names no tokenizer: its rows go through as they are", name)
             return source.drop_fields(sorted(removed)) if removed else source
         if "attention_mask" in removed:
             config.return_attention_mask = False
+        if dataset.additional_fields and _native.column_names(source._stream(None)) is None:
+            # Where there is a schema, the engine names what it lacks.
+            option = f"additional_fields of dataset {dataset.name!r}"
+            require_fields(source, dataset.additional_fields, option)
         kept = [field for field in dataset.additional_fields or () if field not in removed]
         return TokenizedShardedSource(
             source,
@@ -113,6 +142,36 @@ class TokenizeStage(BaseStage):
             on_error=dataset.on_error,
             quarantine_path=dataset.quarantine_path,
         )
+
+    def _check_removed(self, data: "Sources", context: "PipelineContext") -> None:
+        """Raises for names in remove_columns that are fields of no dataset."""
+        from easydata import _native
+        from easydata.transforms.source import TransformedShardedSource, absent_fields
+
+        known = {"input_ids", "attention_mask"}
+        for dataset in context.config.datasets:
+            known.update(dataset.additional_fields or (), dataset.format_fields or ())
+        unknown = [name for name in self._config.remove_columns or () if name not in known]
+        if not unknown:
+            return
+        fields: dict[str, None] = {}
+        for name, source in data.items():
+            mixture = context.mixtures.get(name)
+            inputs = [source] if mixture is None else list(mixture.inputs.values())
+            for each in inputs:
+                # What a callback takes away was there, too.
+                below = each._root if isinstance(each, TransformedShardedSource) else each
+                for looked_at in {id(each): each, id(below): below}.values():
+                    unknown, names = absent_fields(looked_at, unknown)
+                    fields.update(dict.fromkeys(names))
+        if unknown and fields:
+            raise ConfigError(
+                "tokenize.remove_columns",
+                [
+                    f"names {name!r}, but no row has it{_native.suggestion(name, list(fields))}"
+                    for name in unknown
+                ],
+            )
 
 
 def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
@@ -330,17 +389,45 @@ class SaveStage(BaseStage):
         return "save"
 
     def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
-        """Writes each source, and gives the sources on as they are."""
-        from easydata.execution.save import save_dataset
+        """Writes each source, and gives the sources on as they are.
 
-        jobs = {name: self._job(name, len(data), context) for name in data}
-        for name, source in data.items():
-            path, options = jobs[name]
-            with self._progress(name, context) as progress:
-                stats = save_dataset(source, path, progress=progress.update, **options)
+        Of several sources, those that an earlier run of the same job had finished are kept, unless
+        it had finished them all.
+        """
+        config = plain(context.config, for_engine=True)
+        writers = {name: self._writer(name, len(data), context) for name in data}
+        _check_folders({name: writer.output_path for name, writer in writers.items()})
+        jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
+        # Before anything is written: what one deletes, another may be about to read.
+        for job in jobs.values():
+            for other in jobs.values():
+                job.check_inputs(other.stream)
+        finished = [name for name, job in jobs.items() if job.is_finished]
+        kept = finished if len(finished) < len(jobs) else []
+        for name, job in jobs.items():
+            try:
+                stats = self._write(name, job, context, keep=name in kept)
+            except KeyboardInterrupt as interrupt:
+                done = sum(stats.num_shards for stats in context.written.values())
+                job.say_what_is_kept(interrupt, done)
+                raise
             context.written[name] = stats
             context.record_metric("save", name, stats)
         return data
+
+    def _write(
+        self, name: str, job: "WriteJob", context: "PipelineContext", *, keep: bool
+    ) -> "WriteStats":
+        with self._progress(name, context) as progress:
+
+            def tell(text: str) -> None:
+                job.log(text)
+                progress.note(text)
+
+            job.progress = progress.update
+            if keep:
+                tell(f"dataset {name!r} is finished and kept")
+            return job.run(keep_finished=keep, notice=tell)
 
     def _progress(self, name: str, context: "PipelineContext") -> Progress:
         dataset = self._get_dataset_config(name, context)
@@ -349,10 +436,10 @@ class SaveStage(BaseStage):
             return context.progress(name, total)
         return Progress.of(context.config.observability, name, total)
 
-    def _job(
-        self, name: str, datasets: int, context: "PipelineContext"
-    ) -> tuple[str, dict[str, Any]]:
-        """Where and how the dataset `name` is written."""
+    def _writer(self, name: str, datasets: int, context: "PipelineContext") -> "DatasetWriter":
+        """What writes the dataset `name`, and where."""
+        from easydata.execution.save import create_writer
+
         config = self._config
         dataset = self._get_dataset_config(name, context)
         if dataset is None:
@@ -362,16 +449,54 @@ class SaveStage(BaseStage):
                     f"save_path of dataset {lost[0]!r} has no meaning for {name!r}, "
                     "which several datasets are in; set save.output_dir, or save before mix()"
                 )
-        path = Path(config.output_dir) if datasets == 1 else Path(config.output_dir) / name
         if dataset is not None and dataset.save_path:
             path = Path(dataset.save_path)
-        options: dict[str, Any] = {
-            "format": (dataset and dataset.save_format) or config.format,
-            "max_shard_size": config.max_shard_size,
-            "num_shards": (dataset and dataset.num_shards) or config.num_shards,
-            "compression": config.compression,
-            "overwrite": config.overwrite,
-        }
+        elif datasets == 1:
+            path = Path(config.output_dir)
+        else:
+            path = Path(config.output_dir) / _folder_name(name)
+        options: dict[str, Any] = {}
         if config.columns is not None:
             options["columns"] = config.columns
-        return str(path), options
+        return create_writer(
+            path,
+            (dataset and dataset.save_format) or config.format,
+            config.max_shard_size,
+            (dataset and dataset.num_shards) or config.num_shards,
+            config.compression,
+            config.overwrite,
+            **options,
+        )
+
+
+def _folder_name(name: str) -> str:
+    """The name of a dataset's own folder.
+
+    Raises:
+        ConfigError: When it would lead to another place.
+    """
+    if name in ("", ".", "..", ".easydata") or "/" in name or "\0" in name:
+        raise ConfigError(
+            "PipelineConfig",
+            [
+                "datasets: each is written into a folder of its name, which must be a plain one "
+                f"without '/'; set another name, or its save_path; the name is {name!r}"
+            ],
+        )
+    return name
+
+
+def _check_folders(folders: Mapping[str, str]) -> None:
+    """Raises ConfigError when two datasets are written to one place, or one into another."""
+    places = {name: Path(os.path.realpath(folder)) for name, folder in folders.items()}
+    for name, place in places.items():
+        for other, outer in places.items():
+            if name != other and place.is_relative_to(outer):
+                raise ConfigError(
+                    "PipelineConfig",
+                    [
+                        f"datasets: {other!r} and {name!r} are written to one place; give each a "
+                        f"save_path of its own, outside the other's: {folders[other]} and "
+                        f"{folders[name]}"
+                    ],
+                )

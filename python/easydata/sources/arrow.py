@@ -19,6 +19,7 @@ class ArrowShardedSource(FileSource):
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
+        identity: "mtime", "content" or "size"; see FileSource.
     """
 
     _one_schema = False  # rows may differ from file to file; a stream's columns may not
@@ -26,4 +27,4 @@ class ArrowShardedSource(FileSource):
     def _make_source(self) -> _native.Source:
         from easydata import _native
 
-        return _native.arrow_source(self._files)
+        return _native.arrow_source(self._files, self._identity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -85,6 +86,11 @@ class CompositeShardedSource(ShardedDataSource[Any]):
             "a composite reads one source after the other, and shuffling each of them leaves them "
             "so; mix shuffled sources instead (MixedShardedSource)"
         )
+
+    def _split_later(self) -> ShardedDataSource[Any]:
+        whole = copy.copy(self)
+        whole._sources = [source._split_later() for source in self._sources]
+        return whole
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

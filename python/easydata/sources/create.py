@@ -27,10 +27,18 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
 
     Raises:
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
+        ConfigError: `columns` names a field that no row has.
         ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
             `shuffle="rows"`.
     """
     source = _unlimited(config)
+    if config.columns is not None:
+        from easydata.sources.parquet import ParquetShardedSource
+        from easydata.transforms.source import require_fields
+
+        require_fields(source, config.columns, f"columns of dataset {config.name!r}")
+        if not isinstance(source, ParquetShardedSource):  # which reads no others
+            source = source.select_fields(config.columns)
     window = window_bytes_of(config)
     if config.shuffle is not None:
         source = source.shuffle(config.shuffle, seed, window_bytes=window)
@@ -111,6 +119,7 @@ def _of_kind(
         "name": config.name or "",
         "on_error": config.on_error,
         "quarantine_path": config.quarantine_path,
+        "identity": config.identity,
     }
     makers: dict[str, Callable[[], ShardedDataSource[Any]]] = {
         "json": lambda: _json(files, kind, options),
@@ -124,10 +133,7 @@ def _of_kind(
         raise ValueError(
             f"unknown type {kind!r}; expected one of {', '.join(sorted(makers))}, jsonl"
         )
-    source = makers[reader]()
-    if config.columns is not None and reader != "parquet":
-        source = source.select_fields(config.columns)
-    return source
+    return makers[reader]()
 
 
 def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, OnError, Row
+from easydata.sources.files import DataFiles, FileSource, Identity, OnError, Row
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -26,6 +26,7 @@ class CsvShardedSource(FileSource):
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
+        identity: "mtime", "content" or "size"; see FileSource.
     """
 
     _one_schema = False  # headers may differ from file to file
@@ -39,6 +40,7 @@ class CsvShardedSource(FileSource):
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
+        identity: Identity = "mtime",
     ) -> None:
         super().__init__(
             data_files,
@@ -46,17 +48,26 @@ class CsvShardedSource(FileSource):
             name=name,
             on_error=on_error,
             quarantine_path=quarantine_path,
+            identity=identity,
         )
         self._delimiter = delimiter
+        self._made_for_rows: _native.Source | None = None
 
     def _make_source(self) -> _native.Source:
         from easydata import _native
 
-        return _native.csv_source(self._files, self._delimiter)
+        return _native.csv_source(self._files, self._delimiter, False, self._identity)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_made_for_rows": None}
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
         """The rows of a file from row `row` on; records are counted from the file's start."""
         from easydata import _native
 
-        source = _native.csv_source(self._files, self._delimiter, keep_rest=True)
-        return _native.iterate_rows(self._stream_of(source, None, [shard_name], row))
+        if self._made_for_rows is None:
+            self._made_for_rows = _native.csv_source(
+                self._files, self._delimiter, True, self._identity
+            )
+        stream = self._stream_of(self._made_for_rows, None, [shard_name], row)
+        return _native.iterate_rows(stream)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
+
+_logger = logging.getLogger("easydata")
+_told: set[str] = set()
 
 
 def expand_data_files(
@@ -13,15 +17,30 @@ def expand_data_files(
 
     A folder stands for all files below it whose names tell a known format (.parquet .pq .jsonl
     .ndjson .json .arrow .ipc .feather .csv .tsv .txt, each also with .gz .zst .bz2 .lz4). In a
-    pattern `**` matches any number of folders. Patterns and folders leave out names that start with
-    `_` or `.`, and `metadata.json`.
+    pattern `**` matches any number of folders.
+
+    Patterns and folders leave out names that start with `_` or `.`, and `metadata.json`. Beside
+    shards of another format they also leave out what models' folders and `datasets.save_to_disk`
+    keep there (`config.json`, `dataset_info.json`, `state.json`, `dataset_dict.json`,
+    `tokenizer*.json`, `special_tokens_map.json`, `README.md`, and `cache-*.arrow` of a saved data
+    set); a notice names what was left out, once. A file that is named itself is always data.
 
     Raises:
         FileNotFoundError: Something matches no file; the message says where it was looked for and
             what is near.
+        OSError: Something is no regular file, but a FIFO, a socket or a device.
         NotImplementedError: A URI: remote files come with a later release.
     """
     from easydata import _native
 
     items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
-    return _native.expand_data_files([os.fspath(item) for item in items])
+    files, left_out = _native.expand_data_files([os.fspath(item) for item in items])
+    if new := [path for path in left_out if path not in _told]:
+        _told.update(new)
+        shown = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")
+        _logger.warning(
+            "not read as data: %s, which belong to the data beside them; name such a file itself "
+            "to read it",
+            shown,
+        )
+    return files

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 DataFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 OnError: TypeAlias = Literal["raise", "skip", "quarantine"]
+Identity: TypeAlias = Literal["mtime", "content", "size"]
 
 _logger = logging.getLogger("easydata")
 
@@ -31,6 +32,13 @@ class FileSource(ShardedDataSource[Row]):
         on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
         quarantine_path: The JSONL file for rows in quarantine.
+        identity: What tells a file from another one under its name. Files are looked at once, when
+            the source is first used. One that is another by then, when its turn comes, is an
+            OSError that names it, and a saved state of other files is a ValueError. "mtime": the
+            size and the time of the last change; a copy has another time, unless it was copied
+            with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
+            every file is read once more. "size": the size alone; what a saved state knows besides
+            is not looked at.
     """
 
     _one_schema = True
@@ -44,6 +52,7 @@ class FileSource(ShardedDataSource[Row]):
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
+        identity: Identity = "mtime",
     ) -> None:
         if storage_options:
             raise NotImplementedError(
@@ -53,10 +62,13 @@ class FileSource(ShardedDataSource[Row]):
             raise ValueError(f'on_error must be "raise", "skip" or "quarantine", got {on_error!r}')
         if on_error == "quarantine" and quarantine_path is None:
             raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
+        if identity not in ("mtime", "content", "size"):
+            raise ValueError(f'identity must be "mtime", "content" or "size", got {identity!r}')
         self._files = expand_data_files(data_files)
         self._name = name
         self._on_error = on_error
         self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        self._identity: Identity = identity
         self._made: _native.Source | None = None
 
     def _make_source(self) -> _native.Source:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, OnError
+from easydata.sources.files import DataFiles, FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -24,6 +24,7 @@ class JsonShardedSource(FileSource):
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
+        identity: "mtime", "content" or "size"; see FileSource.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class JsonShardedSource(FileSource):
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
+        identity: Identity = "mtime",
     ) -> None:
         super().__init__(
             data_files,
@@ -42,6 +44,7 @@ class JsonShardedSource(FileSource):
             name=name,
             on_error=on_error,
             quarantine_path=quarantine_path,
+            identity=identity,
         )
         self._jsonl = jsonl
 
@@ -49,4 +52,4 @@ class JsonShardedSource(FileSource):
         from easydata import _native
 
         layouts = {True: "lines", False: "document", None: "auto"}
-        return _native.json_source(self._files, layouts[self._jsonl])
+        return _native.json_source(self._files, layouts[self._jsonl], self._identity)

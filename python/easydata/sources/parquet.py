@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.source import Columns, ShardInfo, Shuffle
-from easydata.sources.files import DataFiles, FileSource, OnError
+from easydata.sources.files import DataFiles, FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -35,6 +35,7 @@ class ParquetShardedSource(FileSource):
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
+        identity: "mtime", "content" or "size"; see FileSource.
     """
 
     _one_schema = False  # rows may differ from file to file; a stream's columns may not
@@ -48,6 +49,7 @@ class ParquetShardedSource(FileSource):
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
+        identity: Identity = "mtime",
     ) -> None:
         super().__init__(
             data_files,
@@ -55,13 +57,14 @@ class ParquetShardedSource(FileSource):
             name=name,
             on_error=on_error,
             quarantine_path=quarantine_path,
+            identity=identity,
         )
         self._columns = None if columns is None else list(columns)
 
     def _make_source(self) -> _native.Source:
         from easydata import _native
 
-        return _native.parquet_source(self._files)
+        return _native.parquet_source(self._files, self._identity)
 
     def get_shard_info(self, shard_name: str) -> ParquetShardInfo:
         """Number, size, rows and row groups of a file."""

@@ -59,6 +59,9 @@ class ShuffledShardedSource(ShardedDataSource[Any]):
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
         return self._source._shuffled(order)
 
+    def _split_later(self) -> ShardedDataSource[Any]:
+        return ShuffledShardedSource(self._source._split_later(), self._order)
+
     def _row_source(self) -> ShardedDataSource[Any]:
         """A source of as many rows that is cheaper to count."""
         return self._source

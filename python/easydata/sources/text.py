@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, OnError
+from easydata.sources.files import DataFiles, FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -22,6 +22,7 @@ class TextShardedSource(FileSource):
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
+        identity: "mtime", "content" or "size"; see FileSource.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class TextShardedSource(FileSource):
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
+        identity: Identity = "mtime",
     ) -> None:
         super().__init__(
             data_files,
@@ -40,10 +42,11 @@ class TextShardedSource(FileSource):
             name=name,
             on_error=on_error,
             quarantine_path=quarantine_path,
+            identity=identity,
         )
         self._text_field = text_field
 
     def _make_source(self) -> _native.Source:
         from easydata import _native
 
-        return _native.text_source(self._files, self._text_field)
+        return _native.text_source(self._files, self._text_field, self._identity)

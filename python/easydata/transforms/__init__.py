@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from easydata.transforms.base import ExpandTransform as ExpandTransform
     from easydata.transforms.base import MapTransform as MapTransform
     from easydata.transforms.base import Transform as Transform
-    from easydata.transforms.chat import DEFAULT_ROLE_MAPPING as DEFAULT_ROLE_MAPPING
     from easydata.transforms.chat import ChatTemplateTransform as ChatTemplateTransform
     from easydata.transforms.chat import ConvertInputOutputToChatML as ConvertInputOutputToChatML
     from easydata.transforms.chat import ConvertToChatML as ConvertToChatML
     from easydata.transforms.chat import MaybeApplyChatTemplate as MaybeApplyChatTemplate
     from easydata.transforms.chat import is_conversational as is_conversational
+    from easydata.transforms.conversation import DEFAULT_ROLE_MAPPING as DEFAULT_ROLE_MAPPING
     from easydata.transforms.fields import AddField as AddField
     from easydata.transforms.fields import CombineFields as CombineFields
     from easydata.transforms.fields import DropFields as DropFields
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 _NAMES = {
     "base": ("ChainedTransform", "Example", "ExpandTransform", "MapTransform", "Transform"),
     "chat": (
-        "DEFAULT_ROLE_MAPPING",
         "ChatTemplateTransform",
         "ConvertInputOutputToChatML",
         "ConvertToChatML",
         "MaybeApplyChatTemplate",
         "is_conversational",
     ),
+    "conversation": ("DEFAULT_ROLE_MAPPING",),
     "fields": (
         "AddField",
         "CombineFields",

@@ -58,6 +58,15 @@ class _Step:
         """
         return None
 
+    @property
+    def refuses(self) -> bool:
+        """Whether what it returns may be an exception: the row is refused for this reason."""
+        return False
+
+    def _split_later(self) -> _Step:
+        """The step in front of a packer that splits; see ShardedDataSource._split_later."""
+        return self
+
     def _keeps(self) -> Callable[[Example], bool] | None:
         """For steps that only drop rows: the test that a row must pass."""
         return None
@@ -179,6 +188,9 @@ def run_steps(steps: Sequence[_Step], example: Example) -> Iterator[Example]:
     for number, step in enumerate(steps):
         result = step(example)  # type: ignore[operator]
         if result is None:
+            return
+        if step.refuses and isinstance(result, Exception):
+            yield result  # type: ignore[misc]
             return
         if step.is_expand:
             for row in result:

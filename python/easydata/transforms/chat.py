@@ -7,19 +7,14 @@ from typing import Any
 
 from easydata.transforms.base import Columns, Example, Transform
 from easydata.transforms.chat_template import renderer_of
-
-DEFAULT_ROLE_MAPPING = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "bot": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function": "tool",
-}
-"""Names that speakers have in chat data, and their roles in ChatML."""
+from easydata.transforms.conversation import (
+    DEFAULT_ROLE_MAPPING,
+    FROM_VALUE_ROLES,
+    decoded,
+    is_messages,
+    read_conversation,
+    render_conversation,
+)
 
 MESSAGE_FIELDS = ("messages", "conversations", "conversation")
 """Where a conversation is looked for when no field is named."""
@@ -32,14 +27,6 @@ _CONVERSATIONAL_FIELDS = (
     "messages",
     "conversations",
 )
-
-
-def is_messages(value: Any) -> bool:
-    """Whether `value` is a conversation: a list whose first item has a role."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
-        return False
-    first = value[0]
-    return isinstance(first, Mapping) and ("role" in first or "from" in first)
 
 
 def is_conversational(example: Mapping[str, Any]) -> bool:
@@ -72,8 +59,10 @@ class ChatTemplateTransform(Transform):
     """Renders a row's conversation to text by the tokenizer's chat template.
 
     The conversation is looked for in `messages_field`, then in `conversations` and `conversation`;
-    a row without one, or with None there, stays as it is. A template that refuses the messages is
-    an error that says why.
+    a row without one, or with None there, stays as it is. A JSON string is decoded, names of
+    from/value messages become roles, lists of text parts are joined. What the template leaves the
+    text of out (all of it, or all of the assistant's) is an error, as is an empty conversation and
+    what the template refuses.
     """
 
     def __init__(
@@ -84,6 +73,8 @@ class ChatTemplateTransform(Transform):
         tools: Sequence[Any] | None = None,
         convert_from_value_format: bool = True,
         drop_messages: bool = True,
+        *,
+        role_mapping: Mapping[str, str] | None = DEFAULT_ROLE_MAPPING,
         **template_kwargs: Any,
     ) -> None:
         """Renders with the template of `tokenizer`.
@@ -92,9 +83,13 @@ class ChatTemplateTransform(Transform):
             tokenizer: a folder, an `easydata.Tokenizer`, or an object with `apply_chat_template`.
             messages_field: where the conversation is.
             output_field: where the text goes.
-            tools: functions (JSON schemas) that the template describes to the model.
+            tools: functions (JSON schemas) that the template describes to the model; None: those in
+                the row's field `tools`, if it has one.
             convert_from_value_format: whether from/value messages are read as role/content.
             drop_messages: whether the conversation's field goes.
+            role_mapping: roles by the names in from/value messages, before the usual ones (human,
+                gpt, ...). None: exactly what EasyDeL does: names stay as they are, and what the
+                template leaves out is not looked at.
             template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
         """
         self._render = renderer_of(tokenizer)
@@ -103,6 +98,7 @@ class ChatTemplateTransform(Transform):
         self._tools = tools
         self._convert = convert_from_value_format
         self._drop = drop_messages
+        self._roles = None if role_mapping is None else {**FROM_VALUE_ROLES, **role_mapping}
         self._options = template_kwargs
 
     @property
@@ -118,14 +114,23 @@ class ChatTemplateTransform(Transform):
         row = dict(example)
         if self._drop:
             del row[field]
-        row[self._output_field] = self.render(example[field])
+        row[self._output_field] = self._text_of(example, field)
         return row
 
     def render(self, messages: Any) -> str:
         """Renders one conversation."""
-        if self._convert:
-            messages = from_value_to_role_content(messages)
-        return self._render(messages, tools=self._tools, **self._options)
+        return self._text_of({self._messages_field: messages}, self._messages_field)
+
+    def _text_of(self, example: Example, field: str) -> str:
+        if self._roles is None:
+            messages = decoded(example[field])
+            if self._convert:
+                messages = from_value_to_role_content(messages)
+            return self._render(messages, tools=self._tools, **self._options)
+        tools = self._tools if self._tools is not None else decoded(example.get("tools"))
+        roles = self._roles if self._convert else None
+        messages = read_conversation(example[field], field, roles)
+        return render_conversation(self._render, messages, tools=tools or None, **self._options)
 
     def _needs(self, wanted: Columns | None) -> Columns | None:
         # Which of the fields holds the conversation is not known before the row is there.
@@ -149,7 +154,8 @@ class MaybeApplyChatTemplate(Transform):
 
     def __call__(self, example: Example) -> Example:
         """Returns the row, rendered where it is conversational."""
-        return self._chat(example) if is_conversational(example) else example
+        whole = {field: decoded(example.get(field)) for field in _CONVERSATIONAL_FIELDS}
+        return self._chat(example) if is_conversational(whole) else example
 
     def __repr__(self) -> str:
         return f"MaybeApplyChatTemplate({self._chat!r})"
@@ -192,7 +198,7 @@ class ConvertToChatML(Transform):
         if self._input not in example:
             return example
         messages = []
-        for message in example[self._input] or ():
+        for message in decoded(example[self._input]) or ():
             role = message.get("from", message.get("role", "user"))
             content = message.get("value", message.get("content", ""))
             messages.append({"role": self._roles.get(role, role), "content": content})
@@ -231,7 +237,7 @@ class ConvertInputOutputToChatML(Transform):
         if self._input not in example:
             return example
         messages = []
-        for turn in example[self._input] or ():
+        for turn in decoded(example[self._input]) or ():
             if "input" in turn:
                 messages.append({"role": self._user, "content": turn["input"]})
             if "output" in turn:

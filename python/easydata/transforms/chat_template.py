@@ -106,6 +106,15 @@ class ChatTemplate:
             )
         except jinja2.TemplateError as error:
             raise ValueError(f"the chat template refuses these messages: {error}") from error
+        except Exception as error:
+            raise ValueError(
+                f"the chat template fails on these messages: {type(error).__name__}: {error}"
+            ) from error
+
+    @functools.cached_property
+    def frame(self) -> str:
+        """All that the template may print of itself: its own text, and the special tokens."""
+        return "\n".join([*self.sources.values(), *map(str, self.special_tokens.values())])
 
     def _choose(self, wanted: str | None, with_tools: bool) -> str:
         if wanted is not None:
@@ -135,16 +144,39 @@ def renderer_of(tokenizer: Any) -> Renderer:
                 "Hub names come with a later version of EasyData"
             )
         return ChatTemplate.of_folder(path)
-    apply = getattr(tokenizer, "apply_chat_template", None)
-    if apply is not None:
-        return functools.partial(_apply, apply)
+    own = getattr(tokenizer, "_chat_renderer", None)
+    if own is not None:
+        renderer: Renderer = own()
+        return renderer
+    if hasattr(tokenizer, "apply_chat_template"):
+        return _Applied(tokenizer)
     return ChatTemplate(
         getattr(tokenizer, "chat_templates", {}), getattr(tokenizer, "special_tokens", {})
     )
 
 
-def _apply(apply: Callable[..., Any], messages: Messages, **options: Any) -> str:
-    return str(apply(messages, tokenize=False, **options))
+class _Applied:
+    """The renderer of an object with `apply_chat_template`."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._apply = tokenizer.apply_chat_template
+        sources = getattr(tokenizer, "chat_template", None)
+        if isinstance(sources, str):
+            special = getattr(tokenizer, "special_tokens_map", {})
+            self.frame = "\n".join([sources, *map(str, special.values())])
+
+    def __call__(self, messages: Messages, **options: Any) -> str:
+        """Renders `messages`."""
+        import jinja2
+
+        try:
+            return str(self._apply(messages, tokenize=False, **options))
+        except jinja2.TemplateError as error:
+            raise ValueError(f"the chat template refuses these messages: {error}") from error
+        except Exception as error:
+            raise ValueError(
+                f"the chat template fails on these messages: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _token_texts(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,7 +112,8 @@ class MixedShardedSource(ShardedDataSource[Any]):
     `MapDataset.mix` and `IterDataset.mix`.
 
     Args:
-        sources: The sources by name; a list gets the names dataset_0, dataset_1, ...
+        sources: The sources by name; a list gets the names in `weights`, if that is a dict of as
+            many, else dataset_0, dataset_1, ...
         weights: By name, or a list in the sources' order; any positive sum. None: equal.
         block_size: Examples of a block. Grain's order is the same for each.
         seed: Seed of the order; None means 0. Grain's order has none: with it the seed has no
@@ -155,7 +156,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             raise TypeError(
                 f"weight_scheduler: must be a WeightScheduler, not {weight_scheduler!r}"
             )
-        self._sources = _named(sources)
+        self._sources = _named(sources, weights)
         self._names = list(self._sources)
         self._block_size = block_size
         self._seed = seed
@@ -207,6 +208,11 @@ class MixedShardedSource(ShardedDataSource[Any]):
         mixed._sources = {name: source._shuffled(order) for name, source in self._sources.items()}
         return mixed
 
+    def _split_later(self) -> ShardedDataSource[Any]:
+        mixed = copy.copy(self)
+        mixed._sources = {name: source._split_later() for name, source in self._sources.items()}
+        return mixed
+
     def __repr__(self) -> str:
         return f"MixedShardedSource({self._names}, stop_strategy={self._stop_strategy!r})"
 
@@ -242,9 +248,12 @@ class MixedShardedSource(ShardedDataSource[Any]):
         iterators = [iter(self._sources[name].iter_shards()) for name in names]
         has_rows = [False] * len(names)
         seen_whole = [not order.wanted(place) for place in range(len(names))]
+        ahead: dict[int, Any] = {}
         while True:
             for place in order.next_block():
-                row = next(iterators[place], _END)
+                row = ahead.pop(place) if place in ahead else next(iterators[place], _END)
+                if isinstance(row, Exception):
+                    raise row
                 while row is _END:
                     if not has_rows[place]:
                         raise ValueError(
@@ -260,6 +269,16 @@ class MixedShardedSource(ShardedDataSource[Any]):
                     has_rows[place] = False
                     row = next(iterators[place], _END)
                 has_rows[place] = True
+                if self._stop_strategy == "all_exhausted" and not seen_whole[place]:
+                    # The mixture ends with the last row of a source: is this it?
+                    try:
+                        ahead[place] = next(iterators[place], _END)
+                    except Exception as error:
+                        ahead[place] = error  # raised when its turn comes
+                    seen_whole[place] = ahead[place] is _END
+                    if all(seen_whole):
+                        yield names[place], row
+                        return
                 yield names[place], row
 
     def _paced(
@@ -333,7 +352,7 @@ def block_mixture_interleave(
 
     Args:
         datasets: Hugging Face datasets, or sources of this package, by name; a list gets the names
-            dataset_0, dataset_1, ...
+            in `weights`, if that is a dict of as many, else dataset_0, dataset_1, ...
         weights: By name, or a list in the datasets' order; any positive sum. None: equal.
         block_size: Examples of a block.
         seed: Seed of the order; None means 0.
@@ -353,14 +372,20 @@ def _mixed_rows(mixed: MixedShardedSource) -> Iterator[Any]:
         yield dict(row)
 
 
-def _named(sources: Mapping[str, Any] | Sequence[Any]) -> dict[str, ShardedDataSource[Any]]:
+def _named(
+    sources: Mapping[str, Any] | Sequence[Any], weights: Any
+) -> dict[str, ShardedDataSource[Any]]:
     """Sources by name; what holds rows otherwise becomes a source."""
     from easydata.sources import wrap_hf_dataset
 
     if isinstance(sources, Mapping):
         named = {str(name): source for name, source in sources.items()}
     elif isinstance(sources, Sequence) and not isinstance(sources, str):
-        named = {f"dataset_{place}": source for place, source in enumerate(sources)}
+        names = [f"dataset_{place}" for place in range(len(sources))]
+        given = list(weights) if isinstance(weights, Mapping) else names
+        if len(given) == len(names) and not set(given) & set(names):
+            names = given
+        named = dict(zip(names, sources, strict=True))
     else:
         raise TypeError(
             f"sources to mix come as a dict by name or as a list, not as {type(sources).__name__}"

@@ -26,6 +26,7 @@ Strategy: TypeAlias = Literal[
     "grain_best_fit",
     "grain_concat",
 ]
+_NEVER_SPLIT = ("grain_first_fit", "grain_best_fit")
 Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
 
 
@@ -379,7 +380,10 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         # Batches of the loader's size need no copy.
         rows_per_batch = self._batch_sizes[0][1] if self._batch_sizes else 0
         wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
-        documents = self._source._stream(wanted)
+        source = self._source
+        if self._given["overlong"] == "split" and self._given["strategy"] not in _NEVER_SPLIT:
+            source = source._split_later()
+        documents = source._stream(wanted)
         if self._passes != 1:
             documents = _native.repeat(documents, self._passes)
         stream = _native.pack(documents, options, fields, rows_per_batch)

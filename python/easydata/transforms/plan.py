@@ -134,5 +134,11 @@ def _call(
             return next(run_steps(steps, row), None)
 
     return _native.apply_callable(
-        stream, callable_, "expand" if expands else "map", output, name, what
+        stream,
+        callable_,
+        "expand" if expands else "map",
+        output,
+        name,
+        what,
+        refuses=steps[-1].refuses,
     )

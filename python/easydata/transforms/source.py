@@ -15,9 +15,11 @@ from easydata.core.source import (
     ShardedDataSource,
     ShardInfo,
     Shuffle,
+    fail_at,
 )
 from easydata.sources.files import FileSource
 from easydata.transforms.base import (
+    ChainedTransform,
     Example,
     MapTransform,
     _Step,
@@ -28,6 +30,10 @@ from easydata.transforms.plan import transform_stream
 
 if TYPE_CHECKING:
     from easydata import _native
+
+
+# Rows that are looked at to learn what rows without a schema have.
+LOOKED_AT = 1000
 
 
 class TransformedShardedSource(ShardedDataSource[Example]):
@@ -82,7 +88,7 @@ class TransformedShardedSource(ShardedDataSource[Example]):
             from easydata import _native
 
             return _native.iterate_rows(self._stream(None, [shard_name]))
-        return self._rows(self._root.open_shard(shard_name))
+        return self._rows(self._root.open_shard(shard_name), shard_name, 0)
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row number `row` of the transformed rows on.
@@ -91,11 +97,15 @@ class TransformedShardedSource(ShardedDataSource[Example]):
         passed over.
         """
         if self._keeps_rows():
-            return self._rows(self._root.open_shard_at_row(shard_name, row))
+            return self._rows(self._root.open_shard_at_row(shard_name, row), shard_name, row)
         return itertools.islice(self.open_shard(shard_name), row, None)
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
         return TransformedShardedSource(self._source._shuffled(order), self._transform)
+
+    def _split_later(self) -> ShardedDataSource[Example]:
+        steps = [step._split_later() for step in self._transform._steps()]
+        return TransformedShardedSource(self._source._split_later(), ChainedTransform(steps))
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard; its number of rows only where the transform keeps it."""
@@ -115,9 +125,12 @@ class TransformedShardedSource(ShardedDataSource[Example]):
     def __repr__(self) -> str:
         return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
 
-    def _rows(self, rows: Iterator[Any]) -> Iterator[Example]:
-        for row in rows:
-            yield from run_steps(self._steps, row)
+    def _rows(self, rows: Iterator[Any], shard: str, first: int) -> Iterator[Example]:
+        for number, row in enumerate(rows, first):
+            try:
+                yield from run_steps(self._steps, row)
+            except Exception as error:
+                fail_at(error, shard, number)
 
     def _keeps_rows(self) -> bool:
         return all(step.keeps_rows for step in self._steps)
@@ -219,6 +232,9 @@ class LimitedShardedSource(ShardedDataSource[Example]):
     def __repr__(self) -> str:
         return f"LimitedShardedSource({self._source!r}, {self._max_rows})"
 
+    def _split_later(self) -> ShardedDataSource[Example]:
+        return LimitedShardedSource(self._source._split_later(), self._max_rows)
+
     def _allowed(self, shard_name: str) -> int:
         """How many rows of a shard lie within the limit, if it has that many."""
         left = self._max_rows
@@ -258,8 +274,13 @@ class LimitedShardedSource(ShardedDataSource[Example]):
         return super()._stream(columns, shards)
 
 
-def first_row(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Example | None:
-    """The first row that `steps` make of a source's rows, or None if there is none.
+def first_row(source: ShardedDataSource[Any]) -> Example | None:
+    """The first row of a source, or None if there is none."""
+    return next(first_rows(source), None)
+
+
+def first_rows(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Iterator[Example]:
+    """The first rows that `steps` make of a source's rows; of files, those at hand at once.
 
     The steps get copies: looking must not change what is looked at.
     """
@@ -272,12 +293,47 @@ def first_row(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Ex
         try:
             for row in rows:
                 for made in run_steps(steps, copy.deepcopy(row) if steps else row):
-                    return dict(made)
+                    yield dict(made)
         finally:
             close = getattr(rows, "close", None)
             if close is not None:
                 close()
-    return None
+
+
+def absent_fields(
+    source: ShardedDataSource[Any], wanted: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """Which of the wanted fields no row has, and which fields there are.
+
+    A schema tells; of rows without one the first 1,000 do, or as many as it takes to see all. Where
+    there are no rows nothing is absent.
+    """
+    from easydata import _native
+
+    names = _native.column_names(source._stream(None))
+    if names is None:
+        seen: dict[str, None] = {}
+        for row in itertools.islice(first_rows(source), LOOKED_AT):
+            seen.update(dict.fromkeys(row))
+            if all(name in seen for name in wanted):
+                break
+        if not seen:
+            return [], []
+        names = list(seen)
+    return [name for name in wanted if name not in names], names
+
+
+def require_fields(source: ShardedDataSource[Any], wanted: Iterable[str], option: str) -> None:
+    """Raises ConfigError for fields that an option names and no row has (see absent_fields)."""
+    from easydata import _native
+    from easydata.core.config_class import ConfigError
+
+    absent, names = absent_fields(source, list(wanted))
+    if absent:
+        problems = [
+            f"names {name!r}, but no row has it{_native.suggestion(name, names)}" for name in absent
+        ]
+        raise ConfigError(option, problems)
 
 
 def stream_from(

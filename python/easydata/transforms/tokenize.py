@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from easydata.core.config_class import is_set
 from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
-from easydata.transforms.base import ChainedTransform, Example, MapTransform, Transform, _Step
-from easydata.transforms.chat import MESSAGE_FIELDS, from_value_to_role_content, is_messages
+from easydata.transforms.base import (
+    ChainedTransform,
+    Example,
+    MapTransform,
+    Transform,
+    _Step,
+    run_steps,
+)
+from easydata.transforms.chat import MESSAGE_FIELDS
 from easydata.transforms.chat_template import Renderer, renderer_of
-from easydata.transforms.source import TransformedShardedSource, first_row, stream_from
+from easydata.transforms.conversation import (
+    decoded,
+    is_messages,
+    read_conversation,
+    render_conversation,
+)
+from easydata.transforms.source import (
+    LOOKED_AT,
+    TransformedShardedSource,
+    first_rows,
+    stream_from,
+)
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -32,10 +52,11 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
     `additional_fields` that it has. Before that, `format_callback` and then `format_fields` are
     applied to it.
 
-    What `content_field` holds in the source's first row holds for all: text is tokenized; messages
-    are rendered by the tokenizer's chat template first, and no special tokens are added to those of
-    the template. Where the first row lacks `content_field` but has messages in `messages`,
-    `conversations` or `conversation`, they are taken.
+    What `content_field` holds in the first row that has anything there holds for all: text is
+    tokenized; messages (or the JSON of messages) are rendered by the tokenizer's chat template
+    first, as `ChatTemplateTransform` does, with the functions in the row's field `tools`, and no
+    special tokens are added to those of the template. Where rows lack `content_field` but have
+    messages in `messages`, `conversations` or `conversation`, they are taken.
     """
 
     def __init__(
@@ -66,7 +87,8 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             format_fields: fields to move, from old to new names.
             batch_size: how many texts are given to the tokenizer at once; 0 means as they come.
             num_workers: how many threads may tokenize at a time; 0 means all.
-            on_error: what becomes of rows without a text: "raise", "skip" or "quarantine".
+            on_error: what becomes of rows without a text, or with messages that cannot be
+                rendered: "raise", "skip" or "quarantine".
             quarantine_path: the JSONL file for rows in quarantine.
         """
         if on_error not in ("raise", "skip", "quarantine"):
@@ -85,6 +107,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         self._on_error = on_error
         self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
         self._padding = _Padding.of(self._tokenizer, tokenizer_config)
+        self._is_split = False
         steps: list[_Step] = []
         if format_callback is not None:
             steps.append(MapTransform(format_callback))
@@ -155,6 +178,13 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             )
         return tokenized
 
+    def _split_later(self) -> ShardedDataSource[Example]:
+        if is_set(self._config, "max_length") or self._padding.length > 0:
+            return self
+        whole = copy.copy(self)
+        whole._is_split = True
+        return whole
+
     def _one_to_one(self) -> bool:
         return self._callback is None and self._on_error == "raise"
 
@@ -165,12 +195,23 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
     def _find_messages(self) -> str | None:
         """The field that holds messages, or None where text is tokenized."""
         if not self._looked:
-            row = first_row(self._source, self._steps) or {}
-            fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
-            found = [field for field in fields if is_messages(row.get(field))]
-            self._messages_field = found[0] if found else None
+            self._messages_field = self._look_for_messages()
             self._looked = True
         return self._messages_field
+
+    def _look_for_messages(self) -> str | None:
+        empty = None
+        for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
+            fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
+            values = {field: decoded(row.get(field)) for field in fields}
+            for field, value in values.items():
+                if is_messages(value):
+                    return field
+                if isinstance(value, list) and not value:
+                    empty = empty or field  # of messages, if of anything
+            if isinstance(values.get(self._content_field), str):
+                return None
+        return empty
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
@@ -185,16 +226,11 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         """The stream from a row of the first shard on; None where the source cannot seek."""
         from easydata import _native
 
-        rows = self._rows
         messages = self._find_messages()
-        if messages is not None:
-            rows = TransformedShardedSource(
-                rows, _RenderMessages(self._renderer_of(), messages, self._content_field)
-            )
         keep = [name for name in self._additional_fields if columns is None or name in columns]
         needs: dict[str, Any] = {name: (columns or {}).get(name, "any") for name in keep}
         needs[self._content_field] = "text"
-        stream = stream_from(rows, needs, shards, row)
+        stream = self._texts(messages, needs, shards, row)
         if stream is None:
             return None
         config = self._config
@@ -203,7 +239,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             self._tokenizer.encoder,
             column=self._content_field,
             add_special_tokens=config.add_special_tokens and messages is None,
-            max_length=_max_length(config),
+            max_length=0 if self._is_split else _max_length(config),
             attention_mask=config.return_attention_mask
             and (columns is None or "attention_mask" in columns),
             pad_to=self._padding.length,
@@ -211,12 +247,47 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             pad_left=self._padding.left,
             keep=keep,
             on_error=self._on_error,
-            quarantine_path=self._quarantine_path,
             rows_per_call=self._batch_size,
             max_threads=self._num_workers,
-            report=_CutReport(config.max_length),
+            report=_CutReport(config.max_length, is_set(config, "max_length")),
         )
         return stream if columns is None else _native.conform(stream, dict(columns))
+
+    def _texts(
+        self,
+        messages: str | None,
+        needs: Mapping[str, Any],
+        shards: Sequence[str] | None,
+        row: int,
+    ) -> _native.Stream | None:
+        """The stream of what is tokenized, and of what is kept beside it."""
+        from easydata import _native
+
+        render = None
+        if messages is not None:
+            render = _RenderMessages(
+                self._renderer_of(), messages, self._content_field, self._on_error != "raise"
+            )
+        aside = self._on_error == "quarantine"
+        rows = self._rows
+        if aside:
+            # A row goes into quarantine as it was read, so whole rows are read, and all that is
+            # done to a row is done in one step.
+            steps = list(self._steps) if render is None else [*self._steps, render]
+            rows, steps = _below_steps(self._source, steps)
+            if not steps:
+                stream = stream_from(rows, None, shards, row)
+                if stream is None:
+                    return None
+                stream = _native.read_or_refuse(stream, dict(needs), self._content_field)
+                return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
+            rows = TransformedShardedSource(rows, _WholeRow(steps, self._content_field))
+        elif render is not None:
+            rows = TransformedShardedSource(rows, render)
+        stream = stream_from(rows, needs, shards, row)
+        if stream is None or not (aside or (render is not None and render.refuses)):
+            return stream
+        return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
 
 
 class TokenizeTransform(Transform):
@@ -241,6 +312,7 @@ class TokenizeTransform(Transform):
         self._config = tokenizer_config or _default_config()
         self._content_field = content_field
         self._keep = list(additional_fields or ())
+        self._report = _CutReport(self._config.max_length, is_set(self._config, "max_length"))
 
     @property
     def keeps_rows(self) -> bool:
@@ -250,11 +322,18 @@ class TokenizeTransform(Transform):
     def __call__(self, example: Example) -> Example:
         """Returns the tokens and the fields to keep."""
         text = _text_of(example, self._content_field)
-        row = _tokenize(self._tokenizer, [text], self._config)
+        row = _tokenize(self._tokenizer, [text], self._config, self._report)
         return {
             **{name: values[0] for name, values in row.items()},
             **{name: example[name] for name in self._keep if name in example},
         }
+
+    def _split_later(self) -> TokenizeTransform:
+        if is_set(self._config, "max_length") or self._config.padding == "max_length":
+            return self
+        whole = copy.copy(self)
+        whole._config = dataclasses.replace(self._config, truncation=False)
+        return whole
 
     def _needs(self, wanted: Columns | None) -> Columns | None:
         needs: dict[str, Any] = dict.fromkeys(self._keep, "any")
@@ -320,11 +399,13 @@ def batched_tokenize_iterator(
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     made = _tokenizer(tokenizer)
+    report = _CutReport(tokenizer_config.max_length, is_set(tokenizer_config, "max_length"))
     rows = source.iter_shards()
     while batch := list(itertools.islice(rows, batch_size)):
         if format_callback is not None:
             batch = [format_callback(dict(row)) for row in batch]
-        tokens = _tokenize(made, [_text_of(row, content_field) for row in batch], tokenizer_config)
+        texts = [_text_of(row, content_field) for row in batch]
+        tokens = _tokenize(made, texts, tokenizer_config, report)
         for index, row in enumerate(batch):
             yield {
                 **{name: values[index] for name, values in tokens.items()},
@@ -419,39 +500,103 @@ class _MoveFields(Transform):
         return f"format_fields({self._mapping!r})"
 
 
-class _RenderMessages(Transform):
-    """Puts the text of a row's messages into the content field."""
+class MissingText(ValueError):
+    """Refuses a row without a text."""
 
-    def __init__(self, render: Renderer, messages_field: str, content_field: str) -> None:
+    reason = "missing"
+
+
+class _RenderMessages(Transform):
+    """Puts the text of a row's messages into the content field.
+
+    Where it `refuses`, it returns the exception that says why a row cannot be rendered.
+    """
+
+    def __init__(
+        self, render: Renderer, messages_field: str, content_field: str, refuses: bool
+    ) -> None:
         self._render = render
         self._messages = messages_field
         self._content = content_field
+        self._refuses = refuses
 
     @property
     def keeps_rows(self) -> bool:
         return True
 
-    def __call__(self, example: Example) -> Example:
-        messages = example.get(self._messages)
-        if messages is None:
-            text = None
-        elif is_messages(messages) or messages == []:
-            text = self._render(from_value_to_role_content(messages))
-        else:
+    @property
+    def refuses(self) -> bool:
+        return self._refuses
+
+    def __call__(self, example: Example) -> Any:
+        if example.get(self._messages) is None:
+            return {**example, self._content: None}
+        try:
+            return {**example, self._content: self._text_of(example)}
+        except Exception as error:
+            if not self._refuses:
+                raise
+            return error
+
+    def _text_of(self, example: Example) -> str:
+        value = decoded(example[self._messages])
+        if isinstance(value, str):
             raise TypeError(
-                f"field {self._messages!r} holds {type(messages).__name__}, but the first row of "
-                "the source holds messages there"
+                f"field {self._messages!r} holds text that is no JSON of messages, but the first "
+                "row of the source holds messages there"
             )
-        return {**example, self._content: text}
+        messages = read_conversation(value, self._messages)
+        tools = decoded(example.get("tools"))
+        return render_conversation(self._render, messages, tools=tools or None)
 
     def _needs(self, wanted: Columns | None) -> Columns | None:
         if wanted is None:
             return None
         needs: dict[str, Any] = {n: kind for n, kind in wanted.items() if n != self._content}
-        return {**needs, self._messages: "any"}
+        return {**needs, self._messages: "any", "tools": "any"}
 
     def __repr__(self) -> str:
         return f"chat_template({self._messages!r})"
+
+
+class _WholeRow(Transform):
+    """Several steps that see whole rows, of which one without a text is refused."""
+
+    def __init__(self, steps: Sequence[_Step], content_field: str) -> None:
+        self._all = list(steps)
+        self._content = content_field
+
+    @property
+    def refuses(self) -> bool:
+        return True
+
+    def __call__(self, example: Example) -> Any:
+        for made in run_steps(self._all, example):
+            if isinstance(made, Exception):
+                return made
+            text = made.get(self._content)
+            if text is None:
+                return MissingText(f"the row has no text in field {self._content!r}")
+            if not isinstance(text, str):
+                return TypeError(
+                    f"field {self._content!r} holds {type(text).__name__}, expected text"
+                )
+            return made
+        return None
+
+    def __repr__(self) -> str:
+        return " >> ".join(map(repr, self._all))
+
+
+def _below_steps(
+    source: ShardedDataSource[Any], steps: list[_Step]
+) -> tuple[ShardedDataSource[Any], list[_Step]]:
+    """The source below all steps that make one row or none of each, and all these steps."""
+    if isinstance(source, TransformedShardedSource):
+        below = source._steps
+        if not any(step.is_expand for step in below):
+            return source._root, [*below, *steps]
+    return source, steps
 
 
 class _Padding:
@@ -479,18 +624,35 @@ class _Padding:
 
 
 class _CutReport:
-    """Says how many documents were cut."""
+    """Says that documents are cut, and how many were."""
 
-    def __init__(self, max_length: int) -> None:
+    def __init__(self, max_length: int, is_set: bool) -> None:
         self._max_length = max_length
-
-    def __call__(self, source: str, documents: int) -> None:
-        _log.warning(
-            "%s%d documents were cut to max_length=%d tokens",
-            f"dataset {source}: " if source else "",
-            documents,
-            self._max_length,
+        self._told = False
+        self._cutting = (
+            f"documents are being cut to max_length={max_length} tokens"
+            f"{'' if is_set else ' (nobody set it: this is the default)'}; truncation=False keeps "
+            "them whole"
         )
+
+    def say_once(self) -> None:
+        """Says that documents are cut, where nobody counts them."""
+        if not self._told:
+            self._told = True
+            _log.warning("%s", self._cutting)
+
+    def __call__(self, which: str, source: str, documents: int, tokens: int) -> None:
+        of = f"dataset {source}: " if source else ""
+        if which == "first":
+            _log.warning("%s%s; the first %d lost %d tokens", of, self._cutting, documents, tokens)
+        else:
+            _log.warning(
+                "%s%d documents were cut to max_length=%d tokens and lost %d tokens",
+                of,
+                documents,
+                self._max_length,
+                tokens,
+            )
 
 
 def _tokenizer(tokenizer: Any, **options: Any) -> Tokenizer:
@@ -525,12 +687,19 @@ def _text_of(row: Mapping[str, Any], field: str) -> str:
 
 
 def _tokenize(
-    tokenizer: Tokenizer, texts: list[str], config: TokenizerConfig
+    tokenizer: Tokenizer,
+    texts: list[str],
+    config: TokenizerConfig,
+    report: _CutReport | None = None,
 ) -> dict[str, list[list[int]]]:
-    """Tokens of a few texts, as lists."""
-    ids: list[list[int]] = tokenizer.encode_batch(
-        texts, config.add_special_tokens, max_length=_max_length(config) or None
-    ).to_pylist()
+    """Tokens of a few texts, as lists; the first that are cut are told to `report`."""
+    encoded: Any
+    encoded, cut = tokenizer.encoder.encode_batch(
+        texts, config.add_special_tokens, _max_length(config), None
+    )
+    if cut > 0 and report is not None:
+        report.say_once()
+    ids: list[list[int]] = encoded.to_pylist()
     masks = [[1] * len(row) for row in ids]
     padding = _Padding.of(tokenizer, config)
     length = padding.length

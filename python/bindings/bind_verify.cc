@@ -1,0 +1,50 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "background_call.h"
+#include "bindings.h"
+#include "easydata/verify/verify_output.h"
+#include "option_value.h"
+
+namespace easydata {
+namespace {
+
+nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle num_threads) {
+  VerifyOptions options;
+  options.data = std::move(data);
+  options.vocab_size = OptionalValue<int64_t>("vocab_size", vocab_size);
+  if (options.vocab_size.has_value()) CheckAtLeastOne("vocab_size", *options.vocab_size, "");
+  if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
+    CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
+    options.num_threads = *threads;
+  }
+  Verifier verifier(std::move(options));
+  BackgroundCall<std::vector<VerifiedFile>> call([&] { return verifier.Run(); },
+                                                 [&] { verifier.Cancel(); });
+  while (!call.Wait()) continue;
+  nb::list out;
+  for (const VerifiedFile& file : Unwrap(call.Join())) {
+    nb::dict each;
+    each["path"] = file.path;
+    each["rows"] = file.rows;
+    each["tokens"] = file.tokens;
+    each["bytes"] = file.bytes;
+    each["recorded"] = file.recorded;
+    each["problem"] = file.problem;
+    out.append(each);
+  }
+  return out;
+}
+
+}  // namespace
+
+void BindVerify(nb::module_& m) {
+  m.def("verify", &Verify, nb::arg("data"), nb::kw_only(),
+        nb::arg("vocab_size").none() = nb::none(), nb::arg("num_threads").none() = nb::none(),
+        nb::sig("def verify(data: collections.abc.Sequence[str], *, vocab_size: int | None = None, "
+                "num_threads: int | None = None) -> list[dict[str, typing.Any]]"),
+        "Reads files whole and says what is wrong with each.");
+}
+
+}  // namespace easydata

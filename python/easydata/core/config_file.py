@@ -1,0 +1,153 @@
+"""Config files as dicts: YAML or JSON, of people, not of attackers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from easydata.core.config_class import ConfigError
+
+# What no config of people comes near to, and is read at once.
+_MOST_NODES = 100_000
+_DEEPEST = 100
+
+
+def read_config_file(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """The options in a config file: YAML (.yaml, .yml) or JSON (.json).
+
+    Raises:
+        FileNotFoundError: When there is no such file.
+        ConfigError: When it does not parse, gives a key twice, or stands for more than 100,000
+            values or 100 levels once its aliases are put in.
+    """
+    file = Path(path)
+    if file.suffix not in (".yaml", ".yml", ".json"):
+        raise ConfigError(str(file), ["is not a config file: use .yaml, .yml or .json"])
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(file), [f"is not UTF-8: {error}"]) from error
+    values = _read_json(file, text) if file.suffix == ".json" else _read_yaml(file, text)
+    if not isinstance(values, Mapping):
+        raise ConfigError(str(file), ["must hold the options of a PipelineConfig by name"])
+    return values
+
+
+def _read_yaml(file: Path, text: str) -> Any:
+    import yaml
+
+    try:
+        for problem in _problems_of_yaml(text):
+            raise ConfigError(str(file), [problem])
+        return yaml.load(text, Loader=_loader())
+    except yaml.YAMLError as error:
+        raise ConfigError(str(file), [f"is not YAML: {error}"]) from error
+    except ConfigError:
+        raise
+    except (ValueError, OverflowError) as error:  # of a number or a date
+        raise ConfigError(str(file), [f"holds a value that cannot be read: {error}"]) from error
+
+
+def _read_json(file: Path, text: str) -> Any:
+    def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                raise ConfigError(str(file), [_said_twice(text, key)])
+            values[key] = value
+        return values
+
+    try:
+        return json.loads(text, object_pairs_hook=without_doubles)
+    except json.JSONDecodeError as error:
+        raise ConfigError(str(file), [f"is not JSON: {error}"]) from error
+    except ConfigError:
+        raise
+    except RecursionError:
+        raise ConfigError(str(file), [f"has more than {_DEEPEST} levels"]) from None
+    except ValueError as error:  # of a number
+        raise ConfigError(str(file), [f"holds a value that cannot be read: {error}"]) from error
+
+
+def _said_twice(json_text: str, key: str) -> str:
+    """What is said of a key that JSON gives twice: with its line, as JSON is YAML, mostly."""
+    import yaml
+
+    try:
+        found = next(_problems_of_yaml(json_text), None)
+    except yaml.YAMLError:
+        found = None
+    return found or f"{key!r} is given twice; take one of them out"
+
+
+def _loader() -> Any:
+    import yaml
+
+    # libyaml's, where PyYAML was built with it, is ten times as fast.
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass
+class _Open:
+    """A list or mapping that is being read."""
+
+    anchor: str | None
+    is_mapping: bool
+    nodes: int = 1
+    parts: int = 0
+    keys: dict[str, int] = field(default_factory=dict)  # and their lines
+
+
+def _problems_of_yaml(text: str) -> Iterator[str]:
+    """What is wrong with a file besides its syntax, found without building anything."""
+    import yaml
+
+    sizes: dict[str, int] = {}  # of what has an anchor
+    stack = [_Open(None, False)]
+    for event in yaml.parse(text, Loader=_loader()):
+        line = event.start_mark.line + 1 if event.start_mark is not None else 0
+        inner = stack[-1]
+        nodes = 0
+        if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            if len(stack) > _DEEPEST:
+                yield f"line {line}: there are more than {_DEEPEST} levels"
+                return
+            stack.append(_Open(event.anchor, isinstance(event, yaml.MappingStartEvent)))
+            continue
+        if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            closed = stack.pop()
+            inner, nodes = stack[-1], closed.nodes
+            if closed.anchor is not None:
+                sizes[closed.anchor] = nodes
+        elif isinstance(event, yaml.AliasEvent):
+            if any(event.anchor == each.anchor for each in stack):
+                yield f"line {line}: *{event.anchor} stands within what it stands for"
+                return
+            nodes = sizes.get(event.anchor or "", 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes = 1
+            if event.anchor is not None:
+                sizes[event.anchor] = 1
+            if inner.is_mapping and inner.parts % 2 == 0:
+                if event.value in inner.keys:
+                    yield _twice(event.value, inner.keys[event.value], line)
+                    return
+                inner.keys[event.value] = line
+        else:
+            continue
+        inner.parts += 1
+        inner.nodes += nodes
+        if inner.nodes > _MOST_NODES:
+            yield (
+                f"line {line}: stands for more than {_MOST_NODES:,} values once its aliases are "
+                "put in"
+            )
+            return
+
+
+def _twice(key: str, first: int, line: int) -> str:
+    return f"line {line}: {key!r} is given twice (first in line {first}); take one of them out"
