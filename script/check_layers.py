@@ -21,7 +21,7 @@ RANKS = (
     ("io", "stream", "record_file"),
     ("order",),
     ("source", "transform", "tokenizer", "mix", "pack", "sink"),
-    ("loader", "cache"),
+    ("loader", "cache", "verify"),
     ("pipeline",),
 )
 RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}

@@ -71,7 +71,8 @@ def stub() -> str:
                 if field["config"]:
                     line += " = ..."
                 elif not field["required"]:
-                    line += f" = {_literal(field['default'])}"
+                    shown = field["default"] if field["reads_as"] is None else field["reads_as"]
+                    line += f" = {_literal(shown)}"
                 out.append(line)
             out += [*_methods(member), ""]
     for name in ("get_dataset_name", "merge_tokenizer_config"):
