@@ -1,25 +1,56 @@
 """Fixtures that every test may use."""
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from data_folders import OWN, ROOTS, SHARED, WITHOUT_SHARED
+from skipped_tests import cpp_wants, table
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs the tests in the background has Ctrl-C ignored; tests of Ctrl-C need it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Ends with one table of what was skipped; script/test names the log of the C++ tests."""
+    stats = terminalreporter.stats
+    reasons = [report.longrepr[2] for report in stats.get("skipped", ())]
+    cpp = cpp_wants(Path(os.environ.get("EASYDATA_CTEST_LOG", "")))
+    long = sum("long" in item.keywords for item in stats.get("deselected", ()))
+    terminalreporter.section("skipped tests")
+    for line in table(reasons, cpp, long):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of test data beside the checkout; tests that need it skip where it is absent."""
     if not SHARED.is_dir():
-        pytest.skip("the test data folder ../shared is not beside this checkout")
+        pytest.skip(WITHOUT_SHARED)
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def own_tokenizers() -> Path:
+    """The folder of our own tokenizers: one of each family."""
+    return OWN / "tokenizers"
+
+
+@pytest.fixture(scope="session")
+def gpt2() -> str:
+    """A folder with a tokenizer of GPT-2's form, for tests that need one, whichever it is."""
+    return str(OWN / "tokenizers" / "byte-level")
+
+
+@pytest.fixture(params=ROOTS)
+def golden(request: pytest.FixtureRequest) -> Path:
+    """Recorded values: our own, and those of ../shared."""
+    root: Path = request.param
+    return root / "golden"
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_corpus import tokenizer_folder, write_corpus
+from small_corpus import write_corpus
 
 
 @pytest.fixture(scope="module")
@@ -12,5 +12,5 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(shared: Path) -> str:
-    return tokenizer_folder(shared)
+def tokenizer(gpt2: str) -> str:
+    return gpt2

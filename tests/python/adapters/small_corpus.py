@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from easydata import AsyncDataLoader, Pipeline, PipelineConfig
 
@@ -25,14 +24,6 @@ def write_corpus(folder: Path, seed: int = 11) -> Path:
                     size = int(random.integers(0, 60)) * int(random.integers(0, 4))
                     file.write(json.dumps({"text": " ".join(random.choice(WORDS, size))}) + "\n")
     return folder
-
-
-def tokenizer_folder(shared: Path) -> str:
-    """A tokenizer of 2,020 ids; skips where it is absent."""
-    folder = shared / "data" / "tokenizers" / "tiny-bytelevel"
-    if not folder.is_dir():
-        pytest.skip("no tiny-bytelevel in ../shared/data/tokenizers")
-    return str(folder)
 
 
 def packed_loader(

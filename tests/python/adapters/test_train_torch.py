@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_corpus import tokenizer_folder, write_corpus
+from small_corpus import write_corpus
 
 pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/python/train_torch.py"
 
 
-def test_the_example_goes_on_where_it_stopped(tmp_path: Path, shared: Path) -> None:
+def test_the_example_goes_on_where_it_stopped(tmp_path: Path, gpt2: str) -> None:
     write_corpus(tmp_path / "texts")
 
     def train(checkpoint: str, steps: int, *launcher: str) -> list[str]:
@@ -23,7 +23,7 @@ def test_the_example_goes_on_where_it_stopped(tmp_path: Path, shared: Path) -> N
                 *launcher,
                 str(EXAMPLE),
                 f"--data={tmp_path}/texts/prose/*.jsonl",
-                f"--tokenizer={tokenizer_folder(shared)}",
+                f"--tokenizer={gpt2}",
                 f"--checkpoint={tmp_path / checkpoint}",
                 f"--steps={steps}",
                 "--batch-size=4",

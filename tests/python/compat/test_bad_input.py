@@ -40,16 +40,14 @@ GOOD = 3000  # rows before the bad one: more than a batch of the engine
 
 
 @pytest.fixture(scope="module")
-def gpt2(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = str(shared / "data/tokenizers/gpt2")
-    warm = tmp_path_factory.mktemp("warm")
-    write_jsonl(str(warm / "a.jsonl"), [{"text": "so that libraries have started their threads"}])
-    tokenize_and_save(warm / "a.jsonl", folder, warm / "out")
-    return folder
+def warm(gpt2: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("warm")
+    write_jsonl(str(folder / "a.jsonl"), [{"text": "so that libraries have started their threads"}])
+    tokenize_and_save(folder / "a.jsonl", gpt2, folder / "out")
 
 
 @pytest.fixture(autouse=True)
-def folder(gpt2: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(warm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder to work in; at the end no thread is left that was not there before."""
     monkeypatch.chdir(tmp_path)
     gc.collect()
@@ -333,7 +331,7 @@ def test_an_output_that_exists(gpt2: str, capsys: pytest.CaptureFixture[str]) ->
     refuses("finished", "finished holds a finished output already; set overwrite=True")
     Path("foreign").mkdir()
     Path("foreign/notes.md").write_text("mine")
-    refuses("foreign", "foreign holds files that are not of this output (such as notes.md)")
+    refuses("foreign", "foreign holds notes.md, which no output of ours names")
     Path("file").write_text("mine")
     refuses("file", "file is a file; an output needs a folder: choose another output path")
 

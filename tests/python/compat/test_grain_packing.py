@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_folders import OWN
 
 from easydata import AsyncDataLoader, PackedShardedSource
 
@@ -57,8 +58,8 @@ def digest(rows: Sequence[dict[str, Any]]) -> str:
     return sha.hexdigest()
 
 
-def test_recorded_rows(shared: Path) -> None:
-    recorded = json.loads((shared / "data/golden/grain/packing.json").read_text())
+def test_recorded_rows(golden: Path) -> None:
+    recorded = json.loads((golden / "grain/packing.json").read_text())
     compared = 0
     for case in recorded["cases"]:
         options, lengths = case["options"], case["doc_lengths"]
@@ -81,7 +82,7 @@ def test_recorded_rows(shared: Path) -> None:
             for row, tokens in zip(rows, case.get("rows", {}).get("tokens", []), strict=False):
                 assert row["tokens"].tolist() == tokens
         compared += 1
-    assert compared == 78
+    assert compared == (45 if golden.is_relative_to(OWN) else 78)
 
 
 def best_fit_rows(lengths: Sequence[int], seq_length: int, window: int) -> int:
@@ -96,12 +97,12 @@ def best_fit_rows(lengths: Sequence[int], seq_length: int, window: int) -> int:
     return sum(map(len, masks))
 
 
-def test_best_fit_fills_rows_at_least_as_grain_s_does(shared: Path) -> None:
+def test_best_fit_fills_rows_at_least_as_grain_s_does(golden: Path) -> None:
     """With windows of as many documents as Grain has in a group of bins on average.
 
     Below 20 documents where a window happens to end tells more than how it is packed.
     """
-    recorded = json.loads((shared / "data/golden/grain/packing.json").read_text())
+    recorded = json.loads((golden / "grain/packing.json").read_text())
     ours, theirs = [], []
     for case in recorded["cases"]:
         options, lengths = case["options"], case["doc_lengths"]
@@ -113,7 +114,7 @@ def test_best_fit_fills_rows_at_least_as_grain_s_does(shared: Path) -> None:
         ours.append(best_fit_rows(lengths, case["L"], len(lengths) // groups))
         theirs.append(case["row_count"])
         assert ours[-1] <= theirs[-1], options
-    assert len(ours) == 15
+    assert len(ours) == (4 if golden.is_relative_to(OWN) else 15)
     assert sum(ours) < sum(theirs)
 
 

@@ -70,11 +70,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.param("options = {'tokenize': {'max_length': 10**8}}" + LOAD, id="whole documents"),
     ],
 )
-def test_peak_memory_is_bounded(shared: Path, corpus: Path, tmp_path: Path, work: str) -> None:
+def test_peak_memory_is_bounded(gpt2: str, corpus: Path, tmp_path: Path, work: str) -> None:
     assert corpus.stat().st_size > 200 * MEGABYTE
     places = {
         "data": str(corpus),
-        "tokenizer": str(shared / "data/tokenizers/gpt2"),
+        "tokenizer": gpt2,
         "folder": str(tmp_path),
     }
     names = "".join(f"{name} = {value!r}\n" for name, value in places.items())

@@ -100,7 +100,9 @@ def rows(name: str) -> Source:
 
 
 def tokenized(name: str) -> Source:
-    return TokenizedShardedSource(rows(name), "tokenizer", TokenizerConfig("tokenizer"))
+    # What 0.1.0 took in any case; unset, a packer would now get whole documents.
+    config = TokenizerConfig("tokenizer", max_length=2048)
+    return TokenizedShardedSource(rows(name), "tokenizer", config)
 
 
 def packed(source: Source, strategy: Any = "greedy", **options: Any) -> Source:

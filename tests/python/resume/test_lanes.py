@@ -498,23 +498,23 @@ def test_the_mix_is_edited_in_every_lane(corpus: dict[str, str]) -> None:
     assert difference([joined(step) for step in zip(*both, strict=True)], batches) is None
 
 
-def test_text_is_tokenized_and_packed_in_lanes(tmp_path: Path, shared: Path) -> None:
+def test_text_is_tokenized_and_packed_in_lanes(tmp_path: Path, gpt2: str) -> None:
     for shard in range(4):
         lines = [json.dumps({"text": f"row {shard} {i} " * (i % 7)}) for i in range(50)]
         (tmp_path / f"{shard}.jsonl").write_text("\n".join(lines))
-    name = str(shared / "data" / "tokenizers" / "gpt2")
+    tokenizer = Tokenizer(gpt2)
     source = TokenizedShardedSource(
-        JsonShardedSource(str(tmp_path / "*.jsonl")), Tokenizer(name), TokenizerConfig(name)
+        JsonShardedSource(str(tmp_path / "*.jsonl")), tokenizer, TokenizerConfig(gpt2)
     )
-    rows = PackedShardedSource(source, 32, 50256, shuffle=False)
+    rows = PackedShardedSource(source, 32, tokenizer.eos_token_id, shuffle=False)
     with AsyncDataLoader(rows, 8, lanes=2, steps=30) as loader:
         batches = list(loader)
         assert [batch["input_ids"].shape for batch in batches] == [(8, 32)] * 30
         # Lane 0 has shards 0 and 2.
-        decoded = Tokenizer(name).decode(batches[0]["input_ids"][0].tolist())
+        decoded = tokenizer.decode(batches[0]["input_ids"][0].tolist())
         assert "row 0" in decoded
         assert "row 1" not in decoded
-        assert "row 1" in Tokenizer(name).decode(batches[0]["input_ids"][4].tolist())
+        assert "row 1" in tokenizer.decode(batches[0]["input_ids"][4].tolist())
 
 
 # ---- steps ---------------------------------------------------------------------------------------

@@ -79,11 +79,8 @@ class Corpus:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Corpus:
-    tokenizer = shared / "data" / "tokenizers" / "tiny-bytelevel"
-    if not tokenizer.is_dir():
-        pytest.skip("no tiny-bytelevel in ../shared/data/tokenizers")
-    return Corpus(tmp_path_factory.mktemp("corpus"), tokenizer)
+def corpus(tmp_path_factory: pytest.TempPathFactory, gpt2: str) -> Corpus:
+    return Corpus(tmp_path_factory.mktemp("corpus"), Path(gpt2))
 
 
 # ---- pipelines -----------------------------------------------------------------------------------

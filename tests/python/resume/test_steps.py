@@ -14,21 +14,21 @@ from easydata import AsyncDataLoader
 RAMPUP = {1: 2, 3: 1, 4: 3}
 
 
-def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:
+def test_ramp_up_restored_at_every_step(corpus: Path) -> None:
     for kind in KINDS:
         options = {"batch_rampup": RAMPUP, "shuffle_buffer_size": 9, "seed": 2}
-        whole = list(make(kind, corpus, shared, **options))
+        whole = list(make(kind, corpus, **options))
         sizes = [len(batch["input_ids"]) for batch in whole]
         assert sizes[:4] == [4, 8, 8, 4]
         assert set(sizes[4:-1]) <= {12}
         assert 0 < sizes[-1] <= 12
-        rows = make(kind, corpus, shared, shuffle_buffer_size=9, seed=2)
+        rows = make(kind, corpus, shuffle_buffer_size=9, seed=2)
         assert sum(sizes) == sum(len(batch["input_ids"]) for batch in rows)
-        running = make(kind, corpus, shared, **options)
+        running = make(kind, corpus, **options)
         iterator = iter(running)
         for step in range(len(whole) + 1):
             state = json.loads(json.dumps(running.state_dict()))
-            restored = make(kind, corpus, shared, num_threads=1 + step % 3, **options)
+            restored = make(kind, corpus, num_threads=1 + step % 3, **options)
             restored.load_state_dict(state)
             assert restored.state_dict() == state
             assert difference(list(restored), whole[step:]) is None, f"{kind}: restored at {step}"
@@ -40,14 +40,13 @@ def test_ramp_up_restored_at_every_step(corpus: Path, shared: Path) -> None:
 def test_ramp_up_on_other_numbers_of_ranks(
     drop_last: bool,
     corpus: Path,
-    shared: Path,
 ) -> None:
     def join(
         world: int, state: dict[str, Any] | None, steps: int | None
     ) -> tuple[list[Batch], Any]:
         parts, states = [], []
         for rank in range(world):
-            loader = make("mix", corpus, shared)
+            loader = make("mix", corpus)
             source = loader._source
             loader.close()
             loader = AsyncDataLoader(
@@ -78,16 +77,16 @@ def test_ramp_up_on_other_numbers_of_ranks(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_step_from_any_position(kind: str, corpus: Path, shared: Path) -> None:
+def test_any_step_from_any_position(kind: str, corpus: Path) -> None:
     options = {"batch_rampup": {3: 2}, "shuffle_buffer_size": 16, "seed": 4}
-    whole = list(make(kind, corpus, shared, **options))
-    running = make(kind, corpus, shared, **options)
+    whole = list(make(kind, corpus, **options))
+    running = make(kind, corpus, **options)
     for position in (0, 1, len(whole) // 2, len(whole)):
         iterator = iter(running)
         while running.state_dict()["step"] < position:
             next(iterator)
         state = running.state_dict()
-        restored = make(kind, corpus, shared, **options)
+        restored = make(kind, corpus, **options)
         restored.load_state_dict(json.loads(json.dumps(state)))
         for loader in (running, restored):
             assert difference([loader.at(step) for step in range(len(whole))], whole) is None

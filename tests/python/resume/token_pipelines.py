@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
+from data_folders import EOS, tokenizer_folder
 
 from easydata import (
     AsyncDataLoader,
@@ -66,14 +66,9 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
-def make(kind: str, corpus: Path, shared: Path, **options: Any) -> AsyncDataLoader:
+def make(kind: str, corpus: Path, **options: Any) -> AsyncDataLoader:
     """The pipelines that are restored."""
-    tokenizer = str(shared / "data" / "tokenizers" / "gpt2")
-    if not Path(tokenizer).is_dir():
-        candidates = sorted((shared / "data" / "tokenizers").glob("*gpt2*"))
-        if not candidates:
-            pytest.skip("no GPT-2 tokenizer in ../shared/data/tokenizers")
-        tokenizer = str(candidates[0])
+    tokenizer = str(tokenizer_folder("byte-level"))
 
     def tokenized(source: Any) -> TokenizedShardedSource:
         return TokenizedShardedSource(source, tokenizer, TokenizerConfig(name_or_path=tokenizer))
@@ -83,7 +78,7 @@ def make(kind: str, corpus: Path, shared: Path, **options: Any) -> AsyncDataLoad
 
     def packed(source: Any, strategy: str) -> PackedShardedSource:
         overlong: Any = "truncate" if strategy == "grain_best_fit" else "split"
-        return PackedShardedSource(source, 64, 50256, strategy=strategy, seed=3, overlong=overlong)
+        return PackedShardedSource(source, 64, EOS, strategy=strategy, seed=3, overlong=overlong)
 
     if kind == "tokens":
         return AsyncDataLoader(tokens("prose"), 4, drop_last=False, **options)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from small_tokenizer import small_tokenizer
 
 
 @pytest.fixture
@@ -11,6 +12,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def gpt2(shared: Path) -> str:
-    return str(shared / "data/tokenizers/gpt2")
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tokenizer of our own with a chat template (see small_tokenizer.py)."""
+    return small_tokenizer(tmp_path_factory.mktemp("tiny"))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_folders import CHAT_TOKENIZERS, needs_shared, tokenizer_folder
 from easydata.transforms import (
     DEFAULT_ROLE_MAPPING,
     ChatTemplateTransform,
@@ -15,7 +16,6 @@ from easydata.transforms import (
 )
 from easydata.transforms.chat_template import ChatTemplate, compile_template
 
-FOLDERS = ("qwen2.5", "llama3.1", "deepseek-v3", "tiny-bytelevel")
 CHATS: list[list[dict[str, Any]]] = [
     [{"role": "user", "content": "Hi <b>&\n there"}, {"role": "assistant", "content": "é 你好"}],
     [
@@ -46,11 +46,13 @@ def test_recorded_texts(shared: Path) -> None:
     assert rows > 30
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(
+    "name", [*CHAT_TOKENIZERS, pytest.param("tiny-bytelevel", marks=needs_shared)]
+)
 @pytest.mark.parametrize("prompt", [False, True])
-def test_equal_to_transformers(shared: Path, name: str, prompt: bool) -> None:
+def test_equal_to_transformers(name: str, prompt: bool) -> None:
     transformers = pytest.importorskip("transformers")
-    folder = shared / "data/tokenizers" / name
+    folder = tokenizer_folder(name)
     theirs = transformers.PreTrainedTokenizerFast.from_pretrained(str(folder))
     ours = ChatTemplate.of_folder(folder)
     for chat in CHATS:
@@ -79,7 +81,7 @@ def test_template_refusal_is_an_error_not_another_text() -> None:
         template(CHATS[0])
 
 
-def test_template_cannot_change_or_escape(shared: Path) -> None:
+def test_template_cannot_change_or_escape() -> None:
     for attack in ("{{ messages.append(1) }}", "{{ messages.__class__.__mro__ }}"):
         chat = copy.deepcopy(CHATS[0])
         with pytest.raises(ValueError, match="refuses"):
@@ -111,16 +113,16 @@ def test_named_templates_and_tools(tmp_path: Path) -> None:
     assert ChatTemplate.of_folder(tmp_path)([]) == "from a file"
 
 
-def test_missing_template_says_what_to_do(tmp_path: Path, shared: Path) -> None:
-    transform = ChatTemplateTransform(str(shared / "data/tokenizers/gpt2"))
+def test_missing_template_says_what_to_do(tmp_path: Path, gpt2: str) -> None:
+    transform = ChatTemplateTransform(gpt2)
     with pytest.raises(ValueError, match="chat_template="):
         transform({"messages": CHATS[0]})
     with pytest.raises(FileNotFoundError, match="no tokenizer folder"):
         ChatTemplateTransform(str(tmp_path / "nope"))
 
 
-def test_fields_are_found_and_none_stays(shared: Path) -> None:
-    transform = ChatTemplateTransform(str(shared / "data/tokenizers/qwen2.5"))
+def test_fields_are_found_and_none_stays(own_tokenizers: Path) -> None:
+    transform = ChatTemplateTransform(str(own_tokenizers / "split"))
     for field in ("messages", "conversations", "conversation"):
         assert set(transform({field: CHATS[0], "id": 1})) == {"id", "text"}
     assert transform({"messages": None, "conversations": CHATS[0]}) == {

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_folders import EOS
 from easydata.cli import main
 from small_data import jsonl
 
@@ -72,7 +73,7 @@ def test_pack(folder: Path, gpt2: str) -> None:
     jsonl("a.jsonl", [{"text": text} for text in texts])
     flags = ["--tokenizer", gpt2, "--seq-length", "8", "--no-shuffle-packed"]
     assert main(["pack", "a.jsonl", *flags, "--output-dir", "out", "--format", "jsonl"]) == 0
-    stream = [token for document in ids(gpt2, *texts) for token in [*document, 50256]]
+    stream = [token for document in ids(gpt2, *texts) for token in [*document, EOS]]
     rows = list(easydata.JsonShardedSource("out/*.jsonl"))
     assert [
         t for row in rows for t, m in zip(row["input_ids"], row["attention_mask"], strict=True) if m
@@ -335,10 +336,10 @@ def big_corpus(path: str, documents: int = 400) -> None:
     jsonl(path, [{"text": f"{i} {text}"} for i in range(documents)])
 
 
-def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, shared: Path) -> None:
+def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, gpt2: str) -> None:
     big_corpus("a.jsonl", documents=80)
     # A regex that is left to the library, which takes its time: there is something to interrupt.
-    file = json.loads((shared / "data/tokenizers/gpt2/tokenizer.json").read_text())
+    file = json.loads(Path(gpt2, "tokenizer.json").read_text())
     split = {"type": "Split", "pattern": {"Regex": r"(?<word>\S+)|\s+"}, "behavior": "Isolated"}
     byte_level = {**file["pre_tokenizer"], "use_regex": False}
     file["pre_tokenizer"] = {
@@ -361,7 +362,7 @@ def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, shared:
     assert time.monotonic() - begin < 5, "soon, on a machine that is busy with other tests"
     assert "interrupted" in err
     assert "Traceback" not in err
-    assert not Path("out/metadata.json").exists()
+    assert not Path("out/_metadata.json").exists()
     assert main(command) == 0
     assert len(list(easydata.ParquetShardedSource("out"))) == 80
 

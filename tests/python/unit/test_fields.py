@@ -5,7 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from easydata.sources import JsonShardedSource, ParquetShardedSource, wrap_hf_dataset
 from easydata.transforms import (
     AddField,
     ChainedTransform,
@@ -24,6 +27,8 @@ from easydata.transforms import (
     SelectFields,
     Transform,
 )
+
+from easydata import _native
 
 FUNCTIONS: dict[str, Any] = {"upper": str.upper, "strip": str.strip, "len": len, "nonempty": bool}
 CLASSES = {
@@ -166,3 +171,32 @@ def test_expand_chains_before_between_and_last() -> None:
 def test_chain_refuses_what_cannot_be_called() -> None:
     with pytest.raises(TypeError, match="expected a Transform"):
         ChainedTransform([3])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("drop", [True, False])
+def test_combine_into_one_of_its_sources(drop: bool) -> None:
+    """E12: the target stays, though it is among the sources that go."""
+    combine = CombineFields(["a", "b"], "b", separator="-", drop_sources=drop)
+    kept = {} if drop else {"a": 1}
+    for source in ([{"a": 1, "b": 2, "c": 3}], wrap_hf_dataset([{"a": 1, "b": 2, "c": 3}])):
+        rows = [combine(row) for row in source]
+        assert rows == [{**kept, "c": 3, "b": "1-2"}]
+    source = wrap_hf_dataset([{"a": 1, "b": 2, "c": 3}]).transform(combine)
+    assert list(source) == [{**kept, "c": 3, "b": "1-2"}]
+    assert list(_native.iterate_rows(source._stream({"b": "text"}))) == [{"b": "1-2"}]
+
+
+@pytest.mark.parametrize(
+    "value", [(1, 2), {"a": (1,)}, {1: "x"}, float("inf"), {"k": {2.5: None}}], ids=repr
+)
+def test_add_field_of_what_json_does_not_hold(tmp_path: Path, value: Any) -> None:
+    """E12: a constant that JSON would change comes as it is, from whatever source."""
+    pq.write_table(pa.table({"i": [1, 2]}), tmp_path / "a.parquet")
+    add = AddField("v", value)
+    typed = ParquetShardedSource(str(tmp_path / "a.parquet")).transform(add)
+    (tmp_path / "a.jsonl").write_text('{"i": 1}\n{"i": 2}\n')
+    untyped = JsonShardedSource(str(tmp_path / "a.jsonl")).transform(add)
+    for source in (typed, untyped):
+        rows = list(source)
+        assert rows == [{"i": 1, "v": value}, {"i": 2, "v": value}]
+        assert [type(row["v"]) for row in rows] == [type(value)] * 2

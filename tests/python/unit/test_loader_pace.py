@@ -108,7 +108,7 @@ def explained(loader: AsyncDataLoader, each: float = 0) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("prefetch", [True, False])
-def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool) -> None:
+def test_explain_finds_what_is_slow(tmp_path: Path, gpt2: str, prefetch: bool) -> None:
     def loader(source: Any, **options: Any) -> AsyncDataLoader:
         return AsyncDataLoader(source, batch_size=8, prefetch_enabled=prefetch, **options)
 
@@ -129,7 +129,6 @@ def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool
         assert found["speedup_if_free"] > 3
         assert found["sentence"].startswith(f'"{bottleneck}" sets the pace')
 
-    folder = str(shared / "data" / "tokenizers" / "gpt2")
     # Words that were never seen before, each to be merged by itself, and so many that a machine
     # that stops for a moment while it reads does not count.
     hexes = np.random.default_rng(1).bytes(32 << 20).hex()
@@ -137,8 +136,8 @@ def test_explain_finds_what_is_slow(tmp_path: Path, shared: Path, prefetch: bool
     pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet", row_group_size=512)
     text = TokenizedShardedSource(
         ParquetShardedSource(str(tmp_path / "t.parquet")),
-        folder,
-        TokenizerConfig(name_or_path=folder),
+        gpt2,
+        TokenizerConfig(name_or_path=gpt2),
     )
     found = explained(loader(text, num_threads=1))
     assert found["bottleneck"] == "tokenize", found

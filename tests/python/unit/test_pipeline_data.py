@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data_folders import EOS
 from small_data import Rows, encode, jsonl, three, tokens
 
 import easydata
@@ -31,8 +32,8 @@ from easydata import (
 # Tokenizing
 
 
-def test_tokenizer_precedence(folder: Path, gpt2: str, shared: Path) -> None:
-    llama = str(shared / "data/tokenizers/llama3.1")
+def test_tokenizer_precedence(folder: Path, gpt2: str, own_tokenizers: Path) -> None:
+    llama = str(own_tokenizers / "splits")
     text = "The quick brown fox jumps over the lazy dog."
     jsonl("a.jsonl", [{"text": text}])
     datasets = [
@@ -83,8 +84,10 @@ def test_remove_columns_and_additional_fields(folder: Path, gpt2: str) -> None:
         )
 
 
-def test_tokenizing_after_mixing_is_mixing_tokens(folder: Path, gpt2: str, shared: Path) -> None:
-    llama = str(shared / "data/tokenizers/llama3.1")
+def test_tokenizing_after_mixing_is_mixing_tokens(
+    folder: Path, gpt2: str, own_tokenizers: Path
+) -> None:
+    llama = str(own_tokenizers / "splits")
     jsonl("a.jsonl", [{"text": f"some words {i}"} for i in range(30)])
     jsonl("b.jsonl", [{"content": f"other words {i}"} for i in range(50)])
     datasets = [
@@ -102,12 +105,12 @@ def test_tokenizing_after_mixing_is_mixing_tokens(folder: Path, gpt2: str, share
     before = first(lambda pipeline: pipeline.tokenize().mix())
     assert after == before
     assert {row["__source__"] for row in after} == {"a", "b"}
-    for row in after[:20]:
-        words = "some words" if row["__source__"] == "a" else "other words"
-        model = gpt2 if row["__source__"] == "a" else llama
-        assert row["input_ids"][:-1] == encode(model, f"{words} 0")[0][:-1] or len(
-            row["input_ids"]
-        ) == len(encode(model, f"{words} 10")[0])
+    # Each source's own texts by its own tokenizer, in order, and again from the first.
+    for name, words, model, count in (("a", "some", gpt2, 30), ("b", "other", llama, 50)):
+        made = [row["input_ids"] for row in after if row["__source__"] == name]
+        assert len(made) == (25 if name == "a" else 75)
+        texts = [f"{words} words {number % count}" for number in range(len(made))]
+        assert made == encode(model, *texts)
 
 
 def test_tokenizing_a_stage_of_ones_own_that_joins_datasets(folder: Path, gpt2: str) -> None:
@@ -256,7 +259,7 @@ def test_eos_is_the_tokenizers_where_it_is_not_set(
 
     one, two = encode(gpt2, "one", "two")
     found = packed(create_pipeline([{"data_files": "a.jsonl"}], gpt2).source().tokenize())
-    assert found == [*one, 50256, *two, 50256, *[0] * (6 - len(one) - len(two))]
+    assert found == [*one, EOS, *two, EOS, *[0] * (6 - len(one) - len(two))]
     # Tokens without a tokenizer: the manual's 2, and a warning.
     jsonl("b.jsonl", [{"input_ids": [7, 8]}, {"input_ids": [9]}])
     with caplog.at_level(logging.WARNING, "easydata"):

@@ -200,7 +200,7 @@ def test_metadata(tmp_path: Path) -> None:
     stats = save_dataset(
         parquet_source(tmp_path / "in", table), tmp_path / "out", "parquet", "80KB"
     )
-    metadata = json.loads((tmp_path / "out" / "metadata.json").read_text())
+    metadata = json.loads((tmp_path / "out" / "_metadata.json").read_text())
     assert metadata["num_examples"] == table.num_rows
     assert metadata["num_tokens"] == len(table["input_ids"].combine_chunks().flatten())
     assert [shard["name"] for shard in metadata["shards"]] == [
@@ -208,7 +208,7 @@ def test_metadata(tmp_path: Path) -> None:
     ]
     assert sum(shard["rows"] for shard in metadata["shards"]) == table.num_rows
     assert sorted(os.listdir(tmp_path / "out")) == sorted(
-        ["metadata.json", *(Path(path).name for path in stats.output_paths)]
+        ["_metadata.json", *(Path(path).name for path in stats.output_paths)]
     )
 
 
@@ -219,7 +219,7 @@ def test_overwrite(tmp_path: Path) -> None:  # D26
         save_dataset(source, tmp_path / "out")
     writer = ParquetWriter(tmp_path / "out", overwrite=True)
     assert writer.write(source).num_shards == 1
-    assert sorted(os.listdir(tmp_path / "out")) == ["metadata.json", "shard-00000.parquet"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["_metadata.json", "shard-00000.parquet"]
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
@@ -284,16 +284,18 @@ def test_killed_jobs_go_on_to_the_same_bytes(tmp_path: Path) -> None:
             job.kill()
             job.wait()
             killed += 1
-        if (tmp_path / "out" / "metadata.json").exists():
+        if (tmp_path / "out" / "_metadata.json").exists():
             break
     assert killed > 0
     # Also where it was killed when all was written and only the working folder was still there.
-    if sorted(os.listdir(tmp_path / "out"))[0] != "metadata.json":
+    if sorted(os.listdir(tmp_path / "out"))[0] != "_metadata.json":
         save_dataset(source, tmp_path / "out", max_shard_size="300KB")
     names = sorted(os.listdir(tmp_path / "whole"))
     assert sorted(os.listdir(tmp_path / "out")) == names
     assert len(names) == whole.num_shards + 1
     for name in names:
+        if name == "_metadata.json":  # says where and when
+            continue
         left, right = tmp_path / "whole" / name, tmp_path / "out" / name
         assert left.read_bytes() == right.read_bytes(), name
 
@@ -351,7 +353,7 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
 def test_empty_sources_give_metadata_alone(tmp_path: Path) -> None:
     stats = save_dataset(Rows([]), tmp_path / "out")
     assert stats == WriteStats(0, 0, 0, [])
-    assert os.listdir(tmp_path / "out") == ["metadata.json"]
+    assert os.listdir(tmp_path / "out") == ["_metadata.json"]
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

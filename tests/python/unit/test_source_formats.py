@@ -296,7 +296,7 @@ def test_stored_text_that_is_not_utf8_is_named(kind: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_stored_text_that_is_not_utf8_is_left_out(kind: str, tmp_path: Path, shared: Path) -> None:
+def test_stored_text_that_is_not_utf8_is_left_out(kind: str, tmp_path: Path, gpt2: str) -> None:
     made, path = broken_text(kind, tmp_path)
     aside = tmp_path / "aside.jsonl"
     source = made(path, on_error="quarantine", quarantine_path=aside)
@@ -306,7 +306,7 @@ def test_stored_text_that_is_not_utf8_is_left_out(kind: str, tmp_path: Path, sha
     assert [line["row"] for line in lines] == [3, 40, 41]
     source = made(path, on_error="skip")
     assert [row["n"] for row in source.open_shard_at_row(str(path), 35)] == kept[34:]
-    tokenizer = Tokenizer(str(shared / "data" / "tokenizers" / "gpt2"))
+    tokenizer = Tokenizer(gpt2)
     config = TokenizerConfig(name_or_path="gpt2")
     tokenized = TokenizedShardedSource(source, tokenizer, config, additional_fields=["n"])
     assert [row["n"] for row in tokenized] == kept

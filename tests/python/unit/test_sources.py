@@ -233,6 +233,7 @@ def test_unreadable_and_missing_files(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"a.jsonl"):
         next(iter(source))
+    path.write_text("{}\n")
     with pytest.raises(KeyError, match="there is no shard nope"):
         source.open_shard("nope")
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from data_folders import tokenizer_folder, tokenizer_names
+from easydata.transforms.chat_template import ChatTemplate
 
 from easydata import Tokenizer
-
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "tokenizers"
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -83,6 +83,21 @@ def test_folder_gives_special_tokens_and_chat_template(folder: Path) -> None:
     assert tokenizer.id_to_token(1) == "</s>"
     assert tokenizer.token_to_id("no such token") is None
     assert tokenizer.id_to_token(10**6) is None
+
+
+def test_tokenizer_config_goes_before_the_special_tokens_map(folder: Path) -> None:
+    """E12: what both name is as tokenizer_config.json says, what one names is there."""
+    mapped = {"eos_token": "<pad>", "bos_token": {"content": "<pad>"}, "sep_token": "the"}
+    (folder / "special_tokens_map.json").write_text(json.dumps(mapped))
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    config["chat_template"] = "{{ bos_token }}|{{ eos_token }}|{{ sep_token }}"
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    tokenizer = Tokenizer(folder)
+    assert (tokenizer.bos_token, tokenizer.eos_token) == ("<s>", "</s>")
+    assert tokenizer.special_tokens["sep_token"] == "the"
+    chat = [{"role": "user", "content": ""}]
+    assert tokenizer.apply_chat_template(chat, tokenize=False) == "<s>|</s>|the"
+    assert ChatTemplate.of_folder(folder)(chat) == "<s>|</s>|the"
 
 
 def test_special_tokens_map_and_template_file_are_read(folder: Path) -> None:
@@ -289,25 +304,12 @@ def test_missing_library_is_named(folder: Path) -> None:
     assert "pip install 'easydata[hf]'" in run.stdout
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data/tokenizers is not there")
-@pytest.mark.parametrize(
-    ("name", "engine"),
-    [
-        ("bert-base-uncased", "native"),
-        ("deepseek-v3", "native"),
-        ("gemma", "native"),
-        ("gpt2", "native"),
-        ("llama2", "native"),
-        ("llama3.1", "native"),
-        ("qwen2.5", "native"),
-        ("t5-small", "native"),
-        ("tiny-bytelevel", "native"),
-    ],
-)
-def test_real_files_and_their_engines(name: str, engine: str) -> None:
-    tokenizer = Tokenizer(SHARED / name)
-    library = tokenizers.Tokenizer.from_file(str(SHARED / name / "tokenizer.json"))
-    assert tokenizer.engine == engine
+@pytest.mark.parametrize("name", tokenizer_names())
+def test_real_files_run_natively(name: str) -> None:
+    folder = tokenizer_folder(name)
+    tokenizer = Tokenizer(folder)
+    library = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert tokenizer.engine == "native"
     assert tokenizer.vocab_size == library.get_vocab_size()
     if tokenizer.eos_token is not None:
         assert tokenizer.eos_token_id == library.token_to_id(tokenizer.eos_token)

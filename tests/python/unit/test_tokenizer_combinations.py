@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_folders import SHARED, tokenizer_folder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,6 @@ from tokenizers import (  # noqa: E402
     trainers,
 )
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 QUICK_ROWS = 170
 # What the native engine leaves to the library on purpose, which panics on all text that is not
 # ASCII then.
@@ -70,10 +70,9 @@ def bytes_behind(*steps: Maker) -> Maker:
 
 
 def charsmap() -> Any:
-    """T5's normalizer, where it is at hand."""
-    file = SHARED / "tokenizers" / "t5-small" / "tokenizer.json"
-    if not file.is_file():
-        return normalizers.NFKC()
+    """T5's normalizer, or where it is not at hand a smaller one of our own."""
+    name = "t5-small" if SHARED.is_dir() else "unigram"
+    file = tokenizer_folder(name) / "tokenizer.json"
     return tokenizers.Tokenizer.from_file(str(file)).normalizer
 
 

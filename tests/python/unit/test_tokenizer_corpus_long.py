@@ -3,7 +3,7 @@
 The text is what is installed on this machine: documentation of Debian packages in all their
 languages (manual pages, change logs, licences, translations), Python's sources and those of its
 packages, C headers. Where that is less than is asked for, paragraphs of it and of
-../shared/data/text are put together anew, shuffled, until there is enough.
+../shared/data/text, or of our own texts, are put together anew, shuffled, until there is enough.
 """
 
 import gzip
@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import own_texts
 import pytest
+from data_folders import SHARED, needs_shared, tokenizer_folder, tokenizer_names
 
 from easydata import Tokenizer, _native
 
 tokenizers = pytest.importorskip("tokenizers")
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 MEGABYTE = 1 << 20
 # One tokenizer of each family, and how much of the text it is compared on. The library does 1 to 3
-# MB/s, so the other members of a family get every tenth batch.
+# MB/s, so the other members of a family, and ours, get every tenth batch.
 FAMILIES = {
     "llama3.1": 1,  # byte-level BPE
     "llama2": 1,  # ▁-BPE with byte fallback
@@ -40,9 +41,7 @@ FAMILIES = {
     "tiny-bytelevel": 10,
 }
 
-pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason="../shared/data is not beside this checkout"
-)
+EVERY_NAME = tokenizer_names(*FAMILIES)
 
 
 def installed_files() -> Iterator[Path]:
@@ -93,10 +92,10 @@ def documents(num_bytes: int) -> Iterator[str]:
     size = 0
     paragraphs = [
         paragraph
-        for path in sorted((DATA / "text").glob("*/*"))
+        for path in sorted(SHARED.glob("data/text/*/*"))
         for paragraph in path.read_text(encoding="utf-8").split("\n")
         if paragraph
-    ]
+    ] or own_texts.documents(2000)
     rng = random.Random(7)
     for text in installed_texts():
         start = 0
@@ -139,26 +138,30 @@ def compare(name: str, texts: list[str], ours: Tokenizer, reference: Any) -> int
     return sum(len(text.encode()) for text in texts)
 
 
-def test_a_little_of_everything() -> None:
+@pytest.fixture(scope="module")
+def a_little() -> list[str]:
+    return [text[:3000] for text in next(batches(MEGABYTE, MEGABYTE))[:150]]
+
+
+@pytest.mark.parametrize("name", EVERY_NAME)
+def test_a_little_of_everything(name: str, a_little: list[str]) -> None:
     """What the long test does, on little text."""
-    texts = [text[:3000] for text in next(batches(MEGABYTE, MEGABYTE))[:150]]
-    for name in FAMILIES:
-        folder = DATA / "tokenizers" / name
-        reference = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-        assert compare(name, texts, Tokenizer(folder), reference) > 50_000
+    folder = tokenizer_folder(name)
+    reference = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert compare(name, a_little, Tokenizer(folder), reference) > 50_000
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", EVERY_NAME)
 def test_ids_of_two_hundred_megabytes(name: str) -> None:
-    folder = DATA / "tokenizers" / name
+    folder = tokenizer_folder(name)
     ours = Tokenizer(folder)
     reference = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     compared = 0
     for i, batch in enumerate(batches(200 * MEGABYTE)):
-        if i % FAMILIES[name] == 0:
+        if i % FAMILIES.get(name, 10) == 0:
             compared += compare(name, batch, ours, reference)
-    assert compared >= 200 * MEGABYTE // FAMILIES[name] * 0.9
+    assert compared >= 200 * MEGABYTE // FAMILIES.get(name, 10) * 0.9
 
 
 MEASURE = """
@@ -202,7 +205,7 @@ print(json.dumps({"growth": peak - before, "engine": tokenizer.engine}))
 
 def growth(name: str, megabytes: int) -> int:
     """Bytes by which memory grows over so much text, once the caches are there."""
-    folder = DATA / "tokenizers" / name
+    folder = tokenizer_folder(name)
     tests = str(Path(__file__).parents[1])
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, str(folder), str(megabytes), "2", tests],
@@ -215,20 +218,25 @@ def growth(name: str, megabytes: int) -> int:
     return int(measured["growth"])
 
 
-@pytest.mark.parametrize("name", ["llama3.1", "llama2", "t5-small"])
+@pytest.mark.parametrize(
+    "name",
+    ["split", "metaspace", "unigram"]
+    if not SHARED.is_dir()
+    else ["llama3.1", "llama2", "t5-small"],
+)
 def test_memory_stays_flat(name: str) -> None:
     assert growth(name, 100) < 64 * MEGABYTE
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", EVERY_NAME)
 def test_memory_stays_flat_over_a_gigabyte(name: str) -> None:
     assert growth(name, 1024) < 64 * MEGABYTE
 
 
 def seconds_per_byte(name: str, text: str) -> float:
     """CPU time of the first pass: nothing is remembered from before."""
-    json_text = (DATA / "tokenizers" / name / "tokenizer.json").read_bytes()
+    json_text = (tokenizer_folder(name) / "tokenizer.json").read_bytes()
     best = float("inf")
     for _ in range(3):
         engine = _native.native_tokenizer(json_text)
@@ -240,7 +248,9 @@ def seconds_per_byte(name: str, text: str) -> float:
 
 
 def prose(num_characters: int) -> str:
-    texts = [path.read_text(encoding="utf-8") for path in sorted(DATA.glob("text/prose/*.txt"))]
+    texts = [
+        path.read_text(encoding="utf-8") for path in sorted(SHARED.glob("data/text/prose/*.txt"))
+    ]
     return "".join(texts)[:num_characters]
 
 
@@ -255,6 +265,7 @@ NOT_YET = {
 }
 
 
+@needs_shared  # as what it cost was measured on it
 @pytest.mark.long
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_megabyte_without_spaces_costs_at_most_twice_as_much(name: str) -> None:
@@ -266,7 +277,7 @@ def test_a_megabyte_without_spaces_costs_at_most_twice_as_much(name: str) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", EVERY_NAME)
 def test_the_cost_of_a_long_word_is_linear(name: str) -> None:
     rng = random.Random(3)
     word = "".join(rng.choices("etaoinshrdlucmfwypvbgkjqxz", k=MEGABYTE))

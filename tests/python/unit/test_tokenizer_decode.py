@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from data_folders import tokenizer_folder, tokenizer_names
 
 from easydata import Tokenizer
 
 tokenizers = pytest.importorskip("tokenizers")
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 # Spellings that some decoder treats in a way of its own.
 TOKENS = [
@@ -558,14 +558,11 @@ def test_random_combinations(seed: int, tmp_path: Path) -> None:
         assert outcomes_of_ours(ours, rows) == outcomes_of_the_library(library, rows)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not there")
-@pytest.mark.parametrize(
-    "name", sorted(path.name for path in (SHARED / "tokenizers").glob("*") if path.is_dir())
-)
+@pytest.mark.parametrize("name", tokenizer_names())
 def test_real_files_decode(name: str) -> None:
     from tokenizers.decoders import DecodeStream
 
-    folder = SHARED / "tokenizers" / name
+    folder = tokenizer_folder(name)
     ours = Tokenizer(folder)
     library = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     limit = max(library.get_vocab(with_added_tokens=True).values()) + 10

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from data_folders import CHAT_TOKENIZERS, tokenizer_folder
 
 from easydata import Tokenizer
 
 tokenizers = pytest.importorskip("tokenizers")
-
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 TEXTS = ["", "the cat", "  The café 你好!\n", "<s>the</s> dog", "👩‍👩‍👧 mat"]
 
@@ -223,11 +222,10 @@ def test_chat_templates_equal_those_of_transformers(folder: Path) -> None:
             assert ours.tolist() == theirs
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not there")
-@pytest.mark.parametrize("name", ["llama3.1", "qwen2.5", "deepseek-v3"])
+@pytest.mark.parametrize("name", CHAT_TOKENIZERS)
 def test_real_chat_templates(name: str) -> None:
     transformers = pytest.importorskip("transformers")
-    folder = SHARED / "tokenizers" / name
+    folder = tokenizer_folder(name)
     live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     options = {"date_string": "21 Nov 2026", "add_generation_prompt": True}
     theirs = live.apply_chat_template(MESSAGES, tokenize=False, **options)

@@ -1,46 +1,59 @@
 """Every recorded case of the reference, through `easydata.Tokenizer`.
 
 The cases are tiny tokenizer.json files, one group per component and flag, with what `tokenizers`
-0.23.3 did with them. Nothing here runs that library, unless a file is outside the native engine's
-reach: which ones may be is listed below.
+0.23.3 did with them: some recorded by us, in tests/data, more in ../shared. Nothing here runs that
+library, unless a file is outside the native engine's reach: which ones may be is listed below.
 """
 
 import contextlib
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from data_folders import OWN, OWN_TOKENIZERS, ROOTS, needs_shared, tokenizer_folder
 
 from easydata import Tokenizer
 
-GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tokenizers"
+GOLDEN = Path("golden/tokenizers")
 
 # Groups that the native engine need not take, and why. All others must run on it.
 NOT_NATIVE: dict[str, str] = {}
 
 
 def read_groups() -> dict[str, dict[str, Any]]:
-    """All groups by "component/name"; none where the cases are not beside the checkout."""
+    """All groups by "root/component/name", of each root that is here."""
     groups = {}
-    for path in sorted(GOLDEN.glob("*.json")):
-        if path.stem != "bytes_model":
-            for group in json.loads(path.read_text(encoding="utf-8"))["groups"]:
-                groups[f"{path.stem}/{group['name']}"] = group
+    for root in ROOTS:
+        for path in sorted((root.values[0] / GOLDEN).glob("*.json")):
+            if path.stem not in ("bytes_model", "own_files"):
+                for group in json.loads(path.read_text(encoding="utf-8"))["groups"]:
+                    groups[f"{root.id}/{path.stem}/{group['name']}"] = group
     return groups
 
 
-GROUPS = read_groups()
-LOADED = [name for name, group in GROUPS.items() if "load" not in group]
-REFUSED = [name for name, group in GROUPS.items() if "load" in group]
+def names_of(kept: Callable[[dict[str, Any]], bool]) -> list[Any]:
+    """Parameters; where ../shared is absent, one that is skipped for its groups."""
+    names: list[Any] = [name for name, group in GROUPS.items() if kept(group)]
+    if not any(name.startswith("shared/") for name in names):
+        names.append(pytest.param("shared", marks=needs_shared))
+    return names
 
-pytestmark = pytest.mark.skipif(not GROUPS, reason="../shared is not beside this checkout")
+
+GROUPS = read_groups()
+LOADED = names_of(lambda group: "load" not in group)
+REFUSED = names_of(lambda group: "load" in group)
+BATCHES = names_of(
+    lambda group: "load" not in group and any("batch" in case for case in group["cases"])
+)
 
 
 @cache
 def bytes_model() -> Any:
-    return json.loads((GOLDEN / "bytes_model.json").read_text(encoding="utf-8"))
+    return json.loads((OWN / GOLDEN / "bytes_model.json").read_text(encoding="utf-8"))
 
 
 def text_of(name: str) -> str:
@@ -112,9 +125,6 @@ def test_decoding(name: str, tmp_path: Path) -> None:
         assert tokenizer.decode(ids, skip_special_tokens=False) == whole, case
 
 
-BATCHES = [name for name in LOADED if any("batch" in case for case in GROUPS[name]["cases"])]
-
-
 @pytest.mark.parametrize("name", BATCHES)
 def test_batches(name: str, tmp_path: Path) -> None:
     tokenizer = load(name, tmp_path)
@@ -132,8 +142,28 @@ def test_batches(name: str, tmp_path: Path) -> None:
 def test_offsets(name: str, tmp_path: Path) -> None:
     tokenizer = load(name, tmp_path)
     for case in GROUPS[name]["cases"]:
-        if "ids" not in case or "text" not in case or "pair" in case:
+        if "offsets" not in case or "pair" in case:
             continue
         ids, offsets = tokenizer.encode(case["text"], case["special"], return_offsets=True)
         assert ids.tolist() == case["ids"]
         assert offsets.tolist() == case["offsets"], case
+
+
+@pytest.mark.parametrize("name", OWN_TOKENIZERS)
+def test_ids_of_our_own_files(name: str) -> None:
+    """As the library gave them when they were recorded: one by one, in batches, on threads."""
+    recorded = json.loads((OWN / GOLDEN / "own_files.json").read_text(encoding="utf-8"))
+    texts, short = recorded["texts"], recorded["short"]
+    expected = recorded["tokenizers"][name]
+    tokenizer = Tokenizer(tokenizer_folder(name))
+    assert tokenizer.engine == "native"
+    assert [tokenizer.encode(text).tolist() for text in texts] == expected["ids"]
+    assert [tokenizer.encode(text, False).tolist() for text in short] == expected["bare"]
+    for threads in (1, 2, 5):
+        assert tokenizer.encode_batch(texts * 3, num_threads=threads).to_pylist() == (
+            expected["ids"] * 3
+        )
+    chunks = pa.chunked_array([texts[:7], [], texts[7:]], pa.large_string())
+    assert tokenizer.encode_batch(chunks).to_pylist() == expected["ids"]
+    ids = [tokenizer.encode(text) for text in short]
+    assert [tokenizer.decode(each, skip_special_tokens=True) for each in ids] == expected["decoded"]

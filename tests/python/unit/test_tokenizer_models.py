@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import own_texts
 import pytest
+from data_folders import SHARED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,12 +18,6 @@ from easydata import Tokenizer, _native
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import models, normalizers, pre_tokenizers, trainers  # noqa: E402
-
-TEXT = Path(__file__).resolve().parents[4] / "shared" / "data" / "text"
-
-pytestmark = pytest.mark.skipif(
-    not TEXT.is_dir(), reason="../shared/data is not beside this checkout"
-)
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
@@ -40,9 +36,9 @@ def strings(value: Any) -> Iterator[str]:
 
 @cache
 def corpus() -> list[str]:
-    """Some strings of every text file, the odd ones among them."""
-    texts: list[str] = []
-    for path in sorted(TEXT.glob("*/*")):
+    """Some strings of every text file, the odd ones among them; or texts of our own."""
+    texts: list[str] = own_texts.texts(1_500_000) if not SHARED.is_dir() else []
+    for path in sorted(SHARED.glob("data/text/*/*")):
         content = path.read_text(encoding="utf-8")
         if path.suffix == ".jsonl":
             lines = content.splitlines()[:40]

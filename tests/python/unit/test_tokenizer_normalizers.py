@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_folders import SHARED, tokenizer_folder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from easydata import Tokenizer
 tokenizers = pytest.importorskip("tokenizers")
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "script"
-T5 = Path(__file__).resolve().parents[4] / "shared" / "data" / "tokenizers" / "t5-small"
+T5 = tokenizer_folder("t5-small" if SHARED.is_dir() else "unigram")
 
 Component = dict[str, Any]
 
@@ -162,10 +163,7 @@ NORMALIZERS: dict[str, Component] = {
     "replace-digits": replace({"Regex": r"\d+"}, "<$0>"),
     "replace-accent": replace({"String": "e\u0301"}, ""),
 }
-if T5.is_dir():
-    NORMALIZERS["t5"] = json.loads((T5 / "tokenizer.json").read_text(encoding="utf-8"))[
-        "normalizer"
-    ]
+NORMALIZERS["t5"] = json.loads((T5 / "tokenizer.json").read_text(encoding="utf-8"))["normalizer"]
 
 # Characters that some normalizer treats in a way of its own, and strings that meet in clusters.
 ATOMS = (

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_folders import needs_shared, tokenizer_folder, tokenizer_names
 
 from easydata import Tokenizer, tokenizer_source
 
 pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
-NAMES = sorted(path.name for path in (SHARED / "tokenizers").glob("*") if path.is_dir())
 TEXTS = [
     "",
     "Hello, world!  It's 10:30.",
@@ -24,8 +23,6 @@ TEXTS = [
     "<s>a</s> b <|begin_of_text|>c<|image|>",
     "你好 café 👩‍👩‍👧\n\n\tx",
 ]
-
-needs_shared = pytest.mark.skipif(not NAMES, reason="../shared/data/tokenizers is not there")
 
 
 @pytest.fixture(autouse=True)
@@ -38,10 +35,9 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "easydata"]
 
 
-@needs_shared
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", tokenizer_names())
 def test_the_view_is_auto_tokenizer(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    folder = SHARED / "tokenizers" / name
+    folder = tokenizer_folder(name)
     live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     with caplog.at_level(logging.WARNING, logger="easydata"):
         tokenizer = Tokenizer(folder, view="transformers")
@@ -79,7 +75,7 @@ def test_the_view_is_auto_tokenizer(name: str, caplog: pytest.LogCaptureFixture)
 def test_one_warning_where_the_views_differ(
     name: str, differing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = SHARED / "tokenizers" / name
+    folder = tokenizer_folder(name)
     with caplog.at_level(logging.WARNING, logger="easydata"):
         for _ in range(2):
             Tokenizer(folder, view="transformers")
@@ -88,12 +84,11 @@ def test_one_warning_where_the_views_differ(
     assert all(differing in line for line in said)
 
 
-@needs_shared
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", tokenizer_names())
 def test_the_file_warns_only_where_ids_would_differ(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = SHARED / "tokenizers" / name
+    folder = tokenizer_folder(name)
     with caplog.at_level(logging.WARNING, logger="easydata"):
         for _ in range(2):
             tokenizer = Tokenizer(folder)

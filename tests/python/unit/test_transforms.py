@@ -345,11 +345,11 @@ files = JsonShardedSource(FILE)
         'TokenizedShardedSource(files, Tokenizer(FOLDER), TokenizerConfig("x"))',
     ],
 )
-def test_leaving_early_ends_well(tmp_path: Path, shared: Path, source: str) -> None:
+def test_leaving_early_ends_well(tmp_path: Path, own_tokenizers: Path, source: str) -> None:
     """A process that leaves a stream half-way, with Python at work in its threads, just ends."""
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": "x" * 200, "id": i}) + "\n" for i in range(20_000)))
-    folder = shared / "data/tokenizers/t5-small"  # for the `tokenizers` library
+    folder = own_tokenizers / "unigram"  # for the `tokenizers` library
     code = (
         f"FILE, FOLDER = {str(path)!r}, {str(folder)!r}\n{PREPARE}\n"
         f"rows = _native.iterate_rows(({source})._stream())\nprint(len(next(rows)))\n"

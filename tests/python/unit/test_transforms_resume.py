@@ -27,14 +27,14 @@ class Letters(ExpandTransform):
             yield {"id": example["id"], "place": place}
 
 
-def tokenized(source: ShardedDataSource[Any], shared: Path) -> ShardedDataSource[Any]:
-    tokenizer = Tokenizer(shared / "data/tokenizers/tiny-bytelevel")
+def tokenized(source: ShardedDataSource[Any], folder: str) -> ShardedDataSource[Any]:
+    tokenizer = Tokenizer(folder)
     kept = source.transform(FilterNonEmpty(["text"])).map(lambda row: {**row, "n": row["id"]})
     config = TokenizerConfig("given", max_length=5)
     return TokenizedShardedSource(kept, tokenizer, config, additional_fields=["n"])
 
 
-Build = Callable[[ShardedDataSource[Any], Path], ShardedDataSource[Any]]
+Build = Callable[[ShardedDataSource[Any], str], ShardedDataSource[Any]]
 CHAINS: dict[str, Build] = {
     "map": lambda source, _: source.transform(MapTransform(lambda row: {"id": row["id"] * 3})),
     "filter and select": lambda source, _: source.transform(
@@ -49,14 +49,14 @@ CHAINS: dict[str, Build] = {
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_every_position_is_gone_on_from(tmp_path: Path, shared: Path, name: str) -> None:
+def test_every_position_is_gone_on_from(tmp_path: Path, gpt2: str, name: str) -> None:
     for shard in range(3):
         rows = [{"id": shard * 40 + i, "text": "x" * (i % 7)} for i in range(40)]
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"{shard}.jsonl").write_text(lines)
 
     def loader() -> AsyncDataLoader:
-        source = CHAINS[name](JsonShardedSource(str(tmp_path / "*.jsonl")), shared)
+        source = CHAINS[name](JsonShardedSource(str(tmp_path / "*.jsonl")), gpt2)
         return AsyncDataLoader(source, batch_size=7, drop_last=False)
 
     def plain(batch: dict[str, Any]) -> dict[str, Any]:

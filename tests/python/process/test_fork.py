@@ -1,0 +1,100 @@
+"""B3: a process may be forked whatever its threads are in the middle of."""
+
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from byte_tokenizer import write_tokenizer
+
+import easydata as ed
+
+WORKS = ("encode,encode_one,decode", "load,rows", "call,save")
+
+
+def fork(folder: Path, works: str, times: int) -> None:
+    script = Path(__file__).with_name("forks.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder), works, str(times)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    # A fork waits for what is being done, not for all that is to do.
+    assert float(done.stdout.split()[-2]) < 4
+
+
+@pytest.mark.parametrize("works", WORKS)
+def test_children_of_a_busy_process_work(tmp_path: Path, works: str) -> None:
+    write_tokenizer(tmp_path)
+    fork(tmp_path, works, 10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("works", WORKS)
+def test_a_hundred_children_of_a_busy_process_work(tmp_path: Path, works: str) -> None:
+    write_tokenizer(tmp_path)
+    fork(tmp_path, works, 100)
+
+
+def rows_of(file: str, queue: "multiprocessing.Queue[list[int]]") -> None:
+    loader = ed.AsyncDataLoader(ed.JsonShardedSource(file), batch_size=10)
+    queue.put([int(n) for batch in loader for n in batch["n"]])
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing_read(tmp_path: Path, method: str) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(f'{{"n": {n}}}\n' for n in range(100)))
+    loader = ed.AsyncDataLoader(ed.JsonShardedSource(str(file)), batch_size=10)
+    iterator = iter(loader)
+    next(iterator)
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    workers = [context.Process(target=rows_of, args=(str(file), queue)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    try:
+        assert [queue.get(timeout=60) for _ in workers] == [list(range(100))] * 3
+        for worker in workers:
+            worker.join(60)
+            assert worker.exitcode == 0
+    finally:
+        for worker in workers:
+            worker.kill()
+    assert [int(n) for batch in iterator for n in batch["n"]] == list(range(10, 100))
+
+
+def test_an_iterator_of_the_parent_says_that_it_is_none_of_the_child(tmp_path: Path) -> None:
+    script = tmp_path / "child.py"
+    (tmp_path / "rows.txt").write_text("a\nb\n" * 5000)
+    script.write_text(
+        "import os, sys\n"
+        "import easydata as ed\n"
+        "source = ed.TextShardedSource(sys.argv[1])\n"
+        "rows = source.open_shard(source.shard_names[0])\n"
+        "iterator = iter(rows)\n"
+        "first = next(iterator)\n"
+        "if os.fork() == 0:\n"
+        "    try:\n"
+        "        list(iterator)\n"
+        "    except RuntimeError as error:\n"
+        "        print(error, flush=True)\n"
+        "    sys.exit(0)\n"
+        "os.wait()\n"
+        "print(1 + sum(1 for _ in iterator))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "rows.txt")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    said, count = done.stdout.splitlines()
+    assert "make a new one here" in said
+    assert count == "10000"
