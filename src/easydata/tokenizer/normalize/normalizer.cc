@@ -112,7 +112,8 @@ Made MakeUntyped(object component, int depth) {
 
 Made Make(element value, int depth) {
   ARROW_ASSIGN_OR_RAISE(const object component, AsObject(value, kNormalizerName));
-  if (depth > kMaxNormalizers) return Unsupported("normalizers nested more than ", kMaxNormalizers, " deep");
+  if (depth > kMaxNormalizers)
+    return Unsupported("normalizers nested more than ", kMaxNormalizers, " deep");
   for (auto [key, unused] : component) {
     int count = 0;
     for (auto [other, also_unused] : component) count += other == key ? 1 : 0;
