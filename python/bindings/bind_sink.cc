@@ -1,5 +1,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -107,7 +108,8 @@ void BindSink(nb::module_& m) {
              const std::string& format, const std::string& compression, int64_t max_shard_size,
              std::optional<int64_t> num_shards, bool overwrite, bool resumable, nb::object columns,
              int64_t sample_rows, nb::handle num_threads, nb::handle config,
-             std::map<std::string, std::string> tokenizer_paths) {
+             const std::map<std::string, std::pair<std::optional<std::string>, int64_t>>&
+                 tokenizers) {
             WriteOptions options;
             options.output_path = output_path;
             options.format = format;
@@ -119,7 +121,9 @@ void BindSink(nb::module_& m) {
             options.columns = WantedFromPython(columns);
             options.sample_rows = sample_rows;
             options.config = JsonFromPython(config, "config");
-            options.tokenizer_paths = std::move(tokenizer_paths);
+            for (const auto& [fingerprint, known] : tokenizers) {
+              options.tokenizers[fingerprint] = {known.first, known.second};
+            }
             if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
               CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
               options.num_threads = *threads;
@@ -134,13 +138,14 @@ void BindSink(nb::module_& m) {
           nb::arg("resumable") = true, nb::arg("columns") = nb::none(),
           nb::arg("sample_rows") = 1000, nb::arg("num_threads").none() = nb::none(),
           nb::arg("config").none() = nb::none(),
-          nb::arg("tokenizer_paths") = std::map<std::string, std::string>(),
+          nb::arg("tokenizers") =
+              std::map<std::string, std::pair<std::optional<std::string>, int64_t>>(),
           nb::sig("def __init__(self, stream: Stream, output_path: str, *, format: str = "
                   "'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: "
                   "int | None = None, overwrite: bool = False, resumable: bool = True, columns: "
                   "collections.abc.Sequence[str] | dict[str, str] | None = None, sample_rows: int "
                   "= 1000, num_threads: int | None = None, config: object = None, "
-                  "tokenizer_paths: dict[str, str] = {}) -> None"))
+                  "tokenizers: dict[str, tuple[str | None, int]] = {}) -> None"))
       .def(
           "is_finished", [](const WriteJob& job) { return Unwrap(job.Writer()->IsFinished()); },
           "Whether the finished output of this very job is in the folder.")

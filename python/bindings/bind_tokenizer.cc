@@ -261,7 +261,8 @@ void BindTokenizer(nb::module_& m) {
       .def("details", Details, nb::sig("def details(self) -> dict[str, str]"))
       .def_prop_ro("fingerprint", &TextEncoder::fingerprint)
       .def_prop_ro("engine", &TextEncoder::engine)
-      .def_prop_ro("vocab_size", &TextEncoder::vocab_size);
+      .def_prop_ro("vocab_size", &TextEncoder::vocab_size)
+      .def_prop_ro("id_limit", &TextEncoder::id_limit);
   m.def(
       "native_tokenizer",
       [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,

@@ -113,6 +113,9 @@ HuggingFaceEncoder::HuggingFaceEncoder(nb::object tokenizer, std::string json, b
       truncate_left_(truncate_left),
       json_(std::move(json)),
       vocab_size_(nb::cast<int64_t>(tokenizer_.attr("get_vocab_size")(true))) {
+  for (const auto& [token, id] : nb::cast<nb::dict>(tokenizer_.attr("get_vocab")(true))) {
+    id_limit_ = std::max(id_limit_, nb::cast<int64_t>(id) + 1);
+  }
   // Rows come in several calls of the library: the padding of a batch is made here.
   if (const nb::object padding = tokenizer_.attr("padding"); !padding.is_none()) {
     padding_.emplace();

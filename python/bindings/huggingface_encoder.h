@@ -34,6 +34,7 @@ class HuggingFaceEncoder final : public TextEncoder {
   std::string fingerprint() const override { return fingerprint_; }
   const char* engine() const override { return "huggingface"; }
   int64_t vocab_size() const override { return vocab_size_; }
+  int64_t id_limit() const override { return id_limit_; }
 
   /// The library's object, for what needs no speed; it does not pad. Needs the GIL.
   const nb::object& tokenizer() const { return tokenizer_; }
@@ -54,6 +55,7 @@ class HuggingFaceEncoder final : public TextEncoder {
   std::string json_;
   std::string fingerprint_;
   int64_t vocab_size_;
+  int64_t id_limit_ = 0;
 };
 
 }  // namespace easydata

@@ -95,6 +95,9 @@ class TextEncoder:
     @property
     def vocab_size(self) -> int: ...
 
+    @property
+    def id_limit(self) -> int: ...
+
 def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '', split_special_tokens: bool = False, truncate_left: bool = False) -> TextEncoder:
     """
     The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
@@ -449,7 +452,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, config: object = None, tokenizer_paths: dict[str, str] = {}) -> None: ...
+    def __init__(self, stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, config: object = None, tokenizers: dict[str, tuple[str | None, int]] = {}) -> None: ...
 
     def is_finished(self) -> bool:
         """Whether the finished output of this very job is in the folder."""

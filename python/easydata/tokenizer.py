@@ -101,6 +101,11 @@ class Tokenizer:
         return self._made_of.json
 
     @property
+    def id_limit(self) -> int:
+        """One more than the largest id; more than `vocab_size` where ids have holes."""
+        return self._encoder.id_limit
+
+    @property
     def vocab_size(self) -> int:
         """The number of tokens, added ones included."""
         return self._encoder.vocab_size

@@ -16,21 +16,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# Where the tokenizers of this process came from, by fingerprint.
-_paths: dict[str, str] = {}
+# The tokenizers that this process has made, by fingerprint: where they came from, and the limit of
+# their ids.
+_known: dict[str, tuple[str | None, int]] = {}
 
 
 def make_encoder(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | None]:
     """The engine for a file, and why it is not the native one."""
     encoder, why = _engine_of(made_of)
-    if os.path.exists(made_of.name):
-        _paths[encoder.fingerprint] = made_of.name
+    path = made_of.name if os.path.exists(made_of.name) else None
+    _known[encoder.fingerprint] = (path, encoder.id_limit)
     return encoder, why
 
 
-def tokenizer_paths() -> dict[str, str]:
-    """Where the tokenizers that this process has made came from, by fingerprint."""
-    return dict(_paths)
+def known_tokenizers() -> dict[str, tuple[str | None, int]]:
+    """What metadata says of the tokenizers that this process has made, by fingerprint.
+
+    Of each the folder or file that it came from, if it did, and one more than its largest id.
+    """
+    return dict(_known)
 
 
 def _engine_of(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | None]:

@@ -131,7 +131,7 @@ class DatasetWriter:
         self, stream: _native.Stream, resumable: bool, in_memory: bool, config: Any = None
     ) -> WriteJob:
         from easydata import _native
-        from easydata.tokenizer_engine import tokenizer_paths
+        from easydata.tokenizer_engine import known_tokenizers
 
         columns = self._columns
         job = _native.WriteJob(
@@ -147,7 +147,7 @@ class DatasetWriter:
             sample_rows=-1 if in_memory else 1000,
             num_threads=self._num_threads,
             config=config,
-            tokenizer_paths=tokenizer_paths(),
+            tokenizers=known_tokenizers(),
         )
         return WriteJob(job, stream, self._output_path, self._progress)
 

@@ -69,12 +69,12 @@ def verify(
     Of an output of EasyData it checks what `_metadata.json` says: that each shard is there with the
     size and the hash that it was written with, its columns, rows and tokens, and that no other data
     lies beside them. Other files must be readable and have the columns of the first one in their
-    folder. Ids in `input_ids` must be from 0 to below the size of the vocabulary.
+    folder. Ids in `input_ids` must be from 0 to below the end of the vocabulary.
 
     Args:
         data: A folder, with those in it; a file; a glob pattern; or several of them.
-        tokenizer: The tokenizer of the ids, or its folder: their vocabulary.
-        vocab_size: Size of the vocabulary instead; neither: what the metadata says.
+        tokenizer: The tokenizer of the ids, or its folder.
+        vocab_size: What ids are below, instead; neither: the tokenizers that the metadata names.
         num_threads: Files that are read at once; None: one for each core.
 
     Raises:
@@ -89,7 +89,7 @@ def verify(
         from easydata.tokenizer import Tokenizer
 
         known = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
-        vocab_size = known.vocab_size
+        vocab_size = known.id_limit
     paths = [data] if isinstance(data, str | os.PathLike) else list(data)
     found = _native.verify(
         [os.fspath(path) for path in paths], vocab_size=vocab_size, num_threads=num_threads

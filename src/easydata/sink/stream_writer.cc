@@ -242,15 +242,19 @@ nlohmann::json StreamWriter::Config() const {
   return config;
 }
 
-/// The tokenizers of the plan, each once: {"fingerprint": ..., "path": null or where it came from}.
+/// The tokenizers of the plan, each once: {"fingerprint": ..., "path": null or where it came from,
+/// "id_limit": one more than its largest id, or null where it is not known}.
 nlohmann::json StreamWriter::Tokenizers() const {
   std::map<std::string, nlohmann::json> found;
   for (const auto& [key, value] : plan_.description->items()) {
     if (!key.ends_with("tokenizer") || !value.is_string()) continue;
     const auto fingerprint = value.get<std::string>();
-    const auto path = options_.tokenizer_paths.find(fingerprint);
-    found[fingerprint] = {{"fingerprint", fingerprint}, {"path", nullptr}};
-    if (path != options_.tokenizer_paths.end()) found[fingerprint]["path"] = path->second;
+    nlohmann::json& tokenizer = found[fingerprint];
+    tokenizer = {{"fingerprint", fingerprint}, {"path", nullptr}, {"id_limit", nullptr}};
+    const auto known = options_.tokenizers.find(fingerprint);
+    if (known == options_.tokenizers.end()) continue;
+    if (known->second.path.has_value()) tokenizer["path"] = *known->second.path;
+    tokenizer["id_limit"] = known->second.id_limit;
   }
   nlohmann::json list = nlohmann::json::array();
   for (auto& [fingerprint, tokenizer] : found) list.push_back(std::move(tokenizer));

@@ -18,6 +18,14 @@
 
 namespace easydata {
 
+/// What metadata says of a tokenizer beside its fingerprint.
+struct KnownTokenizer {
+  /// Where it came from; nothing where it was made of text.
+  std::optional<std::string> path;
+  /// One more than its largest id.
+  int64_t id_limit = 0;
+};
+
 struct WriteOptions {
   /// A local folder; made where it does not exist.
   std::string output_path;
@@ -43,8 +51,8 @@ struct WriteOptions {
   int num_threads = 0;
   /// What the metadata gives as the configuration of the whole job; null: these options.
   nlohmann::json config;
-  /// Where the tokenizers of the plan came from, by fingerprint, as far as it is known.
-  std::map<std::string, std::string> tokenizer_paths;
+  /// The tokenizers that are known, by fingerprint; the metadata describes those of the plan.
+  std::map<std::string, KnownTokenizer> tokenizers;
   /// For tests.
   RowGroupLimits row_groups;
 };

@@ -173,14 +173,15 @@ bool TextWindow::Grow() {
 }
 
 void TextWindow::Consume(int64_t bytes) {
-  std::memmove(buffer_.data(), buffer_.data() + bytes, used_ - bytes);
+  // Without any bytes there may be no buffer.
+  if (bytes < used_) std::memmove(buffer_.data(), buffer_.data() + bytes, used_ - bytes);
   used_ -= bytes;
   at_ += bytes;
 }
 
 void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece) {
   piece->text.resize(size + kChunkPadding);
-  std::memcpy(piece->text.data(), window->text().data(), size);
+  if (size > 0) std::memcpy(piece->text.data(), window->text().data(), size);
   piece->size = size;
   window->Consume(size);
   piece->end = window->at();

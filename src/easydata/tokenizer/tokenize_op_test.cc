@@ -49,6 +49,7 @@ class ByteEncoder : public TextEncoder {
   std::string fingerprint() const override { return "bytes"; }
   const char* engine() const override { return "native"; }
   int64_t vocab_size() const override { return 256; }
+  int64_t id_limit() const override { return 256; }
 };
 
 std::shared_ptr<arrow::Array> Strings(const Texts& values) {

@@ -433,6 +433,14 @@ int64_t Tokenizer::vocab_size() const {
   return impl_->plan()->model().size() + impl_->plan()->added().num_new();
 }
 
+int64_t Tokenizer::id_limit() const {
+  int64_t limit = impl_->plan()->model().id_limit();
+  for (const AddedToken& added : impl_->plan()->added().tokens()) {
+    limit = std::max<int64_t>(limit, int64_t{added.id} + 1);
+  }
+  return limit;
+}
+
 const std::vector<std::pair<std::string, std::string>>& Tokenizer::steps() const {
   return impl_->plan()->steps();
 }

@@ -59,6 +59,9 @@ class TextEncoder {
 
   /// The number of tokens, added ones included.
   virtual int64_t vocab_size() const = 0;
+
+  /// One more than the largest id; more than vocab_size() where ids have holes.
+  virtual int64_t id_limit() const = 0;
 };
 
 /// Options beside the file; all but the last two concern cost, never results.
@@ -121,6 +124,7 @@ class Tokenizer final : public TextEncoder {
   std::string fingerprint() const override;
   const char* engine() const override { return "native"; }
   int64_t vocab_size() const override;
+  int64_t id_limit() const override;
 
   /// What runs each step, by the step's name, for people to read.
   const std::vector<std::pair<std::string, std::string>>& steps() const;

@@ -247,11 +247,19 @@ class FileCheck {
   bool records_tokens_ = true;
 };
 
-std::optional<int64_t> RecordedVocabulary(const ExpectedFile& file) {
+/// The limit of the ids of an output's tokenizers, where it is known of all of them.
+std::optional<int64_t> RecordedIdLimit(const ExpectedFile& file) {
   if (file.output == nullptr) return std::nullopt;
-  const auto size = file.output->values.find("vocab_size");
-  if (size == file.output->values.end() || !size->is_number_integer()) return std::nullopt;
-  return size->get<int64_t>();
+  const auto tokenizers = file.output->values.find("tokenizers");
+  if (tokenizers == file.output->values.end() || !tokenizers->is_array()) return std::nullopt;
+  std::optional<int64_t> limit;
+  for (const nlohmann::json& tokenizer : *tokenizers) {
+    const bool known = tokenizer.is_object() && tokenizer.contains("id_limit") &&
+                       IsWholeNumber(tokenizer.at("id_limit"));
+    if (!known) return std::nullopt;
+    limit = std::max(limit.value_or(0), tokenizer.at("id_limit").get<int64_t>());
+  }
+  return limit;
 }
 
 /// Files without metadata have the columns of the first one beside them.
@@ -279,7 +287,7 @@ Result<std::vector<VerifiedFile>> Verifier::Run() {
   std::vector<std::optional<TypesByName>> types(expected.size());
   ARROW_RETURN_NOT_OK(ParallelFor(expected.size(), threads, [&](size_t i) {
     const auto vocab_size =
-        options_.vocab_size.has_value() ? options_.vocab_size : RecordedVocabulary(expected[i]);
+        options_.vocab_size.has_value() ? options_.vocab_size : RecordedIdLimit(expected[i]);
     FileCheck check(expected[i], vocab_size, pool, &cancelled_);
     files[i] = check.Run();
     types[i] = check.types();

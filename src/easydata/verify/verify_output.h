@@ -26,7 +26,7 @@ struct VerifiedFile {
 struct VerifyOptions {
   /// Folders, files and glob patterns.
   std::vector<std::string> data;
-  /// Ids must be below it; unset: below what the metadata says, where it says so.
+  /// Ids must be below it; unset: below the limit of the tokenizers that the metadata names.
   std::optional<int64_t> vocab_size;
   /// Files that are read at once; 0 for one a core.
   int num_threads = 0;

@@ -266,7 +266,7 @@ def test_metadata_tells_where_the_rows_came_from(tmp_path: Path) -> None:  # C3,
     assert said["num_tokens"] == 17
     assert said["dropped"] == {"missing": 3}
     assert said["tokenizers"] == [
-        {"fingerprint": easydata.Tokenizer(tokenizer).fingerprint, "path": tokenizer}
+        {"fingerprint": easydata.Tokenizer(tokenizer).fingerprint, "path": tokenizer, "id_limit": 3}
     ]
     assert said["config"]["datasets"][0]["data_files"] == data
     assert said["config"]["save"]["output_dir"] == str(tmp_path / "out")

@@ -311,6 +311,7 @@ def test_real_files_run_natively(name: str) -> None:
     library = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     assert tokenizer.engine == "native"
     assert tokenizer.vocab_size == library.get_vocab_size()
+    assert tokenizer.id_limit == 1 + max(library.get_vocab(True).values())
     if tokenizer.eos_token is not None:
         assert tokenizer.eos_token_id == library.token_to_id(tokenizer.eos_token)
 

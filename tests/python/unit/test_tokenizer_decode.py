@@ -185,6 +185,7 @@ def test_ids_of_added_tokens_where_the_vocabulary_has_gaps(tmp_path: Path) -> No
         ours = Tokenizer(path)
         library = tokenizers.Tokenizer.from_file(str(path))
         assert ours.vocab_size == library.get_vocab_size()
+        assert ours.id_limit == 1 + max(library.get_vocab(True).values())
         for letter in "abcdefghxyz":
             assert ours.token_to_id(letter) == library.token_to_id(letter)
         for token in range(40):

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from easydata.cli.app import run
 from easydata.sources import JsonShardedSource
+from small_tokenizer import small_tokenizer
 
-from easydata import save_dataset, verify
+from easydata import Tokenizer, save_dataset, verify
 
 ROWS = 900
 
@@ -131,6 +132,38 @@ def test_ids_are_below_the_vocabulary(output: Path) -> None:
     damaged = verify(output, vocab_size=ROWS).damaged
     assert [file.path for file in damaged] == [str(sorted(output.glob("shard-*"))[-1])]
     assert f"the id {ROWS}" in damaged[0].problem
+
+
+@pytest.mark.parametrize("hole", [0, 1000])
+def test_metadata_tells_where_the_vocabulary_ends(data: Path, tmp_path: Path, hole: int) -> None:
+    """Also where ids have holes: the size of the vocabulary is not where it ends."""
+    tokenizer = small_tokenizer(tmp_path / "tokenizer")
+    path = tmp_path / "tokenizer" / "tokenizer.json"
+    file = json.loads(path.read_text())
+    file["model"]["vocab"]["0"] += hole * 4
+    path.write_text(json.dumps(file))
+    known = Tokenizer(tokenizer)
+    assert known.id_limit == (4000 + ord("0") + 1 if hole else 257)
+    assert known.vocab_size == 257
+    assert (
+        run(
+            ["tokenize", str(data), "--tokenizer", tokenizer, "--output-dir", str(tmp_path / "out")]
+        )
+        == 0
+    )
+    out = tmp_path / "out"
+    values = json.loads((out / "_metadata.json").read_text())
+    assert [each["id_limit"] for each in values["tokenizers"]] == [known.id_limit]
+    assert verify(out).ok
+    assert verify(out, tokenizer=tokenizer).ok
+    highest = max(
+        max(row) for p in out.glob("*.parquet") for row in pq.read_table(p)["input_ids"].to_pylist()
+    )
+    edit(out, lambda m: m["tokenizers"][0].update(id_limit=highest))
+    (damaged,) = verify(out).damaged
+    assert f"the id {highest} " in damaged.problem
+    edit(out, lambda m: m["tokenizers"][0].update(id_limit=None))
+    assert verify(out).ok
 
 
 def test_files_without_metadata(tmp_path: Path) -> None:
