@@ -18,6 +18,12 @@ using Clock = std::chrono::steady_clock;
 // A fork does not wait longer for work that goes on and on, such as a single giant row.
 constexpr std::chrono::seconds kLongestFork{5};
 constexpr std::chrono::microseconds kPoll{50};
+// Rounds of calls at a thread's end. ThreadSanitizer forgets the thread in the last one.
+#ifdef __SANITIZE_THREAD__
+constexpr intptr_t kLastRound = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#else
+constexpr intptr_t kLastRound = PTHREAD_DESTRUCTOR_ITERATIONS;
+#endif
 
 std::atomic<int64_t> working = 0;  // threads
 std::atomic<int> closed = 0;       // forks that wait or go on, and the end
@@ -49,7 +55,7 @@ void Leave() { --working; }
 // so that the last call is behind those of the allocators.
 void AtThreadEnd(void* round) {
   const auto number = reinterpret_cast<intptr_t>(round);
-  if (number < PTHREAD_DESTRUCTOR_ITERATIONS) {
+  if (number < kLastRound) {
     pthread_setspecific(thread_end, reinterpret_cast<void*>(number + 1));
   } else {
     Leave();
