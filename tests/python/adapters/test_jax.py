@@ -168,8 +168,9 @@ def test_an_error_comes_behind_what_was_before_it_and_again(
     def numbered(row: dict[str, Any]) -> dict[str, int]:
         return {"n": row["n"] // (0 if broken and row["n"] == 33 else 1)}
 
-    loader = AsyncDataLoader(table(tmp_path).map(numbered), batch_size=8)
-    literal = AsyncDataLoader(table(tmp_path).map(numbered), batch_size=8)
+    source = table(tmp_path)
+    loader = AsyncDataLoader(source.map(numbered), batch_size=8)
+    literal = AsyncDataLoader(source.map(numbered), batch_size=8)
     data = easydata.jax.iterate(loader, Mesh(devices, ("data",)), prefetch=prefetch)
     for first, expected in zip((0, 8, 16, 24), literal, strict=False):
         assert int(next(data)["n"][0]) == first == expected["n"][0]

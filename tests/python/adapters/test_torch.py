@@ -73,8 +73,9 @@ def test_batches_are_the_loader_s_memory_without_a_warning(tmp_path: Path) -> No
 
 
 def test_rows_are_views_of_the_batch(tmp_path: Path) -> None:
-    loader = RecordedLoader(typed(tmp_path), batch_size=8)
-    expected = list(rows_of(AsyncDataLoader(typed(tmp_path), batch_size=8)))
+    source = typed(tmp_path)
+    loader = RecordedLoader(source, batch_size=8)
+    expected = list(rows_of(AsyncDataLoader(source, batch_size=8)))
     for number, row in enumerate(easydata.torch.dataset(loader)):
         ids = loader.handed_out["ids"]
         start = ids.__array_interface__["data"][0]
