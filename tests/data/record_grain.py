@@ -12,6 +12,7 @@ import hashlib
 import json
 import platform
 import random
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -183,7 +184,9 @@ def packed(algorithm: str, options: Json, length: int, doc_lengths: list[int]) -
             if len(rows) in (1, 3, 10):
                 states[str(len(rows))] = json.loads(json.dumps(iterator.get_state(), default=str))
     except ValueError as error:
-        return {**case, "error": f"ValueError: {error}"}
+        # Where jax is installed, Grain names features by its keys.
+        text = re.sub(r"DictKey\(key=('\w+')\)", r"\1", str(error))
+        return {**case, "error": f"ValueError: {text}"}
     sha = hashlib.sha256()
     for row in rows:
         for name in sorted(row):
