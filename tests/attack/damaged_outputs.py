@@ -29,7 +29,7 @@ VALUES: tuple[Any, ...] = (
 
 def write(data: Path, out: Path, *, overwrite: bool = False) -> None:
     save_dataset(
-        JsonShardedSource(data), out, max_shard_size="8KB", num_threads=1, overwrite=overwrite
+        JsonShardedSource(data), out, max_shard_size="2KB", num_threads=1, overwrite=overwrite
     )
 
 

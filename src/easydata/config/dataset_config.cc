@@ -5,6 +5,10 @@
 namespace easydata::config {
 
 void CheckLocal(const std::string& value, const std::string& path, Problems* problems) {
+  if (value.find('\0') != std::string::npos) {
+    problems->push_back({Problem::Kind::kValue, path,
+                         "= " + Shown(Json(value)) + " has a NUL character, which no path can"});
+  }
   const size_t at = value.find("://");
   if (at == std::string::npos || value.substr(0, at) == "file") return;
   problems->push_back({Problem::Kind::kLater, path,

@@ -302,6 +302,10 @@ Result<ExpandedFiles> ExpandDataFiles(const std::vector<std::string>& data_files
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
   for (const std::string& item : data_files) {
     if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
+    if (item.find('\0') != std::string::npos) {
+      return Status::Invalid("data_files holds a path with a NUL character; it begins with ",
+                             item.c_str());
+    }
     if (const size_t scheme = item.find("://"); scheme != std::string::npos) {
       return Status::NotImplemented(item, ": reading over ", item.substr(0, scheme),
                                     ":// comes with a later release of EasyData; copy the files to "

@@ -56,6 +56,11 @@ TEST_F(ExpandFilesTest, LeavesOutWhatModelsKeepBesideTheirShards) {
   EXPECT_EQ(both.left_out.size(), 4u);
 }
 
+TEST_F(ExpandFilesTest, RefusesNamesThatNoFileHas) {
+  const auto found = ExpandDataFiles({std::string("a\0b.json", 8)});
+  EXPECT_THAT(found.status().message(), HasSubstr("NUL"));
+}
+
 TEST_F(ExpandFilesTest, JsonBesideJsonIsData) {
   Make({"config.json", "a.json", "README.md"});
   EXPECT_THAT(Expand("").files, ElementsAre(Path("a.json"), Path("config.json")));
