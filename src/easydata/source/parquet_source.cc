@@ -1,5 +1,6 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
+#include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
 #include <parquet/arrow/reader.h>
@@ -199,6 +200,10 @@ class ParquetReader : public ShardReader {
     return RowsOfASlice(rows, bytes);
   }
 
+  static Status WrongRows(int64_t rows) {
+    return Status::Invalid("its columns have not the ", rows, " rows each that the footer says");
+  }
+
   static std::string GroupName(int group) { return "row group " + std::to_string(group); }
 
   template <typename Get>
@@ -221,24 +226,11 @@ class ParquetReader : public ShardReader {
                                  int64_t rows, const std::function<void(int64_t)>& count) {
     return Guard([&]() -> Result<Batch> {
       ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
-      reader->set_batch_size(std::max<int64_t>(1, rows));
-      ARROW_ASSIGN_OR_RAISE(auto batches, reader->GetRecordBatchReader({group}, leaves));
       CountGroup(file, group, leaves, count);
-      std::vector<Batch> parts;
-      int64_t got = 0;
-      for (;;) {
-        Batch batch;
-        ARROW_RETURN_NOT_OK(batches->ReadNext(&batch));
-        if (batch == nullptr) break;
-        got += batch->num_rows();
-        parts.push_back(std::move(batch));
-      }
-      if (got != rows) {
-        return Status::Invalid("it has ", got, " rows where the footer says ", rows);
-      }
-      if (parts.size() == 1) return parts[0];
-      if (parts.empty()) return arrow::RecordBatch::MakeEmpty(batches->schema());
-      return arrow::ConcatenateRecordBatches(parts);
+      // As a table: a reader of batches would not look behind the rows that the footer says.
+      ARROW_ASSIGN_OR_RAISE(const auto table, reader->ReadRowGroup(group, leaves));
+      if (table->num_rows() != rows || !table->Validate().ok()) return WrongRows(rows);
+      return table->CombineChunksToBatch();
     });
   }
 
@@ -256,6 +248,7 @@ class ParquetReader : public ShardReader {
       std::unique_ptr<parquet::arrow::FileReader> reader;
       std::unique_ptr<arrow::RecordBatchReader> batches;
       int64_t to_skip;
+      int64_t rows = 0;
     };
     auto state = std::make_shared<Slices>();
     state->to_skip = std::exchange(first_slice_, 0);
@@ -274,7 +267,10 @@ class ParquetReader : public ShardReader {
             for (;;) {
               Batch batch;
               ARROW_RETURN_NOT_OK(state->batches->ReadNext(&batch));
-              if (batch == nullptr) return std::nullopt;
+              const int64_t rows = file->metadata->RowGroup(group)->num_rows();
+              if (batch == nullptr && state->rows == rows) return std::nullopt;
+              if (batch == nullptr) return WrongRows(rows);
+              state->rows += batch->num_rows();
               if (state->to_skip == 0) return batch;
               --state->to_skip;
             }

@@ -21,6 +21,19 @@ Status Missing(const arrow::Schema& file, const std::string& name, const std::st
                           hint.empty() ? "; it has: " : hint + " It has: ", Quoted(names));
 }
 
+/// Names as those who take columns from us can have them: many of them end names at a NUL.
+Status CheckNames(const arrow::FieldVector& fields, const std::string& where) {
+  for (const auto& field : fields) {
+    const std::string& name = field->name();
+    if (name.find('\0') != std::string::npos) {
+      return Status::Invalid(where, " has a field whose name has a NUL character: \"", name.c_str(),
+                             "\\0\"...; rename it, or get the file again");
+    }
+    ARROW_RETURN_NOT_OK(CheckNames(field->type()->fields(), where));
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
@@ -35,6 +48,7 @@ Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
       }
       fields.push_back(file.field(i));
     }
+    ARROW_RETURN_NOT_OK(CheckNames(fields, where));
     return arrow::schema(std::move(fields));
   }
   for (const ColumnRequest& column : *columns) {
@@ -42,6 +56,7 @@ Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
     if (field == nullptr) return Missing(file, column.name, where);
     fields.push_back(field);
   }
+  ARROW_RETURN_NOT_OK(CheckNames(fields, where));
   return arrow::schema(std::move(fields));
 }
 

@@ -205,7 +205,8 @@ std::string FilesChanged(const std::string& key, const nlohmann::json& saved,
     return value.is_number_integer() ? UtcTime(value.get<int64_t>()) : value.dump();
   };
   if (is_one) {
-    text += saved.is_array() ? ", from " + show(saved[begin]) + " to " : ", to ";
+    const bool is_known = saved.is_array() && begin < saved.size();
+    text += is_known ? ", from " + show(saved[begin]) + " to " : ", to ";
     text += show(now[begin]);
   }
   if (!key.ends_with("source.mtimes")) return text;

@@ -77,6 +77,10 @@ TEST(PlanTest, NamesTheFileThatChanged) {  // A7
   expect(PlanOfFiles({1}, {kTime}), PlanOfFiles({1}, {kTime + 7}),
          "f0 changed since the state was saved, from 2023-11-14 22:13:20.000000000 UTC to "
          "2023-11-14 22:13:20.000000007 UTC (a copy has");
+  // A damaged state may know of fewer files than it has.
+  json fewer = PlanOfFiles({1}, {kTime});
+  fewer["source.bytes"] = json::array();
+  expect(fewer, PlanOfFiles({1}, {kTime}), "f0 changed since the state was saved, to 1 bytes");
   json renamed = PlanOfFiles({1, 3}, {kTime, kTime + 5});
   renamed["source.files"][1] = "other";
   expect(two, renamed, "source.files[1] changed, from \"f1\" to \"other\"");
