@@ -89,7 +89,7 @@ def test_a_column_with_more_rows_than_the_others(tmp_path: Path) -> None:
             except (OSError, pa.ArrowException) as error:
                 lengths = re.search(r"expected length (\d+) but got length (\d+)", str(error))
                 found += lengths is not None and int(lengths[2]) > int(lengths[1])
-                with pytest.raises(OSError, match="a.parquet.*: row group 0 cannot be read"):
+                with pytest.raises(OSError, match=r"a\.parquet.*: row group 0 cannot be read"):
                     list(ParquetShardedSource(path).iter_shards())
             else:
                 assert sum(row["n"] for row in ParquetShardedSource(path).iter_shards()) == expected
