@@ -16,6 +16,11 @@ constexpr const char kNoMemory[] =
     "there is no memory left for this; give the process more, or let it need less: fewer threads "
     "(num_threads), smaller batches, less read ahead";
 
+// What std::thread throws says no more than "Resource temporarily unavailable".
+constexpr const char kNoThread[] =
+    "a thread could not be started: the system has no memory for one, or has too many; use fewer "
+    "(num_threads), or raise the limit (ulimit -v, ulimit -u)";
+
 /// Errors made beforehand, for when there is no memory to make one.
 class Spares {
  public:
@@ -46,7 +51,9 @@ Status Translate() {
         error.code().category() != std::system_category()) {
       return Status::UnknownError(error.what());
     }
-    return arrow::internal::IOErrorFromErrno(error.code().value(), error.what());
+    const bool of_thread = error.code() == std::errc::resource_unavailable_try_again;
+    return arrow::internal::IOErrorFromErrno(error.code().value(),
+                                             of_thread ? kNoThread : error.what());
   } catch (const std::exception& error) {
     return Status::UnknownError(error.what());
   } catch (...) {

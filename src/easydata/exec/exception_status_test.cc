@@ -21,6 +21,9 @@ TEST(ExceptionStatusTest, SaysWhatWasThrown) {  // B1
   EXPECT_EQ(thrown(std::runtime_error("the reason")).message(), "the reason");
   const Status system = thrown(std::system_error(EAGAIN, std::system_category(), "a thread"));
   EXPECT_TRUE(system.IsIOError()) << system;
+  EXPECT_NE(system.message().find("could not be started"), std::string::npos) << system;
+  const Status other = thrown(std::system_error(EIO, std::system_category(), "a file"));
+  EXPECT_NE(other.message().find("a file"), std::string::npos) << other;
   EXPECT_TRUE(thrown(7).IsUnknownError());
 }
 
