@@ -13,7 +13,7 @@ import pytest
 from processes import free_port, run_ranks
 from small_corpus import InterruptedLoader, RecordedLoader, packed_loader
 
-from easydata import AsyncDataLoader, ParquetShardedSource
+from easydata import AsyncDataLoader, ParquetShardedSource, preshard_batch
 
 DEVICES = 4
 # Read when the first test asks for devices, not when jax is imported.
@@ -92,6 +92,17 @@ def test_on_cpu_aligned_rows_are_the_loader_s_memory(tmp_path: Path, devices: An
             start = address(ids) + number * 2 * ids.strides[0]
             assert (shard.data.unsafe_buffer_pointer() == start) == (start % 64 == 0)
             np.testing.assert_array_equal(shard.data, ids[number * 2 : number * 2 + 2])
+
+
+def test_what_has_a_sharding_is_put_there_and_the_rest_stays(devices: Any) -> None:
+    mesh = Mesh(devices, ("data",))
+    rows = jax.sharding.NamedSharding(mesh, PartitionSpec("data"))
+    batch = {"ids": np.arange(16).reshape(8, 2), "n": np.arange(8), "text": list("abcdefgh")}
+    put = preshard_batch(batch, {"ids": rows, "text": rows})
+    assert put["ids"].sharding.is_equivalent_to(rows, 2)
+    np.testing.assert_array_equal(np.asarray(put["ids"]), batch["ids"])
+    assert put["n"] is batch["n"]
+    assert put["text"] is batch["text"]
 
 
 def test_arrays_outlive_the_loader(tmp_path: Path, devices: Any) -> None:

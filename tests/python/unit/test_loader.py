@@ -584,6 +584,29 @@ def test_prefetch_iterator_closes_with_a_full_queue() -> None:  # D40
     assert threading.active_count() == before
 
 
+def test_prefetch_iterator_closes_while_another_thread_waits_for_a_row() -> None:
+    given_back = threading.Event()
+
+    def blocking() -> Iterator[int]:
+        yield 1
+        given_back.wait(20)
+
+    iterator = PrefetchIterator(blocking())
+    assert next(iterator) == 1
+    rest: list[int] = []
+    waiting = threading.Thread(target=lambda: rest.extend(iterator))
+    waiting.start()
+    time.sleep(0.1)
+    closing = threading.Thread(target=iterator.close)
+    closing.start()
+    waiting.join(5)
+    assert not waiting.is_alive()
+    assert rest == []
+    given_back.set()
+    closing.join(5)
+    assert not closing.is_alive()
+
+
 def test_collate_and_batch_iterator() -> None:  # D3, D44
     rows = [
         {"input_ids": [1, 2], "n": 1, "labels": [1], "text": "a"},

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from easydata.execution import parse_size
 from python_rows import Rows
 
 from easydata import (
+    JsonShardedSource,
     ParquetShardedSource,
     ParquetWriter,
     WriteStats,
@@ -416,3 +418,17 @@ def test_parse_size(text: str | int, size: int) -> None:
 def test_parse_size_refuses(text: Any) -> None:
     with pytest.raises(ValueError, match="a size is"):
         parse_size(text)
+
+
+def test_all_kinds_of_numbers_in_jsonl(tmp_path: Path) -> None:
+    values = [0.0, -0.0, 1.5, -2.0, 1e300, 5e-324, math.inf, -math.inf, math.nan, None, 1e22, 0.1]
+    whole = [0, -1, 2**63 - 1, -(2**63), None, 7, 10, 100, 1, 2, 3, 4]
+    table = pa.table({"x": values, "n": whole, "xs": [[v, v] for v in values]})
+    stats = save_dataset(parquet_source(tmp_path / "in", table), tmp_path / "out", "jsonl")
+    (path,) = stats.output_paths
+    rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    assert repr([row["x"] for row in rows]) == repr(values)
+    assert [row["n"] for row in rows] == whole
+    assert repr([row["xs"] for row in rows]) == repr([[v, v] for v in values])
+    again = list(JsonShardedSource(path).iter_shards())
+    assert repr(again) == repr(rows)

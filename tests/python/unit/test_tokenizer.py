@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -328,5 +329,26 @@ def test_integers_of_any_length_are_scores(tmp_path: Path) -> None:
         == tokenizers.Tokenizer.from_file(str(file)).encode("ab").ids
     )
     file.write_text('{"version": "1.0", "model": 1x}')
-    with pytest.raises(ValueError, match=r"tokenizer\.json"):
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path))):
         Tokenizer(file)
+
+
+@pytest.mark.parametrize(
+    "component",
+    ["added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder", "model"],
+)
+@pytest.mark.parametrize("value", [{}, [], [{}], [1], "x", 7, True, {"type": "x"}])
+def test_a_component_of_no_form_is_refused_where_the_library_does(
+    tmp_path: Path, component: str, value: Any
+) -> None:
+    from tokenizers import Tokenizer as Library
+
+    text = json.dumps(byte_level_file(**{component: value}))
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    try:
+        expected = Library.from_str(text).encode("the cat").ids
+    except Exception:  # the library raises Exception itself
+        with pytest.raises(ValueError, match=re.escape(str(tmp_path))):
+            Tokenizer(tmp_path)
+    else:
+        assert Tokenizer(tmp_path).encode("the cat").tolist() == expected

@@ -183,6 +183,16 @@ def test_files_without_metadata(tmp_path: Path) -> None:
     assert "a.parquet beside it has input_ids" in found[1][1]
 
 
+def test_a_file_of_no_known_format(tmp_path: Path) -> None:
+    """Read as it is, it would be text; named by itself, it is an error of that file."""
+    path = tmp_path / "a.weights"
+    path.write_text("one\ntwo\n")
+    (file,) = verify(path).damaged
+    assert file.path == str(path)
+    assert "its name tells no format" in file.problem
+    assert file.rows == 0
+
+
 def test_several_outputs_and_files_at_once(data: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         save_dataset(JsonShardedSource(data), tmp_path / "all" / name, "parquet", "2KB")
