@@ -82,7 +82,8 @@ def test_killed_writer(kind: str, data: Path, tmp_path: Path, rounds: int) -> No
         subprocess.run([*command(kind, data, out), "again"], check=True)
         assert content(out) == whole
         assert not list(out.rglob("*.tmp"))
-        assert not list(out.rglob(".easydata"))
+        assert not list(out.rglob(".easydata/*"))
+        assert easydata.verify(out).ok
     print(f"\n{kind}: {killed} of {KILLS * rounds} or more runs were killed before their end")
 
 

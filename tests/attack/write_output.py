@@ -26,7 +26,8 @@ def main(kind: str, data: str, out: str, again: str = "") -> None:
         Pipeline.from_config(config).source().save().build()
         return
     finished = (Path(out) / "_metadata.json").exists() and kind != "overwrite"
-    if again and finished and not (Path(out) / ".easydata").exists():
+    # Behind its last step but one it leaves an empty folder.
+    if again and finished and not any((Path(out) / ".easydata").glob("*")):
         return
     form, _, codec = kind.partition(".")
     save_dataset(

@@ -71,7 +71,11 @@ class Collector {
       }
     }
     std::error_code error;
-    if (fs::exists(folder / ".easydata", error)) {
+    // Stopped at the very end, an output leaves its working folder behind, empty.
+    const fs::path work = folder / ".easydata";
+    const bool is_done =
+        output != nullptr && fs::is_directory(work, error) && fs::is_empty(work, error) && !error;
+    if (fs::exists(work, error) && !is_done) {
       const std::string path = In(folder, ".easydata");
       files_[path] = {
           path, nullptr, nullptr,

@@ -127,6 +127,13 @@ def test_unfinished_output_is_no_whole_one(output: Path) -> None:
     assert "not finished" in file.problem
 
 
+def test_output_that_was_stopped_at_the_very_end_is_whole(output: Path) -> None:
+    (output / ".easydata").mkdir()
+    assert verify(output).ok
+    (output / ".easydata" / "progress.jsonl").write_text("")
+    assert [file.path for file in verify(output).damaged] == [str(output / ".easydata")]
+
+
 def test_ids_are_below_the_vocabulary(output: Path) -> None:
     assert verify(output, vocab_size=ROWS + 1).ok
     damaged = verify(output, vocab_size=ROWS).damaged
