@@ -53,6 +53,16 @@ TEST(TextSourceTest, KeepsTheContract) {
   CheckStageContract(ContractOf(source, {}));
 }
 
+TEST(TextSourceTest, ErrorsOfColumnsNameTheFile) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.txt", "one\n");
+  const auto source = MakeTextSource({path}, "text").ValueOrDie();
+  const Columns columns = std::vector<ColumnRequest>{{"txet"}};
+  const Status status = source->Schema(columns, 0).status();
+  EXPECT_TRUE(status.IsKeyError());
+  EXPECT_NE(status.message().find(path + " has no column \"txet\""), std::string::npos) << status;
+}
+
 TEST(TextSourceTest, LineThatIsNotUtf8IsNamedAfterTheLinesBeforeIt) {
   TestFolder folder;
   auto source =

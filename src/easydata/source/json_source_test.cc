@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
@@ -141,6 +143,14 @@ TEST(JsonSourceTest, StartsAtAnyRow) {
     const auto begin = whole.begin() + std::min<int64_t>(row, 3000);
     EXPECT_EQ(rest, std::vector<std::string>(begin, whole.end())) << row;
   }
+  // A stream from another row on is another stream: a state of one does not fit the other.
+  std::set<std::string> plans;
+  for (int64_t row : {0, 1, 2, 1234}) {
+    SourceStageOptions options = Text();
+    options.start_row = row;
+    plans.insert(SourcePlan(source, options).ValueOrDie().description->dump());
+  }
+  EXPECT_EQ(plans.size(), 4u);
   SourceStageOptions options = Text();
   options.start_row = 1234;
   CheckStageContract(ContractOf(source, options));

@@ -133,6 +133,18 @@ def test_counts_below_zero_are_refused(key: str, files: dict[str, str]) -> None:
             loader.load_state_dict({**state, "cursor": 5})
 
 
+@pytest.mark.parametrize("key", ["step", "rows", "skip", "epoch", "cursor", "sources", "plan"])
+def test_what_a_state_lacks_is_named(key: str, files: dict[str, str]) -> None:
+    with LOADERS["rows"](files) as loader:
+        list(islice(loader, 3))
+        state = loader.state_dict()
+        with pytest.raises(ValueError, match=rf"is damaged: it lacks .*'{key}'"):
+            loader.load_state_dict({name: state[name] for name in state if name != key})
+        if key in ("step", "rows", "skip", "epoch"):
+            with pytest.raises(ValueError, match=rf"is damaged: it lacks the number '{key}'"):
+                loader.load_state_dict({**state, key: "3"})
+
+
 @pytest.mark.parametrize("number", [1.5, 1e121, 2**63])
 def test_numbers_in_lists_that_are_not_whole_are_refused(
     number: float, files: dict[str, str]

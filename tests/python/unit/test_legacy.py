@@ -71,6 +71,9 @@ def test_mixtures_are_written_and_read(tmp_path: Path) -> None:
     assert isinstance(again.informs[1], VisualDatasetInform)
     assert again.informs[0].format_callback is json.dumps
     assert DatasetMixture.from_json(mixture.to_json_string()) == mixture
+    assert mixture.to_json() == (tmp_path / "m.json").read_text()
+    assert mixture.to_json().endswith("}\n")  # a file of text, whose last line ends
+    assert list(json.loads(mixture.to_json())) == sorted(json.loads(mixture.to_json()))
     assert mixture.replace(seed=8).seed == 8
     with pytest.raises(ValueError, match="has no import path"):
         DatasetMixture(informs=[], tokenize_callback=lambda row: [1]).to_dict()

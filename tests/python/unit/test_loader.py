@@ -93,6 +93,8 @@ def test_breaking_off_keeps_the_position(tmp_path: Path) -> None:
     assert seen == list(range(0, 100, 10))
     # After the end the next iteration is the next epoch.
     assert loader.is_exhausted
+    loader.load_state_dict(loader.state_dict())
+    assert not loader.is_exhausted  # nothing was iterated since
     assert [int(batch["n"][0]) for batch in loader] == seen
     assert loader.stats()["sources"] is not None
     assert loader.state_dict()["epoch"] == 2

@@ -23,6 +23,7 @@ from easydata.sources import (
     TextShardedSource,
 )
 from easydata.transforms import TokenizedShardedSource
+from small_tokenizer import small_tokenizer, text_of
 
 from easydata import Tokenizer, _native
 
@@ -312,3 +313,37 @@ def test_stored_text_that_is_not_utf8_is_left_out(kind: str, tmp_path: Path, gpt
     assert [row["n"] for row in tokenized] == kept
     with pytest.raises(ValueError, match="row 3"):
         list(TokenizedShardedSource(made(path), tokenizer, config))
+
+
+def test_json_that_python_alone_takes(tmp_path: Path) -> None:
+    """NaN and infinities are Python's; such rows are read by another parser, escapes included."""
+    draw = random.Random(3)
+    pieces = [
+        "\\ud83d\\ude42",
+        "\\uD834\\uDD1E",
+        "\\u00e9",
+        "\\\\u",
+        "\\n",
+        '\\"',
+        "é",
+        "🙂",
+        "\\u0000",
+        "/",
+        "\\/",
+    ]
+    lines = []
+    for _ in range(400):
+        number = draw.choice(("NaN", "Infinity", "-Infinity", "1e400", "7"))
+        other = draw.choice(("NaN", "null", "-0", "12345678901234567890123"))
+        text, item = ("".join(draw.choices(pieces, k=draw.randrange(8))) for _ in range(2))
+        lines.append(f'{{"x": {number}, "t": "{text}", "k\\u00e9": ["{item}", {other}]}}')
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert repr(list(JsonShardedSource(path).iter_shards())) == repr([*map(json.loads, lines)])
+    # A column of text is taken out of such rows natively.
+    texts = [json.loads(line)["t"] for line in lines]
+    tokenizer = small_tokenizer(tmp_path / "tokenizer")
+    tokenized = TokenizedShardedSource(
+        JsonShardedSource(path), Tokenizer(tokenizer), TokenizerConfig(tokenizer), "t"
+    )
+    assert [text_of(row["input_ids"]) for row in tokenized.iter_shards()] == texts
