@@ -181,13 +181,14 @@ def test_an_unknown_key_of_a_dict_is_named_with_the_nearest_one() -> None:
                 "datasets": [{"data_file": "a.jsonl"}],
                 "pack": {"seq_lenght": 128},
                 "lod": {},
-                "mix": {"block_size": "many"},
+                "mix": {"block_size": "many", "weights": {"dataset_0": "most"}},
             }
         )
     assert raised.value.problems == [
         'lod is not an option; did you mean "load"?',
         'datasets[0].data_file is not an option; did you mean "data_files"?',
         "datasets[0].data_files is required",
+        'mix.weights["dataset_0"] must be a number, not "most"',
         'mix.block_size must be a whole number, not "many"',
         'pack.seq_lenght is not an option; did you mean "seq_length"?',
     ]

@@ -292,6 +292,29 @@ def test_active_truncation_and_padding_are_kept(tmp_path: Path) -> None:
     assert len(tokenizer.encode(text)) == 4
 
 
+def test_a_pre_tokenizer_that_is_not_native_runs_on_the_library(tmp_path: Path) -> None:
+    """It is not left out: what it splits is part of the ids."""
+    from tokenizers import Tokenizer as Library
+
+    pattern = {"Regex": "(?<=a|bb)\\Kt| "}
+    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    whole = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
+    text = json.dumps(
+        byte_level_file(pre_tokenizer={"type": "Sequence", "pretokenizers": [split, whole]})
+    )
+    path = tmp_path / "tokenizer.json"
+    path.write_text(text, encoding="utf-8")
+    tokenizer = Tokenizer(path)
+    assert tokenizer.engine == "huggingface"
+    for said in ("the cat sat on the mat", "a cat's bbt"):
+        assert tokenizer.encode(said).tolist() == Library.from_str(text).encode(said).ids
+
+
 def test_missing_library_is_named(folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(byte_level_file(normalizer=UNTRANSLATABLE)))
     code = (
