@@ -4,6 +4,7 @@ import json
 import resource
 import sys
 import time
+from typing import Any
 
 import easydata.execution.loader
 import easydata.sources
@@ -12,7 +13,8 @@ import numpy as np
 
 import easydata
 
-path, strategy = sys.argv[1:3]
+path = sys.argv[1]
+strategy: Any = sys.argv[2]
 source = (
     easydata.ParquetShardedSource(path)
     if path.endswith(".parquet")

@@ -119,16 +119,16 @@ class PyLoader {
     loader_.reset();
   }
 
-  bool Wait(double seconds) {
+  bool Wait(double seconds, std::optional<int64_t> pass) {
     WithoutGil released(nb::find(*this));
-    return loader_->Wait(seconds);
+    return loader_->Wait(seconds, pass);
   }
 
-  nb::object Take() {
+  nb::object Take(std::optional<int64_t> pass) {
     Result<std::optional<LoaderBatch>> taken;
     {
       WithoutGil released(nb::find(*this));
-      taken = loader_->Take();
+      taken = loader_->Take(pass);
     }
     const auto batch = Unwrap(std::move(taken));
     if (!batch.has_value()) return nb::none();
@@ -137,16 +137,18 @@ class PyLoader {
 
   /// Holds on to the GIL where a batch is ready: beside a busy thread it takes 5 ms
   /// (sys.getswitchinterval()) to get it back.
-  nb::object Next() {
+  nb::object Next(std::optional<int64_t> pass) {
     for (;;) {
-      if (auto batch = loader_->TryTake(); batch.has_value()) return ToPython(*batch);
-      const bool ready = Wait(kPollSeconds);
+      if (auto batch = loader_->TryTake(pass); batch.has_value()) return ToPython(*batch);
+      const bool ready = Wait(kPollSeconds, pass);
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!ready) continue;
-      if (auto batch = loader_->TryTake(); batch.has_value()) return ToPython(*batch);
-      return Take();
+      if (auto batch = loader_->TryTake(pass); batch.has_value()) return ToPython(*batch);
+      return Take(pass);
     }
   }
+
+  int64_t passes_ended() const { return loader_->passes_ended(); }
 
   nb::object At(nb::handle number) {
     const auto step = OptionValue<int64_t>("step", number);
@@ -410,12 +412,19 @@ void BindLoader(nb::module_& m) {
             new (self) PyLoader(std::move(plan), std::move(options.loader));
           },
           nb::arg("stream"), nb::arg("options"))
-      .def("next", &PyLoader::Next, nb::sig("def next(self) -> dict[str, typing.Any] | None"),
-           "The next batch, or None at the end of a pass. Ctrl-C gets through.")
-      .def("wait", &PyLoader::Wait, nb::arg("seconds"),
+      .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),
+           nb::sig("def next(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
+                   "None"),
+           "The next batch, or None at the end of a pass. With `pass_number`, what passes_ended "
+           "was when somebody began: None, too, where another thread has seen the end. Ctrl-C gets "
+           "through.")
+      .def_prop_ro("passes_ended", &PyLoader::passes_ended)
+      .def("wait", &PyLoader::Wait, nb::arg("seconds"), nb::arg("pass_number") = nb::none(),
            "Whether take() has something to give, after at most about so many seconds.")
-      .def("take", &PyLoader::Take, nb::sig("def take(self) -> dict[str, typing.Any] | None"),
-           "The next batch, or None at the end of a pass.")
+      .def("take", &PyLoader::Take, nb::arg("pass_number") = nb::none(),
+           nb::sig("def take(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
+                   "None"),
+           "The next batch, or None at the end of a pass; `pass_number` as next() has it.")
       .def("at", &PyLoader::At, nb::arg("step").none(),
            nb::sig("def at(self, step: int) -> dict[str, typing.Any]"),
            "The batch of a step, by a reader of its own. Ctrl-C gets through.")

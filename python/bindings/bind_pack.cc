@@ -108,6 +108,7 @@ void BindPack(nb::module_& m) {
                   "shuffle: bool, shuffle_buffer_factor: int, seed: int | None, overlong: str, "
                   "token_fields: collections.abc.Iterable[str] | None, pack_window: int, "
                   "balance_groups: int) -> None"))
+      .def_prop_ro("eos_token_id", [](const PackedOptions& self) { return self.pack.eos_token_id; })
       .def_prop_ro("seq_length", [](const PackedOptions& self) { return self.pack.seq_length; })
       .def_prop_ro("input_field", [](const PackedOptions& self) { return self.pack.input_field; })
       .def_prop_ro("token_fields",

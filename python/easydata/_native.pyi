@@ -340,6 +340,9 @@ class PackedOptions:
     def __init__(self, *, seq_length: int, eos_token_id: int, pad_token_id: int, strategy: str, num_packers: int, include_segment_ids: bool, input_field: str, shuffle: bool, shuffle_buffer_factor: int, seed: int | None, overlong: str, token_fields: Iterable[str] | None, pack_window: int, balance_groups: int) -> None: ...
 
     @property
+    def eos_token_id(self) -> int: ...
+
+    @property
     def seq_length(self) -> int: ...
 
     @property
@@ -402,16 +405,23 @@ class Loader:
 
     def __init__(self, stream: Stream, options: LoaderOptions) -> None: ...
 
-    def next(self) -> dict[str, Any] | None:
-        """The next batch, or None at the end of a pass. Ctrl-C gets through."""
+    def next(self, pass_number: int | None = None) -> dict[str, Any] | None:
+        """
+        The next batch, or None at the end of a pass. With `pass_number`, what passes_ended was when somebody began: None, too, where another thread has seen the end. Ctrl-C gets through.
+        """
 
-    def wait(self, seconds: float) -> bool:
+    @property
+    def passes_ended(self) -> int: ...
+
+    def wait(self, seconds: float, pass_number: int | None = None) -> bool:
         """
         Whether take() has something to give, after at most about so many seconds.
         """
 
-    def take(self) -> dict[str, Any] | None:
-        """The next batch, or None at the end of a pass."""
+    def take(self, pass_number: int | None = None) -> dict[str, Any] | None:
+        """
+        The next batch, or None at the end of a pass; `pass_number` as next() has it.
+        """
 
     def at(self, step: int) -> dict[str, Any]:
         """The batch of a step, by a reader of its own. Ctrl-C gets through."""

@@ -501,6 +501,12 @@ class DecodeStream:
     def __init__(self, step: Callable[[list[int]], str | None]) -> None:
         self._step = step
 
+    def __reduce__(self) -> str:
+        raise TypeError(
+            "a decode stream cannot be pickled or copied: it stands within a text; keep the ids, "
+            "and give them to a new one, tokenizer.decode_stream(ids=...)"
+        )
+
     def step(self, ids: int | Sequence[int]) -> str | None:
         """The text that one more id, or several, complete.
 

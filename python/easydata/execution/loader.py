@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from easydata.core.async_dataset import AsyncDataset
 from easydata.execution.prefetch import PrefetchIterator
 from easydata.execution.save import as_source
+from easydata.transforms.tokenize import tokenizers_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -34,6 +35,10 @@ T = TypeVar("T")
 Batch = dict[str, Any]
 
 # Seconds that a waiting event loop is left alone between two looks.
+_NO_PICKLE = (
+    "{what} cannot be pickled or copied: it has threads of its own and a place in a stream; make a "
+    "loader there from the same source and options, and hand over state_dict() to go on"
+)
 _POLL = 0.05
 
 
@@ -339,20 +344,24 @@ class AsyncDataLoader(AsyncDataset[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
 
-    async def _ready(self) -> None:
+    def __reduce__(self) -> str:
+        raise TypeError(_NO_PICKLE.format(what="a loader"))
+
+    async def _ready(self, pass_number: int | None = None) -> None:
         """Returns once taking a batch, an end or an error waits for nothing."""
         import asyncio
 
-        while not await asyncio.to_thread(self._native.wait, _POLL):
+        while not await asyncio.to_thread(self._native.wait, _POLL, pass_number):
             pass
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         self._exhausted = False
+        pass_number = self._native.passes_ended
         while True:
             # The batch is taken in the event loop's own thread: a wait that is cancelled loses
             # none.
-            await self._ready()
-            if (batch := self._native.take()) is None:
+            await self._ready(pass_number)
+            if (batch := self._native.take(pass_number)) is None:
                 break
             yield preshard_batch(batch, self._sharding_map)
         self._end()
@@ -504,13 +513,19 @@ class _RestOfEpoch(Iterator[Batch]):
 
     def __init__(self, loader: AsyncDataLoader) -> None:
         self._loader = loader
+        self._pass_number: int | None = None  # from the first batch on
         self._ended = False
+
+    def __reduce__(self) -> str:
+        raise TypeError(_NO_PICKLE.format(what="an iterator of a loader"))
 
     def __next__(self) -> Batch:
         if self._ended:
             raise StopIteration
+        if self._pass_number is None:
+            self._pass_number = self._loader._native.passes_ended
         self._loader._exhausted = False
-        batch = self._loader._native.next()
+        batch = self._loader._native.next(self._pass_number)
         if batch is None:
             self._ended = True
             self._loader._end()
@@ -526,12 +541,5 @@ class OneOfLoaders(AsyncDataLoader):
 
 def _pad_token_id(source: object) -> int | None:
     """The pad id of the tokenizer that the tokens come from, where it is known."""
-    pad = getattr(getattr(source, "tokenizer", None), "pad_token_id", None)
-    if isinstance(pad, int):
-        return pad
-    # What wraps sources keeps one in `_source`, several in `_sources`.
-    below = getattr(source, "_source", None)
-    sources = getattr(source, "_sources", ())
-    inner = [below] if below is not None else list(getattr(sources, "values", lambda: sources)())
-    known = (_pad_token_id(each) for each in inner)
-    return next((each for each in known if each is not None), None)
+    known = (getattr(tokenizer, "pad_token_id", None) for tokenizer in tokenizers_of(source))
+    return next((pad for pad in known if isinstance(pad, int)), None)

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from easydata.core.config import (
     CacheStageConfig,
@@ -40,12 +40,25 @@ _BEFORE = {
     "load": (),
 }
 
+if TYPE_CHECKING:
+    # What type checkers bring along: with it `Pipeline` alone, too, is a type.
+    from typing_extensions import TypeVar
+
+    from easydata.execution.loader import AsyncDataLoader
+    from easydata.execution.save import WriteStats
+
+    _Built_co = TypeVar("_Built_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    _Built_co = TypeVar("_Built_co", covariant=True)
+
 _C = TypeVar("_C")
 
 _log = logging.getLogger("easydata")
 
 
-class Pipeline:
+class Pipeline(Generic[_Built_co]):
     """Puts stages one behind the other; rows flow when the result is read.
 
     Each method adds a stage and gives the pipeline back: `source()` first, then any of
@@ -75,7 +88,7 @@ class Pipeline:
             return cls(PipelineConfig.from_dict(config))
         return cls(PipelineConfig.from_file(config))
 
-    def source(self) -> "Pipeline":
+    def source(self) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Opens the datasets.
 
         Raises:
@@ -89,9 +102,11 @@ class Pipeline:
         self._check(self._context.config)
         self._data = SourceStage().process({}, self._context)
         self._stages.append("source")
-        return self
+        return cast("Pipeline[Any]", self)
 
-    def tokenize(self, config: TokenizeStageConfig | None = None) -> "Pipeline":
+    def tokenize(
+        self, config: TokenizeStageConfig | None = None
+    ) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Makes tokens of every dataset that a tokenizer is named for; the others go through."""
         self._ready("tokenize")
         return self._run(TokenizeStage(self._options("tokenize", config)))
@@ -107,17 +122,17 @@ class Pipeline:
             "Pipeline.cache(): caching comes with a later version; save with .save() and read that"
         )
 
-    def mix(self, config: MixStageConfig | None = None) -> "Pipeline":
+    def mix(self, config: MixStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Makes one stream, "mixed", of several datasets; one dataset stays as it is."""
         self._ready("mix")
         return self._run(MixStage(self._options("mix", config)))
 
-    def pack(self, config: PackStageConfig | None = None) -> "Pipeline":
+    def pack(self, config: PackStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Puts documents into rows of one length."""
         self._ready("pack")
         return self._run(PackStage(self._options("pack", config)))
 
-    def save(self, config: SaveStageConfig | None = None) -> "Pipeline":
+    def save(self, config: SaveStageConfig | None = None) -> "Pipeline[dict[str, WriteStats]]":
         """Writes what has come so far, now; what follows reads on from the stages before.
 
         Raises:
@@ -127,14 +142,18 @@ class Pipeline:
         self._ready("save")
         return self._run(SaveStage(self._options("save", config)))
 
-    def load(self, config: LoadStageConfig | None = None) -> "Pipeline":
-        """Makes batches."""
+    def load(self, config: LoadStageConfig | None = None) -> "Pipeline[AsyncDataLoader]":
+        """Makes batches.
+
+        (To a type checker build() gives a loader behind it. That of several unmixed datasets can
+        do the same.)
+        """
         self._ready("load")
         options = self._options("load", config)
         self._keep_time(options)
         return self._run(LoadStage(options))
 
-    def apply(self, stage: PipelineStage) -> "Pipeline":
+    def apply(self, stage: PipelineStage) -> "Pipeline[Any]":
         """Adds a stage of your own (see BaseStage)."""
         name = getattr(stage, "name", None)
         if not isinstance(name, str) or not callable(getattr(stage, "process", None)):
@@ -149,7 +168,7 @@ class Pipeline:
             raise ValueError(f"stage {name!r} refuses its options: {options!r}")
         return self._run(stage)
 
-    def build(self) -> Any:
+    def build(self) -> _Built_co:
         """What the chain makes.
 
         Returns:
@@ -160,13 +179,13 @@ class Pipeline:
         data = self._ready("build")
         if self._stages[-1] == "load":
             if len(data) == 1:
-                return next(iter(data.values()))
+                return cast("_Built_co", next(iter(data.values())))
             from easydata.execution.loaders_in_turn import LoadersInTurn
 
-            return LoadersInTurn(data)
+            return cast("_Built_co", LoadersInTurn(data))
         if self._stages[-1] == "save":
-            return dict(self._context.written)
-        return _rows(data)
+            return cast("_Built_co", dict(self._context.written))
+        return cast("_Built_co", _rows(data))
 
     def get_data(self) -> dict[str, Any]:
         """What the stages so far have made, by dataset: sources, or loaders after load()."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import itertools
 import logging
 import os
@@ -97,7 +98,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
         self._source = source
         self._tokenizer = _tokenizer(tokenizer)
-        self._renderer_of: Callable[[], Renderer] = lambda: renderer_of(tokenizer)
+        self._renderer_of: Callable[[], Renderer] = functools.partial(renderer_of, tokenizer)
         self._config = tokenizer_config
         self._content_field = content_field
         self._additional_fields = list(additional_fields or ())
@@ -586,6 +587,18 @@ class _WholeRow(Transform):
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self._all))
+
+
+def tokenizers_of(source: object) -> list[Any]:
+    """The tokenizers that the rows of a source come from, as far as they are known."""
+    own = getattr(source, "tokenizer", None)
+    if own is not None:
+        return [own]
+    # What wraps sources keeps one in `_source`, several in `_sources`.
+    below = getattr(source, "_source", None)
+    sources = getattr(source, "_sources", ())
+    inner = [below] if below is not None else list(getattr(sources, "values", lambda: sources)())
+    return [tokenizer for each in inner for tokenizer in tokenizers_of(each)]
 
 
 def _below_steps(

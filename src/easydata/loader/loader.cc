@@ -160,9 +160,9 @@ void Loader::DropProducer() {
   stage_stats_.AddUpstream(done);
 }
 
-bool Loader::Wait(double seconds) {
+bool Loader::Wait(double seconds, std::optional<int64_t> pass) {
   std::lock_guard<ForkableMutex> lock(mutex_);
-  if (closed_ || !failed_.ok()) return true;
+  if (closed_ || !failed_.ok() || HasEnded(pass)) return true;
   if (!EnsureProducer().ok()) return true;  // Take() says why
   CountTraining();
   const bool ready = producer_->Wait(
@@ -171,10 +171,11 @@ bool Loader::Wait(double seconds) {
   return ready;
 }
 
-Result<std::optional<LoaderBatch>> Loader::Take() {
+Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
   std::lock_guard<ForkableMutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   ARROW_RETURN_NOT_OK(failed_);
+  if (HasEnded(pass)) return std::nullopt;
   ARROW_RETURN_NOT_OK(EnsureProducer());
   CountTraining();
   auto item = producer_->Take();
@@ -188,12 +189,13 @@ Result<std::optional<LoaderBatch>> Loader::Take() {
   Advance(*item);
   pass_start_ = position_;
   DropProducer();
+  ++passes_ended_;
   return std::nullopt;
 }
 
-std::optional<LoaderBatch> Loader::TryTake() {
+std::optional<LoaderBatch> Loader::TryTake(std::optional<int64_t> pass) {
   std::unique_lock<ForkableMutex> lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || closed_ || !failed_.ok()) return std::nullopt;
+  if (!lock.owns_lock() || closed_ || !failed_.ok() || HasEnded(pass)) return std::nullopt;
   if (producer_ == nullptr || forks_ != NumForks()) return std::nullopt;
   auto item = producer_->TryTake();
   if (!item.has_value()) return std::nullopt;

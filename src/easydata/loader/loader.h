@@ -54,15 +54,20 @@ class Loader {
 
   /// Waits until Take() has something to give: true, or false after about `seconds` without.
   /// Without prefetching the batch is made here, however long it takes.
-  bool Wait(double seconds);
+  bool Wait(double seconds, std::optional<int64_t> pass = std::nullopt);
 
   /// The next batch, or nothing at the end of a pass; the call after that begins the next pass.
   /// Waits as it must. After an error every call returns the same error, until a state is loaded.
-  Result<std::optional<LoaderBatch>> Take();
+  /// With `pass`, what passes_ended() was when somebody began: nothing, too, where another thread
+  /// has seen the end of that pass.
+  Result<std::optional<LoaderBatch>> Take(std::optional<int64_t> pass = std::nullopt);
 
   /// The next batch if it is ready, else nothing: also where Take() would give an end or an error.
   /// Waits for no one, so that a lock may be held that the engine's threads need (Python's).
-  std::optional<LoaderBatch> TryTake();
+  std::optional<LoaderBatch> TryTake(std::optional<int64_t> pass = std::nullopt);
+
+  /// How many passes Take() has ended since the loader was made.
+  int64_t passes_ended() const { return passes_ended_; }
 
   /// The batch of a step, by a reader of its own: this loader stays where it is. It goes there at
   /// once where the place of each row is known (rows that are counted, mixed by examples, neither
@@ -114,6 +119,9 @@ class Loader {
   /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
   void CountTraining();
   void CountWait();
+  bool HasEnded(std::optional<int64_t> pass) const {
+    return pass.has_value() && *pass != passes_ended_;
+  }
   /// Goes to behind `item`.
   void Advance(const Assembled& item);
   /// What a state says of a lane that this rank reads.
@@ -135,6 +143,7 @@ class Loader {
   const StreamPlan plan_;
   const LoaderOptions options_;
   std::atomic<bool> closed_{false};
+  std::atomic<int64_t> passes_ended_{0};
   ForkableMutex mutex_;           // held while a batch is taken
   ForkableMutex producer_mutex_;  // guards producer_ and readers_ against Close()
   std::unique_ptr<BatchProducer> producer_;

@@ -555,6 +555,41 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
             AsyncDataLoader(source, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_threads_share_a_pass(tmp_path: Path, prefetch: bool) -> None:  # B16
+    """An iterator each, over one loader: each batch goes to one of them, and all end with it."""
+    with AsyncDataLoader(numbers(tmp_path), 10, prefetch_enabled=prefetch) as loader:
+        for epoch in range(3):
+            seen: list[int] = []
+            ready = threading.Barrier(4)
+
+            def take(seen: list[int] = seen, ready: threading.Barrier = ready) -> None:
+                batches = iter(loader)
+                first = next(batches, None)
+                seen.extend([] if first is None else first["n"].tolist())
+                ready.wait(20)
+                for batch in batches:
+                    seen.extend(batch["n"].tolist())
+
+            threads = [threading.Thread(target=take) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(20)
+            assert sorted(seen) == list(range(100)), epoch
+            assert loader.is_exhausted
+            assert loader.state_dict()["epoch"] == epoch + 1
+
+
+def test_an_iterator_ends_with_its_pass(tmp_path: Path) -> None:  # B16
+    loader = AsyncDataLoader(numbers(tmp_path), batch_size=10)
+    early = iter(loader)
+    next(early)
+    assert len(list(loader)) == 9
+    assert next(early, None) is None
+    assert len(list(loader)) == 10
+
+
 def test_prefetch_iterator() -> None:
     assert list(PrefetchIterator(iter(range(100)), 3)) == list(range(100))
 

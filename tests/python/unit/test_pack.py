@@ -11,17 +11,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from easydata.core.source import ShardedDataSource
+from easydata.sources import HFDatasetShardedSource, JsonShardedSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_tokenizer import small_tokenizer
 
 from easydata import (
     AsyncDataLoader,
+    DatasetConfig,
     FirstFitPacker,
     GreedyPacker,
     MixedShardedSource,
     PackedShardedSource,
+    PackStageConfig,
     ParquetShardedSource,
+    Pipeline,
+    PipelineConfig,
     PoolPacker,
+    TokenizedShardedSource,
+    Tokenizer,
+    TokenizerConfig,
     _native,
     pack_constant_length,
     pack_pre_tokenized,
@@ -420,3 +429,25 @@ def test_pack_constant_length_tokenizes_on_the_way() -> None:
         ["ab", "c"], lambda text: [ord(c) for c in text], 8, 0, shuffle=False
     )
     assert [row["input_ids"].tolist() for row in rows()] == [[97, 98, 0, 99, 0, 0, 0, 0]]
+
+
+def test_a_closing_token_is_one_of_the_tokenizer(tmp_path: Path) -> None:  # C13
+    tokenizer = small_tokenizer(tmp_path / "tokenizer")
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "some words"}) + "\n")
+    tokens = TokenizedShardedSource(
+        JsonShardedSource(path), Tokenizer(tokenizer), TokenizerConfig(tokenizer)
+    )
+    said = "eos_token_id: 257 is no id of the tokenizer: its ids end at 256"
+    for source in (tokens, MixedShardedSource({"a": tokens, "b": tokens})):
+        with pytest.raises(ValueError, match=said):
+            PackedShardedSource(source, 8, 257)
+        assert PackedShardedSource(source, 8, 256)
+    config = PipelineConfig(
+        [DatasetConfig(str(path), tokenizer=tokenizer)],
+        pack=PackStageConfig(enabled=True, seq_length=8, eos_token_id=257),
+    )
+    with pytest.raises(ValueError, match=said):
+        Pipeline.from_config(config).source().tokenize().pack().build()
+    # Of tokens that come from elsewhere nothing is known.
+    assert PackedShardedSource(HFDatasetShardedSource([{"input_ids": [1]}]), 8, 257)
