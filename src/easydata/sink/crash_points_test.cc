@@ -219,6 +219,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
       ++kinds_[calls_.back().first];
     }
     points_ = static_cast<int>(calls_.size());
+    RecordProperty("points", points_);
     ASSERT_GT(points_, 40);
     after_ = Look(Folder());
     Copy();
