@@ -3,6 +3,7 @@
 #include <arrow/util/byte_size.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -47,7 +48,7 @@ class ArrowReader : public ShardReader {
       int64_t row = 0;
       position_.at = position_.skip = 0;
       while (row < position_.row) {
-        ARROW_ASSIGN_OR_RAISE(first, file_->Next());
+        ARROW_ASSIGN_OR_RAISE(first, ReadBatch(file_.get(), context_.count_bytes));
         if (first == nullptr) break;
         if (row + first->num_rows() > position_.row) break;
         row += first->num_rows();
@@ -67,11 +68,12 @@ class ArrowReader : public ShardReader {
     auto file = std::shared_ptr<ArrowFile>(std::move(file_));
     slices_ = std::make_unique<ReadAhead<Slice>>(
         context_.pool, 3,
-        [file, batch = first, into, end_at = end_at_]() mutable -> Result<std::optional<Slice>> {
+        [file, batch = first, into, end_at = end_at_,
+         count = context_.count_bytes]() mutable -> Result<std::optional<Slice>> {
           for (;;) {
             if (batch == nullptr) {
               if (file->next() >= end_at) return std::nullopt;
-              ARROW_ASSIGN_OR_RAISE(batch, file->Next());
+              ARROW_ASSIGN_OR_RAISE(batch, ReadBatch(file.get(), count));
               if (batch == nullptr) return std::nullopt;
             }
             if (into < batch->num_rows()) break;
@@ -99,11 +101,9 @@ class ArrowReader : public ShardReader {
     BlockTask task;
     task.next_at = slice->next_at;
     task.next_skip = slice->next_skip;
-    task.decode = [batch = std::move(slice->rows), schema = schema_, skip = std::exchange(skip_, 0),
-                   count = context_.count_bytes]() -> Result<DecodedBlock> {
+    task.decode = [batch = std::move(slice->rows), schema = schema_,
+                   skip = std::exchange(skip_, 0)]() -> Result<DecodedBlock> {
       ARROW_ASSIGN_OR_RAISE(auto chosen, ChooseColumns(batch, schema));
-      auto bytes = arrow::util::ReferencedBufferSize(*chosen);
-      if (bytes.ok()) count(*bytes);
       DecodedBlock block;
       block.SetRows(std::move(chosen), skip);
       return block;
@@ -116,6 +116,15 @@ class ArrowReader : public ShardReader {
   }
 
  private:
+  /// The next record batch, counted as read; nothing at the end.
+  static Result<BatchPtr> ReadBatch(ArrowFile* file, const std::function<void(int64_t)>& count) {
+    ARROW_ASSIGN_OR_RAISE(auto batch, file->Next());
+    if (batch == nullptr) return batch;
+    ARROW_ASSIGN_OR_RAISE(const int64_t bytes, arrow::util::ReferencedBufferSize(*batch));
+    count(bytes);
+    return batch;
+  }
+
   std::unique_ptr<ArrowFile> file_;
   const std::shared_ptr<arrow::Schema> schema_;
   ShardPosition position_;

@@ -3,8 +3,11 @@
 #include <arrow/record_batch.h>
 #include <arrow/util/byte_size.h>
 
+#include <optional>
 #include <string>
 
+#include "easydata/exec/exception_status.h"
+#include "easydata/source/shard_error.h"
 #include "easydata/source/text_check.h"
 #include "easydata/stream/row_error.h"
 
@@ -67,21 +70,31 @@ Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_
   from.exact = true;
   ReadOptions options = options_;
   if (blocks.count > 1) options.end_at = block + 1;
-  ARROW_ASSIGN_OR_RAISE(auto reader, source_->Open(shard, from, options, schema_, context_));
-  ARROW_RETURN_NOT_OK(reader->Start().status());
+  std::unique_ptr<ShardReader> reader;
   std::vector<Batch> parts;
   int64_t row = from.row;
+  const Status opened = CatchExceptions([&]() -> Status {
+    ARROW_ASSIGN_OR_RAISE(reader, source_->Open(shard, from, options, schema_, context_));
+    return reader->Start().status();
+  });
+  if (!opened.ok()) return ShardError(opened, ref, std::nullopt);
   for (;;) {
-    ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
-    if (!task.has_value()) break;
-    ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, task->decode());
-    if (source_->has_unchecked_text()) {
-      ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
-    }
+    auto read = CatchExceptions([&]() -> Result<std::optional<DecodedBlock>> {
+      ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
+      if (!task.has_value()) return std::nullopt;
+      ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, task->decode());
+      if (source_->has_unchecked_text()) {
+        ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
+      }
+      return decoded;
+    });
+    if (!read.ok()) return ShardError(read.status(), ref, row);
+    if (!read->has_value()) break;
+    DecodedBlock& decoded = **read;
     if (decoded.stopped.has_value()) {
       return RowError({ref, row + decoded.stopped->row, -1}, decoded.stopped->message);
     }
-    ARROW_RETURN_NOT_OK(decoded.broken);
+    if (!decoded.broken.ok()) return ShardError(decoded.broken, ref, row + decoded.num_rows);
     Batch part;
     part.rows = std::move(decoded.rows);
     part.addresses = Addresses(ref, row, part.rows->num_rows());

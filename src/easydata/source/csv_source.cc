@@ -82,6 +82,9 @@ class CsvCutter : public RecordCutter {
 
   Result<bool> Next(RecordPiece* piece) override {
     if (ended_) return false;
+    piece->ends_lines_at_returns = true;
+    newline_ = -1;
+    searched_ = 0;
     int64_t i = 0;
     while (i < kChunkBytes) {
       int64_t end = 0;
@@ -100,6 +103,8 @@ class CsvCutter : public RecordCutter {
     return true;
   }
 
+  int64_t bytes_read() const override { return window_->bytes_read(); }
+
  private:
   bool Has(int64_t i) {
     while (i >= static_cast<int64_t>(window_->text().size())) {
@@ -108,31 +113,39 @@ class CsvCutter : public RecordCutter {
     return true;
   }
 
+  /// The first "\n" from `i` on, or the end of what the window holds. Remembered: a file whose
+  /// records end in "\r" has none, and is not gone through for each of them.
+  int64_t Newline(int64_t i) {
+    if (i <= newline_) return newline_;
+    const std::string_view text = window_->text();
+    searched_ = std::max(i, searched_);
+    const size_t found = text.find('\n', searched_);
+    if (found != std::string_view::npos) newline_ = static_cast<int64_t>(found);
+    searched_ = static_cast<int64_t>(std::min(found, text.size()));
+    return searched_;
+  }
+
   /// The begin of the record after the one at `i`, and its `end` without the line's end; -1 at the
   /// file's end.
   int64_t EndOfRecord(int64_t i, int64_t* end) {
     if (!Has(i)) return -1;
     // Most records hold no quote and end at the next "\n".
     for (;;) {
-      std::string_view text = window_->text();
-      const void* found = std::memchr(text.data() + i, '\n', text.size() - i);
-      if (found == nullptr) {
-        if (window_->Grow()) continue;
-        if (!window_->broken().ok()) return -1;
-        text = window_->text();  // growing moves it, also where there is no more
-      }
-      const int64_t stop = found == nullptr ? static_cast<int64_t>(text.size())
-                                            : static_cast<const char*>(found) - text.data();
+      const int64_t stop = Newline(i);
+      const std::string_view text = window_->text();
+      const auto size = static_cast<int64_t>(text.size());
       const std::string_view line = text.substr(i, stop - i);
       const size_t special = line.find_first_of("\"\r");
-      if (special == std::string_view::npos) {
-        *end = stop;
-      } else if (line[special] == '\r' && special + 1 == line.size()) {
-        *end = stop - 1;
-      } else {
+      if (special != std::string_view::npos &&
+          (stop == size || line[special] == '"' || special + 1 < line.size())) {
         return Slow(i, end);
       }
-      return stop + (found != nullptr ? 1 : 0);
+      if (stop == size) {
+        if (window_->Grow()) continue;
+        if (!window_->broken().ok()) return -1;
+      }
+      *end = special == std::string_view::npos ? stop : stop - 1;
+      return stop + (stop < size ? 1 : 0);
     }
   }
 
@@ -166,6 +179,8 @@ class CsvCutter : public RecordCutter {
 
   const std::unique_ptr<TextWindow> window_;
   const char delimiter_;
+  int64_t newline_ = -1;  // what Newline() found last
+  int64_t searched_ = 0;  // there is none between what it was asked for and this place
   bool ended_ = false;
 };
 
@@ -214,6 +229,7 @@ class CsvDecoder : public RecordDecoder {
     std::vector<std::string_view> fields;
     std::vector<std::string> scratch;
     RowRuns runs;
+    RecordLines lines(piece);
     while (block.num_rows < records) {
       const auto& record = piece.records[block.num_rows];
       const int64_t row = block.num_rows++;
@@ -236,7 +252,7 @@ class CsvDecoder : public RecordDecoder {
         continue;
       }
       bad.row = row;
-      bad.line = piece.LineOf(record);
+      bad.line = lines.Before(record.begin);
       if (on_error_ == OnError::kRaise) {
         block.stopped = std::move(bad);
         break;
@@ -380,7 +396,8 @@ class CsvSource : public Source {
     const std::string_view text = piece.Text(record);
     if (!simdjson::validate_utf8(text.data(), text.size())) {
       return Status::Invalid(file.path, ": the header, line ",
-                             header.lines + piece.LineOf(record) + 1, ", is not UTF-8");
+                             header.lines + RecordLines(piece).Before(record.begin) + 1,
+                             ", is not UTF-8");
     }
     std::vector<std::string_view> fields;
     std::vector<std::string> scratch;
@@ -390,7 +407,7 @@ class CsvSource : public Source {
     if (end < piece.size && piece.text[end] == '\r') ++end;
     if (end < piece.size && piece.text[end] == '\n') ++end;
     header.data_begin = begin + end;
-    header.lines += std::count(piece.text.data(), piece.text.data() + end, '\n');
+    header.lines += RecordLines(piece).Before(end);
     return header;
   }
 

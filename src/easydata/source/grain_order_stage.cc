@@ -121,7 +121,7 @@ class GrainOrderStage : public Stage {
     int64_t end;
   };
   struct Done {
-    int64_t end;
+    int64_t end;  // behind the last row, or where the row of the error is
     AppliedBatch applied;
   };
 
@@ -134,10 +134,7 @@ class GrainOrderStage : public Stage {
     Batch& batch = done->applied.batch;
     num_rows_ += batch.num_rows();
     pending_ = done->applied.error;
-    if (!pending_.ok()) {
-      if (batch.num_rows() == 0) return pending_;
-      return std::move(batch);  // the position stays before the bad row's batch
-    }
+    if (!pending_.ok() && batch.num_rows() == 0 && batch.dropped.empty()) return pending_;
     place_ = done->end;
     return std::move(batch);
   }
@@ -183,14 +180,18 @@ class GrainOrderStage : public Stage {
     return Status::OK();
   }
 
+  /// The first of this lane's places from `place` on.
+  int64_t OfThisLane(int64_t place) const {
+    return place + (context_.lane - place % context_.lanes + context_.lanes) % context_.lanes;
+  }
+
   /// Runs on the pool: gathers the rows of some places and applies the ops to them.
   Result<Done> Work(Places places) {
     const auto begin = std::chrono::steady_clock::now();
     // By block, the rows of it that are wanted: no more than one block at a time is held.
     std::map<std::pair<size_t, int64_t>, std::vector<RowRef>> wanted;
     std::vector<std::pair<std::pair<size_t, int64_t>, int64_t>> order;
-    for (int64_t place = places.begin; place < places.end; ++place) {
-      if (place % context_.lanes != context_.lane) continue;
+    for (int64_t place = OfThisLane(places.begin); place < places.end; place += context_.lanes) {
       const auto row = static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)]);
       const RowIndex::Place at = index_.At(row);
       const std::pair<size_t, int64_t> block{at.shard, at.block};
@@ -212,7 +213,11 @@ class GrainOrderStage : public Stage {
     for (const auto& [block, row] : order) rows.push_back({part_of[block], row});
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, source_schema_));
     busy_.Add("read", std::chrono::steady_clock::now() - begin);
-    return Done{places.end, ApplyOps(ops_, std::move(batch), &busy_)};
+    Done done{places.end, ApplyOps(ops_, std::move(batch), &busy_)};
+    if (!done.applied.error.ok()) {
+      done.end = OfThisLane(places.begin) + done.applied.rows_before * context_.lanes;
+    }
+    return done;
   }
 
   const std::shared_ptr<const Source> source_;

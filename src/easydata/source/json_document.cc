@@ -23,9 +23,11 @@ class JsonCutter : public RecordCutter {
     for (;;) {
       i = SkipSpace(i, piece);
       if (i == static_cast<int64_t>(window_->text().size())) {
-        // Much white space, and perhaps a comma, behind a value: the next piece begins there.
+        // Much white space, and perhaps a comma or the array's end, behind a value: the next piece
+        // begins there.
         i = EndOf(*piece);
         after_value_ = true;
+        array_ended_ = false;
         break;
       }
       if (i < 0) {
@@ -87,6 +89,8 @@ class JsonCutter : public RecordCutter {
     if (ended_) piece->end = kNoMorePieces;
     return true;
   }
+
+  int64_t bytes_read() const override { return window_->bytes_read(); }
 
  private:
   static int64_t EndOf(const RecordPiece& piece) {

@@ -88,6 +88,7 @@ class JsonValuesDecoder : public RecordDecoder {
     for (const auto& record : piece.records) longest = std::max(longest, record.size);
     JsonRows rows(options_.columns, schema_, piece.size, longest);
     RowRuns runs;
+    RecordLines lines(piece);
     while (block.num_rows < records) {
       const auto& record = piece.records[block.num_rows];
       const int64_t row = block.num_rows++;
@@ -100,7 +101,7 @@ class JsonValuesDecoder : public RecordDecoder {
         continue;
       }
       bad.row = row;
-      bad.line = piece.LineOf(record);
+      bad.line = lines.Before(record.begin);
       if (options_.on_error == OnError::kRaise) {
         block.stopped = std::move(bad);
         break;

@@ -14,11 +14,15 @@
 namespace easydata {
 namespace {
 
-/// Each worker's own memory for chunks: read, parsed and filled again.
-ChunkBuffer& WorkerBuffer() {
-  thread_local ChunkBuffer buffer;
-  return buffer;
-}
+/// Each worker's own memory for chunks: read, parsed and filled again. One at a time.
+class WorkerBuffer {
+ public:
+  ~WorkerBuffer() { get()->DropGiant(); }
+  ChunkBuffer* get() const {
+    thread_local ChunkBuffer buffer;
+    return &buffer;
+  }
+};
 
 struct File {
   std::shared_ptr<arrow::io::RandomAccessFile> file;
@@ -33,36 +37,41 @@ Result<File> OpenFile(const DataFile& file) {
   return out;
 }
 
+struct ChunkCount {
+  LineCount lines;
+  Status broken;  // why nothing behind these lines can be read
+};
+
 /// Extends the index from its last known chunk until row `row` lies before a chunk's begin, or to
-/// the end; returns the rows of the file in the latter case, else -1.
+/// the end; returns the rows of the file in the latter case, else -1. A chunk that breaks off is an
+/// error unless `row` is of its rows or the one that cannot be read.
 Result<int64_t> ExtendIndex(const std::shared_ptr<LineShard>& shard, const File& file, int64_t row,
                             bool skip_blank, const ReadContext& context) {
   int64_t next = shard->index.size() - 1;
   LineIndex::Entry at = shard->index.At(next);
   if (at.row > row) return -1;
-  OrderedMap<int64_t, LineCount> counts(
+  OrderedMap<int64_t, ChunkCount> counts(
       context.pool, 2 * context.pool->num_threads() + 1,
       [k = next, n = file.num_chunks()]() mutable -> Result<std::optional<int64_t>> {
         if (k >= n) return std::nullopt;
         return k++;
       },
-      [file, skip_blank, &context](int64_t k) -> Result<LineCount> {
-        ChunkBuffer& buffer = WorkerBuffer();
+      [file, skip_blank, &context](int64_t k) -> Result<ChunkCount> {
+        const WorkerBuffer buffer;
         int64_t bytes = 0;
-        Status broken;
-        ARROW_ASSIGN_OR_RAISE(
-            auto text, ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes, &broken));
-        ARROW_RETURN_NOT_OK(broken);
+        ChunkCount count;
+        ARROW_ASSIGN_OR_RAISE(auto text, ReadLineChunk(file.file.get(), file.size, k, buffer.get(),
+                                                       &bytes, &count.broken));
         context.count_bytes(bytes);
-        const LineCount count = CountLines(text, skip_blank);
-        buffer.DropGiant();
+        count.lines = CountLines(text, skip_blank);
         return count;
       });
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(auto count, counts.Next());
     if (!count.has_value()) return at.row;
-    at.row += count->rows;
-    at.line += count->lines;
+    at.row += count->lines.rows;
+    at.line += count->lines.lines;
+    if (!count->broken.ok()) return at.row >= row ? Result<int64_t>(-1) : count->broken;
     shard->index.Note(++next, at);
     if (at.row > row) return -1;
   }
@@ -102,14 +111,13 @@ class PlainReader : public ShardReader {
     BlockTask task;
     task.decode = [file = file_, k = next_, skip, decoder = decoder_,
                    count = context_.count_bytes]() -> Result<DecodedBlock> {
-      ChunkBuffer& buffer = WorkerBuffer();
+      const WorkerBuffer buffer;
       int64_t bytes = 0;
       Status broken;
-      ARROW_ASSIGN_OR_RAISE(auto text,
-                            ReadLineChunk(file.file.get(), file.size, k, &buffer, &bytes, &broken));
+      ARROW_ASSIGN_OR_RAISE(
+          auto text, ReadLineChunk(file.file.get(), file.size, k, buffer.get(), &bytes, &broken));
       count(bytes);
       auto block = decoder->Decode(text, skip);
-      buffer.DropGiant();
       if (block.ok() && block->broken.ok()) block->broken = std::move(broken);
       return block;
     };

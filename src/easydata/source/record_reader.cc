@@ -37,10 +37,14 @@ class RecordReader : public ShardReader {
     ARROW_ASSIGN_OR_RAISE(auto made, open_(position_.at));
     auto cutter = std::shared_ptr<RecordCutter>(std::move(made));
     ahead_ = std::make_unique<ReadAhead<RecordPiece>>(
-        context_.pool, 2, [cutter]() -> Result<std::optional<RecordPiece>> {
+        context_.pool, 2,
+        [cutter, counted = int64_t{0},
+         count = context_.count_bytes]() mutable -> Result<std::optional<RecordPiece>> {
           RecordPiece piece;
-          ARROW_ASSIGN_OR_RAISE(const bool more, cutter->Next(&piece));
-          if (!more) return std::nullopt;
+          auto more = cutter->Next(&piece);
+          count(cutter->bytes_read() - std::exchange(counted, cutter->bytes_read()));
+          ARROW_RETURN_NOT_OK(more.status());
+          if (!*more) return std::nullopt;
           return piece;
         });
     if (position_.at == 0) ARROW_RETURN_NOT_OK(FindRow());
@@ -56,7 +60,6 @@ class RecordReader : public ShardReader {
       ARROW_ASSIGN_OR_RAISE(piece, ahead_->Next());
       if (!piece.has_value()) return std::nullopt;
     }
-    context_.count_bytes(piece->size);
     BlockTask task;
     task.next_at = piece->end;
     auto held = std::make_shared<RecordPiece>(std::move(*piece));
@@ -103,12 +106,18 @@ class RecordReader : public ShardReader {
 
 }  // namespace
 
-int64_t RecordPiece::LineOf(const Record& record) const {
-  return blank_lines + std::count(text.data(), text.data() + record.begin, '\n');
-}
+int64_t RecordPiece::num_lines() const { return RecordLines(*this).Before(size); }
 
-int64_t RecordPiece::num_lines() const {
-  return blank_lines + std::count(text.data(), text.data() + size, '\n');
+int64_t RecordLines::Before(int64_t place) {
+  const std::string_view text(piece_.text.data() + place_, static_cast<size_t>(place - place_));
+  lines_ += std::count(text.begin(), text.end(), '\n');
+  for (size_t i = 0; piece_.ends_lines_at_returns; ++i) {
+    i = text.find('\r', i);
+    if (i == std::string_view::npos) break;
+    if (i + 1 == text.size() || text[i + 1] != '\n') ++lines_;
+  }
+  place_ = place;
+  return lines_;
 }
 
 Result<DecodedBlock> RecordDecoder::RecordsBefore(int64_t records, const RecordPiece& piece,
@@ -131,11 +140,11 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(const DataFile& data_file,
   } else {
     ARROW_ASSIGN_OR_RAISE(out->stream_, OpenDecompressed(data_file, codec));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
-    for (int64_t left = at; left > 0;) {
-      ARROW_ASSIGN_OR_RAISE(const int64_t got,
-                            out->stream_->Read(std::min<int64_t>(left, kStep), dropped.data()));
+    while (out->bytes_read_ < at) {
+      const int64_t step = std::min<int64_t>(at - out->bytes_read_, kStep);
+      ARROW_ASSIGN_OR_RAISE(const int64_t got, out->stream_->Read(step, dropped.data()));
       if (got == 0) break;
-      left -= got;
+      out->bytes_read_ += got;
     }
   }
   if (at == 0) {

@@ -28,6 +28,8 @@ struct RecordPiece {
   std::vector<char> text;  // kChunkPadding bytes longer than `size`
   int64_t size = 0;
   int64_t blank_lines = 0;  // passed over before `text`
+  /// Whether a "\r" without a "\n" behind it ends a line, too.
+  bool ends_lines_at_returns = false;
   std::vector<Record> records;
   int64_t end = 0;  // place of the piece's end in the (decompressed) file
   Status broken;    // why there is nothing behind this piece
@@ -35,9 +37,22 @@ struct RecordPiece {
   std::string_view Text(const Record& record) const {
     return {text.data() + record.begin, static_cast<size_t>(record.size)};
   }
-  /// Lines before a record, counted from the end of the piece before; and all lines from there.
-  int64_t LineOf(const Record& record) const;
+  /// Lines from the end of the piece before.
   int64_t num_lines() const;
+};
+
+/// Says on which line a record begins; goes through a piece once, however many are asked for.
+class RecordLines {
+ public:
+  explicit RecordLines(const RecordPiece& piece) : piece_(piece), lines_(piece.blank_lines) {}
+  /// Lines before byte `place` of the text, which is not before the last one, counted from the end
+  /// of the piece before.
+  int64_t Before(int64_t place);
+
+ private:
+  const RecordPiece& piece_;
+  int64_t lines_;
+  int64_t place_ = 0;
 };
 
 /// A window on a text file that moves on; what it holds stays in place until Consume().
@@ -74,6 +89,8 @@ class RecordCutter {
   virtual ~RecordCutter() = default;
   /// The next piece, or false at the end.
   virtual Result<bool> Next(RecordPiece* piece) = 0;
+  /// Bytes of the (decompressed) file that were read for the pieces up to here.
+  virtual int64_t bytes_read() const = 0;
 };
 
 class RecordDecoder {

@@ -19,6 +19,7 @@
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/quarantine.h"
 #include "easydata/source/read_order.h"
+#include "easydata/source/shard_error.h"
 #include "easydata/source/text_check.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
@@ -189,22 +190,25 @@ class SourceStage : public Stage {
     }
     const auto& ref = done.part->ref;
     done.batch.addresses.ShiftRows(row_);
+    // The row of the block before which an error stands: the rows before it come first, and the
+    // rest of the block is for whoever goes on once that row is mended.
+    std::optional<int64_t> stopped_at;
     if (!done.op_error.ok()) {
-      // The rows before the bad one come first. The position stays: what follows that row is not
-      // passed over.
       pending_ = ShiftRowError(done.op_error, row_);
-      if (done.batch.num_rows() == 0) return pending_;
-      rows_ += done.batch.num_rows();
-      return std::move(done.batch);
+      const Address* bad = RowErrorAddress(done.op_error);
+      if (bad == nullptr || done.batch.rows == nullptr) return pending_;
+      stopped_at = bad->row;
+      std::erase_if(done.block.bad, [&](const BadRow& row) { return row.row > *stopped_at; });
+    } else if (done.block.stopped.has_value()) {
+      pending_ = ErrorOf(*done.block.stopped, ref);
+      stopped_at = done.block.stopped->row;
+    } else if (!done.block.broken.ok()) {
+      pending_ = ShardError(done.block.broken, ref, row_ + done.block.num_rows);
+      stopped_at = done.block.num_rows;
     }
     ARROW_RETURN_NOT_OK(HandleBadRows(done.block, ref, &done.batch));
     const int64_t first_row = row_;
     const int64_t first_line = line_;
-    if (done.block.stopped.has_value()) {
-      pending_ = ErrorOf(*done.block.stopped, ref);
-    } else if (!done.block.broken.ok()) {
-      pending_ = PlaceOf(done.block.broken, ref, row_ + done.block.num_rows);
-    }
     row_ += done.block.num_rows;
     line_ += done.block.num_lines;
     if (!pending_.ok() && done.batch.num_rows() == 0 && done.batch.dropped.empty()) return pending_;
@@ -214,12 +218,11 @@ class SourceStage : public Stage {
     position.at = done.next_at;
     position.skip = done.next_skip;
     position.exact = true;
-    if (done.block.stopped.has_value()) {
-      // The rest of the block is for whoever goes on once the row is mended.
+    if (stopped_at.has_value()) {
       position = ShardPosition();
-      position.row = first_row + done.block.stopped->row;
+      position.row = first_row + *stopped_at;
       if (done.part->has_relative_rows) {
-        position = {position.row, at_, done.block.stopped->row, first_line, /*exact=*/true};
+        position = {position.row, at_, *stopped_at, first_line, /*exact=*/true};
       }
     }
     at_ = done.next_at;
@@ -260,7 +263,7 @@ class SourceStage : public Stage {
         ARROW_ASSIGN_OR_RAISE(start, OpenReader(*part));
       }
       auto task = CatchExceptions([this] { return reader_->Next(); });
-      if (!task.ok()) return PlaceOf(task.status(), part_->ref, std::nullopt);
+      if (!task.ok()) return ShardError(task.status(), part_->ref, std::nullopt);
       if (task->has_value()) return Item{part_, start, std::move(**task)};
       std::lock_guard<std::mutex> lock(mutex_);
       reader_.reset();
@@ -279,9 +282,9 @@ class SourceStage : public Stage {
     const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
     auto reader = CatchExceptions(
         [&] { return source_->Open(part.shard, from, read_options, source_schema_, context); });
-    if (!reader.ok()) return PlaceOf(reader.status(), part_->ref, std::nullopt);
+    if (!reader.ok()) return ShardError(reader.status(), part_->ref, std::nullopt);
     auto first = CatchExceptions([&] { return (*reader)->Start(); });
-    if (!first.ok()) return PlaceOf(first.status(), part_->ref, std::nullopt);
+    if (!first.ok()) return ShardError(first.status(), part_->ref, std::nullopt);
     std::lock_guard<std::mutex> lock(mutex_);
     reader_ = std::move(*reader);
     if (cancelled_) reader_->Cancel();
@@ -292,17 +295,19 @@ class SourceStage : public Stage {
   Result<Done> Work(Item item) {
     const auto begin = std::chrono::steady_clock::now();
     Done done{item.part, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
-    auto block = CatchExceptions(item.task.decode);
+    auto block = CatchExceptions([&]() -> Result<DecodedBlock> {
+      ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, item.task.decode());
+      if (source_->has_unchecked_text()) {
+        ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
+      }
+      return decoded;
+    });
     // The rows' places are not known here: the consumer says where it is.
     if (!block.ok()) {
       done.block.broken = block.status();
-      done.block.rows = nullptr;
       ARROW_ASSIGN_OR_RAISE(done.batch.rows, arrow::RecordBatch::MakeEmpty(source_schema_));
     } else {
       done.block = std::move(*block);
-      if (source_->has_unchecked_text()) {
-        ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &done.block));
-      }
       done.batch.rows = std::move(done.block.rows);
       for (const auto& [first, count] : done.block.runs) {
         done.batch.addresses.Append(item.part->ref, first, -1, count);
@@ -357,22 +362,6 @@ class SourceStage : public Stage {
 
   Status ErrorOf(const BadRow& bad, const std::shared_ptr<const ShardRef>& ref) const {
     return RowError({ref, row_ + bad.row, -1}, Text(bad) + kAdvice);
-  }
-
-  /// The error with the shard's name in front, and the row where reading stopped.
-  static Status PlaceOf(const Status& error, const std::shared_ptr<const ShardRef>& ref,
-                        std::optional<int64_t> row) {
-    if (error.IsCancelled()) return error;
-    std::string text;
-    if (row.has_value()) {
-      text = Address{ref, *row, -1}.ToString();
-      // The rows of a block are made together: which of them was too much is not known.
-      text += error.IsOutOfMemory() ? " (or one behind it): " : ": ";
-    } else {
-      if (!ref->source.empty()) text = "sources[\"" + ref->source + "\"] ";
-      if (error.message().find(ref->shard) == std::string::npos) text += ref->shard + ": ";
-    }
-    return Status(error.code(), text + error.message(), error.detail());
   }
 
   const std::shared_ptr<const Source> source_;

@@ -43,7 +43,7 @@ int64_t RowsBefore(const Addresses& addresses, const Status& error) {
 AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   const Batch input = batch;
   auto out = ApplyAll(ops, std::move(batch), busy);
-  if (out.ok()) return {std::move(*out), Status::OK()};
+  if (out.ok()) return {std::move(*out), Status::OK(), 0};
   Status error = out.status();
   if (error.IsOutOfMemory() && RowErrorAddress(error) == nullptr && input.num_rows() > 0) {
     const char* const which = input.num_rows() == 1 ? "" : "(or one behind it) ";
@@ -52,8 +52,8 @@ AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   const int64_t before = RowsBefore(input.addresses, error);
   auto rest = ApplyAll(ops, input.Slice(0, before), busy);
   // Nothing can be said of the rows before: the error stands alone.
-  if (!rest.ok()) return {Batch{}, error};
-  return {std::move(*rest), error};
+  if (!rest.ok()) return {Batch{}, error, 0};
+  return {std::move(*rest), error, before};
 }
 
 bool AllKeepRows(const Ops& ops) {

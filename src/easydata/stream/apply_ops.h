@@ -12,8 +12,9 @@ namespace easydata {
 /// What came of a batch: where `error` is set, `batch` holds the rows before the one that it is
 /// about.
 struct AppliedBatch {
-  Batch batch;
+  Batch batch;  // without rows, where nothing can be said of those before the error
   Status error;
+  int64_t rows_before = 0;  // rows of the input before the one that the error is about
 };
 
 /// Applies `ops` one after the other. An error about a row (row_error.h) does not take the rows

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "easydata/base/status.h"
+#include "easydata/stream/address.h"
+
+namespace easydata {
+
+/// The error with the name of its shard in front, and the row where reading stopped, if known.
+Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& shard,
+                  std::optional<int64_t> row);
+
+}  // namespace easydata
