@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "easydata/stream/dom_parse.h"
 #include "python_text.h"
 
 namespace easydata {
@@ -91,9 +92,8 @@ JsonValues::~JsonValues() = default;
 
 PyObject* JsonValues::Parse(std::string_view text) {
   dom::element element;
-  if (impl_->parser.parse(text.data(), text.size(), true).get(element) == simdjson::SUCCESS) {
-    return impl_->Make(element);
-  }
+  const auto error = ParseDom(&impl_->parser, text, /*is_padded=*/false, &element);
+  if (error == simdjson::SUCCESS) return impl_->Make(element);
   // NaN, numbers of any size, lone surrogates: Python takes more than the standard does.
   if (!impl_->loads.is_valid()) impl_->loads = nb::module_::import_("json").attr("loads");
   PyObject* string = TextToPython(text);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "easydata/stream/dom_parse.h"
+
 namespace easydata {
 namespace {
 
@@ -50,11 +52,14 @@ std::string Rewrite(std::string_view json) {
 
 Result<simdjson::dom::element> JsonParser::Parse(std::string_view json) {
   simdjson::dom::element element;
-  auto error = parser_.parse(json.data(), json.size()).get(element);
+  auto error = ParseDom(&parser_, json, /*is_padded=*/false, &element);
   if (error != simdjson::SUCCESS && (json.find("NaN") != std::string_view::npos ||
                                      json.find("Infinity") != std::string_view::npos)) {
     rewritten_ = Rewrite(json);
-    error = parser_.parse(rewritten_).get(element);
+    error = ParseDom(&parser_, rewritten_, /*is_padded=*/false, &element);
+  }
+  if (error == simdjson::MEMALLOC) {
+    return Status::OutOfMemory("there is no memory to parse a value of JSON");
   }
   if (error != simdjson::SUCCESS) {
     return Status::Invalid("the value is not valid JSON: ", simdjson::error_message(error));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "easydata/source/python_json.h"
+#include "easydata/stream/dom_parse.h"
 #include "easydata/stream/json_column.h"
 
 namespace easydata {
@@ -242,10 +243,7 @@ JsonRows::JsonRows(const Columns& columns, const std::shared_ptr<arrow::Schema>&
   for (auto& column : impl_->columns) {
     if (column.text != nullptr) (void)column.text->ReserveData(static_cast<int64_t>(total_bytes));
   }
-  if (impl_->parser.capacity() < max_bytes) {
-    // A failure comes back when a row is parsed.
-    [[maybe_unused]] const auto error = impl_->parser.allocate(max_bytes);
-  }
+  ReserveDom(&impl_->parser, max_bytes);  // a failure comes back when a row is parsed
 }
 
 JsonRows::~JsonRows() = default;
@@ -253,7 +251,7 @@ JsonRows::~JsonRows() = default;
 Result<bool> JsonRows::Append(std::string_view text, BadRow* bad) {
   Impl& impl = *impl_;
   dom::element row;
-  const auto error = impl.parser.parse(text.data(), text.size(), false).get(row);
+  const auto error = ParseDom(&impl.parser, text, /*is_padded=*/true, &row);
   if (error == simdjson::SUCCESS) {
     dom::object object;
     if (row.get(object) != simdjson::SUCCESS) {

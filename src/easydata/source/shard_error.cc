@@ -7,14 +7,19 @@ namespace easydata {
 Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& shard,
                   std::optional<int64_t> row) {
   if (error.IsCancelled()) return error;
-  std::string text;
-  if (row.has_value()) {
+  const std::string& name = shard->shard;
+  const std::string source = shard->source.empty() ? "" : "sources[\"" + shard->source + "\"] ";
+  // A bare word might stand in any message.
+  const bool is_path = name.find_first_of("./") != std::string::npos;
+  std::string text = source;
+  if (is_path && error.message().find(name) != std::string::npos) {
+    // It is about the file.
+  } else if (row.has_value()) {
     text = Address{shard, *row, -1}.ToString();
     // The rows of a block are made together: which of them was too much is not known.
     text += error.IsOutOfMemory() ? " (or one behind it): " : ": ";
   } else {
-    if (!shard->source.empty()) text = "sources[\"" + shard->source + "\"] ";
-    if (error.message().find(shard->shard) == std::string::npos) text += shard->shard + ": ";
+    text += name + ": ";
   }
   return Status(error.code(), text + error.message(), error.detail());
 }

@@ -255,6 +255,7 @@ class SourceStage : public Stage {
 
   Result<std::optional<Item>> Pull() {
     StageTimer timer(&pull_seconds_);
+    if (broken_off_) return std::nullopt;
     for (;;) {
       std::optional<ShardPosition> start;
       if (reader_ == nullptr) {
@@ -263,10 +264,18 @@ class SourceStage : public Stage {
         ARROW_ASSIGN_OR_RAISE(start, OpenReader(*part));
       }
       auto task = CatchExceptions([this] { return reader_->Next(); });
-      if (!task.ok()) return ShardError(task.status(), part_->ref, std::nullopt);
-      if (task->has_value()) return Item{part_, start, std::move(**task)};
-      std::lock_guard<std::mutex> lock(mutex_);
-      reader_.reset();
+      if (task.status().IsCancelled()) return task.status();
+      if (task.ok() && task->has_value()) return Item{part_, start, std::move(**task)};
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        reader_.reset();
+      }
+      if (task.ok()) continue;
+      // A block that cannot be read: the consumer knows at which row.
+      broken_off_ = true;
+      BlockTask broken;
+      broken.decode = [error = task.status()]() -> Result<DecodedBlock> { return error; };
+      return Item{part_, start, std::move(broken)};
     }
   }
 
@@ -381,6 +390,7 @@ class SourceStage : public Stage {
   std::shared_ptr<const OpenPart> part_;
   double pull_seconds_ = 0;
   std::unique_ptr<ShardReader> reader_;
+  bool broken_off_ = false;  // an error is the last that was pulled
 
   // What was handed out.
   int64_t row_ = 0;

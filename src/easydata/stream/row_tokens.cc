@@ -68,6 +68,10 @@ Result<std::vector<int64_t>> JsonTokens(const Batch& batch, const arrow::StringA
       if (!error && !is_null) error = document.count_elements().get(values);
       tokens = static_cast<int64_t>(values);
     }
+    if (error == simdjson::MEMALLOC) {
+      return RowError(batch.addresses.At(i), "there is no memory to count its tokens",
+                      arrow::StatusCode::OutOfMemory);
+    }
     if (error) {
       return RowError(batch.addresses.At(i),
                       "what counts tokens needs lists of tokens in column \"" + column +

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "easydata/config/nearest_name.h"
+#include "easydata/stream/dom_parse.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/row_error.h"
 
@@ -141,8 +142,14 @@ Result<std::shared_ptr<arrow::Array>> JsonToTokens(const Batch& batch, const std
       continue;
     }
     ARROW_RETURN_NOT_OK(builder.Append());
+    simdjson::dom::element element;
+    const auto error = ParseDom(&parser, json, /*is_padded=*/false, &element);
+    if (error == simdjson::MEMALLOC) {
+      return RowError(batch.addresses.At(row), "there is no memory to parse field '" + name + "'",
+                      arrow::StatusCode::OutOfMemory);
+    }
     simdjson::dom::array values;
-    bool good = parser.parse(json.data(), json.size()).get(values) == simdjson::SUCCESS;
+    bool good = error == simdjson::SUCCESS && element.get(values) == simdjson::SUCCESS;
     if (good) {
       for (simdjson::dom::element value : values) {
         int64_t id = 0;
