@@ -15,7 +15,12 @@ import easydata as ed
 
 
 def source_of(file: str) -> Any:
-    by_suffix = {".jsonl": ed.JsonShardedSource, ".parquet": ed.ParquetShardedSource}
+    by_suffix = {
+        ".jsonl": ed.JsonShardedSource,
+        ".json": ed.JsonShardedSource,
+        ".csv": ed.CsvShardedSource,
+        ".parquet": ed.ParquetShardedSource,
+    }
     name = file.removesuffix(".gz")
     return by_suffix.get(Path(name).suffix, ed.TextShardedSource)(file)
 
