@@ -592,8 +592,14 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     ARROW_ASSIGN_OR_RAISE(auto schema,
                           source->Schema(options.columns, shards.empty() ? 0 : shards[0]));
     ARROW_ASSIGN_OR_RAISE(LaneOrder dealt, OrderOfLane(source, options, shards, context));
+    SourceStageOptions of_lane = options;
+    if (dealt.by_row && context.lane > 0) {
+      // All lanes read all rows: the first one tells of the bad ones.
+      if (of_lane.on_error == OnError::kQuarantine) of_lane.on_error = OnError::kSkip;
+      of_lane.report = nullptr;
+    }
     std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(
-        source, options, std::move(dealt.order), std::move(schema), context);
+        source, of_lane, std::move(dealt.order), std::move(schema), context);
     if (dealt.by_row) {
       stage = DealRows(std::move(stage), context,
                        [source, shards] { return RowsOfShards(*source, shards); });

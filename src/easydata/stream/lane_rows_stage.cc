@@ -25,8 +25,8 @@ class LaneRowsStage : public Stage {
       }
     }
     ARROW_ASSIGN_OR_RAISE(Batch dealt, batch->Take(mine));
-    // What a row of the file was dropped for is counted once, not once a lane.
-    if (context_.lane == 0) dealt.dropped = std::move(batch->dropped);
+    // Every lane drops all rows of the file that are to be; they are counted once.
+    if (context_.lane > 0) dealt.dropped.clear();
     num_rows_ += dealt.num_rows();
     return dealt;
   }
