@@ -160,3 +160,20 @@ def test_numbers_in_lists_that_are_not_whole_are_refused(
             with pytest.raises(ValueError, match=r"damaged: it counts (1\.5|1e\+121|9223)"):
                 loader.load_state_dict(damaged)
         assert loader.state_dict() == state
+
+
+@pytest.mark.parametrize("kind", ["rows", "mix", "greedy"])
+def test_lone_surrogates_are_refused(kind: str, files: dict[str, str]) -> None:  # B12
+    """Python's strings hold them, UTF-8 does not."""
+    with LOADERS[kind](files) as loader:
+        list(islice(loader, 3))
+        state = loader.state_dict()
+        for place in (("kind",), ("cursor",), ("plan", "source.kind"), ("\ud800",)):
+            damaged = copy.deepcopy(state)
+            at = damaged
+            for key in place[:-1]:
+                at = at[key]
+            at[place[-1]] = "a\ud800"
+            with pytest.raises(ValueError, match=r"surrogate|damaged|UTF-8"):
+                loader.load_state_dict(damaged)
+        loader.load_state_dict(state)
