@@ -178,6 +178,9 @@ def test_a_hunt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (build / "python").symlink_to(tmp_path)
     (tmp_path / "planted.py").symlink_to(ROOT / "tests/planted/planted.py")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT / 'tests/planted'}")
+    # A hunt of the real bugs has one of its own switched on.
+    for name in ("EASYDATA_PLANTED", "EASYDATA_PLANTED_REACHED", "EASYDATA_PLANTED_RECORD"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(hunt, "ROOT", tmp_path)
     monkeypatch.setattr(hunt, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(hunt, "PYTHON", Path(sys.executable))

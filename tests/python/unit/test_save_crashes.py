@@ -107,3 +107,43 @@ def test_killed_before_some_calls(tmp_path: Path, overwrite: bool) -> None:  # E
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_killed_before_every_call(tmp_path: Path, overwrite: bool) -> None:  # E4
     check(tmp_path, 1, overwrite=overwrite)
+
+
+WRITE = """
+import sys
+import pyarrow.parquet as pq
+from easydata import JsonShardedSource, save_dataset
+
+try:
+    stats = save_dataset(JsonShardedSource(sys.argv[1]), sys.argv[2], num_shards=3)
+except OSError as error:
+    print("refused", error)
+else:
+    print("rows", [pq.read_metadata(path).num_rows for path in stats.output_paths])
+"""
+
+
+def test_every_failing_write_of_shards_without_rows(tmp_path: Path) -> None:
+    """More shards than rows: some files have a schema alone, and are whole, too."""
+    jsonl(str(tmp_path / "a.jsonl"), [{"n": 7}])
+
+    def write(out: str, plan: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", WRITE, str(tmp_path / "a.jsonl"), str(tmp_path / out)],
+            env={**os.environ, "EASYDATA_FAULT_PLAN": plan},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (plan, done.stderr)
+        return done.stdout.strip()
+
+    log = tmp_path / "log"
+    assert write("whole", f"log={log}") == "rows [1, 0, 0]"
+    if not log.exists():
+        pytest.skip("the module was built without fault points")
+    writes = sum(line.startswith("write ") for line in log.read_text().splitlines())
+    assert writes > 6
+    for number in range(1, writes + 1):
+        said = write(f"out-{number}", f"fail:write@{number}=28")
+        assert said.startswith("refused [Errno 28] cannot write"), (number, said)
+        assert write(f"out-{number}", "") == "rows [1, 0, 0]"
