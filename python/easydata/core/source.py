@@ -63,6 +63,9 @@ class ShardedDataSource(ABC, Generic[T_co]):
     can be entered without reading what lies before.
     """
 
+    # What stats() calls the rows of the source; nothing where it has no name.
+    _source_name = ""
+
     @property
     @abstractmethod
     def shard_names(self) -> Sequence[str]:
@@ -250,6 +253,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             list(self.shard_names if shards is None else shards),
             None if columns is None else dict(columns),
             description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
+            name=self._source_name,
             num_rows=num_rows,
             **({} if order is None else vars(order)),
         )

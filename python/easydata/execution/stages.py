@@ -406,7 +406,8 @@ class SaveStage(BaseStage):
         kept = finished if len(finished) < len(jobs) else []
         for name, job in jobs.items():
             try:
-                stats = self._write(name, job, context, keep=name in kept)
+                rows = _rows_known(data[name])
+                stats = self._write(name, job, context, rows, keep=name in kept)
             except KeyboardInterrupt as interrupt:
                 done = sum(stats.num_shards for stats in context.written.values())
                 job.say_what_is_kept(interrupt, done)
@@ -416,9 +417,15 @@ class SaveStage(BaseStage):
         return data
 
     def _write(
-        self, name: str, job: "WriteJob", context: "PipelineContext", *, keep: bool
+        self,
+        name: str,
+        job: "WriteJob",
+        context: "PipelineContext",
+        rows: int | None,
+        *,
+        keep: bool,
     ) -> "WriteStats":
-        with self._progress(name, context) as progress:
+        with self._progress(name, context, rows) as progress:
 
             def tell(text: str) -> None:
                 job.log(text)
@@ -429,9 +436,10 @@ class SaveStage(BaseStage):
                 tell(f"dataset {name!r} is finished and kept")
             return job.run(keep_finished=keep, notice=tell)
 
-    def _progress(self, name: str, context: "PipelineContext") -> Progress:
+    def _progress(self, name: str, context: "PipelineContext", rows: int | None) -> Progress:
         dataset = self._get_dataset_config(name, context)
-        total = dataset.num_rows if dataset is not None else None
+        limit = dataset.num_rows if dataset is not None else None
+        total = min((n for n in (rows, limit) if n is not None), default=None)
         if context.progress is not None:
             return context.progress(name, total)
         return Progress.of(context.config.observability, name, total)
@@ -467,6 +475,13 @@ class SaveStage(BaseStage):
             config.overwrite,
             **options,
         )
+
+
+def _rows_known(source: "ShardedDataSource[Any]") -> int | None:
+    """How many rows there will be, where the files say so without being read; else None."""
+    infos = [source.get_shard_info(shard) for shard in source.shard_names]
+    rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
+    return sum(rows) if len(rows) == len(infos) else None
 
 
 def _folder_name(name: str) -> str:

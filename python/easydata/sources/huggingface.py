@@ -42,7 +42,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
     Args:
         dataset: A `datasets.Dataset` or `datasets.IterableDataset`, or anything with `__len__` and
             `__getitem__`, or an iterable, of dicts.
-        name: The shard's name, to which ":0" is added.
+        name: What stats() calls the data set, and the shard's name, to which ":0" is added.
     """
 
     def __init__(self, dataset: Any, name: str | None = None) -> None:
@@ -56,6 +56,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
         self._dataset = dataset
         self._name = name or "hf_dataset"
+        self._source_name = name or ""
 
     @property
     def is_streaming(self) -> bool:
@@ -138,6 +139,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             None if columns is None else dict(columns),
             schema=self._arrow_schema(),
             description=self._description(),
+            name=self._source_name,
             start_row=row,
             num_rows=self.estimated_length,
         )
@@ -172,6 +174,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             None if columns is None else dict(columns),
             schema=schema,
             description=description,
+            name=self._source_name,
             shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
             seed=order.seed,
             num_rows=self.estimated_length,

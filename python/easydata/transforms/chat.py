@@ -92,6 +92,12 @@ class ChatTemplateTransform(Transform):
                 template leaves out is not looked at.
             template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
         """
+        if "on_error" in template_kwargs:
+            raise TypeError(
+                "ChatTemplateTransform takes no on_error: alone it raises what a row is wrong "
+                "with; on_error of a DatasetConfig acts on conversations that are rendered when "
+                "they are tokenized"
+            )
         self._render = renderer_of(tokenizer)
         self._messages_field = messages_field
         self._output_field = output_field

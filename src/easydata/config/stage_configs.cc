@@ -1,6 +1,7 @@
 #include "easydata/config/stage_configs.h"
 
 #include <cmath>
+#include <limits>
 
 namespace easydata::config {
 namespace {
@@ -105,10 +106,15 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
   }
   if (batch_rampup) {
     for (const auto& [step, factor] : batch_rampup->values) {
-      if (factor >= 1) continue;
+      const bool countable =
+          batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
+      if (factor >= 1 && countable) continue;
       problems->push_back({Problem::Kind::kValue,
                            JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
-                           "must be at least 1, not " + std::to_string(factor)});
+                           countable ? "must be at least 1, not " + std::to_string(factor)
+                                     : "makes more rows than can be counted: " +
+                                           std::to_string(factor) + " times batch_size (" +
+                                           std::to_string(batch_size) + ")"});
     }
   }
 }

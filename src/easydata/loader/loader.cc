@@ -99,6 +99,29 @@ Status CheckOptions(const StreamPlan& plan, const LoaderOptions& options) {
   return Status::OK();
 }
 
+Status ImpossibleCount(const char* name, int64_t value, const char* of, int64_t count) {
+  return Status::Invalid("the saved state is damaged: its '", name, "' is ", value,
+                         ", which cannot be with '", of, "' ", count,
+                         "; load one that was saved before it");
+}
+
+/// Invalid where the counts of a state contradict each other.
+Status CheckCounts(const LoaderPosition& position, int64_t edited, const StepOptions& steps) {
+  const auto [step, rows] = std::pair(position.step, position.rows);
+  if (!steps.Countable(step)) return ImpossibleCount("step", step, "rows", rows);
+  // A step has one row at least, and none has more than its batch size. Where short ones are left
+  // out, each has exactly that.
+  const int64_t most = steps.RowsBefore(step);
+  if (rows > most || rows < (steps.drop_last ? most : step)) {
+    return ImpossibleCount("rows", rows, "step", step);
+  }
+  if (position.pass_start > step) {
+    return ImpossibleCount("pass_start", position.pass_start, "step", step);
+  }
+  if (edited > step) return ImpossibleCount("edited", edited, "step", step);
+  return Status::OK();
+}
+
 Status NoStep(int64_t step, int64_t steps) {
   return Status::IndexError("there is no step ", step, ": up to the end of the pass that the ",
                             "loader is in there are ", steps, " steps, counted from 0");
@@ -436,9 +459,13 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   position.step = state.at("step").get<int64_t>();
   position.rows = state.at("rows").get<int64_t>();
   position.pass_start = state.value("pass_start", int64_t{0});
+  ARROW_RETURN_NOT_OK(CheckCounts(position, state.value("edited", int64_t{0}), options_.steps));
   const auto lanes = options_.steps.LanesRead();
   for (int64_t number = lanes.begin; number < lanes.end; ++number) {
     ARROW_ASSIGN_OR_RAISE(SavedLane lane, LaneOf(state, number));
+    if (lane.position.skip > position.rows) {
+      return ImpossibleCount("skip", lane.position.skip, "rows", position.rows);
+    }
     if (is_edit && !lane.position.cursor.empty()) {
       nlohmann::json cursor = lane.position.cursor.ToJson();
       ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), lane.position.reach, &cursor));

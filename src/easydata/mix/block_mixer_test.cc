@@ -81,6 +81,23 @@ TEST(BlockMixerTest, AmongThoseThatAreOwedTheSameTheFirstIsServed) {
   }
 }
 
+// E8
+TEST(BlockMixerTest, AmongThoseThatAreLeastOwedTheFirstWaits) {
+  BlockMixer mixer = MakeMixer(4, 1);
+  std::vector<std::vector<int64_t>> counts;
+  for (const std::vector<double>& weights :
+       std::vector<std::vector<double>>{{1, 1, 1, 1}, {1, 1, 1, 1}, {0, 0, 1, 1}, {0, 0, 1, 1}}) {
+    mixer.StartBlock(weights);
+    counts.push_back(mixer.counts());
+    mixer.EndBlock();
+  }
+  // Behind two blocks the first two sources are half an example ahead, the others as much behind:
+  // the third block owes each of these one, and has room for one.
+  const std::vector<std::vector<int64_t>> expected = {
+      {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 0}};
+  EXPECT_EQ(counts, expected);
+}
+
 TEST(BlockMixerTest, BlockOrderIsNumPysShuffleOfTheList) {
   BlockMixer mixer = MakeMixer(2, 10, 42);
   mixer.StartBlock({0.5, 0.5});

@@ -133,6 +133,47 @@ def test_counts_below_zero_are_refused(key: str, files: dict[str, str]) -> None:
             loader.load_state_dict({**state, "cursor": 5})
 
 
+@pytest.mark.parametrize("more", [1, 4, 10**6, 10**15])
+@pytest.mark.parametrize("kind", ["rows", "list", "mix", "greedy", "windows", "lanes"])
+def test_counts_that_cannot_be_are_refused(kind: str, more: int, files: dict[str, str]) -> None:
+    """A count that contradicts the others is named, and the loader stays where it is."""
+    with LOADERS[kind](files) as loader:
+        list(islice(loader, 5))
+        state = loader.state_dict()
+        skip: dict[str, Any] = {"skip": state["rows"] + more}
+        if "lanes" in state:
+            first = {**state["lanes"]["0"], **skip}
+            skip = {"lanes": {**state["lanes"], "0": first}}
+        later = state["step"] + more
+        for key, damage in (
+            ("rows", {"step": later}),
+            ("rows", {"rows": state["rows"] + more}),
+            ("rows", {"rows": max(0, state["rows"] - more)}),
+            ("skip", skip),
+            ("pass_start", {"pass_start": later}),
+            ("edited", {"edited": later}),
+        ):
+            with pytest.raises(ValueError, match=rf"is damaged: its '{key}' is \d+, which cannot"):
+                loader.load_state_dict({**state, **damage})
+        assert loader.state_dict() == state
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_short_steps_have_fewer_rows(world_size: int, files: dict[str, str]) -> None:
+    """Where drop_last is off, each pass may end in a short step; none is longer than it can be."""
+    source = HFDatasetShardedSource([{"n": i} for i in range(10)])
+    options: dict[str, Any] = {"drop_last": False, "world_size": world_size}
+    with AsyncDataLoader(source, 4, **options) as loader:
+        for _ in range(2):
+            list(loader)
+        state = loader.state_dict()
+        assert (state["step"], state["rows"]) == (6, 20)
+        loader.load_state_dict(state)
+        for rows in (25, 5):
+            with pytest.raises(ValueError, match=rf"its 'rows' is {rows}, .* with 'step' 6;"):
+                loader.load_state_dict({**state, "rows": rows})
+
+
 @pytest.mark.parametrize("key", ["step", "rows", "skip", "epoch", "cursor", "sources", "plan"])
 def test_what_a_state_lacks_is_named(key: str, files: dict[str, str]) -> None:
     with LOADERS["rows"](files) as loader:

@@ -15,6 +15,7 @@ from easydata.transforms import (
     is_conversational,
 )
 from easydata.transforms.chat_template import ChatTemplate, compile_template
+from small_tokenizer import small_tokenizer
 
 CHATS: list[list[dict[str, Any]]] = [
     [{"role": "user", "content": "Hi <b>&\n there"}, {"role": "assistant", "content": "é 你好"}],
@@ -73,6 +74,13 @@ def test_settings_that_templates_rely_on() -> None:
     )
     messages = [{"content": "<é>&'"}, {"content": {"a": [1, None]}}, {"content": "never"}]
     assert template(messages) == '"<é>&\'"\n</s>{"a": [1, null]}\n</s>'
+
+
+@pytest.mark.parametrize("transform", [ChatTemplateTransform, MaybeApplyChatTemplate])
+def test_on_error_is_no_option_of_the_template(transform: Any, tmp_path: Path) -> None:
+    """A transform alone raises; an option that would do nothing is refused."""
+    with pytest.raises(TypeError, match=r"takes no on_error: alone it raises .* DatasetConfig"):
+        transform(small_tokenizer(tmp_path / "t"), on_error="skip")
 
 
 def test_template_refusal_is_an_error_not_another_text() -> None:

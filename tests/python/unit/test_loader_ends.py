@@ -1,8 +1,12 @@
 """Loaders at their edges: before errors, closed while they wait, ramp-ups over lanes and passes."""
 
+import asyncio
 import contextlib
 import json
 import random
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,9 +25,12 @@ from easydata import (
     AsyncDataLoader,
     Cancelled,
     DatasetConfig,
+    HFDatasetShardedSource,
     LoadStageConfig,
     PackedShardedSource,
+    Pipeline,
     PipelineConfig,
+    create_source,
     merge_states,
 )
 
@@ -45,6 +52,15 @@ def test_a_ramp_up_that_is_none_is_refused(factor: Any, tmp_path: Path) -> None:
     load = LoadStageConfig(batch_rampup={0: 1, 5: factor})
     (problem,) = PipelineConfig([DatasetConfig("a.jsonl")], load=load).validate()
     assert problem.startswith("load.batch_rampup[5] must be ")
+
+
+@pytest.mark.parametrize("factor", [float("nan"), float("inf"), 1e30, 2**63, 2**62, -(2**63)])
+def test_a_ramp_up_beyond_numbers_is_refused(factor: Any, tmp_path: Path) -> None:  # E13
+    with pytest.raises((TypeError, ValueError), match=r"batch_rampup\[5\]"):
+        AsyncDataLoader(numbers(tmp_path / "in", 1, 9), 2, batch_rampup={5: factor})
+    load = LoadStageConfig(batch_size=2, batch_rampup={5: factor})
+    (problem,) = PipelineConfig([DatasetConfig("a.jsonl")], load=load).validate()
+    assert problem.startswith(("load.batch_rampup[5]", "load.batch_rampup.5"))
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])
@@ -187,6 +203,97 @@ def test_closing_while_the_source_blocks(rows: int, prefetch: bool) -> None:  # 
     assert not closing.is_alive()
     assert not taking.is_alive()
     assert loader._native.closed
+
+
+BLOCKED = """
+import sys, threading
+from easydata import AsyncDataLoader
+from easydata.core.source import ShardedDataSource
+
+class Blocking(ShardedDataSource):
+    shard_names = ["only"]
+
+    def num_shards(self):
+        return 1
+
+    def open_shard(self, shard_name):
+        for n in range(11):
+            yield {"n": n}
+        print("blocks", flush=True)
+        threading.Event().wait()
+
+loader = AsyncDataLoader(Blocking(), 4, prefetch_enabled=sys.argv[1] == "True")
+try:
+    for batch in loader:
+        pass
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_an_interrupt_while_the_source_blocks(prefetch: bool) -> None:  # E11
+    process = subprocess.Popen(
+        [sys.executable, "-c", BLOCKED, str(prefetch)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "blocks\n"
+        time.sleep(0.2)  # until the main thread waits, too
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - begin < 5
+        _, err = process.communicate(timeout=30)  # nor does the end wait for the source
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert err == ""
+
+
+def test_is_exhausted_is_of_the_last_iteration(tmp_path: Path) -> None:  # E12
+    with AsyncDataLoader(numbers(tmp_path / "in", 1, 12), 4) as loader:
+        for _ in range(2):
+            batches = iter(loader)
+            next(batches)
+            assert not loader.is_exhausted
+            assert len(list(batches)) == 2
+            assert loader.is_exhausted
+
+        async def one() -> bool:
+            async for _ in loader:
+                return loader.is_exhausted
+            raise AssertionError("no batch came")
+
+        assert not asyncio.run(one())
+
+
+def test_rows_in_memory_are_told_by_their_name() -> None:
+    rows = [{"input_ids": [1, 2, 3]}] * 8
+    for source in (
+        HFDatasetShardedSource(rows, "mine"),
+        HFDatasetShardedSource(rows, "mine").shuffle("rows", 1),
+        HFDatasetShardedSource(iter(rows), "mine"),
+        create_source(DatasetConfig(name="mine", data_files=rows)),
+    ):
+        with AsyncDataLoader(source, 4) as loader:
+            list(loader)
+            (of_mine,) = loader.stats()["sources"].items()
+        assert of_mine[0] == "mine"
+        assert of_mine[1]["tokens"] == 24
+    config = PipelineConfig(
+        [DatasetConfig(name="mine", data_files=rows)], load=LoadStageConfig(batch_size=4)
+    )
+    with Pipeline.from_config(config).source().load().build() as loader:
+        list(loader)
+        assert list(loader.stats()["sources"]) == ["mine"]
+    with AsyncDataLoader(HFDatasetShardedSource(rows), 4) as loader:  # that has none
+        list(loader)
+        assert list(loader.stats()["sources"]) == [""]
 
 
 def test_closing_at_any_moment(tmp_path: Path) -> None:  # E11

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from easydata.execution.loaders_in_turn import LoadersInTurn
 
-from easydata import AsyncDataLoader, HFDatasetShardedSource
+from easydata import AsyncDataLoader, HFDatasetShardedSource, merge_states
 
 SIZES = {"a": 9, "b": 21, "c": 3, "d": 12}  # batches of 3: 3, 7, 1, 4
 
@@ -162,6 +162,18 @@ def test_a_state_that_lacks_something_is_refused() -> None:
                 loader.load_state_dict(less)
 
 
+@pytest.mark.parametrize("key", ["turn", "ended", "given", "before"])
+def test_states_of_other_turns_are_not_merged(key: str) -> None:  # E12
+    """Also where the loaders themselves stand at the same places."""
+    with in_turn() as loader:
+        firsts(loader, 3)
+        state = loader.state_dict()
+    assert merge_states([state, state]) == state
+    other = {"turn": state["turn"] + 1, "ended": ["a"], "given": {}, "before": {"a": 1}}
+    with pytest.raises(ValueError, match=rf"states\[1\] and states\[0\] differ in '{key}'"):
+        merge_states([state, {**state, key: other[key]}])
+
+
 def test_the_digest_is_the_sum_of_theirs() -> None:
     with in_turn() as loader:
         assert loader.digest() == "0" * 16
@@ -225,6 +237,7 @@ def test_waiting_for_other_loaders_is_not_training() -> None:
         ({"turn": "x"}, "damaged"),
         ({"ended": ["zz"]}, "damaged"),
         ({"ended": "a"}, "damaged"),
+        ({"ended": ["a", "a"]}, "damaged"),
         ({"given": {"a": -5, "b": 0}}, "damaged"),
         ({"before": {"a": 1}}, "damaged"),
         ({"version": 2}, "is of version 2, and this easydata reads 1"),

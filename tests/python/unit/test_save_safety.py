@@ -6,14 +6,18 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from easydata.cli import main
 from easydata.core.config import ConfigError
+from easydata.core.stage import BaseStage
+from easydata.execution.progress import Progress
 from python_rows import Rows
 from small_data import jsonl
 
@@ -721,6 +725,70 @@ def test_links_and_strangers_in_the_working_folder(tmp_path: Path) -> None:  # B
 
 
 # C5
+
+
+class Filtering(BaseStage):
+    """A stage that leaves a row out."""
+
+    @property
+    def name(self) -> str:
+        return "filtering"
+
+    def process(self, data: Any, context: Any) -> Any:
+        return {
+            name: each.filter(lambda row: row["text"] != "a b 3") for name, each in data.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("form", "limit", "total"),
+    [
+        ("parquet", None, 70),
+        ("parquet", 30, 30),
+        ("parquet", 500, 70),
+        ("memory", None, 70),
+        ("jsonl", None, None),
+        ("jsonl", 30, 30),
+        ("filtered", None, None),
+    ],
+)
+def test_progress_knows_how_many_rows_there_will_be(  # C5
+    form: str, limit: int | None, total: int | None, tmp_path: Path
+) -> None:
+    rows = [{"text": f"a b {i}"} for i in range(70)]
+    data: Any = rows
+    if form in ("parquet", "filtered"):
+        for part in range(2):
+            table = pa.Table.from_pylist(rows[part::2])
+            pq.write_table(table, tmp_path / f"{part}.parquet")
+        data = str(tmp_path / "*.parquet")
+    elif form == "jsonl":
+        data = jsonl(str(tmp_path / "in.jsonl"), rows)
+    config = {
+        "datasets": [{"data_files": data, "num_rows": limit, "name": "a"}],
+        "save": {"output_dir": str(tmp_path / "out")},
+    }
+    pipeline = Pipeline.from_config(config).source()
+    if form == "filtered":
+        pipeline.apply(Filtering())
+    asked = []
+
+    def progress(name: str, total: int | None) -> Progress:
+        asked.append((name, total))
+        return Progress(name, "none", total)
+
+    pipeline.get_context().progress = progress
+    pipeline.save().build()
+    assert asked == [("a", total)]
+
+
+def test_progress_tells_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:  # C5
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    progress = Progress("a", "lines", 400)
+    now = 110.0
+    assert progress._said({"rows": 100, "tokens": 5}).endswith("0 tokens/s, 30 s left")
+    assert progress._said({"rows": 100, "tokens": 5}).startswith("100 rows of 400, ")
 
 
 @pytest.mark.parametrize("many", [False, True])
