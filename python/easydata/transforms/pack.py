@@ -295,12 +295,11 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         # The engine judges the options before anything is read; kept as given, they can be pickled.
         options = _native.PackedOptions(**self._given)
         limits = [known.id_limit for known in tokenizers_of(self._source)]
-        for name in ("eos_token_id", "pad_token_id"):
-            if limits and self._given[name] >= max(limits):
-                raise ValueError(
-                    f"{name}: {self._given[name]} is no id of the tokenizer: its ids end at "
-                    f"{max(limits) - 1}"
-                )
+        if limits and options.eos_token_id >= max(limits):
+            raise ValueError(
+                f"eos_token_id: {options.eos_token_id} is no id of the tokenizer: its ids end at "
+                f"{max(limits) - 1}"
+            )
         self._given["token_fields"] = options.token_fields
         self._seq_length = options.seq_length
         self._shuffle_rows = options.shuffle_rows
