@@ -109,12 +109,11 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
       const bool countable =
           batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
       if (factor >= 1 && countable) continue;
-      problems->push_back({Problem::Kind::kValue,
-                           JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
-                           countable ? "must be at least 1, not " + std::to_string(factor)
-                                     : "makes more rows than can be counted: " +
-                                           std::to_string(factor) + " times batch_size (" +
-                                           std::to_string(batch_size) + ")"});
+      problems->push_back(
+          {Problem::Kind::kValue, JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
+           countable ? "must be at least 1, not " + std::to_string(factor)
+                     : "makes more rows than can be counted: " + std::to_string(factor) +
+                           " times batch_size (" + std::to_string(batch_size) + ")"});
     }
   }
 }

@@ -232,5 +232,11 @@ TEST(RegexTest, FindsWhatTheLiteralMatcherFinds) {
   EXPECT_GT(compiled, 1000);
 }
 
+TEST(CharacterSetTest, FoldsCharactersBehindTheLastOneThatFoldsToThemselves) {
+  EXPECT_EQ(FoldKey(0x1F600), char32_t{0x1F600});
+  EXPECT_EQ(FoldKey(CharacterSet::kMax), char32_t{CharacterSet::kMax});
+  EXPECT_EQ(FoldKey(U'A'), FoldKey(U'a'));
+}
+
 }  // namespace
 }  // namespace easydata
