@@ -240,6 +240,8 @@ def test_an_interrupt_while_the_source_blocks(prefetch: bool) -> None:  # E11
         stderr=subprocess.PIPE,
         text=True,
     )
+    too_late = threading.Timer(40, process.kill)  # lines end then
+    too_late.start()
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "blocks\n"
@@ -250,6 +252,7 @@ def test_an_interrupt_while_the_source_blocks(prefetch: bool) -> None:  # E11
         assert time.monotonic() - begin < 5
         _, err = process.communicate(timeout=30)  # nor does the end wait for the source
     finally:
+        too_late.cancel()
         process.kill()
     assert process.returncode == 130, err
     assert err == ""
