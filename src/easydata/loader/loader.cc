@@ -145,7 +145,7 @@ Loader::Loader(StreamPlan plan, LoaderOptions options)
 
 Loader::~Loader() {
   NoticeFork();
-  DropProducer();
+  ReleaseProducer();
 }
 
 void Loader::NoticeFork() {
@@ -172,15 +172,14 @@ Status Loader::EnsureProducer() {
   });
 }
 
-void Loader::DropProducer() {
+std::unique_ptr<BatchProducer> Loader::ReleaseProducer() {
   std::unique_ptr<BatchProducer> old;
   {
     std::lock_guard<ForkableMutex> lock(producer_mutex_);
     old = std::move(producer_);
   }
-  if (old == nullptr) return;
-  const StageStats done = old->stats();
-  stage_stats_.AddUpstream(done);
+  if (old != nullptr) stage_stats_.AddUpstream(old->stats());
+  return old;
 }
 
 bool Loader::Wait(double seconds, std::optional<int64_t> pass) {
@@ -211,7 +210,7 @@ Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
   if (item->batch.has_value()) return Deliver(std::move(*item));
   Advance(*item);
   pass_start_ = position_;
-  DropProducer();
+  ReleaseProducer();
   ++passes_ended_;
   return std::nullopt;
 }
@@ -474,7 +473,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
     position.lanes.push_back(std::move(lane.position));
     counts.push_back(std::move(lane.counts));
   }
-  DropProducer();
+  ReleaseProducer();
   failed_ = Status::OK();
   counts_ = std::move(counts);
   position_ = std::move(position);
@@ -539,10 +538,15 @@ void Loader::Close() {
       for (BatchProducer* reader : readers_) reader->Cancel();
     }
   }
-  std::lock_guard<ForkableMutex> lock(mutex_);
-  NoticeFork();
-  DropProducer();
-  pool_ = nullptr;
+  std::shared_ptr<ThreadPool> pool;
+  std::unique_ptr<BatchProducer> producer;
+  {
+    std::lock_guard<ForkableMutex> lock(mutex_);
+    NoticeFork();
+    producer = ReleaseProducer();
+    pool = std::move(pool_);
+  }
+  // They end here, unlocked: a source that does not give back control keeps nobody but this thread.
 }
 
 }  // namespace easydata

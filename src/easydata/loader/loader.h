@@ -126,7 +126,6 @@ class Loader {
   void Advance(const Assembled& item);
   /// What a state says of a lane that this rank reads.
   Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
-  /// Counts a batch as handed out.
   /// The batch of a step, and how many steps there are up to behind it; or none, and how many there
   /// are at all.
   struct Found {
@@ -134,9 +133,11 @@ class Loader {
     int64_t steps = 0;
   };
   Result<Found> Find(int64_t step, const std::function<bool()>& interrupted);
+  /// Counts a batch as handed out.
   LoaderBatch Deliver(Assembled item);
   Status EnsureProducer();
-  void DropProducer();
+  /// Gives up the producer, with what it counted added; its thread ends where it is destroyed.
+  std::unique_ptr<BatchProducer> ReleaseProducer();
   /// Leaves the threads and locks of the parent process alone.
   void NoticeFork();
 

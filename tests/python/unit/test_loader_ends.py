@@ -196,6 +196,14 @@ def test_closing_while_the_source_blocks(rows: int, prefetch: bool) -> None:  # 
     if prefetch and rows > 0:
         taking.join(10)
         assert not taking.is_alive()
+        # Nor do others, while close() waits for the source.
+        asking = threading.Thread(target=lambda: (loader.state_dict(), loader.stats()))
+        asking.start()
+        asking.join(10)
+        assert not asking.is_alive()
+        assert closing.is_alive()
+        with pytest.raises(ValueError, match="the loader is closed"):
+            next(iter(loader))
         assert time.monotonic() - begin < 5
     source.go_on.set()
     closing.join(20)
