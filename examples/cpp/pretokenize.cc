@@ -25,8 +25,7 @@ easydata::Status Run(const std::string& tokenizer_path, const std::string& outpu
   // Tokenize in the task that reads and parses.
   TokenizeOptions tokenize;
   tokenize.attention_mask = false;
-  ARROW_ASSIGN_OR_RAISE(auto op, TokenizeOp(tokenizer, tokenize));
-  plan = MapPlan(plan, op, {{"tokenize.tokenizer", tokenizer->fingerprint()}});
+  ARROW_ASSIGN_OR_RAISE(plan, TokenizePlan(plan, tokenizer, tokenize));
 
   WriteOptions write;
   write.output_path = output;

@@ -8,17 +8,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <functional>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "arrow_exchange.h"
 #include "bindings.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
-#include "easydata/order/repeat_stage.h"
-#include "easydata/order/window_shuffle_stage.h"
-#include "easydata/pack/balance_stage.h"
-#include "easydata/pack/pack_stage.h"
+#include "easydata/pipeline/load_plan.h"
 #include "engine_gil.h"
 #include "json_values.h"
 #include "option_value.h"
@@ -110,8 +106,7 @@ class PyLoader {
   }
 
  public:
-  PyLoader(StreamPlan plan, LoaderOptions options)
-      : loader_(Unwrap(Loader::Make(std::move(plan), std::move(options)))) {}
+  explicit PyLoader(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
   ~PyLoader() {
     if (loader_ == nullptr) return;
     // Its threads may need the GIL to end.
@@ -260,14 +255,6 @@ class PyLoader {
   JsonValues json_;
 };
 
-/// AsyncDataLoader's options, checked one by one: what they are together is for the loader to say.
-struct PyLoaderOptions {
-  LoaderOptions loader;
-  std::optional<int64_t> shuffle_rows;
-  std::optional<int64_t> bucket_batches;
-  uint64_t seed = 0;
-};
-
 std::map<int64_t, int64_t> RampupFromPython(nb::handle rampup) {
   std::map<int64_t, int64_t> out;
   for (auto [step, factor] : MappingOption("batch_rampup", rampup)) {
@@ -301,19 +288,19 @@ std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
   return out;
 }
 
-PyLoaderOptions OptionsFromPython(const nb::kwargs& given) {
+LoadOptions LoadOptionsFromPython(const nb::kwargs& given) {
   const auto whole = [&](const char* name) { return OptionValue<int64_t>(name, given[name]); };
   const auto whole_or_none = [&](const char* name) {
     return OptionalValue<int64_t>(name, given[name]);
   };
-  PyLoaderOptions out;
+  LoadOptions out;
   StepOptions& steps = out.loader.steps;
   steps.batch_size = whole("batch_size");
   steps.drop_last = OptionValue<bool>("drop_last", given["drop_last"]);
   steps.rank = whole("rank");
   steps.world_size = whole("world_size");
   steps.lanes = whole("lanes");
-  steps.passes = whole_or_none("epochs").value_or(1);
+  out.epochs = whole_or_none("epochs");
   steps.steps = whole_or_none("steps");
   steps.rampup = RampupFromPython(given["batch_rampup"]);
   steps.padding.columns = PaddingFromPython(given["padding"]);
@@ -327,69 +314,21 @@ PyLoaderOptions OptionsFromPython(const nb::kwargs& given) {
     CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
     out.loader.num_threads = *threads;
   }
-  out.shuffle_rows = whole_or_none("shuffle_buffer_size");
-  if (out.shuffle_rows.has_value()) CheckAtLeastOne("shuffle_buffer_size", *out.shuffle_rows);
+  out.shuffle_buffer_size = whole_or_none("shuffle_buffer_size");
   out.bucket_batches = whole_or_none("bucket_batches");
-  if (out.bucket_batches.has_value() && *out.bucket_batches < 2) {
-    throw nb::value_error(("bucket_batches: must be at least 2, as the rows of one batch come "
-                           "together anyway, not " +
-                           std::to_string(*out.bucket_batches))
-                              .c_str());
-  }
   out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
   return out;
-}
-
-StreamPlan Shuffled(const StreamPlan& plan, const PyLoaderOptions& options) {
-  if (!options.shuffle_rows.has_value()) return plan;
-  if (IsBalanced(*plan.description)) {
-    throw nb::value_error(
-        "shuffle_buffer_size: would shuffle rows behind balance_groups, which puts them in order "
-        "by what they cost; leave it out, and give PackedShardedSource(shuffle=True), which "
-        "shuffles before that");
-  }
-  WindowShuffleOptions shuffle;
-  shuffle.rows = *options.shuffle_rows;
-  shuffle.seed = options.seed;
-  shuffle.rows_per_batch = options.loader.steps.batch_size;  // a step needs no copy then
-  return Unwrap(WindowShufflePlan(plan, shuffle, "loader.shuffle"));
-}
-
-/// Puts rows of about one length into one step. Passes follow each other in front of it, so that
-/// the rows left over at the end of one make up a bucket with those of the next.
-StreamPlan Bucketed(StreamPlan plan, PyLoaderOptions* options) {
-  if (!options->bucket_batches.has_value()) return plan;
-  if (IsPacked(*plan.description)) {
-    throw nb::value_error(
-        "bucket_batches: packed rows are all of one length; leave it out, or do not pack");
-  }
-  StepOptions& steps = options->loader.steps;
-  if (steps.steps.has_value()) {
-    plan = Unwrap(RepeatPlan(std::move(plan), std::nullopt));
-  } else if (steps.passes > 1) {
-    plan = Unwrap(RepeatPlan(std::move(plan), steps.passes));
-    steps.passes = 1;
-  }
-  WindowShuffleOptions buckets;
-  if (*options->bucket_batches > std::numeric_limits<int64_t>::max() / steps.batch_size) {
-    throw nb::value_error("bucket_batches: so many rows cannot be counted");
-  }
-  buckets.rows = *options->bucket_batches * steps.batch_size;
-  buckets.bucket_rows = steps.batch_size;
-  buckets.seed = options->seed;
-  buckets.rows_per_batch = steps.batch_size;
-  return Unwrap(WindowShufflePlan(std::move(plan), buckets, "loader.buckets"));
 }
 
 }  // namespace
 
 void BindLoader(nb::module_& m) {
-  nb::class_<PyLoaderOptions>(m, "LoaderOptions",
-                              "The options of easydata.AsyncDataLoader, each of the right type.")
+  nb::class_<LoadOptions>(m, "LoaderOptions",
+                          "The options of easydata.AsyncDataLoader, each of the right type.")
       .def(
           "__init__",
-          [](PyLoaderOptions* self, const nb::kwargs& given) {
-            new (self) PyLoaderOptions(OptionsFromPython(given));
+          [](LoadOptions* self, const nb::kwargs& given) {
+            new (self) LoadOptions(LoadOptionsFromPython(given));
           },
           nb::sig("def __init__(self, *, batch_size: int, drop_last: bool, rank: int, "
                   "world_size: int, lanes: int, epochs: int | None, steps: int | None, "
@@ -398,18 +337,12 @@ void BindLoader(nb::module_& m) {
                   "pad_token_id: int | None, "
                   "prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, "
                   "num_threads: int | None, shuffle_buffer_size: int | None, bucket_batches: int | "
-                  "None, seed: int | None) -> None"))
-      .def_prop_ro("batch_size", [](const PyLoaderOptions& o) { return o.loader.steps.batch_size; })
-      .def_prop_ro("batch_rampup", [](const PyLoaderOptions& o) { return o.loader.steps.rampup; })
-      .def_prop_rw(
-          "epochs", [](const PyLoaderOptions& o) { return o.loader.steps.passes; },
-          [](PyLoaderOptions& o, int64_t epochs) { o.loader.steps.passes = epochs; });
+                  "None, seed: int | None) -> None"));
   nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, PyLoaderOptions options) {
-            StreamPlan plan = Bucketed(Shuffled(stream.plan, options), &options);
-            new (self) PyLoader(std::move(plan), std::move(options.loader));
+          [](PyLoader* self, const Stream& stream, const LoadOptions& options) {
+            new (self) PyLoader(Unwrap(MakeLoader(stream.plan, options)));
           },
           nb::arg("stream"), nb::arg("options"))
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),

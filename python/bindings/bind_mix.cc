@@ -38,11 +38,7 @@ MixOptions MixOptionsFromPython(const nb::kwargs& given) {
   options.stop = Unwrap(ParseStopStrategy(text("stop_strategy")));
   options.unit = Unwrap(ParseMixUnit(text("unit")));
   options.order = Unwrap(ParseMixOrderKind(text("order")));
-  for (const auto& [step, size] :
-       nb::cast<std::vector<std::pair<int64_t, int64_t>>>(given["batch_sizes"])) {
-    options.clock.batch_sizes.push_back({step, size});
-  }
-  options.clock.row_tokens = nb::cast<int64_t>(given["row_tokens"]);
+  options.schedule_unit = Unwrap(ParseScheduleUnit(text("schedule_unit")));
   return options;
 }
 
@@ -78,9 +74,7 @@ void BindMix(nb::module_& m) {
       .def_prop_ro("names", &WeightSchedule::names);
 
   nb::class_<MixOptions>(m, "MixOptions",
-                         "The options of easydata.MixedShardedSource, each of the right type, and "
-                         "the clock of its schedule: `batch_sizes` = [(from step, rows)] and the "
-                         "tokens of a row; without them it counts examples.")
+                         "The options of easydata.MixedShardedSource, each of the right type.")
       .def(
           "__init__",
           [](MixOptions* self, const nb::kwargs& given) {
@@ -88,8 +82,9 @@ void BindMix(nb::module_& m) {
           },
           nb::sig("def __init__(self, *, names: collections.abc.Sequence[str], weights: "
                   "collections.abc.Sequence[float], schedule: WeightSchedule | None, block_size: "
-                  "int, seed: int | None, stop_strategy: str, unit: str, order: str, batch_sizes: "
-                  "collections.abc.Sequence[tuple[int, int]], row_tokens: int) -> None"));
+                  "int, seed: int | None, stop_strategy: str, schedule_unit: str, unit: str, "
+                  "order: str) -> "
+                  "None"));
 
   nb::class_<MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
       .def(

@@ -1,25 +1,18 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "arrow_exchange.h"
 #include "bindings.h"
-#include "easydata/pack/balance_stage.h"
 #include "easydata/pack/document_packer.h"
-#include "easydata/pack/pack_stage.h"
+#include "easydata/pipeline/packed_plan.h"
 #include "option_value.h"
 
 namespace easydata {
 namespace {
-
-// Rows of a shuffle window, by the unit of shuffle_buffer_factor.
-constexpr int64_t kRowsPerFactor = 100;
 
 /// What Packer() and PackedShardedSource() are given alike.
 PackOptions MakeOptions(nb::handle seq_length, nb::handle eos_token_id, nb::handle pad_token_id,
@@ -37,14 +30,6 @@ PackOptions MakeOptions(nb::handle seq_length, nb::handle eos_token_id, nb::hand
   return options;
 }
 
-/// PackedShardedSource's options.
-struct PackedOptions {
-  PackOptions pack;
-  uint64_t seed = 0;
-  int64_t shuffle_rows = 0;  // of a window of packed rows; 0: they stay as they come
-  int64_t balance_groups = 1;
-};
-
 PackedOptions PackedOptionsFromPython(const nb::kwargs& given) {
   PackedOptions out;
   out.pack = MakeOptions(given["seq_length"], given["eos_token_id"], given["pad_token_id"],
@@ -58,20 +43,9 @@ PackedOptions PackedOptionsFromPython(const nb::kwargs& given) {
   }
   out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
   out.balance_groups = OptionValue<int64_t>("balance_groups", given["balance_groups"]);
-  CheckAtLeastOne("balance_groups", out.balance_groups);
-  const auto shuffle = OptionValue<bool>("shuffle", given["shuffle"]);
-  const auto factor = OptionValue<int64_t>("shuffle_buffer_factor", given["shuffle_buffer_factor"]);
-  if (shuffle) CheckAtLeastOne("shuffle_buffer_factor", factor);
-  if (factor > std::numeric_limits<int64_t>::max() / kRowsPerFactor) {
-    throw nb::value_error("shuffle_buffer_factor: so many rows cannot be counted");
-  }
-  if (!shuffle) return out;
-  if (IsGrainBins(out.pack.strategy)) {
-    out.pack.shuffle_bins = true;
-    out.pack.seed = out.seed;
-  } else {
-    out.shuffle_rows = factor * kRowsPerFactor;
-  }
+  out.shuffle = OptionValue<bool>("shuffle", given["shuffle"]);
+  out.shuffle_buffer_factor =
+      OptionValue<int64_t>("shuffle_buffer_factor", given["shuffle_buffer_factor"]);
   return out;
 }
 
@@ -100,7 +74,7 @@ void BindPack(nb::module_& m) {
           "__init__",
           [](PackedOptions* self, const nb::kwargs& given) {
             PackedOptions options = PackedOptionsFromPython(given);
-            Check(options.pack.Validate());
+            Check(options.Validate());
             new (self) PackedOptions(std::move(options));
           },
           nb::sig("def __init__(self, *, seq_length: int, eos_token_id: int, pad_token_id: int, "
@@ -111,37 +85,20 @@ void BindPack(nb::module_& m) {
       .def_prop_ro("eos_token_id", [](const PackedOptions& self) { return self.pack.eos_token_id; })
       .def_prop_ro("seq_length", [](const PackedOptions& self) { return self.pack.seq_length; })
       .def_prop_ro("input_field", [](const PackedOptions& self) { return self.pack.input_field; })
-      .def_prop_ro("token_fields",
-                   [](const PackedOptions& self) {
-                     std::optional<std::vector<std::string>> given;
-                     if (!self.pack.default_token_fields) given = self.pack.token_fields;
-                     return given;
-                   })
-      .def_ro("seed", &PackedOptions::seed)
-      .def_ro("shuffle_rows", &PackedOptions::shuffle_rows,
-              "Rows of a window of packed rows that is shuffled; 0: none is.")
-      .def_ro("balance_groups", &PackedOptions::balance_groups);
+      .def_prop_ro("token_fields", [](const PackedOptions& self) {
+        std::optional<std::vector<std::string>> given;
+        if (!self.pack.default_token_fields) given = self.pack.token_fields;
+        return given;
+      });
   m.def(
       "pack",
-      [](const Stream& stream, const PackedOptions& given, std::vector<std::string> token_fields,
-         int64_t rows_per_batch) {
-        PackOptions options = given.pack;
-        options.default_token_fields = false;
-        options.token_fields = std::move(token_fields);
-        if (rows_per_batch > 0) options.rows_per_batch = rows_per_batch;
-        return Stream{Unwrap(PackPlan(stream.plan, options))};
+      [](const Stream& stream, PackedOptions options, std::vector<std::string> token_fields) {
+        options.pack.default_token_fields = false;
+        options.pack.token_fields = std::move(token_fields);
+        return Stream{Unwrap(PackedPlan(stream.plan, options))};
       },
-      nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"), nb::arg("rows_per_batch") = 0,
-      "Packs lists of tokens into rows of one length.");
-  m.def(
-      "balance",
-      [](const Stream& stream, int64_t groups,
-         std::vector<std::pair<int64_t, int64_t>> batch_sizes) {
-        return Stream{Unwrap(BalancePlan(stream.plan, {groups, std::move(batch_sizes)}))};
-      },
-      nb::arg("stream"), nb::arg("groups"), nb::arg("batch_sizes"),
-      "Orders packed rows within each step so that `groups` equal parts of it cost about the same; "
-      "`batch_sizes`: rows of a step by first step.");
+      nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
+      "Packs lists of tokens into rows of one length, shuffles and balances them.");
   m.def("default_token_fields", &DefaultTokenFields,
         "Columns that are packed beside the tokens where they exist.");
 

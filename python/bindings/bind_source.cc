@@ -249,12 +249,14 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   const SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
   if (order.mode != SourceShuffle::kNone) source->shuffle_seed = seed;
   nlohmann::json described = JsonFromPython(description, "description");
-  if (start_row != 0) described["source.start_row"] = start_row;
-  if (!columns.is_none()) described["source.columns"] = JsonFromPython(columns, "columns");
-  described["source.shards"] = source->shard_names;
-  if (source->shuffle_seed.has_value()) described["source.shuffle_seed"] = seed;
+  if (start_row != 0) described["start_row"] = start_row;
+  if (!columns.is_none()) described["columns"] = JsonFromPython(columns, "columns");
+  described["shards"] = source->shard_names;
+  if (source->shuffle_seed.has_value()) described["shuffle_seed"] = seed;
   Stream stream;
-  stream.plan.description = std::make_shared<const nlohmann::json>(std::move(described));
+  auto node = MakeNode("source", described);
+  if (num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
+  stream.plan.node = std::move(node);
   stream.plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
     const auto shard_rows =

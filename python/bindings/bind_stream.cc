@@ -123,12 +123,16 @@ void BindStream(nb::module_& m) {
       "extend it; loaders, writers and iterators run it.")
       .def_prop_ro(
           "description",
-          [](const Stream& stream) { return JsonToPython(*stream.plan.description); },
+          [](const Stream& stream) { return JsonToPython(Describe(*stream.plan.node)); },
           nb::sig("def description(self) -> dict[str, object]"),
           "What determines the rows that come, as a flat dict. Equal descriptions give equal "
           "streams.")
-      .def("__repr__",
-           [](const Stream& stream) { return "Stream(" + stream.plan.description->dump() + ")"; });
+      .def_prop_ro(
+          "has_identity", [](const Stream& stream) { return HasIdentity(*stream.plan.node); },
+          "Whether all of it can be recognised in another process: False with a lambda, a closure.")
+      .def("__repr__", [](const Stream& stream) {
+        return "Stream(" + Describe(*stream.plan.node).dump() + ")";
+      });
 }
 
 }  // namespace easydata

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

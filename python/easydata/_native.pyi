@@ -29,6 +29,12 @@ class Stream:
         What determines the rows that come, as a flat dict. Equal descriptions give equal streams.
         """
 
+    @property
+    def has_identity(self) -> bool:
+        """
+        Whether all of it can be recognised in another process: False with a lambda, a closure.
+        """
+
     def __repr__(self) -> str: ...
 
 def config_descriptors() -> str:
@@ -204,14 +210,12 @@ class ColumnOp:
     @staticmethod
     def add_constant(name: str, json: str) -> ColumnOp: ...
 
-def apply_column_op(stream: Stream, op: ColumnOp, what: str) -> Stream:
-    """
-    The stream with a column operation behind it; `what` describes it in the plan.
-    """
+def apply_column_op(stream: Stream, op: ColumnOp) -> Stream:
+    """The stream with a column operation downstream of it."""
 
-def apply_callable(stream: Stream, callable: object, kind: str, columns: object | None, name: str, what: str, refuses: bool = False) -> Stream:
+def apply_callable(stream: Stream, callable: object, kind: str, columns: object | None, name: str, what: str, refuses: bool = False, has_identity: bool = True) -> Stream:
     """
-    The stream with a Python callable behind it, called for each row (kind filter, map or expand). Where a map `refuses`, exceptions that it returns refuse rows: see take_refused_out.
+    The stream with a Python callable downstream of it, called for each row (kind filter, map or expand). `what` describes it in the plan; without identity it can be recognised in this process alone. Where a map `refuses`, exceptions that it returns refuse rows: see take_refused_out.
     """
 
 def read_or_refuse(stream: Stream, columns: object, column: str) -> Stream:
@@ -307,11 +311,9 @@ class WeightSchedule:
     def names(self) -> list[str]: ...
 
 class MixOptions:
-    """
-    The options of easydata.MixedShardedSource, each of the right type, and the clock of its schedule: `batch_sizes` = [(from step, rows)] and the tokens of a row; without them it counts examples.
-    """
+    """The options of easydata.MixedShardedSource, each of the right type."""
 
-    def __init__(self, *, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int | None, stop_strategy: str, unit: str, order: str, batch_sizes: Sequence[tuple[int, int]], row_tokens: int) -> None: ...
+    def __init__(self, *, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int | None, stop_strategy: str, schedule_unit: str, unit: str, order: str) -> None: ...
 
 class MixOrder:
     """Which source each example of a mix comes from."""
@@ -351,22 +353,9 @@ class PackedOptions:
     @property
     def token_fields(self) -> list[str] | None: ...
 
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def shuffle_rows(self) -> int:
-        """Rows of a window of packed rows that is shuffled; 0: none is."""
-
-    @property
-    def balance_groups(self) -> int: ...
-
-def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], rows_per_batch: int = 0) -> Stream:
-    """Packs lists of tokens into rows of one length."""
-
-def balance(stream: Stream, groups: int, batch_sizes: Sequence[tuple[int, int]]) -> Stream:
+def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str]) -> Stream:
     """
-    Orders packed rows within each step so that `groups` equal parts of it cost about the same; `batch_sizes`: rows of a step by first step.
+    Packs lists of tokens into rows of one length, shuffles and balances them.
     """
 
 def default_token_fields() -> list[str]:
@@ -387,18 +376,6 @@ class LoaderOptions:
     """The options of easydata.AsyncDataLoader, each of the right type."""
 
     def __init__(self, *, batch_size: int, drop_last: bool, rank: int, world_size: int, lanes: int, epochs: int | None, steps: int | None, batch_rampup: Mapping[int, int] | None, padding: Mapping[str, Any] | None, padding_may_miss: bool, pad_token_id: int | None, prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, num_threads: int | None, shuffle_buffer_size: int | None, bucket_batches: int | None, seed: int | None) -> None: ...
-
-    @property
-    def batch_size(self) -> int: ...
-
-    @property
-    def batch_rampup(self) -> dict[int, int]: ...
-
-    @property
-    def epochs(self) -> int: ...
-
-    @epochs.setter
-    def epochs(self, arg: int, /) -> None: ...
 
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""

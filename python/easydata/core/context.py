@@ -26,6 +26,7 @@ class PipelineContext:
         progress: Makes what shows the progress of a job, from its name and number of rows; None: as
             the config's observability says.
         mixtures: The mixtures that mix() has made, by name.
+        tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
     """
 
     config: "PipelineConfig"
@@ -38,6 +39,7 @@ class PipelineContext:
         default=None, repr=False, compare=False
     )
     mixtures: "dict[str, Mixture]" = field(default_factory=dict, repr=False, compare=False)
+    tokenized: "dict[str, Tokenizer]" = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: "dict[Any, Tokenizer]" = field(default_factory=dict, repr=False, compare=False)
 
     def get_tokenizer(self, name: Any) -> "Tokenizer":

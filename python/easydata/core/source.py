@@ -252,7 +252,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             rows,
             list(self.shard_names if shards is None else shards),
             None if columns is None else dict(columns),
-            description={"source.kind": f"{type(self).__module__}.{type(self).__qualname__}"},
+            description={"kind": f"{type(self).__module__}.{type(self).__qualname__}"},
             name=self._source_name,
             num_rows=num_rows,
             **({} if order is None else vars(order)),

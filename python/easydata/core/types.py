@@ -143,7 +143,7 @@ class BaseDatasetInform(_Record):
     """One data set of a mixture.
 
     Attributes:
-        type: Format of the files; unset: by the first file's suffix.
+        type: Format of the files; unset: by their suffixes, which must agree.
         data_files: Path, glob pattern, folder, or a list of them.
         num_rows: Use the first rows only.
         dataset_split_name: Split of a Hub data set.

@@ -317,24 +317,11 @@ class AsyncDataLoader(AsyncDataset[Batch]):
             bucket_batches=bucket_batches,
             seed=seed,
         )
-        # What packs comes in batches of this size, and schedules count this loader's steps.
-        pace = getattr(self._source, "_paced", None)
-        paced = (
-            self._source
-            if pace is None
-            else pace(options.batch_size, batch_rampup=options.batch_rampup)
-        )
-        # A packer carries on from pass to pass: it repeats what it reads, not what it gives.
-        repeat = getattr(paced, "_repeated", None)
-        if repeat is not None and steps is not None:
-            paced = repeat(None)
-        elif repeat is not None and options.epochs > 1:
-            paced, options.epochs = repeat(options.epochs), 1
-        self._native = _native.Loader(paced._stream(), options)
+        self._native = _native.Loader(self._source._stream(), options)
         self._sharding_map = sharding_map
         self._rank, self._world_size = rank, world_size
         self._exhausted = False
-        self._batch_size, self._drop_last = options.batch_size, drop_last
+        self._batch_size, self._drop_last = batch_size, drop_last
         self._said_empty = False
         # No thread outlives the loader. When the interpreter ends the engine ends its work itself:
         # a thread that is iterating then must not find its loader closed.

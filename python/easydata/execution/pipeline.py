@@ -20,7 +20,6 @@ from easydata.core.config import (
 from easydata.core.context import PipelineContext
 from easydata.core.stage import PipelineStage
 from easydata.execution.stages import (
-    MIXED,
     LoadStage,
     MixStage,
     PackStage,
@@ -74,7 +73,6 @@ class Pipeline(Generic[_Built_co]):
         self._context = PipelineContext(config=config, seed=config.seed)
         self._data: dict[str, Any] | None = None
         self._stages: list[str] = []
-        self._applied: list[PipelineStage] = []
         self._advised: set[str] = set()
 
     @classmethod
@@ -149,9 +147,7 @@ class Pipeline(Generic[_Built_co]):
         do the same.)
         """
         self._ready("load")
-        options = self._options("load", config)
-        self._keep_time(options)
-        return self._run(LoadStage(options))
+        return self._run(LoadStage(self._options("load", config)))
 
     def apply(self, stage: PipelineStage) -> "Pipeline[Any]":
         """Adds a stage of your own (see BaseStage)."""
@@ -234,22 +230,6 @@ class Pipeline(Generic[_Built_co]):
                 _log.warning("%s", said)
                 self._advised.add(said)
 
-    def _keep_time(self, load: LoadStageConfig) -> None:
-        """Tells a mixture whose weights change by step what a step is, now that it is known.
-
-        A loader tells the source that it is given; here stages of one's own may lie between.
-        """
-        mixture = self._context.mixtures.get(MIXED)
-        if mixture is None or not mixture.keeps_time:
-            return
-        row_length = self._context.config.pack.seq_length if "pack" in self._stages else 0
-        mixture.pace(load.batch_size, row_length, load.batch_rampup)
-        behind = self._applied[self._stages.index("mix") :]
-        self._data = {MIXED: mixture.mixed}
-        for stage in behind:
-            if stage.name != "save":
-                self._data = stage.process(dict(self._data), self._context)
-
     def _run(self, stage: PipelineStage) -> "Pipeline":
         assert self._data is not None
         made = stage.process(dict(self._data), self._context)
@@ -260,7 +240,6 @@ class Pipeline(Generic[_Built_co]):
             )
         self._data = dict(made)
         self._stages.append(stage.name)
-        self._applied.append(stage)
         return self
 
 

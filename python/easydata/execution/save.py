@@ -313,7 +313,7 @@ def save_iterator(
     rows = iter(iterator)
 
     stream = _native.python_stream(
-        lambda shard, row: rows, ["iterator"], None, description={"source.kind": "iterator"}
+        lambda shard, row: rows, ["iterator"], None, description={"kind": "iterator"}
     )
     writer = create_writer(
         output_path,

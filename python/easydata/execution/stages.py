@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from easydata.core.context import PipelineContext
     from easydata.core.source import ShardedDataSource
     from easydata.execution.save import DatasetWriter, WriteJob, WriteStats
+    from easydata.tokenizer import Tokenizer
 
     Sources = dict[str, ShardedDataSource[Any]]
 
@@ -131,9 +132,13 @@ class TokenizeStage(BaseStage):
             option = f"additional_fields of dataset {dataset.name!r}"
             require_fields(source, dataset.additional_fields, option)
         kept = [field for field in dataset.additional_fields or () if field not in removed]
+        tokenizer = context.get_tokenizer(config.name_or_path)
+        own = self._get_dataset_config(name, context)
+        for tokenized in [own] if own else context.config.datasets:
+            context.tokenized[str(tokenized.name)] = tokenizer
         return TokenizedShardedSource(
             source,
-            context.get_tokenizer(config.name_or_path),
+            tokenizer,
             config,
             content_field=dataset.content_field,
             additional_fields=kept or None,
@@ -198,27 +203,15 @@ class Mixture:
 
     def __init__(self, inputs: "Sources", options: Mapping[str, Any]) -> None:
         self._options = dict(options)
-        self._pace: tuple[int, int, Mapping[int, int] | None] | None = None
         self.inputs: Sources = {}
         self.mixed: ShardedDataSource[Any] = self.rebuild(inputs)
-
-    @property
-    def keeps_time(self) -> bool:
-        """Whether its weights change with the steps of the loader behind it."""
-        return "weight_scheduler" in self._options and self._options["schedule_unit"] == "steps"
-
-    def pace(self, batch_size: int, row_length: int, rampup: Mapping[int, int] | None) -> None:
-        """Tells the mixture what a step of the loader is, and makes it anew."""
-        self._pace = (batch_size, row_length, rampup)
-        self.rebuild(self.inputs)
 
     def rebuild(self, inputs: "Sources") -> "ShardedDataSource[Any]":
         """The mixture of these inputs; they have the same names."""
         from easydata.transforms import MixedShardedSource
 
         self.inputs = dict(inputs)
-        mixed = MixedShardedSource(dict(inputs), **self._options)
-        self.mixed = mixed._paced(*self._pace) if self._pace else mixed
+        self.mixed = MixedShardedSource(dict(inputs), **self._options)
         return self.mixed
 
 
@@ -304,18 +297,15 @@ class PackStage(BaseStage):
         own = self._get_dataset_config(name, context)
         found: dict[int, str] = {}
         for dataset in [own] if own else context.config.datasets:
-            config = merge_tokenizer_config(
-                dataset, context.config.default_tokenizer, context.config.tokenize
-            )
-            if config is None:
+            tokenizer = _tokenizer_of(dataset, context)
+            if tokenizer is None:
                 continue
-            eos = context.get_tokenizer(config.name_or_path).eos_token_id
-            if eos is None:
+            if tokenizer.eos_token_id is None:
                 raise ValueError(
                     f"the tokenizer of dataset {dataset.name!r} names no EOS token; set "
-                    f"pack.eos_token_id; the tokenizer is {config.name_or_path!r}"
+                    f"pack.eos_token_id; the tokenizer is {tokenizer.name!r}"
                 )
-            found.setdefault(eos, str(dataset.name))
+            found.setdefault(tokenizer.eos_token_id, str(dataset.name))
         if len(found) == 1:
             return next(iter(found))
         # The manual's default; a person who trains on several vocabularies had better choose.
@@ -327,6 +317,17 @@ class PackStage(BaseStage):
             DEFAULT_EOS,
         )
         return DEFAULT_EOS
+
+
+def _tokenizer_of(dataset: DatasetConfig, context: "PipelineContext") -> "Tokenizer | None":
+    """The tokenizer that a dataset's tokens are of: of who made them, else the config's."""
+    known = context.tokenized.get(str(dataset.name))
+    if known is not None:
+        return known
+    config = merge_tokenizer_config(
+        dataset, context.config.default_tokenizer, context.config.tokenize
+    )
+    return None if config is None else context.get_tokenizer(config.name_or_path)
 
 
 class LoadStage(BaseStage):

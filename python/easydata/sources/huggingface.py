@@ -167,7 +167,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
                 return _chosen_rows(self._dataset, places, row)
             return _chosen_tables(self._dataset.with_format("arrow"), places, row)
 
-        description = {**self._description(), "source.shuffle": order.shuffle}
+        description = {**self._description(), "shuffle": order.shuffle}
         return _native.python_stream(
             rows,
             list(self.shard_names),
@@ -182,9 +182,9 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
 
     def _description(self) -> dict[str, Any]:
         return {
-            "source.kind": "rows in memory",
-            "source.rows": self.estimated_length,
-            "source.fingerprint": getattr(self._dataset, "_fingerprint", None),
+            "kind": "rows in memory",
+            "rows": self.estimated_length,
+            "fingerprint": getattr(self._dataset, "_fingerprint", None),
         }
 
     def _stream(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -66,6 +67,20 @@ class _Step:
     def _split_later(self) -> _Step:
         """The step in front of a packer that splits; see ShardedDataSource._split_later."""
         return self
+
+    def _has_identity(self) -> bool:
+        """Whether its repr tells it from all other steps, in other processes too.
+
+        Ours do, with the import paths of the functions that they call; what a step of somebody
+        else's does, only it knows.
+        """
+        return type(self).__module__.startswith("easydata.") and all(
+            map(_importable, self._calls())
+        )
+
+    def _calls(self) -> Sequence[object]:
+        """The user's functions that it calls."""
+        return ()
 
     def _keeps(self) -> Callable[[Example], bool] | None:
         """For steps that only drop rows: the test that a row must pass."""
@@ -170,6 +185,9 @@ class MapTransform(Transform):
         """Returns ``fn(example)``."""
         return self._fn(example)
 
+    def _calls(self) -> Sequence[object]:
+        return (self._fn,)
+
     def __repr__(self) -> str:
         return f"MapTransform({_name(self._fn)})"
 
@@ -201,4 +219,17 @@ def run_steps(steps: Sequence[_Step], example: Example) -> Iterator[Example]:
 
 
 def _name(fn: object) -> str:
-    return str(getattr(fn, "__qualname__", None) or repr(fn))
+    """What a plan calls a function: its import path where it has one."""
+    name = str(getattr(fn, "__qualname__", None) or repr(fn))
+    return f"{fn.__module__}.{name}" if _importable(fn) else name
+
+
+def _importable(fn: object) -> bool:
+    """Whether another process finds a function by its import path: no lambda, closure or script."""
+    module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
+    if module in (None, "__main__") or name is None or "<" in name:
+        return False
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is fn

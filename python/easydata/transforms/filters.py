@@ -40,6 +40,9 @@ class FilterTransform(_Filter):
         """Whether the row stays."""
         return bool(self._predicate(example))
 
+    def _calls(self) -> Sequence[object]:
+        return (self._predicate,)
+
     def __repr__(self) -> str:
         return f"FilterTransform({_name(self._predicate)})"
 
@@ -58,6 +61,9 @@ class FilterByField(_Filter):
 
     def _needs(self, wanted: Columns | None) -> Columns | None:
         return None if wanted is None else {**wanted, self._field: "any"}
+
+    def _calls(self) -> Sequence[object]:
+        return (self._predicate,)
 
     def __repr__(self) -> str:
         return f"FilterByField({self._field!r}, {_name(self._predicate)})"

@@ -150,8 +150,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
         unit: Literal["examples", "tokens"] = "examples",
         order: Literal["blocks", "grain"] = "blocks",
     ) -> None:
-        if schedule_unit not in ("examples", "steps"):
-            raise ValueError(f"schedule_unit must be 'examples' or 'steps', not {schedule_unit!r}")
         if weight_scheduler is not None and not isinstance(weight_scheduler, WeightScheduler):
             raise TypeError(
                 f"weight_scheduler: must be a WeightScheduler, not {weight_scheduler!r}"
@@ -170,8 +168,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
             if weights is not None:
                 raise ValueError("give a mixture weights or a weight_scheduler, not both")
             _check_names(self._names, weight_scheduler.dataset_names, "the weight schedule")
-        self._batch_sizes: list[tuple[int, int]] = []
-        self._row_tokens = 0
         self._order()  # the engine judges weights and options before anything is read
 
     @property
@@ -231,9 +227,8 @@ class MixedShardedSource(ShardedDataSource[Any]):
             seed=self._seed,
             stop_strategy=self._stop_strategy,
             unit=self._unit,
+            schedule_unit=self._schedule_unit,
             order=self._order_kind,
-            batch_sizes=self._batch_sizes,
-            row_tokens=self._row_tokens,
         )
 
     def _order(self) -> _native.MixOrder:
@@ -280,25 +275,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
                         yield names[place], row
                         return
                 yield names[place], row
-
-    def _paced(
-        self, batch_size: int, row_length: int = 0, batch_rampup: Mapping[int, int] | None = None
-    ) -> MixedShardedSource:
-        """This mixture in front of a loader: a schedule by steps then counts the loader's steps.
-
-        Args:
-            batch_size: Rows of a step, over all ranks.
-            row_length: Tokens of a row, where a packer lies between.
-            batch_rampup: By step, what `batch_size` is multiplied with from that step on.
-        """
-        if self._scheduler is None or self._schedule_unit != "steps":
-            return self
-        paced = copy.copy(self)
-        sizes = {0: batch_size}
-        sizes.update((step, batch_size * factor) for step, factor in (batch_rampup or {}).items())
-        paced._batch_sizes = sorted(sizes.items())
-        paced._row_tokens = row_length
-        return paced
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

@@ -301,10 +301,6 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
                 f"{max(limits) - 1}"
             )
         self._given["token_fields"] = options.token_fields
-        self._seq_length = options.seq_length
-        self._shuffle_rows = options.shuffle_rows
-        self._batch_sizes: list[tuple[int, int]] = []  # of a loader: rows of a step by first step
-        self._passes: int | None = 1
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -322,13 +318,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
 
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Ints]]:
         """The packed rows; their arrays are read-only."""
-        from easydata import _native
-
-        batch: Any
-        for batch in _native.iterate_batches(self._stream(None, [shard_name])):
-            columns = {name: _matrix(batch, name) for name in batch.schema.names}
-            for row in range(batch.num_rows):
-                yield {name: values[row] for name, values in columns.items()}
+        return _rows_of(self._stream(None, [shard_name]))
 
     def __len__(self) -> int:
         raise TypeError("the number of packed rows is not known before they are packed")
@@ -340,28 +330,6 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
 
     def __repr__(self) -> str:
         return f"PackedShardedSource({self._source!r}, {self._given})"
-
-    def _paced(
-        self, batch_size: int, row_length: int = 0, batch_rampup: Mapping[int, int] | None = None
-    ) -> PackedShardedSource:
-        """These rows in front of a loader: in batches of its size, so that they need no copy."""
-        paced = copy.copy(self)
-        sizes = {0: batch_size}
-        sizes.update((step, int(batch_size * by)) for step, by in (batch_rampup or {}).items())
-        paced._batch_sizes = sorted(sizes.items())
-        pace = getattr(self._source, "_paced", None)
-        if pace is not None:
-            paced._source = pace(batch_size, self._seq_length, batch_rampup)
-        return paced
-
-    def _repeated(self, passes: int | None) -> PackedShardedSource:
-        """The rows of so many passes over the documents, packed without a gap between them.
-
-        None: for ever.
-        """
-        repeated = copy.copy(self)
-        repeated._passes = passes
-        return repeated
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
@@ -377,34 +345,22 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         if fields is None:
             known = _fields_of(self._source)
             fields = [name for name in _native.default_token_fields() if name in known]
-        balanced = options.balance_groups > 1
-        if balanced and not self._batch_sizes:
-            raise ValueError(
-                "balance_groups orders the rows of a loader's step, and there is no loader right "
-                "behind the packed rows; leave it at 1 here, or hand them to a loader: "
-                f"{options.balance_groups}"
-            )
-        # Batches of the loader's size need no copy.
-        rows_per_batch = self._batch_sizes[0][1] if self._batch_sizes else 0
         wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
         source = self._source
         if self._given["overlong"] == "split" and self._given["strategy"] not in _NEVER_SPLIT:
             source = source._split_later()
-        documents = source._stream(wanted)
-        if self._passes != 1:
-            documents = _native.repeat(documents, self._passes)
-        stream = _native.pack(documents, options, fields, rows_per_batch)
-        if self._shuffle_rows:
-            stream = _native.shuffle_window(
-                stream,
-                self._shuffle_rows,
-                options.seed,
-                "pack.shuffle",
-                rows_per_batch=rows_per_batch,
-            )
-        if balanced:
-            stream = _native.balance(stream, options.balance_groups, self._batch_sizes)
-        return stream
+        return _native.pack(source._stream(wanted), options, fields)
+
+
+def _rows_of(stream: _native.Stream) -> Iterator[dict[str, Ints]]:
+    """Packed rows as dicts of arrays, which lie in the engine's memory."""
+    from easydata import _native
+
+    batch: Any
+    for batch in _native.iterate_batches(stream):
+        columns = {name: _matrix(batch, name) for name in batch.schema.names}
+        for row in range(batch.num_rows):
+            yield {name: values[row] for name, values in columns.items()}
 
 
 def pack_pre_tokenized(
@@ -470,11 +426,15 @@ def pack_constant_length(
         seed=seed,
         token_fields=[],
     )
-    if shuffle:
-        packed._shuffle_rows = max(1, batch_size * buffer_factor)
 
     def rows() -> Iterator[dict[str, Ints]]:
-        return packed.open_shard(packed.shard_names[0])
+        from easydata import _native
+
+        stream = packed._stream()
+        if shuffle:
+            window = max(1, batch_size * buffer_factor)
+            stream = _native.shuffle_window(stream, window, seed or 0, "pack.shuffle")
+        return _rows_of(stream)
 
     return rows
 

@@ -63,7 +63,13 @@ def transform_stream(
             test = step._keeps()
             if test is not None and typed and not called:
                 stream = _native.apply_callable(
-                    stream, test, "filter", None, type(step).__name__, repr(step)
+                    stream,
+                    test,
+                    "filter",
+                    None,
+                    type(step).__name__,
+                    repr(step),
+                    has_identity=step._has_identity(),
                 )
             else:
                 called.append(step)
@@ -72,7 +78,7 @@ def transform_stream(
             stream = _call(stream, called, needs[number])
             called = []
             have = _names(needs[number])
-        stream = _native.apply_column_op(stream, op, repr(step))
+        stream = _native.apply_column_op(stream, op)
         have = _names(needs[number + 1]) if needs[number + 1] is not None else _after(step, known)
     if called:
         return _call(stream, called, wanted)
@@ -141,4 +147,5 @@ def _call(
         name,
         what,
         refuses=steps[-1].refuses,
+        has_identity=all(step._has_identity() for step in steps),
     )

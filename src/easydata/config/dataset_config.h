@@ -57,7 +57,7 @@ struct DatasetConfig {
             "name", &C::name,
             "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
             "position; where no dataset has a name, those of as many mix.weights, in their order."},
-        Field{"type", &C::type, "Format of the files; unset: by the first file's suffix."}
+        Field{"type", &C::type, "Format of the files; unset: by their suffixes, which must agree."}
             .OneOf({"json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "huggingface", "hf"})
             .Refuse("huggingface",
                     "datasets from the Hub come with a later version; wrap a loaded one with "

@@ -11,7 +11,6 @@
 #include "easydata/loader/row_digest.h"
 #include "easydata/sink/column_layout.h"
 #include "easydata/stream/json_column.h"
-#include "easydata/stream/plan.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -42,6 +41,16 @@ StepOptions::Range StepOptions::LanesRead() const {
   return {rank * lanes / world_size, ((rank + 1) * lanes + world_size - 1) / world_size};
 }
 
+Demand StepOptions::AsDemand() const {
+  Demand demand;
+  if (!rampup.contains(0)) demand.step_rows.push_back({0, batch_size});
+  for (const auto& [step, factor] : rampup) {
+    demand.step_rows.push_back({step, batch_size * factor});
+  }
+  demand.passes = carried_passes;
+  return demand;
+}
+
 LoaderPosition StartOf(const StepOptions& options) {
   LoaderPosition start;
   const auto lanes = options.LanesRead();
@@ -55,11 +64,12 @@ BatchAssembler::BatchAssembler(const StreamPlan& plan, const std::shared_ptr<Thr
   StageContext context;
   context.pool = pool;
   context.lanes = options_.lanes;
+  context.demand = options_.AsDemand();
   const int64_t num_read = lanes_.end - lanes_.begin;
   if (num_read > 1) context.read_ahead = context.ReadAheadOfEach(num_read);
   std::optional<int64_t> passes = options_.passes;
   if (options_.steps.has_value()) passes.reset();
-  if (options_.lanes > 1 && NeverEnds(*plan.description)) passes.reset();
+  if (options_.lanes > 1 && options_.IsEndless(plan.facts())) passes.reset();
   if (options_.lanes > 1 && passes.has_value()) {
     lane_rows_ = std::make_unique<LaneRows>(plan, context, *passes);
   }

@@ -11,6 +11,7 @@
 #include "easydata/loader/lane_reader.h"
 #include "easydata/loader/lane_rows.h"
 #include "easydata/loader/token_counts.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -33,6 +34,8 @@ struct StepOptions {
   /// Steps between two ends, however long the passes are, which then follow each other for ever;
   /// nothing: the passes end where their rows do.
   std::optional<int64_t> steps;
+  /// Passes that the stream carries on through by itself, beside `passes` (Demand::passes).
+  std::optional<int64_t> carried_passes = 1;
   PadOptions padding;
 
   /// Rows of step number `step`, over all ranks.
@@ -48,6 +51,12 @@ struct StepOptions {
   };
   /// The lanes that this rank's rows are in.
   Range LanesRead() const;
+  /// What the steps ask of the stream.
+  Demand AsDemand() const;
+  /// Whether a stream has no end, read so.
+  bool IsEndless(const StreamFacts& facts) const {
+    return facts.is_endless() || !carried_passes.has_value();
+  }
 };
 
 /// Where a loader stands.

@@ -11,6 +11,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/loader/batch_assembler.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

@@ -10,6 +10,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/loader/token_counts.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

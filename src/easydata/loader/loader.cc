@@ -9,7 +9,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/mix/mix_edit.h"
-#include "easydata/stream/plan.h"
+#include "easydata/stream/fingerprint.h"
 
 namespace easydata {
 namespace {
@@ -24,11 +24,12 @@ constexpr int64_t kStepsToRead = 16;
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// What must be the same for a state to fit: the stream and how it is cut into steps.
-nlohmann::json Describe(const StreamPlan& plan, const LoaderOptions& options) {
-  nlohmann::json description = *plan.description;
+nlohmann::json DescribeSteps(const StreamPlan& plan, const LoaderOptions& options) {
+  nlohmann::json description = Describe(*plan.node);
   description["loader.batch_size"] = options.steps.batch_size;
   description["loader.drop_last"] = options.steps.drop_last;
-  description["loader.epochs"] = options.steps.passes;
+  description["loader.epochs"] = options.steps.passes * options.steps.carried_passes.value_or(1);
+  if (!options.steps.carried_passes.has_value()) description["loader.carries_on"] = true;
   if (options.steps.lanes > 1) description["loader.lanes"] = options.steps.lanes;
   for (const auto& [step, factor] : options.steps.rampup) {
     description["loader.batch_rampup"][std::to_string(step)] = factor;
@@ -50,7 +51,7 @@ Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
     return Status::Invalid("epochs: with steps the passes follow each other up to the last step; ",
                            "give one of the two");
   }
-  const bool ends = !steps.steps.has_value() && !NeverEnds(*plan.description);
+  const bool ends = !steps.steps.has_value() && !steps.IsEndless(plan.facts());
   if (steps.lanes > 1 && ends && !steps.drop_last) {
     return Status::Invalid(
         "drop_last: lanes end together with the last step that is full in all of ",
@@ -59,7 +60,7 @@ Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
   return Status::OK();
 }
 
-Status CheckOptions(const StreamPlan& plan, const LoaderOptions& options) {
+Status CheckAll(const StreamPlan& plan, const LoaderOptions& options) {
   const StepOptions& steps = options.steps;
   if (steps.batch_size < 1) {
     return Status::Invalid("batch_size: must be at least 1, not ", steps.batch_size);
@@ -129,8 +130,18 @@ Status NoStep(int64_t step, int64_t steps) {
 
 }  // namespace
 
+Status Loader::Check(const StreamPlan& plan, const LoaderOptions& options) {
+  return CheckAll(plan, options);
+}
+
 Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions options) {
-  ARROW_RETURN_NOT_OK(CheckOptions(plan, options));
+  ARROW_RETURN_NOT_OK(CheckAll(plan, options));
+  StepOptions& steps = options.steps;
+  if (plan.facts().carries_passes) {
+    steps.carried_passes = steps.passes;
+    if (steps.steps.has_value()) steps.carried_passes.reset();
+    steps.passes = 1;
+  }
   return std::unique_ptr<Loader>(new Loader(std::move(plan), std::move(options)));
 }
 
@@ -273,6 +284,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
   StageContext context;
   context.pool = pool;
   context.epoch = start.lanes[0].epoch;
+  context.demand = steps.AsDemand();
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
   // By a thread of its own, which this one can stop.
   const auto wait = [&](auto look) {
@@ -289,7 +301,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
     }
     return looking.get();
   };
-  if (!NeverEnds(*plan_.description)) {
+  if (!steps.IsEndless(plan_.facts())) {
     ARROW_ASSIGN_OR_RAISE(const auto rows, wait([&] { return stage->NumRows(); }));
     if (!rows.has_value() || *rows == 0) return std::nullopt;
     const int64_t passes = row / *rows;
@@ -405,9 +417,9 @@ std::optional<nlohmann::json> Loader::TrySaveState() {
 const nlohmann::json& Loader::PlanOfState() {
   if (!plan_of_state_.is_null()) return plan_of_state_;
   plan_of_state_ = StateHead();
-  plan_of_state_["plan"] = Fingerprint(Describe(plan_, options_));
+  plan_of_state_["plan"] = Fingerprint(DescribeSteps(plan_, options_));
   // Whoever edits the mix goes on with this one first: it is kept as it is.
-  nlohmann::json mix = MixKeys(*plan_.description);
+  nlohmann::json mix = MixKeys(Describe(*plan_.node));
   if (!mix.empty()) {
     for (const auto& [key, value] : mix.items()) plan_of_state_["plan"].erase(key);
     plan_of_state_["mix"] = std::move(mix);
@@ -446,7 +458,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   NoticeFork();
   ARROW_RETURN_NOT_OK(CheckState(state));
   nlohmann::json saved = UnfoldFingerprint(state.at("plan"));
-  nlohmann::json current = Describe(plan_, options_);
+  nlohmann::json current = DescribeSteps(plan_, options_);
   if (state.contains("mix")) saved.update(Fingerprint(state.at("mix")));
   const bool is_edit =
       !allow.empty() && state.contains("mix") && state.at("mix") != MixKeys(current);

@@ -18,6 +18,7 @@
 #include "easydata/loader/batch_producer.h"
 #include "easydata/loader/bottleneck.h"
 #include "easydata/loader/loader_state.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -47,6 +48,7 @@ struct LoaderStats {
 class Loader {
  public:
   /// Invalid where an option is wrong, naming it.
+  static Status Check(const StreamPlan& plan, const LoaderOptions& options);
   static Result<std::unique_ptr<Loader>> Make(StreamPlan plan, LoaderOptions options);
   ~Loader();
   Loader(const Loader&) = delete;

@@ -44,7 +44,7 @@ StreamPlan LatePipeline(MixUnit unit, PackStrategy strategy, uint64_t delays) {
       LateSource({7, 7, 1, 0, 16, 2}, delays + more),
   };
   StreamPlan plan = MixPlan(sources, mix).ValueOrDie();
-  plan = MapPlan(std::move(plan), std::make_shared<DelayOp>(delays + 2 * more), {{"late", 1}});
+  plan = MapPlan(std::move(plan), std::make_shared<DelayOp>(delays + 2 * more));
   plan = PackPlan(std::move(plan), pack).ValueOrDie();
   return WindowShufflePlan(std::move(plan), shuffle, "loader.shuffle").ValueOrDie();
 }

@@ -142,7 +142,7 @@ TEST(LoaderLanesTest, AnyStepByItsNumber) {
 StreamPlan CountedPlan() {
   const auto batches = MakeBatches({3, 0, 11, 1, 0, 0, 8, 20, 5, 1, 1, 7}, /*ragged=*/false);
   StreamPlan plan;
-  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", "memory"}});
+  plan.node = MakeNode("source", {{"data", "memory"}});
   plan.make = [batches](const StageContext&) {
     return MakeMemoryStage(batches, batches[0]->schema(), "memory", "rows");
   };
@@ -221,7 +221,7 @@ TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
   EXPECT_THAT(loader->Take().status().message(), HasSubstr("give steps="));
   // Whose files have become shorter than they say.
   StreamPlan shrunken;
-  shrunken.description = CountedPlan().description;
+  shrunken.node = CountedPlan().node;
   shrunken.make = [](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto whole, CountedPlan().make({}));
     return DealRows(std::move(whole), context, []() -> Result<std::optional<std::vector<int64_t>>> {
@@ -238,7 +238,7 @@ TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
   // One row, which is in lane 0.
   const auto few = MakeBatches({1}, /*ragged=*/false);
   StreamPlan plan;
-  plan.description = CountedPlan().description;
+  plan.node = CountedPlan().node;
   plan.make = [few](const StageContext&) {
     return MakeMemoryStage(few, few[0]->schema(), "memory", "rows");
   };

@@ -11,7 +11,7 @@
 namespace easydata {
 namespace {
 
-constexpr int kStateVersion = 1;
+constexpr int kStateVersion = 2;
 constexpr char kKind[] = "easydata.loader";
 
 /// Invalid unless the state has a number there, of something that is counted.

@@ -74,18 +74,18 @@ class DelayOp : public BatchOp {
 inline StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
                          uint64_t delays = 0) {
   StreamPlan plan;
-  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", "memory"}});
+  plan.node = MakeNode("source", {{"data", "memory"}});
   auto schema = batches[0]->schema();
   plan.make = [batches, schema](const StageContext&) {
     return MakeMemoryStage(batches, schema, "memory", "rows");
   };
-  return MapPlan(std::move(plan), std::make_shared<DelayOp>(delays), {{"delay", 1}});
+  return MapPlan(plan, std::make_shared<DelayOp>(delays));
 }
 
 /// Deals the rows of a plan among lanes.
 inline StreamPlan Dealt(StreamPlan whole) {
   StreamPlan plan;
-  plan.description = whole.description;
+  plan.node = whole.node;
   plan.make = [make = std::move(whole.make)](
                   const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));

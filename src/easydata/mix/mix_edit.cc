@@ -22,6 +22,13 @@ nlohmann::json* FindMix(nlohmann::json* cursor) {
   return nullptr;
 }
 
+/// A plan's keys of the mix, "mix.weights", as the mix itself has them: "weights".
+nlohmann::json WithoutPrefix(const nlohmann::json& keys) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [key, value] : keys.items()) out[key.substr(key.find('.') + 1)] = value;
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<MixPhase>> PhasesBefore(const nlohmann::json& cursor) {
@@ -111,7 +118,7 @@ Status EditMix(const nlohmann::json& mix, const MixReach::Place& reach, nlohmann
       if (reached) break;
     }
   }
-  if (!reached) before.push_back({{"until", reach.block}, {"mix", mix}});
+  if (!reached) before.push_back({{"until", reach.block}, {"mix", WithoutPrefix(mix)}});
   state["before"] = std::move(before);
   return Status::OK();
 }

@@ -270,7 +270,8 @@ TEST(MixEditTest, MixesInGrainsOrderCannotBeEdited) {
   MixOptions grain = blocks;
   grain.order = MixOrderKind::kGrain;
   const auto edit = [](const MixOptions& from, const MixOptions& to) {
-    nlohmann::json saved = from.Description(), current = to.Description();
+    nlohmann::json saved = Describe(*MakeNode("mix", from.Description()));
+    nlohmann::json current = Describe(*MakeNode("mix", to.Description()));
     return ForgetEdits(MixKeys(saved), &saved, &current);
   };
   EXPECT_TRUE(edit(blocks, blocks).ok());

@@ -80,6 +80,16 @@ const char* StopStrategyName(StopStrategy stop) {
   }
 }
 
+Result<ScheduleUnit> ParseScheduleUnit(const std::string& name) {
+  if (name == "examples") return ScheduleUnit::kExamples;
+  if (name == "steps") return ScheduleUnit::kSteps;
+  return Status::Invalid("schedule_unit must be 'examples' or 'steps', not '", name, "'");
+}
+
+const char* ScheduleUnitName(ScheduleUnit unit) {
+  return unit == ScheduleUnit::kSteps ? "steps" : "examples";
+}
+
 Result<MixUnit> ParseMixUnit(const std::string& name) {
   if (name == "examples") return MixUnit::kExamples;
   if (name == "tokens") return MixUnit::kTokens;
@@ -114,8 +124,8 @@ Status MixOptions::Validate() const {
     }
     ARROW_RETURN_NOT_OK(CheckWeights(names, weights, "mix weights"));
   }
-  for (const auto& ramp : clock.batch_sizes) {
-    if (ramp.batch_size < 1)
+  for (const auto& size : clock.batch_sizes) {
+    if (size.rows < 1)
       return Status::Invalid("the batch size of the mix's clock must be 1 or more");
   }
   if (!clock.batch_sizes.empty() && clock.batch_sizes[0].step != 0) {
@@ -126,65 +136,58 @@ Status MixOptions::Validate() const {
 }
 
 nlohmann::json MixOptions::Description() const {
-  nlohmann::json keys = {{"mix.sources", names},
-                         {"mix.unit", MixUnitName(unit)},
-                         {"mix.block_size", block_size},
-                         {"mix.seed", seed},
-                         {"mix.stop_strategy", StopStrategyName(stop)},
-                         {"mix.add_source", add_source}};
+  nlohmann::json keys = {{"sources", names},
+                         {"unit", MixUnitName(unit)},
+                         {"block_size", block_size},
+                         {"seed", seed},
+                         {"stop_strategy", StopStrategyName(stop)},
+                         {"add_source", add_source}};
   // Only where it is set: plans and states from before there was a choice stay what they were.
-  if (order != MixOrderKind::kBlocks) keys["mix.order"] = MixOrderKindName(order);
-  if (counts_tokens()) keys["mix.token_column"] = token_column;
+  if (order != MixOrderKind::kBlocks) keys["order"] = MixOrderKindName(order);
+  if (unit == MixUnit::kTokens || by_steps()) keys["token_column"] = token_column;
   if (!schedule.has_value()) {
-    keys["mix.weights"] = weights.empty() ? std::vector<double>(names.size(), 1.0) : weights;
+    keys["weights"] = weights.empty() ? std::vector<double>(names.size(), 1.0) : weights;
     return keys;
   }
   nlohmann::json points = nlohmann::json::array();
   for (const WeightPoint& point : schedule->points()) {
     points.push_back({{"step", point.step}, {"weights", point.weights}});
   }
-  keys["mix.weight_schedule"] = std::move(points);
-  keys["mix.weight_schedule_type"] = InterpolationName(schedule->interpolation());
-  nlohmann::json ramp = nlohmann::json::array();
-  for (const auto& size : clock.batch_sizes) ramp.push_back({size.step, size.batch_size});
-  keys["mix.clock"] = {{"batch_sizes", std::move(ramp)}, {"row_tokens", clock.row_tokens}};
+  keys["weight_schedule"] = std::move(points);
+  keys["weight_schedule_type"] = InterpolationName(schedule->interpolation());
+  if (by_steps()) keys["schedule_unit"] = ScheduleUnitName(schedule_unit);
   return keys;
 }
 
 Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
   const auto read = [&]() -> Result<MixOptions> {
     MixOptions options;
-    options.names = keys.at("mix.sources").get<std::vector<std::string>>();
-    ARROW_ASSIGN_OR_RAISE(options.unit, ParseMixUnit(keys.at("mix.unit").get<std::string>()));
-    ARROW_ASSIGN_OR_RAISE(
-        options.order, ParseMixOrderKind(keys.value("mix.order", MixOrderKindName(options.order))));
-    ARROW_ASSIGN_OR_RAISE(options.block_size, WholeNumber(keys.at("mix.block_size")));
-    if (!keys.at("mix.seed").is_number_integer()) return DamagedMix();
-    options.seed = keys.at("mix.seed").get<uint64_t>();
+    options.names = keys.at("sources").get<std::vector<std::string>>();
+    ARROW_ASSIGN_OR_RAISE(options.unit, ParseMixUnit(keys.at("unit").get<std::string>()));
+    ARROW_ASSIGN_OR_RAISE(options.order,
+                          ParseMixOrderKind(keys.value("order", MixOrderKindName(options.order))));
+    ARROW_ASSIGN_OR_RAISE(options.block_size, WholeNumber(keys.at("block_size")));
+    if (!keys.at("seed").is_number_integer()) return DamagedMix();
+    options.seed = keys.at("seed").get<uint64_t>();
     ARROW_ASSIGN_OR_RAISE(options.stop,
-                          ParseStopStrategy(keys.at("mix.stop_strategy").get<std::string>()));
-    options.add_source = keys.at("mix.add_source").get<bool>();
-    options.token_column = keys.value("mix.token_column", options.token_column);
-    if (keys.contains("mix.weights")) {
-      options.weights = keys.at("mix.weights").get<std::vector<double>>();
+                          ParseStopStrategy(keys.at("stop_strategy").get<std::string>()));
+    options.add_source = keys.at("add_source").get<bool>();
+    options.token_column = keys.value("token_column", options.token_column);
+    if (keys.contains("weights")) {
+      options.weights = keys.at("weights").get<std::vector<double>>();
     } else {
       std::vector<WeightPoint> points;
-      for (const nlohmann::json& point : keys.at("mix.weight_schedule")) {
+      for (const nlohmann::json& point : keys.at("weight_schedule")) {
         ARROW_ASSIGN_OR_RAISE(const int64_t step, WholeNumber(point.at("step")));
         points.push_back({step, point.at("weights").get<std::vector<double>>()});
       }
-      ARROW_ASSIGN_OR_RAISE(
-          const auto interpolation,
-          ParseInterpolation(keys.at("mix.weight_schedule_type").get<std::string>()));
+      ARROW_ASSIGN_OR_RAISE(const auto interpolation,
+                            ParseInterpolation(keys.at("weight_schedule_type").get<std::string>()));
       ARROW_ASSIGN_OR_RAISE(options.schedule,
                             WeightSchedule::Make(options.names, std::move(points), interpolation));
-      for (const nlohmann::json& ramp : keys.at("mix.clock").at("batch_sizes")) {
-        ARROW_ASSIGN_OR_RAISE(const int64_t step, WholeNumber(ramp.at(0)));
-        ARROW_ASSIGN_OR_RAISE(const int64_t size, WholeNumber(ramp.at(1)));
-        options.clock.batch_sizes.push_back({step, size});
-      }
-      ARROW_ASSIGN_OR_RAISE(options.clock.row_tokens,
-                            WholeNumber(keys.at("mix.clock").at("row_tokens")));
+      ARROW_ASSIGN_OR_RAISE(
+          options.schedule_unit,
+          ParseScheduleUnit(keys.value("schedule_unit", ScheduleUnitName(options.schedule_unit))));
     }
     ARROW_RETURN_NOT_OK(options.Validate());
     return options;

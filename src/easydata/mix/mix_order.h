@@ -31,6 +31,15 @@ enum class MixUnit { kExamples, kTokens };
 Result<MixUnit> ParseMixUnit(const std::string& name);
 const char* MixUnitName(MixUnit unit);
 
+/// What the steps of a weight schedule count.
+enum class ScheduleUnit {
+  kExamples,  // that were given out
+  kSteps,     // of the loader downstream; where there is none, examples
+};
+
+Result<ScheduleUnit> ParseScheduleUnit(const std::string& name);
+const char* ScheduleUnitName(ScheduleUnit unit);
+
 /// What decides whose turn it is.
 enum class MixOrderKind {
   kBlocks,  // the shares of a block, which the seed orders (BlockMixer), or of tokens (TokenShares)
@@ -46,6 +55,8 @@ struct MixOptions {
   std::vector<double> weights;
   /// Its names are those of the mix, in the same order.
   std::optional<WeightSchedule> schedule;
+  ScheduleUnit schedule_unit = ScheduleUnit::kExamples;
+  /// What the schedule reads its step from. A stage sets it by its Demand, for steps.
   StepClock clock;
   MixUnit unit = MixUnit::kExamples;
   /// Grain's has fixed weights above 0, of examples; the seed and the size of blocks do not matter.
@@ -59,10 +70,12 @@ struct MixOptions {
   std::string token_column = "input_ids";
 
   Status Validate() const;
-  /// The keys "mix.*" of a plan.
+  /// What a plan says of the mix.
   nlohmann::json Description() const;
   /// What Description() was made of.
   static Result<MixOptions> FromDescription(const nlohmann::json& keys);
+  /// Whether a schedule counts the steps of what reads the mix.
+  bool by_steps() const { return schedule.has_value() && schedule_unit == ScheduleUnit::kSteps; }
   /// Whether the stream depends on how many tokens examples have.
   bool counts_tokens() const { return unit == MixUnit::kTokens || clock.row_tokens > 0; }
 };

@@ -207,15 +207,16 @@ TEST(MixOrderTest, DescriptionsCanBeReadBack) {
   options.schedule =
       WeightSchedule::Make(options.names, {{0, {0.1, 0.7}}, {9, {1, 2}}}, Interpolation::kCosine)
           .ValueOrDie();
-  options.clock = StepClock{{{0, 2}, {50, 4}}, 16};
+  same(options);
+  options.schedule_unit = ScheduleUnit::kSteps;
   same(options);
   same(GrainOptions({0.1, 1.0 / 3}, 10));
-  EXPECT_TRUE(MixOptions::FromDescription({{"mix.sources", {"a"}}}).status().IsInvalid());
+  EXPECT_TRUE(MixOptions::FromDescription({{"sources", {"a"}}}).status().IsInvalid());
 }
 
 TEST(MixOrderTest, DescriptionsNameTheOrderOnlyWhereItIsNotTheDefault) {
-  EXPECT_FALSE(OrderOptions({1, 2}, 10).Description().contains("mix.order"));
-  EXPECT_EQ(GrainOptions({1, 2}, 10).Description().at("mix.order"), "grain");
+  EXPECT_FALSE(OrderOptions({1, 2}, 10).Description().contains("order"));
+  EXPECT_EQ(GrainOptions({1, 2}, 10).Description().at("order"), "grain");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/address.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

@@ -14,7 +14,6 @@
 #include "easydata/mix/mix_source.h"
 #include "easydata/mix/union_schema.h"
 #include "easydata/stream/gather_rows.h"
-#include "easydata/stream/plan.h"
 #include "easydata/stream/row_tokens.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -30,6 +29,17 @@ constexpr int kMaxPasses = 16;
 // Sources whose stages, with their open files and reading ahead, there are at once; the others
 // sleep.
 constexpr int kMaxAwake = 128;
+
+/// The options with the clock of who reads the mix, where its schedule goes by that.
+MixOptions WithClock(MixOptions options, const Demand& demand) {
+  if (!options.by_steps()) return options;
+  options.clock.batch_sizes = demand.step_rows;
+  options.clock.row_tokens = demand.row_tokens;
+  if (demand.row_tokens > 0 && options.unit != MixUnit::kTokens) {
+    options.token_column = demand.token_column;
+  }
+  return options;
+}
 
 /// The options by which one lane is ordered.
 MixOptions OfLane(MixOptions options, const StageContext& context) {
@@ -125,6 +135,9 @@ class MixStage : public Stage {
 
   Status Restore(const nlohmann::json& cursor) override {
     ARROW_ASSIGN_OR_RAISE(phases_, PhasesBefore(cursor));
+    for (MixPhase& phase : phases_) {
+      phase.options = WithClock(std::move(phase.options), context_.demand);
+    }
     phases_.push_back({options_});
     ARROW_RETURN_NOT_OK(UsePhase());
     const nlohmann::json& mix = cursor.at("mix");
@@ -440,14 +453,15 @@ Status CheckTokens(const MixOptions& options, const std::string& name,
 }  // namespace
 
 Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
-                                            const MixOptions& options,
-                                            const StageContext& context) {
+                                            const MixOptions& given, const StageContext& context) {
+  const MixOptions options = WithClock(given, context.demand);
   ARROW_ASSIGN_OR_RAISE(MixOrder order, MixOrder::Make(OfLane(options, context)));
   if (sources.size() != options.names.size()) {
     return Status::Invalid("the mix has ", options.names.size(), " names, but ", sources.size(),
                            " sources");
   }
   StageContext shared = context;
+  shared.demand = {};  // each source gives what the order asks of it, in passes of its own
   shared.read_ahead = context.ReadAheadOfEach(static_cast<int64_t>(sources.size()));
   std::vector<std::unique_ptr<MixSource>> made;
   std::vector<std::shared_ptr<arrow::Schema>> schemas;
@@ -467,16 +481,62 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
                                     std::move(schema));
 }
 
+namespace {
+
+/// Whether a mix ends, by its sources; says in `why` what makes it endless.
+Result<Finitude> FinitudeOf(const std::vector<StreamPlan>& sources, const MixOptions& options,
+                            std::string* why) {
+  if (options.stop == StopStrategy::kRestart) {
+    *why =
+        "stop_strategy: a mix with 'restart' never ends; set stop_strategy to 'first_exhausted' or "
+        "'all_exhausted'";
+    return Finitude::kEndless;
+  }
+  ARROW_ASSIGN_OR_RAISE(const MixOrder order, MixOrder::Make(options));
+  // It ends with the first source that does, or with the last.
+  const bool is_first = options.stop == StopStrategy::kFirstExhausted;
+  bool any_finite = false;
+  bool any_endless = false;
+  bool any_unknown = false;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (!order.Wanted(static_cast<int>(i))) continue;
+    const StreamFacts& facts = sources[i].facts();
+    any_finite = any_finite || facts.finitude == Finitude::kFinite;
+    any_unknown = any_unknown || facts.finitude == Finitude::kUnknown;
+    any_endless = any_endless || facts.is_endless();
+    if (why->empty()) *why = facts.why_endless;
+  }
+  if (is_first && any_finite) return Finitude::kFinite;
+  if (!is_first && any_endless) return Finitude::kEndless;
+  if (any_unknown) return Finitude::kUnknown;
+  return any_endless ? Finitude::kEndless : Finitude::kFinite;
+}
+
+}  // namespace
+
 Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
-  StreamPlan plan;
-  auto description = std::make_shared<nlohmann::json>(options.Description());
+  auto node = MakeNode("mix", options.Description());
+  node->facts.is_packed = true;
+  node->facts.counts_steps = options.by_steps();
+  ARROW_ASSIGN_OR_RAISE(node->facts.finitude,
+                        FinitudeOf(sources, options, &node->facts.why_endless));
   std::vector<StageFactory> factories;
   for (size_t i = 0; i < sources.size(); ++i) {
-    description->update(PrefixKeys(*sources[i].description, "sources[" + options.names[i] + "]."));
+    const StreamFacts& facts = sources[i].facts();
+    if (facts.counts_steps) {
+      return Status::Invalid(
+          "sources[\"", options.names[i],
+          "\"]: has a weight schedule that counts a loader's steps "
+          "(schedule_unit=\"steps\"), which a mix inside a mix cannot see; let it "
+          "count \"examples\"");
+    }
+    node->facts.is_packed = node->facts.is_packed && facts.is_packed;
+    node->inputs.push_back({"sources[" + options.names[i] + "].", sources[i].node});
     factories.push_back(sources[i].make);
   }
-  plan.description = std::move(description);
+  StreamPlan plan;
+  plan.node = std::move(node);
   plan.make = [factories, options](const StageContext& context) {
     return Timed(MakeMixStage(factories, options, context), "mix");
   };

@@ -6,6 +6,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/mix/mix_order.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -22,8 +23,7 @@ inline constexpr const char kSourceColumn[] = "__source__";
 Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
                                             const MixOptions& options, const StageContext& context);
 
-/// The plan that mixes the streams; its description has the keys "mix.*", and those of each source
-/// behind `sources[name].`.
+/// Mixes the streams. Invalid where one of them counts the steps of a loader: a mix hides them.
 Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options);
 
 }  // namespace easydata

@@ -330,11 +330,11 @@ TEST(MixStageTest, RefusesWhatCannotBeMixed) {
 }
 
 TEST(MixStageTest, ThePlanNamesEachSource) {
-  StreamPlan source{Source("a", 3, 3),
-                    std::make_shared<nlohmann::json>(nlohmann::json{{"files", {"x.parquet"}}})};
+  const StreamPlan source{Source("a", 3, 3), MakeNode("source", {{"files", {"x.parquet"}}})};
   const StreamPlan plan = MixPlan({source}, Options({"a"}, {})).ValueOrDie();
-  EXPECT_EQ(plan.description->at("sources[a].files").dump(), "[\"x.parquet\"]");
-  EXPECT_EQ(plan.description->at("mix.block_size"), 10);
+  const nlohmann::json description = Describe(*plan.node);
+  EXPECT_EQ(description.at("sources[a].source.files").dump(), "[\"x.parquet\"]");
+  EXPECT_EQ(description.at("mix.block_size"), 10);
 }
 
 }  // namespace

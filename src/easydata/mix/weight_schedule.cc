@@ -87,12 +87,12 @@ int64_t StepClock::Step(int64_t examples, int64_t tokens) const {
   if (batch_sizes.empty()) return examples * lanes;
   int64_t units = (row_tokens > 0 ? tokens / row_tokens : examples) * lanes;
   for (size_t i = 0; i < batch_sizes.size(); ++i) {
-    const int64_t steps = units / batch_sizes[i].batch_size;
+    const int64_t steps = units / batch_sizes[i].rows;
     const int64_t end =
         i + 1 < batch_sizes.size() ? batch_sizes[i + 1].step : std::numeric_limits<int64_t>::max();
     const int64_t held = end - batch_sizes[i].step;
     if (steps < held) return batch_sizes[i].step + steps;
-    units -= held * batch_sizes[i].batch_size;
+    units -= held * batch_sizes[i].rows;
   }
   return 0;  // not reached: the last batch size holds for ever
 }

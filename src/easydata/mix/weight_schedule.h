@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/stage_context.h"
 
 namespace easydata {
 
@@ -61,12 +62,8 @@ std::vector<double> Normalized(std::vector<double> weights);
 /// Without a batch size a step is one example. A packer makes steps of tokens: then `row_tokens` is
 /// its row length, and the clock reads tokens / (batch size * row length).
 struct StepClock {
-  /// Rows per step from a step on, sorted by step, the first from step 0; empty: count examples.
-  struct Ramp {
-    int64_t step = 0;
-    int64_t batch_size = 1;
-  };
-  std::vector<Ramp> batch_sizes;
+  /// As Demand::step_rows has them; empty: count examples.
+  std::vector<Demand::StepRows> batch_sizes;
   int64_t row_tokens = 0;
   /// Mixers that run beside each other: each is taken to have given out as much.
   int64_t lanes = 1;

@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "easydata/stream/plan.h"
-
 namespace easydata {
 namespace {
 
@@ -133,17 +131,22 @@ Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<
   return std::make_unique<RepeatStage>(std::move(make), passes, context, std::move(first));
 }
 
-Result<StreamPlan> RepeatPlan(StreamPlan upstream, std::optional<int64_t> passes) {
+Result<StreamPlan> RepeatPlan(const StreamPlan& upstream, std::optional<int64_t> passes) {
   if (passes.has_value() && *passes < 1) {
     return Status::Invalid("a stream is repeated at least once; epochs is ", *passes);
   }
-  if (!passes.has_value() && NeverEnds(*upstream.description)) return upstream;
+  if (!passes.has_value() && upstream.facts().is_endless()) return upstream;
+  nlohmann::json described;
+  described["passes"] = passes.has_value() ? nlohmann::json(*passes) : nlohmann::json(nullptr);
+  auto node = MakeNode("repeat", described, upstream);
+  node->facts.carries_passes = false;
+  if (!passes.has_value()) {
+    node->facts.finitude = Finitude::kEndless;
+    node->facts.why_endless = "epochs: a source is repeated for ever; give a number";
+  }
   StreamPlan plan;
-  auto description = std::make_shared<nlohmann::json>(*upstream.description);
-  (*description)["repeat.passes"] =
-      passes.has_value() ? nlohmann::json(*passes) : nlohmann::json(nullptr);
-  plan.description = std::move(description);
-  plan.make = [make = std::move(upstream.make), passes](const StageContext& context) {
+  plan.node = std::move(node);
+  plan.make = [make = upstream.make, passes](const StageContext& context) {
     return MakeRepeatStage(make, passes, context);
   };
   return plan;

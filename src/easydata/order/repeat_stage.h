@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -16,8 +17,7 @@ namespace easydata {
 Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<int64_t> passes,
                                                const StageContext& context);
 
-/// The plan that repeats `upstream`; its description gets the key "repeat.passes" (null: for ever).
-/// A stream that never ends stays as it is where it is to be repeated for ever.
-Result<StreamPlan> RepeatPlan(StreamPlan upstream, std::optional<int64_t> passes);
+/// Repeats `upstream`. A stream that never ends stays as it is where it is to be repeated for ever.
+Result<StreamPlan> RepeatPlan(const StreamPlan& upstream, std::optional<int64_t> passes);
 
 }  // namespace easydata

@@ -256,20 +256,20 @@ Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> ups
   return std::make_unique<WindowShuffleStage>(std::move(upstream), of_lane, context.epoch);
 }
 
-Result<StreamPlan> WindowShufflePlan(StreamPlan upstream, const WindowShuffleOptions& options,
-                                     const std::string& key) {
+Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
+                                     const WindowShuffleOptions& options, const std::string& name) {
   ARROW_RETURN_NOT_OK(options.Validate());
-  auto description = std::make_shared<nlohmann::json>(*upstream.description);
-  (*description)[key + ".rows"] = options.rows;
-  (*description)[key + ".bytes"] = options.bytes;
-  (*description)[key + ".seed"] = options.seed;
-  if (options.bucket_rows > 0) (*description)[key + ".bucket_rows"] = options.bucket_rows;
+  nlohmann::json described = {
+      {"rows", options.rows}, {"bytes", options.bytes}, {"seed", options.seed}};
+  if (options.bucket_rows > 0) described["bucket_rows"] = options.bucket_rows;
   StreamPlan plan;
-  plan.description = std::move(description);
-  plan.make = [make = std::move(upstream.make),
+  plan.node = MakeNode(name, described, upstream);
+  plan.make = [make = upstream.make,
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return Timed(MakeWindowShuffleStage(std::move(stage), options, context), "shuffle");
+    WindowShuffleOptions of_pass = options;
+    if (options.in_steps) of_pass.rows_per_batch = context.demand.first_step_rows();
+    return Timed(MakeWindowShuffleStage(std::move(stage), of_pass, context), "shuffle");
   };
   return plan;
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "easydata/base/status.h"
-#include "easydata/stream/stage.h"
+#include "easydata/stream/plan.h"
 
 namespace easydata {
 
@@ -23,6 +23,9 @@ struct WindowShuffleOptions {
   /// Rows of each output batch but the last; 0: some. Nothing but a matter of hand-over, no part of
   /// the stream.
   int64_t rows_per_batch = 0;
+  /// A plan gives batches of the rows of a consumer's step, where it takes steps: they need no copy
+  /// then.
+  bool in_steps = false;
 
   Status Validate() const;
 };
@@ -38,10 +41,8 @@ Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> ups
                                                       const WindowShuffleOptions& options,
                                                       const StageContext& context);
 
-/// The plan that shuffles `upstream`; its description gets `key`.rows, `key`.bytes and `key`.seed,
-/// so that two shuffles of one stream are told apart; and `key`.bucket_rows where there are
-/// buckets.
-Result<StreamPlan> WindowShufflePlan(StreamPlan upstream, const WindowShuffleOptions& options,
-                                     const std::string& key);
+/// Shuffles `upstream`: an operator `name`, so that two shuffles of one stream are told apart.
+Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
+                                     const WindowShuffleOptions& options, const std::string& name);
 
 }  // namespace easydata

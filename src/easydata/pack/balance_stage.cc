@@ -16,8 +16,6 @@
 namespace easydata {
 namespace {
 
-constexpr char kGroupsKey[] = "pack.balance_groups";
-
 class BalanceStage : public Stage {
  public:
   BalanceStage(std::unique_ptr<Stage> upstream, BalanceOptions options)
@@ -188,7 +186,7 @@ bool Exchange(const std::vector<uint64_t>& costs, Group* heavy, Group* light) {
 
 Status BalanceOptions::Validate() const {
   if (groups < 1) return Status::Invalid("balance_groups must be at least 1; it is ", groups);
-  if (batch_sizes.empty() || batch_sizes[0].first != 0) {
+  if (batch_sizes.empty() || batch_sizes[0].step != 0) {
     return Status::Invalid("balance_groups needs the rows of a step from step 0 on");
   }
   for (const auto& [step, rows] : batch_sizes) {
@@ -252,17 +250,21 @@ Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
   return std::make_unique<BalanceStage>(std::move(upstream), options);
 }
 
-bool IsBalanced(const nlohmann::json& description) { return description.contains(kGroupsKey); }
-
-Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& options) {
-  ARROW_RETURN_NOT_OK(options.Validate());
-  auto description = std::make_shared<nlohmann::json>(*upstream.description);
-  (*description)[kGroupsKey] = options.groups;
-  (*description)["pack.balance_batch_sizes"] = options.batch_sizes;
+StreamPlan BalancePlan(const StreamPlan& upstream, int64_t groups) {
+  auto node = MakeNode("pack.balance", {{"groups", groups}}, upstream);
+  node->facts.balance_groups = groups;
   StreamPlan plan;
-  plan.description = std::move(description);
-  plan.make = [make = std::move(upstream.make),
-               options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+  plan.node = std::move(node);
+  plan.make = [make = upstream.make,
+               groups](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    const BalanceOptions options{groups, context.demand.step_rows};
+    if (options.batch_sizes.empty()) {
+      return Status::Invalid(
+          "balance_groups orders the rows of a loader's step, and no loader takes the packed rows; "
+          "leave it at 1 here, or hand them to a loader: ",
+          groups);
+    }
+    ARROW_RETURN_NOT_OK(options.Validate());
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
     ARROW_ASSIGN_OR_RAISE(auto of_lane, options.OfLane(context.lanes));
     return Timed(MakeBalanceStage(std::move(stage), of_lane), "balance");

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -13,8 +13,8 @@ namespace easydata {
 struct BalanceOptions {
   /// Contiguous parts of a step that are to cost the same.
   int64_t groups = 1;
-  /// {first step, rows of a step from there on}, by step from 0: what the loader's steps are.
-  std::vector<std::pair<int64_t, int64_t>> batch_sizes;
+  /// As Demand::step_rows has them.
+  std::vector<Demand::StepRows> batch_sizes;
 
   /// Invalid where the groups do not divide a step.
   Status Validate() const;
@@ -38,11 +38,8 @@ std::vector<int64_t> BalancedOrder(const std::vector<uint64_t>& costs, int64_t g
 Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
                                                 const BalanceOptions& options);
 
-/// Whether the stream's last stage balances rows: what reorders them behind it would undo that.
-bool IsBalanced(const nlohmann::json& description);
-
-/// The plan that balances `upstream`; its description gets the keys "pack.balance_groups" and
-/// "pack.balance_batch_sizes".
-Result<StreamPlan> BalancePlan(StreamPlan upstream, const BalanceOptions& options);
+/// Balances `upstream` for the steps of who reads it (Demand::step_rows); where nobody takes steps
+/// its stages cannot be made.
+StreamPlan BalancePlan(const StreamPlan& upstream, int64_t groups);
 
 }  // namespace easydata

@@ -8,17 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/order/repeat_stage.h"
 #include "easydata/pack/document_reader.h"
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
 #include "easydata/pack/window_planner.h"
-#include "easydata/stream/plan.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
-
-constexpr const char kLengthKey[] = "pack.seq_length";
 
 /// What the strategies share: the batch is filled row by row by Fill().
 class PackStage : public Stage {
@@ -298,48 +296,67 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
   return std::make_unique<WindowedStage>(std::move(upstream), options, fields);
 }
 
-bool IsPacked(const nlohmann::json& description) { return description.contains(kLengthKey); }
+namespace {
 
-Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
-  ARROW_RETURN_NOT_OK(options.Validate());
-  PackOptions of_plan = options;
-  of_plan.never_ends = NeverEnds(*upstream.description);
-  auto description = std::make_shared<nlohmann::json>(*upstream.description);
-  auto& keys = *description;
-  keys["pack.strategy"] = Name(options.strategy);
-  keys[kLengthKey] = options.seq_length;
-  keys["pack.eos_token_id"] = options.eos_token_id;
-  keys["pack.pad_token_id"] = options.pad_token_id;
-  keys["pack.overlong"] = Name(options.overlong);
-  keys["pack.input_field"] = options.input_field;
-  keys["pack.include_segment_ids"] = options.include_segment_ids;
-  keys["pack.token_fields"] = options.token_fields;
-  keys["pack.default_token_fields"] = options.default_token_fields;
+nlohmann::json Described(const PackOptions& options) {
+  nlohmann::json keys = {{"strategy", Name(options.strategy)},
+                         {"seq_length", options.seq_length},
+                         {"eos_token_id", options.eos_token_id},
+                         {"pad_token_id", options.pad_token_id},
+                         {"overlong", Name(options.overlong)},
+                         {"input_field", options.input_field},
+                         {"include_segment_ids", options.include_segment_ids},
+                         {"token_fields", options.token_fields},
+                         {"default_token_fields", options.default_token_fields}};
   switch (options.strategy) {
     case PackStrategy::kGreedy:
     case PackStrategy::kGrainConcat:
       break;
     case PackStrategy::kGrainFirstFit:
     case PackStrategy::kGrainBestFit:
-      keys["pack.num_packers"] = options.num_packers;
-      keys["pack.shuffle_bins"] = options.shuffle_bins;
-      if (options.shuffle_bins) keys["pack.seed"] = options.seed;
+      keys["num_packers"] = options.num_packers;
+      keys["shuffle_bins"] = options.shuffle_bins;
+      if (options.shuffle_bins) keys["seed"] = options.seed;
       break;
     case PackStrategy::kPool:
-      keys["pack.num_packers"] = options.num_packers;
+      keys["num_packers"] = options.num_packers;
       [[fallthrough]];
     case PackStrategy::kFirstFit:
     case PackStrategy::kBestFit:
-      keys["pack.window"] = options.pack_window;
-      keys["pack.window_bytes"] = options.pack_window_bytes;
+      keys["window"] = options.pack_window;
+      keys["window_bytes"] = options.pack_window_bytes;
       break;
   }
+  return keys;
+}
+
+}  // namespace
+
+Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  auto node = MakeNode("pack", Described(options), upstream);
+  node->facts.is_packed = true;
+  node->facts.balance_groups = 0;
+  node->facts.carries_passes = true;
   StreamPlan plan;
-  plan.description = std::move(description);
-  plan.make = [make = std::move(upstream.make),
-               options = of_plan](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
-    return Timed(MakePackStage(std::move(stage), options), "pack");
+  plan.node = std::move(node);
+  plan.make = [make = upstream.make, is_endless = upstream.facts().is_endless(),
+               options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    const std::optional<int64_t> passes = context.demand.passes;
+    StageContext documents = context;
+    documents.demand.row_tokens = options.seq_length;
+    documents.demand.token_column = options.input_field;
+    documents.demand.passes = 1;
+    PackOptions of_pass = options;
+    of_pass.never_ends = is_endless || !passes.has_value();
+    // Batches of the rows of a step need no copy.
+    if (const int64_t rows = context.demand.first_step_rows(); rows > 0) {
+      of_pass.rows_per_batch = rows;
+    }
+    const bool is_repeated = passes.has_value() ? *passes != 1 : !is_endless;
+    ARROW_ASSIGN_OR_RAISE(auto stage,
+                          is_repeated ? MakeRepeatStage(make, passes, documents) : make(documents));
+    return Timed(MakePackStage(std::move(stage), of_pass), "pack");
   };
   return plan;
 }

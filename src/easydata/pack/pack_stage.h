@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 
 #include "easydata/base/status.h"
 #include "easydata/pack/pack_options.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -21,10 +21,8 @@ namespace easydata {
 Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
                                              const PackOptions& options);
 
-/// Whether the rows of a stream are packed: all of one length.
-bool IsPacked(const nlohmann::json& description);
-
-/// The plan that packs `upstream`; its description gets the keys "pack.*".
-Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options);
+/// Packs `upstream`. Where several passes are asked for (Demand::passes) it packs the documents of
+/// one after those of the other, without an end between them.
+Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options);
 
 }  // namespace easydata

@@ -129,7 +129,7 @@ class Layout : public ColumnLayout {
       const Status status = text.IsNull(i) ? append_null() : append(text.GetView(i));
       if (status.ok()) continue;
       if (batch.addresses.size() <= i) return status;
-      return RowError(batch.addresses.At(i), status.message(), status.code());
+      return RowError(batch.AddressOf(i), status.message(), status.code());
     }
     return Status::OK();
   }
@@ -154,7 +154,7 @@ Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole
           whole_rows ? shape.ObserveRow(text.GetView(i)) : shape.Observe(text.GetView(i), name);
       if (status.ok()) continue;
       if (batch.addresses.size() <= i) return status;
-      return RowError(batch.addresses.At(i), status.message(), status.code());
+      return RowError(batch.AddressOf(i), status.message(), status.code());
     }
   }
   return shape;

@@ -69,7 +69,7 @@ StreamPlan NumberedPlan(const std::string& name, int batches, int fails_at = -1)
     int at_;
   };
   StreamPlan plan;
-  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", name}});
+  plan.node = MakeNode("source", {{"data", name}});
   plan.make = [=](const StageContext&) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, MakeMemoryStage(rows, schema, "memory", "rows"));
     return std::unique_ptr<Stage>(std::make_unique<Failing>(std::move(stage), fails_at));

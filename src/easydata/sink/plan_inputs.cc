@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 namespace easydata {
@@ -32,11 +31,11 @@ bool IsBelow(const fs::path& path, const fs::path& folder) {
 Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder) {
   const fs::path output = Resolved(folder);
   std::map<fs::path, fs::path> folders;  // many files of few folders
-  for (const auto& [key, files] : plan.description->items()) {
-    if (!key.ends_with("source.files") || !files.is_array()) continue;
-    for (const nlohmann::json& file : files) {
-      if (!file.is_string()) continue;
-      const fs::path path(file.get_ref<const std::string&>());
+  Status found;
+  VisitNodes(*plan.node, [&](const PlanNode& node) {
+    if (node.files == nullptr || !found.ok()) return;
+    for (const std::string& file : *node.files) {
+      const fs::path path(file);
       auto [place, is_new] = folders.try_emplace(path.parent_path());
       if (is_new) {
         place->second = Resolved(path.has_parent_path() ? path.parent_path() : fs::path("."));
@@ -44,13 +43,13 @@ Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder) {
       std::error_code error;
       const bool leads_there = fs::is_symlink(path, error) && IsBelow(Resolved(path), output);
       if (leads_there || IsBelow(place->second, output)) {
-        return Status::Invalid("the file ", file.get_ref<const std::string&>(),
-                               ", which is read, lies in the output folder ", folder,
-                               "; write to another folder");
+        found = Status::Invalid("the file ", file, ", which is read, lies in the output folder ",
+                                folder, "; write to another folder");
+        return;
       }
     }
-  }
-  return Status::OK();
+  });
+  return found;
 }
 
 }  // namespace easydata

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

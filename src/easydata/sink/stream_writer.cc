@@ -13,7 +13,7 @@
 #include "easydata/sink/output_file.h"
 #include "easydata/sink/plan_inputs.h"
 #include "easydata/sink/shard_format.h"
-#include "easydata/stream/plan.h"
+#include "easydata/stream/fingerprint.h"
 
 namespace easydata {
 namespace {
@@ -104,20 +104,9 @@ std::string Now() {
   return {text.data(), size};
 }
 
-Status CheckEnds(const nlohmann::json& description) {
-  if (IsLimited(description)) return Status::OK();
-  for (const auto& [key, value] : description.items()) {
-    if (key.ends_with("mix.stop_strategy") && value == "restart") {
-      return Status::Invalid(
-          "stop_strategy: a mix with 'restart' never ends, so it cannot be saved; set "
-          "stop_strategy to 'first_exhausted' or 'all_exhausted'");
-    }
-    if (key.ends_with("repeat.passes") && value.is_null()) {
-      return Status::Invalid(
-          "epochs: a source that is repeated for ever cannot be saved; give a number");
-    }
-  }
-  return Status::OK();
+Status CheckEnds(const StreamFacts& facts) {
+  if (!facts.is_endless()) return Status::OK();
+  return Status::Invalid(facts.why_endless, "; what never ends cannot be saved");
 }
 
 }  // namespace
@@ -160,7 +149,7 @@ Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteO
   }
   // A group larger than a shard would make the size of shards a matter of luck.
   options.row_groups.bytes = std::min(options.row_groups.bytes, options.max_shard_size);
-  ARROW_RETURN_NOT_OK(CheckEnds(*plan.description));
+  ARROW_RETURN_NOT_OK(CheckEnds(plan.facts()));
   return std::unique_ptr<StreamWriter>(
       new StreamWriter(std::move(plan), std::move(options), std::move(extension)));
 }
@@ -202,9 +191,9 @@ Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
 
 nlohmann::json StreamWriter::Identity() const {
   nlohmann::json identity = {
-      {"plan", Fingerprint(*plan_.description)},  {"format", options_.format},
-      {"compression", options_.compression},      {"group_rows", options_.row_groups.rows},
-      {"group_bytes", options_.row_groups.bytes}, {"sample_rows", options_.sample_rows}};
+      {"plan", Fingerprint(Describe(*plan_.node))}, {"format", options_.format},
+      {"compression", options_.compression},        {"group_rows", options_.row_groups.rows},
+      {"group_bytes", options_.row_groups.bytes},   {"sample_rows", options_.sample_rows}};
   if (options_.columns.has_value()) identity["columns"] = *options_.columns;
   if (options_.num_shards.has_value()) {
     identity["num_shards"] = *options_.num_shards;
@@ -246,16 +235,15 @@ nlohmann::json StreamWriter::Config() const {
 /// "id_limit": one more than its largest id, or null where it is not known}.
 nlohmann::json StreamWriter::Tokenizers() const {
   std::map<std::string, nlohmann::json> found;
-  for (const auto& [key, value] : plan_.description->items()) {
-    if (!key.ends_with("tokenizer") || !value.is_string()) continue;
-    const auto fingerprint = value.get<std::string>();
-    nlohmann::json& tokenizer = found[fingerprint];
-    tokenizer = {{"fingerprint", fingerprint}, {"path", nullptr}, {"id_limit", nullptr}};
-    const auto known = options_.tokenizers.find(fingerprint);
-    if (known == options_.tokenizers.end()) continue;
+  VisitNodes(*plan_.node, [&](const PlanNode& node) {
+    if (node.tokenizer.empty()) return;
+    nlohmann::json& tokenizer = found[node.tokenizer];
+    tokenizer = {{"fingerprint", node.tokenizer}, {"path", nullptr}, {"id_limit", nullptr}};
+    const auto known = options_.tokenizers.find(node.tokenizer);
+    if (known == options_.tokenizers.end()) return;
     if (known->second.path.has_value()) tokenizer["path"] = *known->second.path;
     tokenizer["id_limit"] = known->second.id_limit;
-  }
+  });
   nlohmann::json list = nlohmann::json::array();
   for (auto& [fingerprint, tokenizer] : found) list.push_back(std::move(tokenizer));
   return list;
@@ -275,7 +263,7 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
           {"columns", std::move(columns)},
           {"config", Config()},
           {"tokenizers", Tokenizers()},
-          {"plan", *plan_.description},
+          {"plan", Describe(*plan_.node)},
           {"job", JobHash(Identity())},
           {"num_examples", result.rows},
           {"num_tokens", result.tokens},

@@ -14,6 +14,7 @@
 #include "easydata/sink/column_layout.h"
 #include "easydata/sink/output_folder.h"
 #include "easydata/sink/row_groups.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

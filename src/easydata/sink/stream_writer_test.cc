@@ -75,7 +75,7 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> MakeBatches(int batches, int ro
 StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
                   const std::string& name = "memory") {
   StreamPlan plan;
-  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", name}});
+  plan.node = MakeNode("source", {{"data", name}});
   auto schema = batches[0]->schema();
   plan.make = [batches, schema](const StageContext&) {
     return MakeMemoryStage(batches, schema, "memory", "rows");
@@ -375,8 +375,10 @@ TEST_F(StreamWriterTest, WrongOptionsAreRefusedBeforeAnythingIsMade) {
   made = StreamWriter::Make(PlanOf(MakeBatches(1, 1)), options);
   EXPECT_EQ(made.status().message(), "format: must be parquet, arrow or jsonl, not 'xlsx'");
   StreamPlan endless = PlanOf(MakeBatches(1, 1));
-  endless.description =
-      std::make_shared<nlohmann::json>(nlohmann::json{{"mix.stop_strategy", "restart"}});
+  auto node = MakeNode("mix", {{"stop_strategy", "restart"}});
+  node->facts.finitude = Finitude::kEndless;
+  node->facts.why_endless = "a mix never ends";
+  endless.node = std::move(node);
   EXPECT_NE(StreamWriter::Make(endless, Options()).status().message().find("never ends"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(options.output_path));

@@ -11,7 +11,6 @@
 
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/map_stage.h"
-#include "easydata/stream/plan.h"
 
 namespace easydata {
 namespace {
@@ -195,15 +194,22 @@ class ConcatStage : public Stage {
 }  // namespace
 
 StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
-  auto description = std::make_shared<nlohmann::json>(nlohmann::json::object());
+  nlohmann::json names = nlohmann::json::array();
+  for (const ConcatPart& part : parts) names.push_back(part.shard_names);
+  auto node = MakeNode("concat", {{"shard_names", std::move(names)}});
+  StreamFacts& facts = node->facts;
+  facts.finitude = Finitude::kFinite;
+  facts.is_packed = !parts.empty();
   for (size_t i = 0; i < parts.size(); ++i) {
-    description->update(PrefixKeys(*parts[i].plan.description, "part[" + std::to_string(i) + "]."));
-    if (!parts[i].shard_names.empty()) {
-      (*description)["part[" + std::to_string(i) + "].shard_names"] = parts[i].shard_names;
-    }
+    const StreamFacts& of_part = parts[i].plan.facts();
+    facts.is_packed = facts.is_packed && of_part.is_packed;
+    facts.counts_steps = facts.counts_steps || of_part.counts_steps;
+    if (facts.finitude == Finitude::kFinite) facts.finitude = of_part.finitude;
+    if (facts.why_endless.empty()) facts.why_endless = of_part.why_endless;
+    node->inputs.push_back({"part[" + std::to_string(i) + "].", parts[i].plan.node});
   }
   StreamPlan plan;
-  plan.description = std::move(description);
+  plan.node = std::move(node);
   plan.make = [parts = std::make_shared<const std::vector<ConcatPart>>(std::move(parts))](
                   const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     auto stage = std::make_unique<ConcatStage>(parts, context);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

@@ -357,7 +357,7 @@ class CsvSource : public Source {
 
   nlohmann::json Describe() const override {
     auto out = files_.Describe("csv");
-    out["source.delimiter"] = std::string(1, delimiter_);
+    out["delimiter"] = std::string(1, delimiter_);
     return out;
   }
 

@@ -21,12 +21,12 @@ Result<FileList> FileList::Make(std::vector<std::string> paths, const ListingOpt
 }
 
 nlohmann::json FileList::Describe(const std::string& kind) const {
-  nlohmann::json out = {{"source.kind", kind}, {"source.files", paths_}};
-  nlohmann::json& sizes = out["source.bytes"] = nlohmann::json::array();
+  nlohmann::json out = {{"kind", kind}, {"files", paths_}};
+  nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
   for (const DataFile& file : files_) {
     sizes.push_back(file.bytes);
-    if (file.identity == FileIdentity::kTime) out["source.mtimes"].push_back(file.mtime_ns);
-    if (file.identity == FileIdentity::kContent) out["source.hashes"].push_back(file.hash);
+    if (file.identity == FileIdentity::kTime) out["mtimes"].push_back(file.mtime_ns);
+    if (file.identity == FileIdentity::kContent) out["hashes"].push_back(file.hash);
   }
   return out;
 }

@@ -26,8 +26,8 @@ class FileList {
   const std::vector<std::string>& paths() const { return paths_; }
   const std::vector<DataFile>& files() const { return files_; }
 
-  /// {"source.kind", "source.files", "source.bytes"} and, by the files' identity, "source.mtimes"
-  /// or "source.hashes": as the files were when they were listed.
+  /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" or
+  /// "hashes": as the files were when they were listed.
   nlohmann::json Describe(const std::string& kind) const;
 
  private:

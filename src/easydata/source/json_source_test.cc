@@ -148,7 +148,7 @@ TEST(JsonSourceTest, StartsAtAnyRow) {
   for (int64_t row : {0, 1, 2, 1234}) {
     SourceStageOptions options = Text();
     options.start_row = row;
-    plans.insert(SourcePlan(source, options).ValueOrDie().description->dump());
+    plans.insert(Describe(*SourcePlan(source, options).ValueOrDie().node).dump());
   }
   EXPECT_EQ(plans.size(), 4u);
   SourceStageOptions options = Text();

@@ -88,7 +88,7 @@ class Source {
   /// The same with row_starts; counts rows where it must.
   virtual Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const;
 
-  /// What determines the rows: {"source.kind": ..., "source.files": ..., ...}.
+  /// What determines the rows: {"kind": ..., "files": ..., ...}.
   virtual nlohmann::json Describe() const = 0;
 };
 

@@ -555,25 +555,28 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   }
   ARROW_RETURN_NOT_OK(options.shuffle.Validate());
   ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
-  auto description = std::make_shared<nlohmann::json>(source->Describe());
-  if (options.shards.has_value()) (*description)["source.shards"] = *options.shards;
-  if (options.start_row != 0) (*description)["source.start_row"] = options.start_row;
-  (*description)["source.on_error"] = Name(options.on_error);
+  nlohmann::json described = source->Describe();
+  if (options.shards.has_value()) described["shards"] = *options.shards;
+  if (options.start_row != 0) described["start_row"] = options.start_row;
+  described["on_error"] = Name(options.on_error);
   if (options.shuffle.mode != SourceShuffle::kNone) {
     if (options.start_row != 0) {
       return Status::Invalid("a shuffled source is read as a whole; start_row is ",
                              options.start_row);
     }
-    (*description)["source.shuffle"] = Name(options.shuffle.mode);
-    (*description)["source.shuffle_seed"] = options.shuffle.seed;
+    described["shuffle"] = Name(options.shuffle.mode);
+    described["shuffle_seed"] = options.shuffle.seed;
   }
   if (options.columns.has_value()) {
     nlohmann::json columns = nlohmann::json::object();
     for (const auto& column : *options.columns) columns[column.name] = Name(column.kind);
-    (*description)["source.columns"] = std::move(columns);
+    described["columns"] = std::move(columns);
   }
+  auto node = MakeNode("source", described);
+  node->facts.finitude = Finitude::kFinite;
+  node->files = {source, &source->shard_names()};
   StreamPlan plan;
-  plan.description = std::move(description);
+  plan.node = std::move(node);
   if (options.shuffle.mode == SourceShuffle::kGrain) {
     if (options.on_error != OnError::kRaise) {
       return Status::NotImplemented(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "easydata/source/source.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

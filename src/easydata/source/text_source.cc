@@ -108,7 +108,7 @@ class TextSource : public Source {
 
   nlohmann::json Describe() const override {
     auto out = files_.Describe("text");
-    out["source.text_field"] = field_;
+    out["text_field"] = field_;
     return out;
   }
 

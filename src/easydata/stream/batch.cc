@@ -59,9 +59,19 @@ MixReach MixReach::Of(const Addresses& from, const Addresses& made) const {
   return out;
 }
 
+Address SpanTable::FirstDocument(int64_t row) const {
+  if (row >= num_rows() || row_starts[row] == row_starts[row + 1]) return Address{nullptr, row};
+  return spans[row_starts[row]].document;
+}
+
 int64_t Batch::num_rows() const {
   if (ungathered != nullptr) return static_cast<int64_t>(ungathered->rows.size());
   return rows == nullptr ? 0 : rows->num_rows();
+}
+
+Address Batch::AddressOf(int64_t row) const {
+  if (row < addresses.size()) return addresses.At(row);
+  return spans == nullptr ? Address{nullptr, row} : spans->FirstDocument(row);
 }
 
 Batch Batch::Slice(int64_t offset, int64_t length) const {

@@ -27,6 +27,8 @@ struct SpanTable {
   std::vector<int64_t> row_starts{0};
 
   int64_t num_rows() const { return static_cast<int64_t>(row_starts.size()) - 1; }
+  /// Where the first document of a row comes from; without a shard for a row that has none.
+  Address FirstDocument(int64_t row) const;
 };
 
 /// Rows that a stage left out or cut, counted by source and reason; travels with the batch they
@@ -102,6 +104,8 @@ struct Batch {
   std::shared_ptr<const UngatheredRows> ungathered;
 
   int64_t num_rows() const;
+  /// Where a row comes from, for errors; of a packed row, its first document.
+  Address AddressOf(int64_t row) const;
   /// Rows `offset` .. `offset + length` without copying; the drop counts go with the slice from 0.
   Batch Slice(int64_t offset, int64_t length) const;
   /// The rows named by `indices`, in that order, with their addresses (not for packed rows).

@@ -12,6 +12,7 @@
 #include "easydata/exec/ordered_map.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/packed_rows.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
@@ -118,10 +119,13 @@ class MapStage : public Stage {
     auto work = [this](Item item) -> Result<Item> {
       const MixReach reach = std::move(item.batch.reach);
       if (item.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
+      std::optional<PackedRows> packed;
+      if (item.batch.spans != nullptr) packed.emplace(&item.batch);
       // Where all rows have the same, it need not be known which were made of which.
       const Addresses from = reach.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
       applied.batch.reach = reach.Of(from, applied.batch.addresses);
+      if (packed.has_value()) packed->TakeBack(&applied);
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
     auto map = std::make_unique<OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),
@@ -172,13 +176,11 @@ Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
   return Timed(std::move(stage), "workers");
 }
 
-StreamPlan MapPlan(StreamPlan upstream, std::shared_ptr<const BatchOp> op,
-                   const nlohmann::json& description) {
+StreamPlan MapPlan(const StreamPlan& upstream, std::shared_ptr<const BatchOp> op,
+                   std::shared_ptr<const PlanNode> node) {
   StreamPlan plan;
-  auto merged = std::make_shared<nlohmann::json>(*upstream.description);
-  merged->update(description);
-  plan.description = std::move(merged);
-  plan.make = [make = std::move(upstream.make),
+  plan.node = node == nullptr ? upstream.node : std::move(node);
+  plan.make = [make = upstream.make,
                op = std::move(op)](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
     return MakeMapStage(std::move(stage), op, context);

@@ -4,6 +4,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -17,8 +18,9 @@ Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
                                             std::shared_ptr<const BatchOp> op,
                                             const StageContext& context);
 
-/// The plan that applies `op` to every batch of `upstream`. `description` holds the op's own keys.
-StreamPlan MapPlan(StreamPlan upstream, std::shared_ptr<const BatchOp> op,
-                   const nlohmann::json& description);
+/// Applies `op` to every batch of `upstream`. `node` describes it and reads upstream's node;
+/// without one the plan is upstream's: for ops that change the form of columns alone.
+StreamPlan MapPlan(const StreamPlan& upstream, std::shared_ptr<const BatchOp> op,
+                   std::shared_ptr<const PlanNode> node = nullptr);
 
 }  // namespace easydata

@@ -1,34 +1,94 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
 
-/// What a cursor keeps of a plan's description: the same keys, with short values as they are and a
-/// hash in place of long ones (for lists of some items, of each of them), so that a difference can
-/// be named later without keeping the whole plan. The keys of mixed sources, `sources[name].*`, are
-/// folded to a few bytes a source.
-nlohmann::json Fingerprint(const nlohmann::json& description);
+/// Whether a stream ends.
+enum class Finitude { kFinite, kEndless, kUnknown };
 
-/// The fingerprint with a key for each that the description had.
-nlohmann::json UnfoldFingerprint(const nlohmann::json& fingerprint);
+/// What is known of a stream by its plan alone. Whoever must know what a stream is asks these.
+struct StreamFacts {
+  Finitude finitude = Finitude::kUnknown;
+  /// What the user can change where the stream has no end: a sentence.
+  std::string why_endless;
+  /// All rows are of one length, made of documents that others may share.
+  bool is_packed = false;
+  /// Equal parts of its rows that a step is balanced for: shuffling downstream would undo it; 0:
+  /// it is not balanced.
+  int64_t balance_groups = 0;
+  /// Carries on from pass to pass by itself, as Demand::passes asks.
+  bool carries_passes = false;
+  /// A schedule in it counts the steps of what reads it.
+  bool counts_steps = false;
 
-/// OK when `saved` (made by Fingerprint, unfolded or not) fits the plan; else Invalid, which names
-/// the first key that differs, with both values where they are short, or the item of a list.
-Status CheckFingerprint(const nlohmann::json& saved, const nlohmann::json& description);
+  bool is_endless() const { return finitude == Finitude::kEndless; }
+};
 
-/// The description with `prefix` put before each key: for stages of several inputs.
-nlohmann::json PrefixKeys(const nlohmann::json& description, const std::string& prefix);
+struct PlanNode;
 
-/// Whether a transform lets only so many rows of the stream through, by its description.
-bool IsLimited(const nlohmann::json& description);
+/// One of the streams that a node reads. Its prefix tells it from the others: "sources[code].".
+struct PlanInput {
+  std::string prefix;
+  std::shared_ptr<const PlanNode> node;
+};
 
-/// Whether the stream has no end, by its description: one that is a mix that restarts its sources,
-/// or is repeated for ever.
-bool NeverEnds(const nlohmann::json& description);
+/// One operator of a plan, and what it reads: nodes make up a tree, which never changes.
+struct PlanNode {
+  /// The operator: "source", "select", "tokenize", "mix", "pack", ...
+  std::string name;
+  /// Its options as a JSON object: what, with the inputs, determines the rows that come. It holds
+  /// nothing that may change between a save and a restore (ranks, threads, buffers).
+  std::shared_ptr<const nlohmann::json> options;
+  std::vector<PlanInput> inputs;
+  /// False where a part of it cannot be recognised in another process: a lambda, a closure. That
+  /// does for a run; what keeps data and finds it again refuses it.
+  bool has_identity = true;
+  /// Whether one row comes out for each that goes in, in the same order or another.
+  bool keeps_row_count = false;
+  StreamFacts facts;  // of the stream that comes out
+  /// Files that the operator itself reads; null: none.
+  std::shared_ptr<const std::vector<std::string>> files;
+  /// The fingerprint of the tokenizer that it uses; empty: none.
+  std::string tokenizer;
+};
+
+/// Makes the stages of one pass: a new pass is a new stage.
+using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
+
+/// A recipe for a stream: makes its stages, and says what they are.
+struct StreamPlan {
+  StageFactory make;
+  std::shared_ptr<const PlanNode> node;
+
+  const StreamFacts& facts() const { return node->facts; }
+};
+
+/// Makes a node without inputs.
+std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& options);
+
+/// Makes a node that reads one stream, with that stream's facts: change those that differ.
+std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& options,
+                                   const StreamPlan& upstream);
+
+/// Prints a plan as a flat JSON object: equal ones give equal streams.
+///
+/// {"plan": names of the operators, upstream first, "<operator>.<option>": ...}; the n-th operator
+/// of one name has "<operator>[n].". What a node with several inputs reads comes behind the prefix
+/// of each: "sources[code].source.files".
+nlohmann::json Describe(const PlanNode& node);
+
+/// Calls `visit` for every node of a plan, upstream first.
+void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>& visit);
+
+/// Whether every operator of a plan can be recognised in another process.
+bool HasIdentity(const PlanNode& node);
 
 }  // namespace easydata

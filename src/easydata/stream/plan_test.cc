@@ -11,166 +11,74 @@ namespace {
 
 using nlohmann::json;
 
-TEST(PlanTest, EqualDescriptionsFit) {
-  const json plan = {{"mix.seed", 3}, {"data.files", {"a long list of files", "and another one"}}};
-  EXPECT_TRUE(CheckFingerprint(Fingerprint(plan), plan).ok());
-}
-
-TEST(PlanTest, NamesTheFirstDifference) {
-  const json old_plan = {{"mix.seed", 3}, {"tokenizer", "0123456789abcdef0123456789"}};
-  json plan = old_plan;
-  plan["tokenizer"] = "fedcba98765432100123456789";
-  const Status status = CheckFingerprint(Fingerprint(old_plan), plan);
-  ASSERT_TRUE(status.IsInvalid());
-  EXPECT_NE(status.message().find("tokenizer changed"), std::string::npos) << status;
-  plan = old_plan;
-  plan["mix.seed"] = 4;
-  EXPECT_NE(CheckFingerprint(Fingerprint(old_plan), plan).message().find("from 3 to 4"),
-            std::string::npos);
-}
-
-TEST(PlanTest, NamesTheItemOfAListThatChanged) {
-  const json old_plan = {{"source.files", {"data/one.parquet", "data/two.parquet", "three"}}};
-  const auto expect = [&](const json& files, const char* sentence) {
-    const Status status = CheckFingerprint(Fingerprint(old_plan), {{"source.files", files}});
-    EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
-  };
-  expect({"data/one.parquet", "data/2.parquet", "three"},
-         "source.files[1] changed, to \"data/2.parquet\";");
-  expect({"data/one.parquet", "data/two.parquet"},
-         "source.files has 2 items, not 3: source.files[2] is gone;");
-  expect({"data/one.parquet", "data/two.parquet", "three", "four"},
-         "source.files[3] is new: \"four\";");
-  expect("data/one.parquet and no others", "source.files changed, from other content (hash ");
-  // States of before have no hashes of items.
-  json before = Fingerprint(old_plan);
-  before["source.files"] = before["source.files"].get<std::string>().substr(0, 17);
-  EXPECT_TRUE(CheckFingerprint(before, old_plan).ok());
-  EXPECT_TRUE(CheckFingerprint(Fingerprint(old_plan), old_plan).ok());
-}
-
-/// What a plan says of files, called "f0", "f1", ...
-json PlanOfFiles(const std::vector<int64_t>& bytes, const std::vector<int64_t>& mtimes,
-                 const std::string& prefix = "") {
-  json plan = {{prefix + "source.bytes", bytes}, {prefix + "source.mtimes", mtimes}};
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    plan[prefix + "source.files"].push_back("f" + std::to_string(i));
-  }
+StreamPlan PlanOfNode(std::shared_ptr<const PlanNode> node) {
+  StreamPlan plan;
+  plan.node = std::move(node);
   return plan;
 }
 
-TEST(PlanTest, NamesTheFileThatChanged) {  // A7
-  constexpr int64_t kTime = 1'700'000'000'000'000'000;
-  const auto expect = [&](const json& saved, const json& now, const std::string& sentence) {
-    const Status status = CheckFingerprint(Fingerprint(saved), now);
-    EXPECT_TRUE(status.IsInvalid());
-    EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
+StreamPlan Files(const std::string& file) {
+  return PlanOfNode(MakeNode("source", {{"files", {file}}}));
+}
+
+TEST(PlanTest, PrintsTheOperatorsInOrder) {
+  StreamPlan plan = Files("a");
+  plan = PlanOfNode(MakeNode("map", {{"callable", "f"}}, plan));
+  plan = PlanOfNode(MakeNode("limit", {{"rows", 3}}, plan));
+  plan = PlanOfNode(MakeNode("map", {{"callable", "g"}}, plan));
+  const json expected = {{"plan", {"source", "map", "limit", "map"}},
+                         {"source.files", {"a"}},
+                         {"map.callable", "f"},
+                         {"limit.rows", 3},
+                         {"map[2].callable", "g"}};
+  EXPECT_EQ(Describe(*plan.node), expected);
+}
+
+TEST(PlanTest, PrintsWhatANodeReadsBehindThePrefixOfEach) {
+  auto mix = MakeNode("mix", {{"seed", 1}});
+  mix->inputs = {{"sources[a].", Files("x").node}, {"sources[b].", Files("y").node}};
+  const StreamPlan plan = PlanOfNode(MakeNode("pack", {{"seq_length", 8}}, PlanOfNode(mix)));
+  const json expected = {{"plan", {"mix", "pack"}},
+                         {"mix.seed", 1},
+                         {"pack.seq_length", 8},
+                         {"sources[a].plan", {"source"}},
+                         {"sources[a].source.files", {"x"}},
+                         {"sources[b].plan", {"source"}},
+                         {"sources[b].source.files", {"y"}}};
+  EXPECT_EQ(Describe(*plan.node), expected);
+  // Of one input, too.
+  mix = MakeNode("mix", {{"seed", 1}});
+  mix->inputs = {{"sources[a].", Files("x").node}};
+  EXPECT_EQ(Describe(*mix).at("sources[a].source.files"), json({"x"}));
+}
+
+TEST(PlanTest, TheOrderOfOperatorsShows) {
+  const auto chain = [](const std::string& first, const std::string& second) {
+    const StreamPlan inner = PlanOfNode(MakeNode(first, json::object(), Files("a")));
+    return Describe(*MakeNode(second, json::object(), inner));
   };
-  const json two = PlanOfFiles({1, 2}, {kTime, kTime});
-  EXPECT_TRUE(CheckFingerprint(Fingerprint(two), two).ok());
-  expect(two, PlanOfFiles({1, 3}, {kTime, kTime + 5}),
-         "of other files: f1 changed since the state was saved, from 2 bytes to 3 bytes; resume");
-  // Numbers of two files are more than a fingerprint keeps as they are.
-  expect(two, PlanOfFiles({1, 2}, {kTime, kTime + 5}),
-         "of other files: f1 changed since the state was saved, to 2023-11-14 22:13:20.000000005 "
-         "UTC (");
-  expect(PlanOfFiles({1}, {kTime}), PlanOfFiles({1}, {kTime + 7}),
-         "f0 changed since the state was saved, from 2023-11-14 22:13:20.000000000 UTC to "
-         "2023-11-14 22:13:20.000000007 UTC (a copy has");
-  // A damaged state may know of fewer files than it has.
-  json fewer = PlanOfFiles({1}, {kTime});
-  fewer["source.bytes"] = json::array();
-  expect(fewer, PlanOfFiles({1}, {kTime}), "f0 changed since the state was saved, to 1 bytes");
-  json renamed = PlanOfFiles({1, 3}, {kTime, kTime + 5});
-  renamed["source.files"][1] = "other";
-  expect(two, renamed, "source.files[1] changed, from \"f1\" to \"other\"");
-  // Swapped: the first that is another one is named.
-  expect(PlanOfFiles({5, 5, 5}, {kTime, kTime + 1, kTime + 2}),
-         PlanOfFiles({5, 5, 5}, {kTime, kTime + 2, kTime + 1}), "f1 changed since");
-  // Of many files, one of a few is named.
-  const std::vector<int64_t> bytes(100, 1'000'000);
-  std::vector<int64_t> mtimes(100, kTime);
-  const json many = PlanOfFiles(bytes, mtimes);
-  EXPECT_LE(Fingerprint(many)["source.files"].get<std::string>().size(), 17u + 65u);
-  mtimes[37] += 1;
-  expect(many, PlanOfFiles(bytes, mtimes), "one of the 6 files from f37 to f42 changed since");
-  // Of sources of a mix, less is kept.
-  const json mixed = PlanOfFiles({1, 2}, {kTime, kTime}, "sources[code].");
-  expect(
-      mixed, PlanOfFiles({1, 2}, {kTime, kTime + 5}, "sources[code]."),
-      "sources[code] one of the 2 files from f0 to f1 changed since the state was saved (a copy");
+  EXPECT_NE(chain("pack", "limit"), chain("limit", "pack"));
 }
 
-TEST(PlanTest, ComparesOfFilesWhatBothSidesKnow) {
-  json by_time = PlanOfFiles({1, 2}, {3, 4});
-  json by_size = by_time;
-  by_size.erase("source.mtimes");
-  json by_content = by_size;
-  by_content["source.hashes"] = {"0123456789abcdef", "0123456789abcdef"};
-  for (const json& saved : {by_time, by_size, by_content}) {
-    for (const json& now : {by_time, by_size, by_content}) {
-      EXPECT_TRUE(CheckFingerprint(Fingerprint(saved), now).ok()) << saved << now;
-      json other = now;
-      other["source.bytes"][0] = 9;
-      EXPECT_FALSE(CheckFingerprint(Fingerprint(saved), other).ok()) << saved << now;
-    }
-  }
-  json other = by_content;
-  other["source.hashes"][1] = "1123456789abcdef";
-  const Status status = CheckFingerprint(Fingerprint(by_content), other);
-  EXPECT_NE(status.message().find("f1 changed since the state was saved, to \"1123456789abcdef\";"),
-            std::string::npos)
-      << status;
+TEST(PlanTest, OneOperatorWithoutIdentityIsEnough) {
+  auto map = MakeNode("map", {{"callable", "<lambda>"}}, Files("a"));
+  EXPECT_TRUE(HasIdentity(*map));
+  map->has_identity = false;
+  EXPECT_FALSE(HasIdentity(*MakeNode("limit", {{"rows", 3}}, PlanOfNode(map))));
+  std::vector<std::string> seen;
+  VisitNodes(*map, [&](const PlanNode& node) { seen.push_back(node.name); });
+  EXPECT_EQ(seen, (std::vector<std::string>{"source", "map"}));
 }
 
-TEST(PlanTest, NamesWhatCameAndWhatWent) {
-  const json small = {{"a", 1}};
-  const json large = {{"a", 1}, {"pack.seq_length", 8}};
-  EXPECT_NE(CheckFingerprint(Fingerprint(small), large).message().find("pack.seq_length"),
-            std::string::npos);
-  EXPECT_NE(CheckFingerprint(Fingerprint(large), small).message().find("is gone"),
-            std::string::npos);
-}
-
-TEST(PlanTest, FoldedSourcesAreNamedKeyByKey) {
-  json plan = {{"mix.seed", 3}};
-  for (int i = 0; i < 16; ++i) {
-    const std::string prefix = "sources[s" + std::to_string(i) + "].";
-    plan[prefix + "source.kind"] = "parquet";
-    plan[prefix + "source.files"] = {"data/" + std::to_string(i) + ".parquet"};
-    if (i % 3 == 0) plan[prefix + "limit"] = i;
-  }
-  const json saved = Fingerprint(plan);
-  EXPECT_LT(saved.dump().size(), 16 * 40u);
-  EXPECT_EQ(UnfoldFingerprint(saved).size(), plan.size());
-  EXPECT_EQ(UnfoldFingerprint(UnfoldFingerprint(saved)), UnfoldFingerprint(saved));
-  EXPECT_TRUE(CheckFingerprint(saved, plan).ok());
-  EXPECT_TRUE(CheckFingerprint(UnfoldFingerprint(saved), plan).ok());
-  const auto expect = [&](const char* key, const json& value, const char* sentence) {
-    json other = plan;
-    if (value.is_null()) {
-      other.erase(key);
-    } else {
-      other[key] = value;
-    }
-    const Status status = CheckFingerprint(saved, other);
-    EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
-  };
-  expect("sources[s7].source.files", {"x"}, "sources[s7].source.files changed");
-  expect("sources[s7].source.kind", "json", "sources[s7].source.kind changed");
-  expect("sources[s3].limit", nullptr, "sources[s3].limit was");
-  expect("sources[s4].limit", 4, "knows nothing of sources[s4].limit");
-}
-
-TEST(NeverEndsTest, MixesThatRestartAndRepetitionsForEver) {
-  EXPECT_TRUE(NeverEnds({{"mix.stop_strategy", "restart"}, {"pack.strategy", "greedy"}}));
-  EXPECT_TRUE(NeverEnds({{"repeat.passes", nullptr}}));
-  EXPECT_FALSE(NeverEnds({{"mix.stop_strategy", "all_exhausted"}}));
-  EXPECT_FALSE(NeverEnds({{"repeat.passes", 3}}));
-  // What never ends is one source of a mix that does, or ends at a limit.
-  EXPECT_FALSE(NeverEnds(
-      {{"sources[a].mix.stop_strategy", "restart"}, {"mix.stop_strategy", "first_exhausted"}}));
-  EXPECT_FALSE(NeverEnds({{"repeat.passes", nullptr}, {"transforms", {"limit 10"}}}));
+TEST(PlanTest, FactsGoDownstream) {
+  auto source = MakeNode("source", json::object());
+  source->facts.is_packed = true;
+  source->facts.finitude = Finitude::kEndless;
+  source->facts.why_endless = "because";
+  const auto map = MakeNode("map", json::object(), PlanOfNode(source));
+  EXPECT_TRUE(map->facts.is_packed);
+  EXPECT_TRUE(map->facts.is_endless());
+  EXPECT_EQ(map->facts.why_endless, "because");
 }
 
 }  // namespace

@@ -58,13 +58,19 @@ const Address* RowErrorAddress(const Status& status) {
   return detail == nullptr ? nullptr : &detail->address();
 }
 
+Status MoveRowError(const Status& status, Address address) {
+  const RowErrorDetail* detail = Detail(status);
+  if (detail == nullptr) return status;
+  if (!detail->cause().ok()) return RowErrorOf(std::move(address), detail->cause());
+  return RowError(std::move(address), detail->message(), status.code());
+}
+
 Status ShiftRowError(const Status& status, int64_t rows) {
   const RowErrorDetail* detail = Detail(status);
   if (detail == nullptr || rows == 0) return status;
   Address address = detail->address();
   address.row += rows;
-  if (!detail->cause().ok()) return RowErrorOf(std::move(address), detail->cause());
-  return RowError(std::move(address), detail->message(), status.code());
+  return MoveRowError(status, std::move(address));
 }
 
 }  // namespace easydata

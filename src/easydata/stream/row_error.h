@@ -28,6 +28,9 @@ const Status* RowErrorCause(const Status& status);
 /// The address of an error made by RowError() or RowErrorOf(), or null.
 const Address* RowErrorAddress(const Status& status);
 
+/// The same error about a row elsewhere; others come back as they are.
+Status MoveRowError(const Status& status, Address address);
+
 /// The same error with its row number moved on by `rows`; other errors come back as they are.
 Status ShiftRowError(const Status& status, int64_t rows);
 

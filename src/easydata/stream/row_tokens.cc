@@ -69,11 +69,11 @@ Result<std::vector<int64_t>> JsonTokens(const Batch& batch, const arrow::StringA
       tokens = static_cast<int64_t>(values);
     }
     if (error == simdjson::MEMALLOC) {
-      return RowError(batch.addresses.At(i), "there is no memory to count its tokens",
+      return RowError(batch.AddressOf(i), "there is no memory to count its tokens",
                       arrow::StatusCode::OutOfMemory);
     }
     if (error) {
-      return RowError(batch.addresses.At(i),
+      return RowError(batch.AddressOf(i),
                       "what counts tokens needs lists of tokens in column \"" + column +
                           "\"; tokenize before; here is none",
                       arrow::StatusCode::TypeError);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -14,11 +13,11 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
 #include "easydata/stream/cursor.h"
+#include "easydata/stream/stage_context.h"
 
 namespace easydata {
 
 class BatchOp;
-class ThreadPool;
 
 /// What a stage has done since it was made; never part of the stream's position.
 struct StageStats {
@@ -97,43 +96,5 @@ Status CheckSaved(const nlohmann::json& cursor);
 /// Restores a stage from a cursor that may have been damaged since it was saved: Invalid where it
 /// lacks something or has something else in its place.
 Status RestoreSaved(const Cursor& cursor, Stage* stage);
-
-/// What the stages of one pass share.
-struct StageContext {
-  /// Number of the pass, from 0: shuffled sources have an order per (seed, epoch).
-  int64_t epoch = 0;
-  std::shared_ptr<ThreadPool> pool;
-  /// Which of `lanes` independent parts of the stream is made, from 0. Sources deal what they have
-  /// among the lanes; all behind them works on its own lane's rows alone.
-  int64_t lane = 0;
-  int64_t lanes = 1;
-  /// Tasks that a stage may have in hand at once; 0: as many as keep the pool busy.
-  int read_ahead = 0;
-
-  int ReadAhead() const;
-  /// Its share for each of `n` stages that read beside each other: a task that is waited for and
-  /// one on its way, where they are not very many.
-  int ReadAheadOfEach(int64_t n) const;
-  /// Rows of the lane, where `rows` are dealt one by one.
-  int64_t ShareOf(int64_t rows) const { return rows / lanes + (lane < rows % lanes ? 1 : 0); }
-  /// What a stage uses in place of the seed `seed`, so that lanes do not all draw the same.
-  uint64_t SeedOf(uint64_t seed) const;
-  /// For the end of an error about a stream without rows: what to do where it is one of several
-  /// lanes, else nothing.
-  std::string OrFewerLanes() const;
-};
-
-/// Makes the stages of one pass: a new pass is a new stage.
-using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
-
-/// A recipe for a stream: makes stages, and says of itself as JSON what determines the rows that
-/// come.
-struct StreamPlan {
-  StageFactory make;
-  /// Flat object {"mix.weights": {...}, "data[code].files": [...], ...}: equal descriptions give
-  /// equal streams. It holds nothing that may change between a save and a restore (ranks, threads,
-  /// buffers).
-  std::shared_ptr<const nlohmann::json> description;
-};
 
 }  // namespace easydata

@@ -118,11 +118,11 @@ Result<std::shared_ptr<arrow::Array>> JsonToText(const Batch& batch, const std::
       continue;
     }
     if (json.size() < 2 || json.front() != '"' || json.back() != '"') {
-      return RowError(batch.addresses.At(row), WrongKind(name, "text", json),
+      return RowError(batch.AddressOf(row), WrongKind(name, "text", json),
                       arrow::StatusCode::TypeError);
     }
     if (!Unescape(json.substr(1, json.size() - 2), &text)) {
-      return RowError(batch.addresses.At(row),
+      return RowError(batch.AddressOf(row),
                       "field '" + name + "' holds a lone surrogate, which no UTF-8 text can");
     }
     ARROW_RETURN_NOT_OK(builder.Append(text));
@@ -145,7 +145,7 @@ Result<std::shared_ptr<arrow::Array>> JsonToTokens(const Batch& batch, const std
     simdjson::dom::element element;
     const auto error = ParseDom(&parser, json, /*is_padded=*/false, &element);
     if (error == simdjson::MEMALLOC) {
-      return RowError(batch.addresses.At(row), "there is no memory to parse field '" + name + "'",
+      return RowError(batch.AddressOf(row), "there is no memory to parse field '" + name + "'",
                       arrow::StatusCode::OutOfMemory);
     }
     simdjson::dom::array values;
@@ -159,7 +159,7 @@ Result<std::shared_ptr<arrow::Array>> JsonToTokens(const Batch& batch, const std
       }
     }
     if (!good) {
-      return RowError(batch.addresses.At(row), WrongKind(name, "a list of 32-bit token ids", json),
+      return RowError(batch.AddressOf(row), WrongKind(name, "a list of 32-bit token ids", json),
                       arrow::StatusCode::TypeError);
     }
   }

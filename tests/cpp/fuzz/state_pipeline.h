@@ -41,7 +41,7 @@ inline StreamPlan Documents(const std::string& name, int batches) {
     made.push_back(arrow::RecordBatch::Make(schema, 7, {lists.Finish().ValueOrDie()}));
   }
   StreamPlan plan;
-  plan.description = std::make_shared<nlohmann::json>(nlohmann::json{{"data", name}});
+  plan.node = MakeNode("source", {{"data", name}});
   plan.make = [made = std::move(made), schema, name](const StageContext&) {
     return MakeMemoryStage(made, schema, name, "rows");
   };

@@ -2,7 +2,8 @@
 
 `python tests/python/resume/golden_pipelines.py` writes golden/<version>.json. Files of releases
 that are out stay as they are: what they saved must load, and go on with the batches that it had
-coming.
+coming. (The states in 0.1.0.json are of version 2, recorded at the same steps: those of version 1
+are refused.)
 """
 
 from __future__ import annotations

@@ -57,10 +57,9 @@ def literal(sizes: dict[str, int], weights: dict[str, float], block_size: int, s
         block_size=block_size,
         seed=seed,
         stop_strategy="restart",
+        schedule_unit="examples",
         unit="examples",
         order="blocks",
-        batch_sizes=[],
-        row_tokens=0,
     )
     order = _native.MixOrder(options)
     names, next_row = list(sizes), dict.fromkeys(sizes, 0)

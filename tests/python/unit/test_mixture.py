@@ -6,6 +6,7 @@ import math
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -218,11 +219,17 @@ def test_d36_schedules_count_steps_where_a_loader_follows() -> None:
     mixed = MixedShardedSource(
         sources, weight_scheduler=schedule, block_size=10, schedule_unit="steps"
     )
-    paced = mixed._paced(8)
-    assert Counter(name for name, _ in row_mode(paced, 4000))["a"] == 800
-    assert Counter(name for name, _ in stream_mode(paced, 4000))["a"] == 800
-    ramped = mixed._paced(8, batch_rampup={50: 2})
-    assert Counter(name for name, _ in row_mode(ramped, 4000))["a"] == 50 * 8 + 50 * 16
+
+    def of_a(batches: int, **options: Any) -> int:
+        with AsyncDataLoader(mixed, 8, **options) as loader:
+            rows = [name for b in islice(loader, batches) for name in b["__source__"]]
+        return Counter(rows)["a"]
+
+    assert of_a(500) == 800
+    assert of_a(300, batch_rampup={50: 2}) == 50 * 8 + 50 * 16
+    # Where nobody takes steps it counts examples.
+    assert Counter(name for name, _ in row_mode(mixed, 4000))["a"] == 100
+    assert Counter(name for name, _ in stream_mode(mixed, 4000))["a"] == 100
 
 
 @pytest.mark.parametrize(

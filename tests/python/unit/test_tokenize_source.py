@@ -427,5 +427,5 @@ def test_plan_names_the_tokenizer_by_content(
     source = jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
     one = TokenizedShardedSource(source, gpt2, config())._stream().description
     other = TokenizedShardedSource(source, qwen, config())._stream().description
-    assert one["tokenizer"] == gpt2.fingerprint
-    assert {key for key in one if one[key] != other[key]} == {"tokenizer"}
+    assert one["tokenize.tokenizer"] == gpt2.fingerprint
+    assert {key for key in one if one[key] != other[key]} == {"tokenize.tokenizer"}

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+
+#include "easydata/stream/plan.h"
+
+namespace easydata {
+
+/// Ends a stream after its first `max_rows` rows, which are those of the whole stream where it has
+/// several lanes.
+Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows);
+
+}  // namespace easydata

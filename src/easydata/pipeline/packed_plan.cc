@@ -1,0 +1,48 @@
+#include "easydata/pipeline/packed_plan.h"
+
+#include <limits>
+
+#include "easydata/order/window_shuffle_stage.h"
+#include "easydata/pack/balance_stage.h"
+#include "easydata/pack/pack_stage.h"
+
+namespace easydata {
+namespace {
+
+// Rows of a shuffle window, by the unit of shuffle_buffer_factor.
+constexpr int64_t kRowsPerFactor = 100;
+
+}  // namespace
+
+Status PackedOptions::Validate() const {
+  if (balance_groups < 1) {
+    return Status::Invalid("balance_groups: must be at least 1, not ", balance_groups);
+  }
+  if (shuffle && shuffle_buffer_factor < 1) {
+    return Status::Invalid("shuffle_buffer_factor: must be at least 1, not ",
+                           shuffle_buffer_factor);
+  }
+  if (shuffle_buffer_factor > std::numeric_limits<int64_t>::max() / kRowsPerFactor) {
+    return Status::Invalid("shuffle_buffer_factor: so many rows cannot be counted");
+  }
+  return pack.Validate();
+}
+
+Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  const bool shuffles_bins = options.shuffle && IsGrainBins(options.pack.strategy);
+  PackOptions pack = options.pack;
+  pack.shuffle_bins = shuffles_bins;
+  if (shuffles_bins) pack.seed = options.seed;
+  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, PackPlan(upstream, pack));
+  if (options.shuffle && !shuffles_bins) {
+    WindowShuffleOptions shuffle;
+    shuffle.rows = options.shuffle_buffer_factor * kRowsPerFactor;
+    shuffle.seed = options.seed;
+    shuffle.in_steps = true;
+    ARROW_ASSIGN_OR_RAISE(plan, WindowShufflePlan(plan, shuffle, "pack.shuffle"));
+  }
+  return options.balance_groups > 1 ? BalancePlan(plan, options.balance_groups) : plan;
+}
+
+}  // namespace easydata

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "easydata/stream/plan.h"
+#include "easydata/tokenizer/tokenize_op.h"
+
+namespace easydata {
+
+/// What TokenizePlan() tells of documents that `max_length` cuts.
+struct CutReport {
+  struct Cut {
+    int64_t documents = 0;
+    int64_t tokens = 0;  // that they lost
+  };
+  bool is_first = false;  // else those of a whole pass
+  std::map<std::string, Cut> by_source;
+};
+using TellCuts = std::function<Status(const CutReport&)>;
+
+/// Tokenizes a column of texts. `tell`, where there is one, is called once when the first documents
+/// are cut, and once at the end of the first pass that cut some.
+Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
+                                std::shared_ptr<const TextEncoder> encoder,
+                                const TokenizeOptions& options, TellCuts tell = nullptr);
+
+}  // namespace easydata
