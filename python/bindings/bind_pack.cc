@@ -66,7 +66,7 @@ PackedOptions PackedOptionsFromPython(const nb::kwargs& given) {
     throw nb::value_error("shuffle_buffer_factor: so many rows cannot be counted");
   }
   if (!shuffle) return out;
-  if (IsGrainBins(out.pack.strategy)) {
+  if (StrategyOf(out.pack.strategy).shuffles_bins) {
     out.pack.shuffle_bins = true;
     out.pack.seed = out.seed;
   } else {
@@ -117,6 +117,13 @@ void BindPack(nb::module_& m) {
                      if (!self.pack.default_token_fields) given = self.pack.token_fields;
                      return given;
                    })
+      .def_prop_ro(
+          "splits_documents",
+          [](const PackedOptions& self) {
+            return self.pack.overlong == Overlong::kSplit &&
+                   !StrategyOf(self.pack.strategy).keeps_documents_whole;
+          },
+          "Whether a document that is longer than a row goes on in the next one.")
       .def_ro("seed", &PackedOptions::seed)
       .def_ro("shuffle_rows", &PackedOptions::shuffle_rows,
               "Rows of a window of packed rows that is shuffled; 0: none is.")

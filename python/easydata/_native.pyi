@@ -352,6 +352,10 @@ class PackedOptions:
     def token_fields(self) -> list[str] | None: ...
 
     @property
+    def splits_documents(self) -> bool:
+        """Whether a document that is longer than a row goes on in the next one."""
+
+    @property
     def seed(self) -> int: ...
 
     @property

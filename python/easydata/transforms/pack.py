@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from easydata.core.choices import PackStrategy
 from easydata.core.source import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
@@ -17,16 +18,7 @@ if TYPE_CHECKING:
 
     Ints: TypeAlias = NDArray[np.int32]
 
-Strategy: TypeAlias = Literal[
-    "greedy",
-    "pool",
-    "first_fit",
-    "best_fit",
-    "grain_first_fit",
-    "grain_best_fit",
-    "grain_concat",
-]
-_NEVER_SPLIT = ("grain_first_fit", "grain_best_fit")
+Strategy: TypeAlias = PackStrategy
 Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
 
 
@@ -388,7 +380,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         rows_per_batch = self._batch_sizes[0][1] if self._batch_sizes else 0
         wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
         source = self._source
-        if self._given["overlong"] == "split" and self._given["strategy"] not in _NEVER_SPLIT:
+        if options.splits_documents:
             source = source._split_later()
         documents = source._stream(wanted)
         if self._passes != 1:

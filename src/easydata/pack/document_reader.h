@@ -102,6 +102,7 @@ class DocumentReader {
 
   std::unique_ptr<Stage> upstream_;
   const PackOptions options_;
+  const PackingStrategy& strategy_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
   Cursor before_error_;    // where the upstream failed

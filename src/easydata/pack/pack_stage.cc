@@ -292,7 +292,7 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
                                              const PackOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   ARROW_ASSIGN_OR_RAISE(auto fields, FindTokenFields(*upstream->schema(), options));
-  if (options.strategy == PackStrategy::kGreedy || options.strategy == PackStrategy::kGrainConcat) {
+  if (StrategyOf(options.strategy).make_planner == nullptr) {
     return std::make_unique<GreedyStage>(std::move(upstream), options, fields);
   }
   return std::make_unique<WindowedStage>(std::move(upstream), options, fields);
@@ -315,24 +315,15 @@ Result<StreamPlan> PackPlan(StreamPlan upstream, const PackOptions& options) {
   keys["pack.include_segment_ids"] = options.include_segment_ids;
   keys["pack.token_fields"] = options.token_fields;
   keys["pack.default_token_fields"] = options.default_token_fields;
-  switch (options.strategy) {
-    case PackStrategy::kGreedy:
-    case PackStrategy::kGrainConcat:
-      break;
-    case PackStrategy::kGrainFirstFit:
-    case PackStrategy::kGrainBestFit:
-      keys["pack.num_packers"] = options.num_packers;
-      keys["pack.shuffle_bins"] = options.shuffle_bins;
-      if (options.shuffle_bins) keys["pack.seed"] = options.seed;
-      break;
-    case PackStrategy::kPool:
-      keys["pack.num_packers"] = options.num_packers;
-      [[fallthrough]];
-    case PackStrategy::kFirstFit:
-    case PackStrategy::kBestFit:
-      keys["pack.window"] = options.pack_window;
-      keys["pack.window_bytes"] = options.pack_window_bytes;
-      break;
+  const PackingStrategy& strategy = StrategyOf(options.strategy);
+  if (strategy.uses_num_packers) keys["pack.num_packers"] = options.num_packers;
+  if (strategy.uses_window) {
+    keys["pack.window"] = options.pack_window;
+    keys["pack.window_bytes"] = options.pack_window_bytes;
+  }
+  if (strategy.shuffles_bins) {
+    keys["pack.shuffle_bins"] = options.shuffle_bins;
+    if (options.shuffle_bins) keys["pack.seed"] = options.seed;
   }
   StreamPlan plan;
   plan.description = std::move(description);
