@@ -251,19 +251,19 @@ Result<bool> DocumentReader::Next(Document* document) {
   return false;
 }
 
-DocumentReader::Position DocumentReader::Before(const Document& document) {
+ReadPosition DocumentReader::Before(const Document& document) {
   return {document.batch->before, document.row};
 }
 
-DocumentReader::Position DocumentReader::After() const {
+ReadPosition DocumentReader::After() const {
   if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return {batch_->before, row_};
   if (!before_error_.empty()) return {before_error_, 0};
   return {upstream_->Save(), 0};
 }
 
-Status DocumentReader::Restore(const nlohmann::json& upstream, int64_t records) {
-  skip_ = records;
-  return upstream_->Restore(upstream);
+Status DocumentReader::Restore(const ReadPosition& position) {
+  skip_ = position.records;
+  return upstream_->Restore(position.upstream.ToJson());
 }
 
 std::vector<DropCount> DocumentReader::TakeDropped() { return std::exchange(dropped_, {}); }
