@@ -8,6 +8,7 @@
 #include "arrow_exchange.h"
 #include "bindings.h"
 #include "easydata/pack/document_packer.h"
+#include "easydata/pack/packing_strategy.h"
 #include "easydata/pipeline/packed_plan.h"
 #include "option_value.h"
 
@@ -85,11 +86,19 @@ void BindPack(nb::module_& m) {
       .def_prop_ro("eos_token_id", [](const PackedOptions& self) { return self.pack.eos_token_id; })
       .def_prop_ro("seq_length", [](const PackedOptions& self) { return self.pack.seq_length; })
       .def_prop_ro("input_field", [](const PackedOptions& self) { return self.pack.input_field; })
-      .def_prop_ro("token_fields", [](const PackedOptions& self) {
-        std::optional<std::vector<std::string>> given;
-        if (!self.pack.default_token_fields) given = self.pack.token_fields;
-        return given;
-      });
+      .def_prop_ro("token_fields",
+                   [](const PackedOptions& self) {
+                     std::optional<std::vector<std::string>> given;
+                     if (!self.pack.default_token_fields) given = self.pack.token_fields;
+                     return given;
+                   })
+      .def_prop_ro(
+          "splits_documents",
+          [](const PackedOptions& self) {
+            return self.pack.overlong == Overlong::kSplit &&
+                   !StrategyOf(self.pack.strategy).keeps_documents_whole;
+          },
+          "Whether a document that is longer than a row goes on in the next one.");
   m.def(
       "pack",
       [](const Stream& stream, PackedOptions options, std::vector<std::string> token_fields) {

@@ -353,6 +353,10 @@ class PackedOptions:
     @property
     def token_fields(self) -> list[str] | None: ...
 
+    @property
+    def splits_documents(self) -> bool:
+        """Whether a document that is longer than a row goes on in the next one."""
+
 def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str]) -> Stream:
     """
     Packs lists of tokens into rows of one length, shuffles and balances them.

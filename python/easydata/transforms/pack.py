@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from easydata.core.choices import PackStrategy
 from easydata.core.source import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
@@ -17,16 +18,7 @@ if TYPE_CHECKING:
 
     Ints: TypeAlias = NDArray[np.int32]
 
-Strategy: TypeAlias = Literal[
-    "greedy",
-    "pool",
-    "first_fit",
-    "best_fit",
-    "grain_first_fit",
-    "grain_best_fit",
-    "grain_concat",
-]
-_NEVER_SPLIT = ("grain_first_fit", "grain_best_fit")
+Strategy: TypeAlias = PackStrategy
 Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
 
 
@@ -347,7 +339,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
             fields = [name for name in _native.default_token_fields() if name in known]
         wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
         source = self._source
-        if self._given["overlong"] == "split" and self._given["strategy"] not in _NEVER_SPLIT:
+        if options.splits_documents:
             source = source._split_later()
         return _native.pack(source._stream(wanted), options, fields)
 

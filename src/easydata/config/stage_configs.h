@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "easydata/config/dataset_config.h"
+#include "easydata/config/packing_strategies.h"
 
 /// The options of the pipeline's stages.
 namespace easydata::config {
@@ -220,15 +221,7 @@ struct PackStageConfig {
         Field{"pad_token_id", &C::pad_token_id, "Token that fills what is left of a row."}
             .AtLeast(0)
             .AtMost(2147483647),
-        Field{"strategy", &C::strategy,
-              "greedy: put documents end to end and cut; pool: the open row that fits best; "
-              "first_fit: longest first, "
-              "within a window; best_fit: the same, into the fullest row that fits; "
-              "grain_first_fit, grain_best_fit, grain_concat: exactly the rows of Grain's "
-              "FirstFitPackIterDataset, BestFitPackIterDataset and ConcatThenSplitIterDataset, "
-              "which add no EOS."}
-            .OneOf({"greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit",
-                    "grain_concat"}),
+        Field{"strategy", &C::strategy, kPackingStrategiesText}.OneOf(PackingStrategyNames()),
         Field{"num_packers", &C::num_packers,
               "Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit."}
             .AtLeast(1),

@@ -18,6 +18,7 @@
 #include "easydata/stream/row_reader.h"
 #include "easydata/stream/row_tokens.h"
 #include "easydata/stream/stage_timer.h"
+#include "easydata/stream/window_position.h"
 
 namespace easydata {
 namespace {
@@ -44,23 +45,23 @@ class WindowShuffleStage : public Stage {
     const int64_t max_rows = exact ? options_.rows_per_batch : kMaxRows;
     const int64_t max_bytes = exact ? std::numeric_limits<int64_t>::max() : kMaxBytes;
     while (exact ? rows < max_rows : rows <= max_rows / 2 && bytes <= max_bytes / 2) {
-      if (next_ == static_cast<int64_t>(order_.size())) {
+      if (position_.done()) {
         if (failed_.ok()) failed_ = OpenWindow();
-        if (!failed_.ok() || order_.empty()) break;
+        if (!failed_.ok() || position_.num_rows() == 0) break;
         continue;
       }
       // A window may have very many parts, of which a batch needs few.
       part_in_batch_.assign(parts_.size(), -1);
-      const auto end = static_cast<int64_t>(order_.size());
-      while (next_ < end && rows < max_rows && bytes < max_bytes) {
-        const RowRef& row = order_[next_];
+      while (!position_.done() && rows < max_rows && bytes < max_bytes) {
+        const RowRef& row = order_[position_.next()];
         int32_t& part = part_in_batch_[row.part];
         if (part < 0) {
           part = static_cast<int32_t>(taken.parts.size());
           taken.parts.push_back(parts_[row.part]);
         }
         taken.rows.push_back({part, row.row});
-        bytes += order_bytes_[next_++];
+        bytes += order_bytes_[position_.next()];
+        position_.Advance();
         ++rows;
       }
       reach.Note(rows, reach_);
@@ -91,31 +92,15 @@ class WindowShuffleStage : public Stage {
   }
 
   Cursor Save() const override {
-    RowReader::Position start = start_;
-    int64_t window = window_;
-    int64_t rows = restored_ ? skip_rows_ : next_;
-    if (!restored_ && next_ == static_cast<int64_t>(order_.size())) {
-      // Between two windows: the next one starts where the last one ended.
-      start = reader_.Save();
-      window += order_.empty() ? 0 : 1;
-      rows = 0;
-    }
-    return Cursor::Of([start = std::move(start), window, rows] {
-      nlohmann::json cursor;
-      cursor["upstream"] = start.upstream.ToJson();
-      cursor["records"] = start.records;
-      cursor["window"] = window;
-      cursor["rows"] = rows;
-      return cursor;
-    });
+    return position_.Save(
+        [this] { return NextWindow(); },
+        [](const Window& window, nlohmann::json* cursor) { (*cursor)["window"] = window.number; });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    start_ = {Cursor(cursor.at("upstream")), cursor.at("records").get<int64_t>()};
-    window_ = cursor.at("window").get<int64_t>();
-    skip_rows_ = cursor.at("rows").get<int64_t>();
-    restored_ = true;
-    return reader_.Restore(cursor.at("upstream"), start_.records);
+    const auto start = ReadPosition::FromJson(cursor);
+    position_.Restore({start, cursor.at("window").get<int64_t>()}, cursor);
+    return reader_.Restore(start);
   }
 
   Result<std::optional<int64_t>> NumRows() override { return reader_.upstream()->NumRows(); }
@@ -135,22 +120,27 @@ class WindowShuffleStage : public Stage {
   }
 
  private:
+  struct Window {
+    ReadPosition start;
+    int64_t number = 0;
+  };
+
+  Window NextWindow() const {
+    return {reader_.Save(), position_.window().number + (position_.num_rows() > 0 ? 1 : 0)};
+  }
+
   /// Reads the next window and permutes it; an empty one is the end of the stream.
   Status OpenWindow() {
-    if (!order_.empty()) ++window_;
-    // Until it is open, and for good where reading fails, the position is that of its beginning.
-    if (!restored_) start_ = reader_.Save();
-    restored_ = true;
+    position_.Begin([this] { return NextWindow(); });
     parts_.clear();
     order_.clear();
-    next_ = 0;
     order_bytes_.clear();
-    std::vector<RowRef> rows;
+    RowWindow read;
     std::vector<int64_t> row_bytes;
     std::vector<int64_t> lengths;
     int64_t bytes = 0;
     const auto closed = [&] {
-      const auto size = static_cast<int64_t>(rows.size());
+      const int64_t size = std::ssize(read.rows);
       const bool whole = options_.bucket_rows == 0 || size % options_.bucket_rows == 0;
       return size >= options_.rows || (bytes >= options_.bytes && whole);
     };
@@ -165,38 +155,29 @@ class WindowShuffleStage : public Stage {
           ARROW_ASSIGN_OR_RAISE(lengths_by_row_, LengthsOf(batch));
         }
       }
-      const auto part = static_cast<int32_t>(parts_.size());
-      parts_.push_back(std::make_shared<const Batch>(batch));
-      while (reader_.any() && !closed()) {
-        rows.push_back({part, reader_.row()});
-        if (options_.bucket_rows > 0) lengths.push_back(lengths_by_row_[reader_.row()]);
-        row_bytes.push_back(bytes_by_row_[reader_.row()]);
+      reader_.TakeInto(&read, [&](int64_t row) {
+        if (options_.bucket_rows > 0) lengths.push_back(lengths_by_row_[row]);
+        row_bytes.push_back(bytes_by_row_[row]);
         bytes += row_bytes.back();
-        reader_.Take();
-      }
-      reach_ = batch.reach.At(reader_.row());
+        return !closed();
+      });
     }
-    order_.reserve(rows.size());
-    order_bytes_.reserve(rows.size());
+    parts_ = std::move(read.parts);
+    reach_ = read.reach;
+    order_.reserve(read.rows.size());
+    order_bytes_.reserve(read.rows.size());
     const auto epoch = static_cast<uint64_t>(epoch_);
-    const auto window = static_cast<uint64_t>(window_);
-    const auto size = static_cast<int64_t>(rows.size());
+    const auto window = static_cast<uint64_t>(position_.window().number);
+    const int64_t size = std::ssize(read.rows);
     for (int64_t i : options_.bucket_rows > 0
                          ? BucketOrder(lengths, options_.bucket_rows, options_.seed, epoch, window)
                          : WindowOrder(options_.seed, epoch, window, size)) {
-      order_.push_back(rows[i]);
+      order_.push_back(read.rows[i]);
       order_bytes_.push_back(row_bytes[i]);
     }
-    if (skip_rows_ > 0)
-      reader_.TakeDropped();  // counted when the window's first rows were given out
-    next_ = std::exchange(skip_rows_, 0);
-    restored_ = false;
-    if (next_ > static_cast<int64_t>(order_.size())) {
-      next_ = static_cast<int64_t>(order_.size());
-      return Status::Invalid(
-          "the saved position is behind the end of its window of rows: the data changed since");
-    }
-    return Status::OK();
+    // Counted when the window's first rows were given out.
+    if (position_.passes_over()) reader_.TakeDropped();
+    return position_.Open(size, "rows");
   }
 
   /// Of the batch that was measured last.
@@ -216,16 +197,11 @@ class WindowShuffleStage : public Stage {
   std::vector<int32_t> part_in_batch_;  // by part: its number in the batch in the making, or -1
   std::vector<RowRef> order_;
   std::vector<int64_t> order_bytes_;
-  int64_t next_ = 0;
-  int64_t window_ = 0;
+  WindowPosition<Window> position_;
   MixReach::Place reach_;  // of the whole window
-  RowReader::Position start_;
   std::shared_ptr<const arrow::RecordBatch> measured_;
   std::vector<int64_t> bytes_by_row_;
   std::vector<int64_t> lengths_by_row_;  // where there are buckets
-  // The window at start_ is to be opened, and so many of its rows to be passed over.
-  bool restored_ = false;
-  int64_t skip_rows_ = 0;
   Status failed_;
   int64_t num_rows_ = 0;
   std::atomic<bool> cancelled_{false};

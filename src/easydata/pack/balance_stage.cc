@@ -24,21 +24,12 @@ class BalanceStage : public Stage {
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     const int64_t wanted = RowsOfStep();
-    std::vector<Batch> parts;
-    std::vector<RowRef> rows;
-    MixReach::Place reach;  // of the whole step
-    while (static_cast<int64_t>(rows.size()) < wanted) {
-      if (!Hold()) break;
-      const Batch& batch = reader_.batch();
-      const auto part = static_cast<int32_t>(parts.size());
-      parts.push_back(batch);
-      while (reader_.any() && static_cast<int64_t>(rows.size()) < wanted) {
-        rows.push_back({part, reader_.row()});
-        reader_.Take();
-      }
-      reach = batch.reach.At(reader_.row());
+    RowWindow step;
+    const auto more = [&step, wanted] { return std::ssize(step.rows) < wanted; };
+    while (more() && Hold()) {
+      reader_.TakeInto(&step, [&more](int64_t) { return more(); });
     }
-    if (rows.empty()) {
+    if (step.rows.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
       if (!reader_.has_dropped()) return std::nullopt;
       Batch batch;
@@ -47,12 +38,10 @@ class BalanceStage : public Stage {
       batch.dropped = reader_.TakeDropped();
       return batch;
     }
-    if (static_cast<int64_t>(rows.size()) == wanted) {
-      ARROW_ASSIGN_OR_RAISE(rows, Balanced(parts, rows));
-    }
-    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, schema(), &slabs_));
+    if (!more()) step.rows = Balanced(step);
+    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(step.parts, step.rows, schema(), &slabs_));
     batch.dropped = reader_.TakeDropped();
-    batch.reach.Note(batch.num_rows(), reach);
+    batch.reach.Note(batch.num_rows(), step.reach);
     ++step_;
     num_rows_ += batch.num_rows();
     return batch;
@@ -60,14 +49,15 @@ class BalanceStage : public Stage {
 
   Cursor Save() const override {
     return Cursor::Of([next = reader_.Save(), step = step_] {
-      return nlohmann::json{
-          {"upstream", next.upstream.ToJson()}, {"records", next.records}, {"step", step}};
+      nlohmann::json cursor = next.ToJson();
+      cursor["step"] = step;
+      return cursor;
     });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
     step_ = cursor.at("step").get<int64_t>();
-    return reader_.Restore(cursor.at("upstream"), cursor.at("records").get<int64_t>());
+    return reader_.Restore(ReadPosition::FromJson(cursor));
   }
 
   void Cancel() override {
@@ -104,12 +94,11 @@ class BalanceStage : public Stage {
     return any.ok() && *any;
   }
 
-  Result<std::vector<RowRef>> Balanced(const std::vector<Batch>& parts,
-                                       const std::vector<RowRef>& rows) const {
+  std::vector<RowRef> Balanced(const RowWindow& step) const {
     std::vector<uint64_t> costs;
-    costs.reserve(rows.size());
-    for (const RowRef& row : rows) {
-      const SpanTable& spans = *parts[row.part].spans;
+    costs.reserve(step.rows.size());
+    for (const RowRef& row : step.rows) {
+      const SpanTable& spans = *step.parts[row.part]->spans;
       uint64_t cost = 0;
       for (int64_t s = spans.row_starts[row.row]; s < spans.row_starts[row.row + 1]; ++s) {
         const auto length = static_cast<uint64_t>(spans.spans[s].length);
@@ -118,8 +107,8 @@ class BalanceStage : public Stage {
       costs.push_back(cost);
     }
     std::vector<RowRef> ordered;
-    ordered.reserve(rows.size());
-    for (int64_t i : BalancedOrder(costs, options_.groups)) ordered.push_back(rows[i]);
+    ordered.reserve(step.rows.size());
+    for (int64_t i : BalancedOrder(costs, options_.groups)) ordered.push_back(step.rows[i]);
     return ordered;
   }
 

@@ -16,17 +16,15 @@ namespace easydata {
 namespace {
 
 TEST(DocumentPackerTest, GivesTheStagesRows) {
-  for (auto strategy :
-       {PackStrategy::kGreedy, PackStrategy::kPool, PackStrategy::kFirstFit, PackStrategy::kBestFit,
-        PackStrategy::kGrainFirstFit, PackStrategy::kGrainBestFit, PackStrategy::kGrainConcat}) {
+  for (PackStrategy strategy : AllPackStrategies()) {
     PackOptions options;
     options.strategy = strategy;
     options.seq_length = 8;
     options.eos_token_id = 9;
     options.pack_window = 11;
     options.rows_per_batch = 1;
-    options.shuffle_bins = IsGrainBins(strategy);
-    if (options.shuffle_bins) options.overlong = Overlong::kTruncate;
+    options.shuffle_bins = StrategyOf(strategy).shuffles_bins;
+    if (StrategyOf(strategy).keeps_documents_whole) options.overlong = Overlong::kTruncate;
     auto packer = DocumentPacker::Make(options).ValueOrDie();
     auto values = std::make_shared<arrow::Int32Builder>();
     arrow::ListBuilder lists(arrow::default_memory_pool(), values);

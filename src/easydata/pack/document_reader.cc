@@ -66,7 +66,10 @@ Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
 
 DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
                                std::vector<TokenField> fields)
-    : upstream_(std::move(upstream)), options_(std::move(options)), fields_(std::move(fields)) {
+    : upstream_(std::move(upstream)),
+      options_(std::move(options)),
+      strategy_(StrategyOf(options_.strategy)),
+      fields_(std::move(fields)) {
   upstream_->LeaveGathering();
 }
 
@@ -182,18 +185,18 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
     batch_->columns[next.part][0].PrefetchLast(next.row);
   }
   const bool closed =
-      IsGrain(options_.strategy) || tokens.Value(place.row, length - 1) == options_.eos_token_id;
+      !strategy_.adds_eos || tokens.Value(place.row, length - 1) == options_.eos_token_id;
   int64_t kept = length;
   int64_t packed = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
   if (packed > longest) {
     switch (options_.overlong) {
       case Overlong::kSplit:
-        if (!IsGrainBins(options_.strategy)) break;
+        if (!strategy_.keeps_documents_whole) break;
         return TooLong(row, packed);
       case Overlong::kTruncate: {
         // A closing EOS of the document's own is not lost: it is written again.
-        const int64_t eos = IsGrain(options_.strategy) ? 0 : 1;
+        const int64_t eos = strategy_.adds_eos ? 1 : 0;
         kept = longest - eos;
         packed = longest;
         Count(batch_->AddressOf(row), "truncated", 1, length - kept - (closed ? eos : 0));
@@ -222,13 +225,13 @@ Status DocumentReader::NoneFits(int64_t row) const {
 Status DocumentReader::TooLong(int64_t row, int64_t length) const {
   std::string message = "the document does not fit into a row of ";
   message += std::to_string(options_.seq_length) + " tokens";
-  if (IsGrainBins(options_.strategy)) {
+  if (strategy_.keeps_documents_whole) {
     message += ", and \"" + std::string(Name(options_.strategy)) + "\" cuts none; set overlong=";
   } else {
     message += "; set overlong=\"split\", ";
   }
   message += "\"truncate\" or \"drop\", or a larger seq_length; its length, ";
-  message += IsGrain(options_.strategy) ? "in tokens" : "with the closing EOS";
+  message += strategy_.adds_eos ? "with the closing EOS" : "in tokens";
   message += ", is " + std::to_string(length);
   return RowError(batch_->AddressOf(row), message);
 }
@@ -248,19 +251,19 @@ Result<bool> DocumentReader::Next(Document* document) {
   return false;
 }
 
-DocumentReader::Position DocumentReader::Before(const Document& document) {
+ReadPosition DocumentReader::Before(const Document& document) {
   return {document.batch->before, document.row};
 }
 
-DocumentReader::Position DocumentReader::After() const {
+ReadPosition DocumentReader::After() const {
   if (batch_ != nullptr && row_ < batch_->batch.num_rows()) return {batch_->before, row_};
   if (!before_error_.empty()) return {before_error_, 0};
   return {upstream_->Save(), 0};
 }
 
-Status DocumentReader::Restore(const nlohmann::json& upstream, int64_t records) {
-  skip_ = records;
-  return upstream_->Restore(upstream);
+Status DocumentReader::Restore(const ReadPosition& position) {
+  skip_ = position.records;
+  return upstream_->Restore(position.upstream.ToJson());
 }
 
 std::vector<DropCount> DocumentReader::TakeDropped() { return std::exchange(dropped_, {}); }

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/pack/pack_options.h"
 #include "easydata/pack/token_column.h"
+#include "easydata/stream/read_position.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -72,16 +72,11 @@ class DocumentReader {
   /// The next document that has tokens; false at the end of the stream.
   Result<bool> Next(Document* document);
 
-  /// Where to go on: the upstream position before a batch and the records of it to skip.
-  struct Position {
-    Cursor upstream;
-    int64_t records = 0;
-  };
   /// The position at which the document is read again.
-  static Position Before(const Document& document);
+  static ReadPosition Before(const Document& document);
   /// The position behind the last document.
-  Position After() const;
-  Status Restore(const nlohmann::json& upstream, int64_t records);
+  ReadPosition After() const;
+  Status Restore(const ReadPosition& position);
   /// How far a mix was read up to the last document.
   MixReach::Place Reach() const {
     return batch_ == nullptr ? reach_ : batch_->batch.reach.At(row_);
@@ -102,6 +97,7 @@ class DocumentReader {
 
   std::unique_ptr<Stage> upstream_;
   const PackOptions options_;
+  const PackingStrategy& strategy_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
   Cursor before_error_;    // where the upstream failed

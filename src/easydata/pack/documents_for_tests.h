@@ -20,10 +20,20 @@
 
 namespace easydata {
 
-inline const std::vector<PackStrategy> kStrategies = {
-    PackStrategy::kGreedy, PackStrategy::kPool, PackStrategy::kFirstFit, PackStrategy::kBestFit};
-inline const std::vector<PackStrategy> kGrainStrategies = {
-    PackStrategy::kGrainFirstFit, PackStrategy::kGrainBestFit, PackStrategy::kGrainConcat};
+inline std::vector<PackStrategy> StrategiesThat(bool (*have)(const PackingStrategy&)) {
+  std::vector<PackStrategy> found;
+  for (PackStrategy strategy : AllPackStrategies()) {
+    if (have(StrategyOf(strategy))) found.push_back(strategy);
+  }
+  return found;
+}
+
+/// The strategies that close documents and split those that are too long.
+inline const std::vector<PackStrategy> kStrategies = StrategiesThat(
+    [](const PackingStrategy& each) { return each.adds_eos && !each.keeps_documents_whole; });
+/// The strategies that take documents as they are.
+inline const std::vector<PackStrategy> kGrainStrategies =
+    StrategiesThat([](const PackingStrategy& each) { return !each.adds_eos; });
 
 inline constexpr int32_t kEos = 999;
 

@@ -75,10 +75,11 @@ TEST_P(PackConservationTest, EveryTokenIsAccountedForOnceWhateverTheRestores) {
     PackOptions options = Options(GetParam().strategy, static_cast<int32_t>(2 + 3 * seed));
     options.overlong = GetParam().overlong;
     options.pack_window = 1 + seed * 5;
-    options.shuffle_bins = IsGrainBins(options.strategy) && seed % 2 == 0;
+    const PackingStrategy& strategy = StrategyOf(options.strategy);
+    options.shuffle_bins = strategy.shuffles_bins && seed % 2 == 0;
     options.rows_per_batch = 1 + seed % 4;
-    const int64_t longest = options.overlong == Overlong::kSplit && IsGrainBins(options.strategy)
-                                ? options.seq_length
+    const int64_t longest = options.overlong == Overlong::kSplit && strategy.keeps_documents_whole
+                                ? options.seq_length - (strategy.adds_eos ? 1 : 0)
                                 : 3 * options.seq_length;
     const auto lengths = RandomLengths(90, longest, seed);
     // Some document ends in the EOS already: the longest one among them.
@@ -95,7 +96,7 @@ TEST_P(PackConservationTest, EveryTokenIsAccountedForOnceWhateverTheRestores) {
     for (size_t d = 0; d < lengths.size(); ++d) {
       const int64_t length = lengths[d];
       tokens_in += length;
-      if (length == 0 || IsGrain(options.strategy)) continue;
+      if (length == 0 || !strategy.adds_eos) continue;
       const bool closed = Token(d, length - 1) == options.eos_token_id;
       const bool dropped =
           options.overlong == Overlong::kDrop && length + (closed ? 0 : 1) > options.seq_length;
@@ -126,11 +127,9 @@ TEST_P(PackConservationTest, EveryTokenIsAccountedForOnceWhateverTheRestores) {
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const auto& strategies : {kStrategies, kGrainStrategies}) {
-    for (PackStrategy strategy : strategies) {
-      for (Overlong overlong : {Overlong::kSplit, Overlong::kTruncate, Overlong::kDrop}) {
-        cases.push_back({strategy, overlong});
-      }
+  for (PackStrategy strategy : AllPackStrategies()) {
+    for (Overlong overlong : {Overlong::kSplit, Overlong::kTruncate, Overlong::kDrop}) {
+      cases.push_back({strategy, overlong});
     }
   }
   return cases;

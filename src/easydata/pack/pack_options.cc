@@ -1,69 +1,33 @@
 #include "easydata/pack/pack_options.h"
 
+#include "easydata/base/named_value.h"
+
 namespace easydata {
 
 namespace {
 
-template <typename T>
-struct Named {
-  const char* name;
-  T value;
-};
-
-constexpr Named<PackStrategy> kStrategies[] = {
-    {"greedy", PackStrategy::kGreedy},
-    {"pool", PackStrategy::kPool},
-    {"first_fit", PackStrategy::kFirstFit},
-    {"best_fit", PackStrategy::kBestFit},
-    {"grain_first_fit", PackStrategy::kGrainFirstFit},
-    {"grain_best_fit", PackStrategy::kGrainBestFit},
-    {"grain_concat", PackStrategy::kGrainConcat},
-};
-
-constexpr Named<Overlong> kPolicies[] = {
+constexpr NamedValue<Overlong> kPolicies[] = {
     {"split", Overlong::kSplit},
     {"truncate", Overlong::kTruncate},
     {"drop", Overlong::kDrop},
     {"error", Overlong::kError},
 };
 
-template <typename T, size_t n>
-Result<T> Parse(const Named<T> (&known)[n], const char* what, const std::string& name) {
+/// The names, in quotes, of the strategies that take shuffle_bins.
+std::string ShufflersOfBins() {
   std::string names;
-  for (const auto& each : known) {
-    if (each.name == name) return each.value;
-    if (!names.empty()) names += &each == &known[n - 1] ? " or " : ", ";
-    names += "\"" + std::string(each.name) + "\"";
+  for (PackStrategy strategy : AllPackStrategies()) {
+    if (!StrategyOf(strategy).shuffles_bins) continue;
+    if (!names.empty()) names += " and ";
+    names += "\"" + std::string(Name(strategy)) + "\"";
   }
-  return Status::Invalid("unknown ", what, "; use ", names, ": \"", name, "\"");
-}
-
-template <typename T, size_t n>
-const char* NameOf(const Named<T> (&known)[n], T value) {
-  for (const auto& each : known) {
-    if (each.value == value) return each.name;
-  }
-  return "";
+  return names;
 }
 
 }  // namespace
 
-bool IsGrain(PackStrategy strategy) {
-  return IsGrainBins(strategy) || strategy == PackStrategy::kGrainConcat;
-}
-
-bool IsGrainBins(PackStrategy strategy) {
-  return strategy == PackStrategy::kGrainFirstFit || strategy == PackStrategy::kGrainBestFit;
-}
-
-Result<PackStrategy> ParsePackStrategy(const std::string& name) {
-  return Parse(kStrategies, "packing strategy", name);
-}
-
-const char* Name(PackStrategy strategy) { return NameOf(kStrategies, strategy); }
-
 Result<Overlong> ParseOverlong(const std::string& name) {
-  return Parse(kPolicies, "value of overlong", name);
+  return ParseName(kPolicies, "value of overlong", name);
 }
 
 const char* Name(Overlong overlong) { return NameOf(kPolicies, overlong); }
@@ -80,11 +44,9 @@ Status PackOptions::Validate() const {
   if (pack_window_bytes < 1) {
     return Status::Invalid("pack_window_bytes must be at least 1; it is ", pack_window_bytes);
   }
-  if (shuffle_bins && !IsGrainBins(strategy)) {
-    return Status::Invalid(
-        "shuffle_bins is for the bins of \"grain_first_fit\" and \"grain_best_fit\"; the strategy "
-        "is \"",
-        Name(strategy), "\"");
+  if (shuffle_bins && !StrategyOf(strategy).shuffles_bins) {
+    return Status::Invalid("shuffle_bins is for the bins of ", ShufflersOfBins(),
+                           "; the strategy is \"", Name(strategy), "\"");
   }
   if (rows_per_batch < 1) {
     return Status::Invalid("rows_per_batch must be at least 1; it is ", rows_per_batch);

@@ -5,36 +5,18 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/pack/packing_strategy.h"
 
 namespace easydata {
 
-enum class PackStrategy {
-  kGreedy,    // concatenate and cut
-  kPool,      // the packer that the document fills best, else packer 0 (EasyDeL's rule)
-  kFirstFit,  // longest first within a window, into the first row with room
-  kBestFit,   // the same, into the fullest row with room
-  // As Grain 0.2.18 does it (grain_row_plan.h): documents as they are, no EOS is added.
-  kGrainFirstFit,
-  kGrainBestFit,
-  kGrainConcat,  // ConcatThenSplit: concatenate and cut
-};
-
-/// Whether documents are packed as Grain does it, without an EOS of ours.
-bool IsGrain(PackStrategy strategy);
-/// Whether the strategy fills bins as Grain does: it never cuts a document, and shuffles rows
-/// itself, within a group of bins.
-bool IsGrainBins(PackStrategy strategy);
-
 /// What becomes of a document that, its closing EOS included, is longer than a row.
 enum class Overlong {
-  kSplit,     // goes on in the next row; an error in Grain's bins
+  kSplit,     // goes on in the next row; an error where documents are kept whole
   kTruncate,  // keeps its first tokens, and the EOS where one is due
   kDrop,      // is left out and counted
   kError,     // ends the stream with its address
 };
 
-Result<PackStrategy> ParsePackStrategy(const std::string& name);
-const char* Name(PackStrategy strategy);
 Result<Overlong> ParseOverlong(const std::string& name);
 const char* Name(Overlong overlong);
 

@@ -14,6 +14,7 @@
 #include "easydata/pack/row_writer.h"
 #include "easydata/pack/window_planner.h"
 #include "easydata/stream/stage_timer.h"
+#include "easydata/stream/window_position.h"
 
 namespace easydata {
 namespace {
@@ -87,7 +88,7 @@ class GreedyStage : public PackStage {
   using PackStage::PackStage;
 
   Cursor Save() const override {
-    DocumentReader::Position position = restored_;
+    ReadPosition position = restored_;
     int64_t tokens = skip_tokens_;
     if (position.upstream.empty() && done_ < document_.length) {
       position = DocumentReader::Before(document_);
@@ -96,16 +97,16 @@ class GreedyStage : public PackStage {
       position = reader_.After();
     }
     return Cursor::Of([position = std::move(position), tokens] {
-      return nlohmann::json{{"upstream", position.upstream.ToJson()},
-                            {"records", position.records},
-                            {"tokens", tokens}};
+      nlohmann::json cursor = position.ToJson();
+      cursor["tokens"] = tokens;
+      return cursor;
     });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    restored_ = {Cursor(cursor.at("upstream")), cursor.at("records").get<int64_t>()};
+    restored_ = ReadPosition::FromJson(cursor);
     skip_tokens_ = cursor.at("tokens").get<int64_t>();
-    return reader_.Restore(cursor.at("upstream"), restored_.records);
+    return reader_.Restore(restored_);
   }
 
  protected:
@@ -156,7 +157,7 @@ class GreedyStage : public PackStage {
   // What the open row begins with.
   Document row_document_;
   int64_t row_done_ = 0;
-  DocumentReader::Position restored_;
+  ReadPosition restored_;
   int64_t skip_tokens_ = 0;
 };
 
@@ -168,55 +169,45 @@ class WindowedStage : public PackStage {
       : PackStage(std::move(upstream), options, fields), planner_(WindowPlanner::Make(options)) {}
 
   Cursor Save() const override {
-    Window window = window_;
-    int64_t rows = next_row_;
-    if (restored_) {
-      rows = skip_rows_;
-    } else if (next_row_ == plan_.num_rows()) {
-      window = NextWindow();
-      rows = 0;
-    }
-    return Cursor::Of([window = std::move(window), rows, shuffled = options_.shuffle_bins] {
-      nlohmann::json cursor = {{"upstream", window.start.upstream.ToJson()},
-                               {"records", window.start.records},
-                               {"rows", rows}};
-      if (shuffled) cursor["rows_before"] = window.rows_before;
-      if (window.counted > 0) cursor["counted"] = window.counted;
-      return cursor;
-    });
+    return position_.Save(
+        [this] { return NextWindow(); },
+        [shuffled = options_.shuffle_bins](const Window& window, nlohmann::json* cursor) {
+          if (shuffled) (*cursor)["rows_before"] = window.rows_before;
+          if (window.counted > 0) (*cursor)["counted"] = window.counted;
+        });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    window_.start = {Cursor(cursor.at("upstream")), cursor.at("records").get<int64_t>()};
-    window_.rows_before = cursor.value("rows_before", int64_t{0});
-    window_.counted = cursor.value("counted", int64_t{0});
-    skip_rows_ = cursor.at("rows").get<int64_t>();
-    restored_ = true;
-    return reader_.Restore(cursor.at("upstream"), window_.start.records);
+    const auto start = ReadPosition::FromJson(cursor);
+    position_.Restore(
+        {start, cursor.value("rows_before", int64_t{0}), cursor.value("counted", int64_t{0})},
+        cursor);
+    return reader_.Restore(start);
   }
 
  protected:
   Status Fill() override {
     while (!writer_.full()) {
-      if (next_row_ == plan_.num_rows()) {
+      if (position_.done()) {
         ARROW_RETURN_NOT_OK(OpenWindow());
         if (documents_.empty()) return Status::OK();
         continue;
       }
-      for (int64_t p = plan_.row_starts[next_row_]; p < plan_.row_starts[next_row_ + 1]; ++p) {
+      const int64_t row = position_.next();
+      for (int64_t p = plan_.row_starts[row]; p < plan_.row_starts[row + 1]; ++p) {
         const Piece& piece = plan_.pieces[p];
         ARROW_RETURN_NOT_OK(writer_.Put(documents_[piece.document], piece.offset, piece.length));
       }
       writer_.CloseRow();
       NoteReach(writer_.num_rows());
-      ++next_row_;
+      position_.Advance();
     }
     return Status::OK();
   }
 
  private:
   struct Window {
-    DocumentReader::Position start;
+    ReadPosition start;
     int64_t rows_before = 0;  // rows of the windows before it
     // Documents at its beginning that were read for the window before it: what was left out up to
     // the last of them was counted there.
@@ -225,7 +216,7 @@ class WindowedStage : public PackStage {
 
   Window NextWindow() const {
     Window next;
-    next.rows_before = window_.rows_before + plan_.num_rows();
+    next.rows_before = position_.window().rows_before + position_.num_rows();
     next.counted = static_cast<int64_t>(held_.size());
     if (held_.empty()) {
       next.start = reader_.After();
@@ -236,12 +227,9 @@ class WindowedStage : public PackStage {
   }
 
   Status OpenWindow() {
-    // Until it is open, and for good where reading fails, the position is that of its beginning.
-    const bool restored = restored_;
-    if (!restored) window_ = NextWindow();
-    restored_ = true;
+    const bool restored = position_.Begin([this] { return NextWindow(); });
+    const Window& window = position_.window();
     plan_ = {};
-    next_row_ = 0;
     documents_.clear();
     bool last = false;
     bool fits = true;
@@ -254,34 +242,25 @@ class WindowedStage : public PackStage {
         last = !any;
         if (last) break;
         const auto read = static_cast<int64_t>(documents_.size()) + 1;
-        if (restored && read == window_.counted) reader_.TakeDropped();
+        if (restored && read == window.counted) reader_.TakeDropped();
       }
       ARROW_ASSIGN_OR_RAISE(fits, planner_->Add(document.length, &plan_));
       documents_.push_back(std::move(document));
     }
-    const int64_t count = planner_->Close(window_.rows_before, last, &plan_);
+    const int64_t count = planner_->Close(window.rows_before, last, &plan_);
     held_.assign(std::make_move_iterator(documents_.begin() + count),
                  std::make_move_iterator(documents_.end()));
     documents_.resize(count);
-    if (skip_rows_ > 0) reader_.TakeDropped();  // counted when the window's first rows came
-    next_row_ = std::exchange(skip_rows_, 0);
-    restored_ = false;
-    if (next_row_ > plan_.num_rows()) {
-      return Status::Invalid(
-          "the saved position is behind the end of its window of documents: the "
-          "data changed since");
-    }
-    return Status::OK();
+    // Counted when the window's first rows came.
+    if (position_.passes_over()) reader_.TakeDropped();
+    return position_.Open(plan_.num_rows(), "documents");
   }
 
   std::unique_ptr<WindowPlanner> planner_;
-  Window window_;
+  WindowPosition<Window> position_;
   std::vector<Document> documents_;
   RowPlan plan_;
-  int64_t next_row_ = 0;
   std::vector<Document> held_;  // read, but of the next window
-  int64_t skip_rows_ = 0;
-  bool restored_ = false;
 };
 
 }  // namespace
@@ -290,7 +269,7 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
                                              const PackOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   ARROW_ASSIGN_OR_RAISE(auto fields, FindTokenFields(*upstream->schema(), options));
-  if (options.strategy == PackStrategy::kGreedy || options.strategy == PackStrategy::kGrainConcat) {
+  if (StrategyOf(options.strategy).make_planner == nullptr) {
     return std::make_unique<GreedyStage>(std::move(upstream), options, fields);
   }
   return std::make_unique<WindowedStage>(std::move(upstream), options, fields);
@@ -308,24 +287,15 @@ nlohmann::json Described(const PackOptions& options) {
                          {"include_segment_ids", options.include_segment_ids},
                          {"token_fields", options.token_fields},
                          {"default_token_fields", options.default_token_fields}};
-  switch (options.strategy) {
-    case PackStrategy::kGreedy:
-    case PackStrategy::kGrainConcat:
-      break;
-    case PackStrategy::kGrainFirstFit:
-    case PackStrategy::kGrainBestFit:
-      keys["num_packers"] = options.num_packers;
-      keys["shuffle_bins"] = options.shuffle_bins;
-      if (options.shuffle_bins) keys["seed"] = options.seed;
-      break;
-    case PackStrategy::kPool:
-      keys["num_packers"] = options.num_packers;
-      [[fallthrough]];
-    case PackStrategy::kFirstFit:
-    case PackStrategy::kBestFit:
-      keys["window"] = options.pack_window;
-      keys["window_bytes"] = options.pack_window_bytes;
-      break;
+  const PackingStrategy& strategy = StrategyOf(options.strategy);
+  if (strategy.uses_num_packers) keys["num_packers"] = options.num_packers;
+  if (strategy.uses_window) {
+    keys["window"] = options.pack_window;
+    keys["window_bytes"] = options.pack_window_bytes;
+  }
+  if (strategy.shuffles_bins) {
+    keys["shuffle_bins"] = options.shuffle_bins;
+    if (options.shuffle_bins) keys["seed"] = options.seed;
   }
   return keys;
 }

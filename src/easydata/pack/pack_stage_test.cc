@@ -28,7 +28,7 @@ TEST(PackStageTest, GrainsStrategiesKeepTheContract) {
   for (PackStrategy strategy : kGrainStrategies) {
     for (bool shuffle_bins : {false, true}) {
       PackOptions options = Options(strategy);
-      options.shuffle_bins = shuffle_bins && IsGrainBins(strategy);
+      options.shuffle_bins = shuffle_bins && StrategyOf(strategy).shuffles_bins;
       options.seed = 3;
       CheckStageContract(Contract(options, RandomLengths(70, 8, 1), 9, true));
       CheckStageContract(Contract(options, {}, 5));

@@ -29,4 +29,32 @@ class WindowPlanner {
   virtual int64_t Close(int64_t rows_before, bool last, RowPlan* plan) = 0;
 };
 
+/// A window of options.pack_window documents, or of as many bytes, whichever comes first.
+class CountedPlanner : public WindowPlanner {
+ public:
+  explicit CountedPlanner(const PackOptions& options) : options_(options) {}
+
+  bool full() const final;
+  Result<bool> Add(int64_t length, RowPlan* plan) final;
+  int64_t Close(int64_t rows_before, bool last, RowPlan* plan) final;
+
+ protected:
+  /// Takes in document number `document` of the window; appends the rows that it completes.
+  virtual void Put(int64_t document, int64_t length, RowPlan* plan) = 0;
+  /// Ends the window, which has been given `documents` documents, as Close() does.
+  virtual int64_t Finish(int64_t documents, bool last, RowPlan* plan) = 0;
+
+  const PackOptions options_;
+
+ private:
+  int64_t documents_ = 0;
+  int64_t bytes_ = 0;
+};
+
+/// What PackingStrategy::make_planner points at where a planner is made of the options alone.
+template <typename Planner>
+std::unique_ptr<WindowPlanner> MakePlanner(const PackOptions& options) {
+  return std::make_unique<Planner>(options);
+}
+
 }  // namespace easydata

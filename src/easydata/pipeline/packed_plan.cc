@@ -5,6 +5,7 @@
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
 #include "easydata/pack/pack_stage.h"
+#include "easydata/pack/packing_strategy.h"
 
 namespace easydata {
 namespace {
@@ -30,7 +31,7 @@ Status PackedOptions::Validate() const {
 
 Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
-  const bool shuffles_bins = options.shuffle && IsGrainBins(options.pack.strategy);
+  const bool shuffles_bins = options.shuffle && StrategyOf(options.pack.strategy).shuffles_bins;
   PackOptions pack = options.pack;
   pack.shuffle_bins = shuffles_bins;
   if (shuffles_bins) pack.seed = options.seed;

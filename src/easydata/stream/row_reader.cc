@@ -24,21 +24,21 @@ Result<bool> RowReader::Hold() {
     }
     row_ = std::min(skip_, batch->num_rows());
     skip_ -= row_;
-    held_ = std::move(batch);
+    held_ = std::make_shared<const Batch>(*std::move(batch));
   }
   return true;
 }
 
-RowReader::Position RowReader::Save() const {
+ReadPosition RowReader::Save() const {
   if (any()) return {before_, row_};
-  if (!held_.has_value() && !before_.empty()) return {before_, skip_};
+  if (held_ == nullptr && !before_.empty()) return {before_, skip_};
   return {upstream_->Save(), skip_};
 }
 
-Status RowReader::Restore(const nlohmann::json& upstream, int64_t records) {
-  before_ = Cursor(upstream);
-  skip_ = records;
-  return upstream_->Restore(upstream);
+Status RowReader::Restore(const ReadPosition& position) {
+  before_ = position.upstream;
+  skip_ = position.records;
+  return upstream_->Restore(position.upstream.ToJson());
 }
 
 std::vector<DropCount> RowReader::TakeDropped() { return std::exchange(dropped_, {}); }

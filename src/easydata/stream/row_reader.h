@@ -2,24 +2,25 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "easydata/stream/batch.h"
+#include "easydata/stream/read_position.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
 
+/// Rows that were read for a window, in their order, and the batches that they are in.
+struct RowWindow {
+  SharedBatches parts;
+  std::vector<RowRef> rows;
+  MixReach::Place reach;  // of all rows
+};
+
 /// Gives the batches of a stage in parts, with the position of the row that comes next.
 class RowReader {
  public:
-  /// Where the stage reads a row again: its cursor, and the rows to pass over from there.
-  struct Position {
-    Cursor upstream;
-    int64_t records = 0;
-  };
-
   explicit RowReader(std::unique_ptr<Stage> upstream) : upstream_(std::move(upstream)) {}
 
   /// Makes sure that a batch is held with rows that were not taken; false at the end of the stream.
@@ -29,14 +30,23 @@ class RowReader {
   const Batch& batch() const { return *held_; }
   int64_t row() const { return row_; }
   /// Whether rows of the batch are left.
-  bool any() const { return held_.has_value() && row_ < held_->num_rows(); }
-  /// The next row is taken.
-  void Take() { ++row_; }
+  bool any() const { return held_ != nullptr && row_ < held_->num_rows(); }
+  /// Moves rows of the batch into `window`, one at least, as long as `more(row)`, asked after each,
+  /// says so.
+  template <typename More>
+  void TakeInto(RowWindow* window, const More& more) {
+    const auto part = static_cast<int32_t>(window->parts.size());
+    window->parts.push_back(held_);
+    do {
+      window->rows.push_back({part, row_});
+    } while (more(row_++) && any());
+    window->reach = held_->reach.At(row_);
+  }
 
   /// The position of the next row.
-  Position Save() const;
+  ReadPosition Save() const;
   /// Goes on from a saved position; before the first Hold() only.
-  Status Restore(const nlohmann::json& upstream, int64_t records);
+  Status Restore(const ReadPosition& position);
 
   /// What was left out since the last call. What was dropped with rows that a restore passes over
   /// was counted before it.
@@ -47,7 +57,7 @@ class RowReader {
 
  private:
   std::unique_ptr<Stage> upstream_;
-  std::optional<Batch> held_;
+  std::shared_ptr<const Batch> held_;
   int64_t row_ = 0;
   // Of the batch that is held, or, after a restore or an error, of the one that comes next.
   Cursor before_;

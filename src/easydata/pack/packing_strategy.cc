@@ -1,0 +1,35 @@
+#include "easydata/pack/packing_strategy.h"
+
+#include "easydata/base/named_value.h"
+
+namespace easydata {
+namespace {
+
+#define EASYDATA_NAMED(Id, name, text) {name, PackStrategy::k##Id},
+constexpr NamedValue<PackStrategy> kStrategyNames[] = {EASYDATA_PACKING_STRATEGIES(EASYDATA_NAMED)};
+#undef EASYDATA_NAMED
+
+#define EASYDATA_VALUE(Id, name, text) PackStrategy::k##Id,
+constexpr PackStrategy kPackStrategies[] = {EASYDATA_PACKING_STRATEGIES(EASYDATA_VALUE)};
+#undef EASYDATA_VALUE
+
+#define EASYDATA_OBJECT(Id, name, text) &k##Id##Strategy,
+constexpr const PackingStrategy* kPackingStrategies[] = {
+    EASYDATA_PACKING_STRATEGIES(EASYDATA_OBJECT)};
+#undef EASYDATA_OBJECT
+
+}  // namespace
+
+const PackingStrategy& StrategyOf(PackStrategy strategy) {
+  return *kPackingStrategies[static_cast<size_t>(strategy)];
+}
+
+std::span<const PackStrategy> AllPackStrategies() { return kPackStrategies; }
+
+Result<PackStrategy> ParsePackStrategy(const std::string& name) {
+  return ParseName(kStrategyNames, "packing strategy", name);
+}
+
+const char* Name(PackStrategy strategy) { return NameOf(kStrategyNames, strategy); }
+
+}  // namespace easydata

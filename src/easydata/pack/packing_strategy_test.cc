@@ -1,0 +1,45 @@
+#include "easydata/pack/packing_strategy.h"
+
+#include <gtest/gtest.h>
+
+#include "easydata/pack/window_planner.h"
+
+namespace easydata {
+namespace {
+
+TEST(PackingStrategyTest, EachIsFoundByItsName) {
+  EXPECT_EQ(AllPackStrategies().size(), config::PackingStrategyNames().size());
+  for (PackStrategy strategy : AllPackStrategies()) {
+    EXPECT_EQ(ParsePackStrategy(Name(strategy)).ValueOrDie(), strategy);
+    EXPECT_EQ(config::PackingStrategyNames()[static_cast<size_t>(strategy)], Name(strategy));
+  }
+  const Status unknown = ParsePackStrategy("best").status();
+  EXPECT_TRUE(unknown.IsInvalid());
+  EXPECT_TRUE(
+      unknown.message().starts_with("unknown packing strategy; use \"greedy\", \"pool\", "));
+  EXPECT_TRUE(unknown.message().ends_with(" or \"grain_concat\": \"best\"")) << unknown;
+}
+
+TEST(PackingStrategyTest, ThoseThatConcatenateHaveNoPlanner) {
+  for (PackStrategy strategy : AllPackStrategies()) {
+    PackOptions options;
+    options.strategy = strategy;
+    EXPECT_EQ(WindowPlanner::Make(options) == nullptr,
+              strategy == PackStrategy::kGreedy || strategy == PackStrategy::kGrainConcat)
+        << Name(strategy);
+  }
+}
+
+TEST(PackingStrategyTest, OnlyStrategiesWithBinsShuffleThem) {
+  PackOptions options;
+  options.shuffle_bins = true;
+  options.strategy = PackStrategy::kGrainBestFit;
+  EXPECT_TRUE(options.Validate().ok());
+  options.strategy = PackStrategy::kPool;
+  EXPECT_EQ(options.Validate().message(),
+            "shuffle_bins is for the bins of \"grain_first_fit\" and \"grain_best_fit\"; the "
+            "strategy is \"pool\"");
+}
+
+}  // namespace
+}  // namespace easydata
