@@ -66,6 +66,7 @@ function(easydata_target target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(EASYDATA_SANITIZE)
+    target_compile_definitions(${target} PRIVATE EASYDATA_SANITIZED)
     target_compile_options(${target} PRIVATE -fsanitize=${EASYDATA_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${EASYDATA_SANITIZE})

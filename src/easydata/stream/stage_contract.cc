@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "easydata/base/case_stride.h"
 #include "easydata/exec/thread_pool.h"
 
 namespace easydata {
@@ -53,7 +54,7 @@ std::unique_ptr<Stage> MakeOrFail(const StageContract& contract, const StageCont
 
 void CheckRestores(const StageContract& contract, const Recorded& whole) {
   const size_t count = whole.cursors.size();
-  const size_t step = std::max<size_t>(1, count / contract.max_restores);
+  const size_t step = kCaseStride * std::max<size_t>(1, count / contract.max_restores);
   for (size_t k = 0; k < count; k += step) {
     StageContext context = Context(2);
     auto stage = MakeOrFail(contract, context);
@@ -82,7 +83,7 @@ void CheckSeeks(const StageContract& contract, const Recorded& whole) {
   const auto known = MakeOrFail(contract, context)->NumRows();
   ASSERT_TRUE(known.ok()) << known.status();
   EXPECT_EQ(known->value_or(count), count);
-  const int64_t step = std::max<int64_t>(1, count / contract.max_restores);
+  const int64_t step = kCaseStride * std::max<int64_t>(1, count / contract.max_restores);
   for (int64_t row = 0; row < count; row += step) {
     auto stage = MakeOrFail(contract, context);
     const auto found = stage->Seek(row);

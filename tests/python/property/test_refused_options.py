@@ -303,6 +303,6 @@ def test_a_state_of_another_pipeline_is_refused(
             loader.load_state_dict(state)
         says(
             error,
-            "loader|pack|mix|source|limit|map|filter|expand|select|drop|rename|tokenize|order|shuffle|repeat",
+            "loader|pack|mix|source|concat|limit|map|filter|expand|select|drop|rename|tokenize|order|shuffle|repeat",
         )
         assert loader.state_dict() == before

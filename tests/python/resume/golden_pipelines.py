@@ -97,7 +97,7 @@ def write_data() -> None:
 
 
 def rows(name: str) -> Source:
-    return JsonShardedSource(f"{name}/*.jsonl")
+    return JsonShardedSource(f"{name}/*.jsonl", identity="size")
 
 
 def tokenized(name: str) -> Source:
