@@ -4,10 +4,18 @@ include(CMakePackageConfigHelpers)
 get_property(_modules GLOBAL PROPERTY EASYDATA_MODULES)
 install(TARGETS ${_modules} easydata EXPORT EasyDataTargets COMPONENT cpp)
 install(EXPORT EasyDataTargets NAMESPACE EasyData:: DESTINATION lib/cmake/EasyData COMPONENT cpp)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/easydata" DESTINATION include COMPONENT cpp
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_internal.h" EXCLUDE PATTERN "stage_contract.h" EXCLUDE)
+install(CODE "execute_process(COMMAND \"${Python_EXECUTABLE}\" \"${CMAKE_CURRENT_LIST_DIR}/install_headers.py\"
+                              \"${PROJECT_SOURCE_DIR}/src\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/include\"
+                              COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT cpp)
 file(WRITE "${CMAKE_BINARY_DIR}/EasyDataConfig.cmake"
-"# Needs the Python whose pyarrow wheel the library was built with: set Python_EXECUTABLE to choose it.
+"# libarrow comes out of a pyarrow wheel: whose, is said, not guessed.
+if(NOT Python_EXECUTABLE)
+  set(EasyData_FOUND FALSE)
+  set(EasyData_NOT_FOUND_MESSAGE \"pass -DPython_EXECUTABLE=<a Python that has pyarrow 25.0>, whose libarrow is linked; \"
+                                 \"EasyData was built with that of ${Python_EXECUTABLE}\")
+  return()
+endif()
 list(APPEND CMAKE_MODULE_PATH \"\${CMAKE_CURRENT_LIST_DIR}\")
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
 find_package(PyArrow 25.0.1...<25.1 REQUIRED MODULE)

@@ -13,6 +13,18 @@ endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
 run("${CMAKE_COMMAND}" --install "${BUILD}" --component cpp --prefix "${WORK}/prefix")
+# What easydata.h reaches is installed, and no header of a test.
+file(GLOB_RECURSE headers RELATIVE "${WORK}/prefix/include" "${WORK}/prefix/include/*.h")
+if(NOT "easydata/loader/loader.h" IN_LIST headers OR headers MATCHES "test|stage_contract")
+  message(FATAL_ERROR "installed headers: ${headers}")
+endif()
+# Without a Python it is said what to pass.
+execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/examples/cpp" -B "${WORK}/guess" -G "${GENERATOR}"
+                        "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
+                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE error)
+if(status EQUAL 0 OR NOT error MATCHES "pass -DPython_EXECUTABLE=")
+  message(FATAL_ERROR "status ${status}: ${error}")
+endif()
 run("${CMAKE_COMMAND}" -S "${SOURCE}/examples/cpp" -B "${WORK}/build" -G "${GENERATOR}" "-DCMAKE_BUILD_TYPE=Release"
     "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DPython_EXECUTABLE=${PYTHON}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
@@ -37,4 +49,25 @@ execute_process(COMMAND "${WORK}/build/pretokenize" "${WORK}/tokenizer.json" "${
                 RESULT_VARIABLE status ERROR_VARIABLE error)
 if(NOT status EQUAL 1 OR NOT error MATCHES "bad.jsonl row 1.*line 2" OR EXISTS "${WORK}/bad/shard-00000.parquet")
   message(FATAL_ERROR "status ${status}: ${error}")
+endif()
+
+# Six steps at once are three and three more, from a saved state.
+foreach(name code prose)
+  set(lines "")
+  foreach(row RANGE 40)
+    string(REPEAT "hel" "${row}" text)
+    string(APPEND lines "{\"text\": \"${text}o\"}\n")
+  endforeach()
+  file(WRITE "${WORK}/${name}.jsonl" "${lines}")
+endforeach()
+set(train "${WORK}/build/train_stream" "${WORK}/tokenizer.json")
+set(data "${WORK}/code.jsonl" "${WORK}/prose.jsonl")
+run(${train} "${WORK}/whole.json" 6 ${data})
+set(whole "${output}")
+run(${train} "${WORK}/state.json" 3 ${data})
+set(parts "${output}")
+run(${train} "${WORK}/state.json" 3 ${data})
+string(APPEND parts "${output}")
+if(NOT parts STREQUAL whole OR NOT whole MATCHES "4 x 16 tokens, sum [0-9]+\n.*4 x 16 tokens")
+  message(FATAL_ERROR "at once:\n${whole}in parts:\n${parts}")
 endif()
