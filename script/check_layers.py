@@ -18,9 +18,9 @@ from pathlib import Path
 RANKS = (
     ("base",),
     ("config", "exec"),
-    ("io", "stream", "record_file"),
+    ("io", "stream", "record_file", "tokenizer"),
     ("order",),
-    ("source", "transform", "tokenizer", "mix", "pack", "sink"),
+    ("source", "transform", "mix", "pack", "sink"),
     ("loader", "cache", "verify"),
     ("pipeline",),
 )

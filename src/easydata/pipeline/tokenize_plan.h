@@ -7,7 +7,7 @@
 #include <string>
 
 #include "easydata/stream/plan.h"
-#include "easydata/tokenizer/tokenize_op.h"
+#include "easydata/transform/tokenize_op.h"
 
 namespace easydata {
 

@@ -20,7 +20,7 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
     ("file", "include", "complaint"),
     [
         ("stream/a.h", '"easydata/source/jsonl.h"', "'source' stands above 'stream'"),
-        ("transform/a.cc", '"easydata/tokenizer/tokenizer.h"', "neighbour"),
+        ("transform/a.cc", '"easydata/pack/pack_stage.h"', "neighbour"),
         ("io/a.cc", '"easydata/stream/batch.h"', "neighbour"),
         ("config/a.cc", '"easydata/exec/thread_pool.h"', "neighbour"),
         ("loader/a.cc", "<Python.h>", "knows nothing of Python"),

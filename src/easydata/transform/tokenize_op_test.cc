@@ -1,4 +1,4 @@
-#include "easydata/tokenizer/tokenize_op.h"
+#include "easydata/transform/tokenize_op.h"
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
