@@ -1,6 +1,6 @@
 # easydata_module(<room> SOURCES ... [TESTS ...] [SERIAL_TESTS ...] [BENCHMARKS ...] [DEPS ...])
 #
-# Adds one room of src/easydata: an object library easydata_<room>, one test binary <room>_test out of TESTS and
+# Adds one room of src/easydata, or src/tokenizers: an object library easydata_<room>, one test binary <room>_test out of TESTS and
 # SERIAL_TESTS, and one benchmark binary <room>_benchmark out of BENCHMARKS. DEPS are lower rooms and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them.
 function(easydata_module room)

@@ -20,7 +20,7 @@ FUNCTION = re.compile(
 )
 CONSTANT = re.compile(r"^(?:inline )?(?:constexpr|const) [^\n=({]*?\b(k[A-Z]\w*)", re.MULTILINE)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) ([A-Z]\w*)[^;\n]*\{", re.MULTILINE)
-INCLUDE = re.compile(r'^#include "(easydata/[^"]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^#include "((?:easydata|tokenizers)/[^"]+)"', re.MULTILINE)
 
 
 def names_in(text: str) -> list[str]:
@@ -69,7 +69,7 @@ def problems(files: list[Path]) -> list[str]:
 def main() -> int:
     """Prints what is called the same; 1 where something is."""
     found = []
-    for room in sorted((SOURCE / "easydata").iterdir()):
+    for room in [*sorted((SOURCE / "easydata").iterdir()), SOURCE / "tokenizers"]:
         for files in compiled_together(room).values():
             found += problems(files)
     for problem in found:

@@ -18,12 +18,12 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
-#include "easydata/tokenizer/decode/decode_stream.h"
-#include "easydata/tokenizer/decode/text_decoder.h"
-#include "easydata/tokenizer/postprocess/padding.h"
-#include "easydata/tokenizer/tokenizer.h"
 #include "engine_gil.h"
 #include "huggingface_encoder.h"
+#include "tokenizers/decode/decode_stream.h"
+#include "tokenizers/decode/text_decoder.h"
+#include "tokenizers/postprocess/padding.h"
+#include "tokenizers/tokenizer.h"
 
 namespace easydata {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "bindings.h"
-#include "easydata/tokenizer/postprocess/padding.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "tokenizers/postprocess/padding.h"
+#include "tokenizers/tokenizer.h"
 
 namespace easydata {
 

@@ -70,7 +70,9 @@ def run(command: list[str], seconds: float, environ: dict[str, str]) -> tuple[st
 
 def cpp_tests(build: Path) -> Iterator[tuple[str, str]]:
     """Binaries, below the build folder, and names of tests."""
-    for path in sorted(build.glob("src/easydata/*/*_test")):
+    for path in sorted(
+        [*build.glob("src/easydata/*/*_test"), *build.glob("src/tokenizers/*_test")]
+    ):
         listed = subprocess.run(
             [path, "--gtest_list_tests"], check=True, capture_output=True, text=True
         ).stdout

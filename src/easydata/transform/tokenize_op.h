@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "easydata/stream/batch_op.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 
 namespace easydata {
 

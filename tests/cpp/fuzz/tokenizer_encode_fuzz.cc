@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "easydata/tokenizer/literal/sample_files.h"
-#include "easydata/tokenizer/literal/tokenizer.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "tokenizers/literal/sample_files.h"
+#include "tokenizers/literal/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 
 namespace easydata {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "easydata/tokenizer/decode/text_decoder.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "tokenizers/decode/text_decoder.h"
+#include "tokenizers/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view json(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "easydata/tokenizer/literal/sample_files.h"
+#include "tokenizers/literal/sample_files.h"
 
 namespace {
 
