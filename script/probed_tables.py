@@ -31,11 +31,11 @@ def write_or_check(generator: str, header: str, make_body: Callable[[], str]) ->
         f"// Probed from tokenizers {PINNED}, sha256 of the tables:\n"
         f"// {hashlib.sha256(body.encode()).hexdigest()}\n\n"
         f'#include "{header}"\n\n'
-        f"namespace easydata::{output.stem} {{\n\n"
+        f"namespace easydata::tokenizers::{output.stem} {{\n\n"
         "// clang-format off\n"
         f"{body}"
         "// clang-format on\n\n"
-        f"}}  // namespace easydata::{output.stem}\n"
+        f"}}  // namespace easydata::tokenizers::{output.stem}\n"
     )
     if arguments.check:
         same = output.read_text(encoding="utf-8") == text

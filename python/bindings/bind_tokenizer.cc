@@ -28,6 +28,14 @@
 namespace easydata {
 namespace {
 
+using tokenizers::CutTexts;
+using tokenizers::DecodeStream;
+using tokenizers::EncodeOptions;
+using tokenizers::Padding;
+using tokenizers::TextEncoder;
+using tokenizers::Tokenizer;
+using tokenizers::TokenizerOptions;
+
 using IdArray = nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>;
 using IdInput = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 

@@ -8,7 +8,7 @@
 #include "tokenizers/unicode_properties.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 bool IsSpaceAt(const char* p) {
@@ -217,4 +217,4 @@ const AddedToken* AddedTokens::FindContent(std::string_view content) const {
   return it == by_content_.end() ? nullptr : &tokens_[static_cast<size_t>(it->second)];
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

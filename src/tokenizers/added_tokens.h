@@ -15,7 +15,7 @@
 #include "tokenizers/model/model.h"
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// One entry of `added_tokens`; the file's `id` is not kept, since the reference ignores it.
 struct AddedTokenSpec {
@@ -116,4 +116,4 @@ class AddedTokens {
   int64_t num_new_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// What 64 bytes are to BERT's normalizer and pre-tokenizer: bit i tells of byte i. The masks other
 /// than `other` say nothing about bytes that are in `other`.
@@ -69,4 +69,4 @@ inline BertBlock ClassifyBertBlock(const char* from, char case_bit, char* to) {
   return block;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

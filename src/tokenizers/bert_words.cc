@@ -10,7 +10,7 @@
 #include "tokenizers/unicode_properties.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Writes normalized text and the words in it, by pointer: room is made for a block at a time.
@@ -145,4 +145,4 @@ Status BertWords::PreTokenize(PieceText* piece) const {
   return piece->CommitText();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

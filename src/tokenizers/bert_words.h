@@ -8,7 +8,7 @@
 #include "tokenizers/normalize/bert_normalizer.h"
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// BertNormalizer and BertPreTokenizer in one pass over text that is not normalized yet: 64 bytes
 /// of ASCII at a time are lowercased, and cut where masks of white space and punctuation say; other
@@ -28,4 +28,4 @@ class BertWords final : public PreTokenizer {
   const BertNormalizer& normalizer_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

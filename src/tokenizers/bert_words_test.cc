@@ -11,7 +11,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr std::string_view kPreTokenizer = R"({"type":"BertPreTokenizer"})";
@@ -114,4 +114,4 @@ TEST(BertWordsTest, OnlyForTheExactComponents) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

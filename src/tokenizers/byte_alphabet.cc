@@ -4,7 +4,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 ByteAlphabet::ByteAlphabet() {
   std::fill(std::begin(bytes_), std::end(bytes_), static_cast<int16_t>(-1));
@@ -37,4 +37,4 @@ bool ByteAlphabet::ToBytes(std::string_view token, std::string* bytes) const {
   return true;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The alphabet of byte-level BPE: 256 printable characters that stand for the 256 bytes, as GPT-2
 /// chose them.
@@ -32,4 +32,4 @@ class ByteAlphabet {
   int16_t bytes_[kLimit];
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Memory for parts of words, as a share of that for words.
@@ -62,4 +62,4 @@ size_t ByteLevelEncoder::EncodeNew(std::string_view word, int32_t* out) {
   return GoesInParts(word) ? parts_.Encode(word, out) : model_->Encode(word, &scratch_, out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -11,7 +11,7 @@
 #include "tokenizers/model/safe_cuts.h"
 #include "tokenizers/model/word_encoder.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Byte-level byte-pair encoding of text that a known pattern cuts: the fast path of most
 /// tokenizers.
@@ -37,4 +37,4 @@ class ByteLevelEncoder final : public WordEncoder {
   uint32_t ends_[kWordsPerRound];
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A value for each code point in two stages: only pages of 256 code points that hold something
 /// take memory, so the few pages that a text needs stay in the cache.
@@ -37,4 +37,4 @@ class CodePointTable {
   std::vector<T> values_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -1,6 +1,6 @@
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 using simdjson::dom::array;
 using simdjson::dom::element;
@@ -87,4 +87,4 @@ Result<int32_t> IdOf(element value, std::string_view name) {
   return static_cast<int32_t>(id);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

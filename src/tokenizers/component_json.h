@@ -10,7 +10,7 @@
 
 /// Reading the components of a tokenizer.json. `name` is how messages call the component. Whatever
 /// is not as a component needs it is NotImplemented: the reference may take it or refuse it.
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// NotImplemented: this file is for the reference library.
 template <typename... Args>
@@ -53,4 +53,4 @@ inline constexpr int64_t kMaxTokenId = (1 << 24) - 1;
 /// An integer from 0 to kMaxTokenId.
 Result<int32_t> IdOf(simdjson::dom::element value, std::string_view name);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 EncodeWorkers::EncodeWorkers(const TokenizerPlan* plan)
     : plan_(plan), process_(new Process(getpid())) {}
@@ -53,4 +53,4 @@ void EncodeWorkers::GiveBack(std::unique_ptr<EncodeWorker> worker) const {
   process.idle.push_back(std::move(worker));
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -13,7 +13,7 @@
 #include "tokenizers/piece_encoder.h"
 #include "tokenizers/tokenizer_plan.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// What a thread encodes with.
 struct EncodeWorker {
@@ -61,4 +61,4 @@ class EncodeWorkers {
   mutable std::atomic<Process*> process_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

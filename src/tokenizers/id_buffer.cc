@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 void IdBuffer::Grow(size_t capacity) {
   capacity = std::max(capacity, capacity_ + capacity_ / 2);
@@ -62,4 +62,4 @@ void IdBufferPool::Return(IdBuffer ids) {
   idle_.insert(place, std::move(ids));
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

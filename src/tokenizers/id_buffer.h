@@ -11,7 +11,7 @@
 #include "easydata/base/aligned_array.h"
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Ids that grow at the end; room beyond the end is asked for before it is written.
 class IdBuffer {
@@ -71,4 +71,4 @@ class IdBufferPool : public std::enable_shared_from_this<IdBufferPool> {
   size_t num_idle_ids_ = 0;     // room for so many
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

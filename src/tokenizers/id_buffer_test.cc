@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 TEST(IdBufferPoolTest, MemoryComesBackWhenArrowLetsGo) {
@@ -60,4 +60,4 @@ TEST(IdBufferPoolTest, KeepsNoMoreThanItMay) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

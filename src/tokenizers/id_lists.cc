@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 struct Validity {
@@ -122,4 +122,4 @@ Result<std::shared_ptr<arrow::Array>> JoinRows(const std::vector<EncodedRows>& p
                                               length);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/id_buffer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Ids of consecutive rows of an array of texts, or of a part of one row: only the last part has
 /// the row's end.
@@ -63,4 +63,4 @@ class IdJoiner {
 Result<std::shared_ptr<arrow::Array>> JoinRows(const std::vector<EncodedRows>& parts,
                                                std::shared_ptr<arrow::Buffer> ids);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

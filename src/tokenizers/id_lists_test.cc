@@ -13,7 +13,7 @@
 
 #include "easydata/exec/parallel_for.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Joins 0, 1, 2, ... in parts of these sizes that come in this order.
@@ -50,4 +50,4 @@ TEST(IdJoinerTest, PartsMayComeInAnyOrderAndBeMoreThanExpected) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

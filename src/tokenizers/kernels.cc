@@ -9,7 +9,7 @@
 #include "tokenizers/simd_types.h"
 #include "tokenizers/word_bounds.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 template <typename Run>
@@ -73,4 +73,4 @@ const Kernels& BestKernels() {
   return *best;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 #include "tokenizers/model/merge_tables.h"
 #include "tokenizers/pretokenize/split_scanner.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 class WordEncoder;
 struct Word;
@@ -53,4 +53,4 @@ const Kernels& BestKernels();
 /// Kernels by name, or nullptr when this build or processor lacks them.
 const Kernels* FindKernels(const char* name);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

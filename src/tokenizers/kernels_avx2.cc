@@ -27,7 +27,7 @@
 #pragma GCC target("avx2,bmi,bmi2,popcnt,lzcnt,sse4.2")
 #endif
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // 16 bytes of ones, then of zeros: the mask for a word of n bytes starts 16 - n bytes in.
@@ -276,7 +276,7 @@ const Kernels kAvx2 = {"avx2",
                        MergeScalar};
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 #ifdef __clang__
 #pragma clang attribute pop
@@ -284,18 +284,18 @@ const Kernels kAvx2 = {"avx2",
 #pragma GCC pop_options
 #endif
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 const Kernels* Avx2Kernels() { return &kAvx2; }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 #else
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 const Kernels* Avx2Kernels() { return nullptr; }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 #endif

@@ -35,7 +35,7 @@
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt,sse4.2")
 #endif
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 struct WordLengths {
@@ -283,7 +283,7 @@ const Kernels kAvx512 = {"avx512",
                          Merge};
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 #ifdef __clang__
 #pragma clang attribute pop
@@ -291,18 +291,18 @@ const Kernels kAvx512 = {"avx512",
 #pragma GCC pop_options
 #endif
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 const Kernels* Avx512Kernels() { return &kAvx512; }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 #else
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 const Kernels* Avx512Kernels() { return nullptr; }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 #endif

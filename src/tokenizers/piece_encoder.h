@@ -6,7 +6,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/id_buffer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Turns pieces of text, the text between added tokens, into ids. Holds caches and scratch memory,
 /// so it serves one thread at a time.
@@ -38,4 +38,4 @@ class PieceEncoder {
   IdBuffer ids_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

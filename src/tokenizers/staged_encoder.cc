@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 StagedEncoder::StagedEncoder(const PreTokenizer* pre_tokenizer, const Model* model,
                              const Kernels* kernels, int64_t cache_bytes)
@@ -45,4 +45,4 @@ size_t StagedEncoder::EncodeNew(std::string_view word, int32_t* out) {
   return word_ids_.size();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

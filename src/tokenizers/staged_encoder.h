@@ -7,7 +7,7 @@
 #include "tokenizers/model/word_encoder.h"
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Runs any pre-tokenizer and any model, one after the other, with a word cache between them.
 class StagedEncoder final : public WordEncoder {
@@ -30,4 +30,4 @@ class StagedEncoder final : public WordEncoder {
   Status status_;  // of the words of one call
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "tokenizers/decode/lossy_utf8.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Status CheckText(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
@@ -68,4 +68,4 @@ Status TextColumn::Check(int64_t begin, int64_t end) const {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Offsets inside a text are 32 bits wide.
 inline constexpr size_t kMaxTextBytes = std::numeric_limits<int32_t>::max();
@@ -54,4 +54,4 @@ class TextColumn {
   const int64_t* large_offsets_ = nullptr;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

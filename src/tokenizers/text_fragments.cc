@@ -1,6 +1,6 @@
 #include "tokenizers/text_fragments.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 class FragmentGroups {
@@ -61,4 +61,4 @@ std::vector<std::vector<TextFragment>> CutText(const TokenizerPlan& plan, std::s
   return groups.Take();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -8,7 +8,7 @@
 #include "tokenizers/encode_workers.h"
 #include "tokenizers/tokenizer_plan.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A part of a text that is encoded by itself: an added token, or (id -1) a piece between them.
 struct TextFragment {
@@ -23,4 +23,4 @@ struct TextFragment {
 std::vector<std::vector<TextFragment>> CutText(const TokenizerPlan& plan, std::string_view text,
                                                size_t group_bytes, EncodeWorker* worker);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

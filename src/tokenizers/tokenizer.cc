@@ -21,7 +21,7 @@
 #include "tokenizers/tokenizer_plan.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Text that one task of EncodeChunked takes. Texts of several times that are cut.
@@ -445,4 +445,4 @@ const std::vector<std::pair<std::string, std::string>>& Tokenizer::steps() const
   return impl_->plan()->steps();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

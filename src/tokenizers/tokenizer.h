@@ -12,7 +12,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 class TextDecoder;
 
@@ -137,4 +137,4 @@ class Tokenizer final : public TextEncoder {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

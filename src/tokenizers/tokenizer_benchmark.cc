@@ -16,7 +16,7 @@
 
 #include "tokenizers/tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr size_t kDocumentBytes = 3000;
@@ -99,6 +99,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
-int main(int argc, char** argv) { return easydata::Main(argc, argv); }
+int main(int argc, char** argv) { return easydata::tokenizers::Main(argc, argv); }

@@ -12,7 +12,7 @@
 #include "tokenizers/model/metaspace_bpe_encoder.h"
 #include "tokenizers/staged_encoder.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::element;
@@ -239,4 +239,4 @@ void TokenizerPlan::AddEncoderStep(const char* what) {
   steps_.emplace_back("encoder", std::string(what) + ", " + kernels_->name + " kernels");
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

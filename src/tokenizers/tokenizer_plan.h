@@ -24,7 +24,7 @@
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 #include "tokenizers/tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// What encoders share and nobody needs before the first of them: made then, not at load.
 struct EncoderTables {
@@ -110,4 +110,4 @@ class TokenizerPlan {
   std::vector<std::pair<std::string, std::string>> steps_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -22,7 +22,7 @@
 #include "tokenizers/literal/tokenizer.h"
 #include "tokenizers/tokenizer_test_files.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using testing::HasSubstr;
@@ -429,4 +429,4 @@ TEST(TokenizerTest, FingerprintIsOfTheContent) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr const char* kLlama3 =
@@ -154,4 +154,4 @@ std::string RandomText(int length, std::mt19937* random) {
   return text;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

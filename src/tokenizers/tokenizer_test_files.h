@@ -8,7 +8,7 @@
 
 #include "tokenizers/pretokenize/split_scanner.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Each byte as the character that stands for it in byte-level vocabularies.
 std::string Mapped(std::string_view bytes);
@@ -43,4 +43,4 @@ std::vector<std::pair<std::string, std::string>> RandomMerges(const std::string&
 /// Random text of characters that the patterns treat differently.
 std::string RandomText(int length, std::mt19937* random);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

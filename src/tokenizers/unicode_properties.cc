@@ -5,7 +5,7 @@
 #include "tokenizers/code_point_table.h"
 #include "tokenizers/unicode_tables.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 CodePointTable<uint8_t> BuildScripts() {
@@ -36,4 +36,4 @@ uint8_t ScriptOf(char32_t code_point) {
   return scripts[code_point];
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Classes by which the split patterns tell characters apart.
 enum class CharClass : uint8_t { kOther = 0, kLetter = 1, kNumber = 2, kSpace = 3 };
@@ -61,4 +61,4 @@ class UnicodeProperties {
 /// it does not know), else a number that is the same for the same script.
 uint8_t ScriptOf(char32_t code_point);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

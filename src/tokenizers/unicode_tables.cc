@@ -4,7 +4,7 @@
 
 #include "tokenizers/unicode_tables.h"
 
-namespace easydata::unicode_tables {
+namespace easydata::tokenizers::unicode_tables {
 
 // clang-format off
 const CodePointRange kPropertyRanges[1536] = {
@@ -3275,4 +3275,4 @@ const Composition kCompositions[940] = {
 const size_t kNumCompositions = 940;
 // clang-format on
 
-}  // namespace easydata::unicode_tables
+}  // namespace easydata::tokenizers::unicode_tables

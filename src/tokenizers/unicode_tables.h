@@ -4,7 +4,7 @@
 #include <cstdint>
 
 /// What script/generate_unicode_tables.py probed from the pinned `tokenizers` library.
-namespace easydata::unicode_tables {
+namespace easydata::tokenizers::unicode_tables {
 
 /// Code points first..last share `value`.
 struct CodePointRange {
@@ -98,4 +98,4 @@ extern const char32_t kDecompositionPool[];
 extern const Composition kCompositions[];
 extern const size_t kNumCompositions;
 
-}  // namespace easydata::unicode_tables
+}  // namespace easydata::tokenizers::unicode_tables

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace easydata::utf8 {
+namespace easydata::tokenizers::utf8 {
 
 /// A code point and the number of bytes that spell it.
 struct CodePoint {
@@ -85,4 +85,4 @@ inline const char* SkipAscii(const char* p, const char* end) {
   return p;
 }
 
-}  // namespace easydata::utf8
+}  // namespace easydata::tokenizers::utf8

@@ -6,7 +6,7 @@
 #include "tokenizers/kernels.h"
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Walks over the words of a run, one after the other: the same loops serve words that touch, of
 /// which only the ends are kept, and words with gaps.
@@ -41,4 +41,4 @@ class WordBounds<WordRun> {
   const Word* words_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

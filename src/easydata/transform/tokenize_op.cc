@@ -48,7 +48,7 @@ std::shared_ptr<arrow::DataType> IdsType() {
 
 class TokenizeOpImpl : public BatchOp {
  public:
-  TokenizeOpImpl(std::shared_ptr<const TextEncoder> encoder, TokenizeOptions options)
+  TokenizeOpImpl(std::shared_ptr<const tokenizers::TextEncoder> encoder, TokenizeOptions options)
       : encoder_(std::move(encoder)), options_(std::move(options)) {
     options_.encode.count_cut = true;
     if (options_.max_threads > 0) turns_.emplace(options_.max_threads);
@@ -142,7 +142,7 @@ class TokenizeOpImpl : public BatchOp {
         used = 0;
         ++i;
       }
-      CutTexts cut;
+      tokenizers::CutTexts cut;
       auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &cut);
       if (!part.ok()) return Place(part.status(), texts, *batch, row, rows);
       CountDropped(batch, source, kTruncatedReason, cut.texts, cut.ids);
@@ -243,15 +243,15 @@ class TokenizeOpImpl : public BatchOp {
     std::counting_semaphore<>* turns;
   };
 
-  const std::shared_ptr<const TextEncoder> encoder_;
+  const std::shared_ptr<const tokenizers::TextEncoder> encoder_;
   TokenizeOptions options_;
   mutable std::optional<std::counting_semaphore<>> turns_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const BatchOp>> TokenizeOp(std::shared_ptr<const TextEncoder> encoder,
-                                                  TokenizeOptions options) {
+Result<std::shared_ptr<const BatchOp>> TokenizeOp(
+    std::shared_ptr<const tokenizers::TextEncoder> encoder, TokenizeOptions options) {
   if (options.encode.max_length < 0 || options.pad_to < 0) {
     return Status::Invalid("max_length must not be negative");
   }

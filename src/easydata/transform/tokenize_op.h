@@ -12,7 +12,7 @@ namespace easydata {
 struct TokenizeOptions {
   /// The column of texts (string, large_string, string_view, or a dictionary of them).
   std::string column = "text";
-  EncodeOptions encode = {};
+  tokenizers::EncodeOptions encode = {};
   /// Also gives `attention_mask`: 1 for each token, 0 for padding.
   bool attention_mask = true;
   /// Shorter rows are filled up to this many tokens with `pad_id`; 0 means not at all.
@@ -34,8 +34,8 @@ struct TokenizeOptions {
 /// A row without a text is an error of that row (or dropped, reason "missing"); an empty text is a
 /// text. Documents that `max_length` cut are counted in Batch::dropped with the reason "truncated"
 /// and the tokens that they lost; no rows are lost: its `rows` are documents.
-Result<std::shared_ptr<const BatchOp>> TokenizeOp(std::shared_ptr<const TextEncoder> encoder,
-                                                  TokenizeOptions options);
+Result<std::shared_ptr<const BatchOp>> TokenizeOp(
+    std::shared_ptr<const tokenizers::TextEncoder> encoder, TokenizeOptions options);
 
 /// The reason under which cut documents are counted.
 inline constexpr const char kTruncatedReason[] = "truncated";

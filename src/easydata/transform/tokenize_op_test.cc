@@ -20,11 +20,11 @@ namespace {
 using Texts = std::vector<std::optional<std::string>>;
 
 /// A byte is an id; refuses texts that hold a '!'.
-class ByteEncoder : public TextEncoder {
+class ByteEncoder : public tokenizers::TextEncoder {
  public:
   Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
-                                                    const EncodeOptions& options,
-                                                    CutTexts* cut) const override {
+                                                    const tokenizers::EncodeOptions& options,
+                                                    tokenizers::CutTexts* cut) const override {
     ARROW_ASSIGN_OR_RAISE(auto large, arrow::compute::Cast(texts, arrow::large_utf8()));
     const auto& column = static_cast<const arrow::LargeStringArray&>(*large);
     auto ids = std::make_shared<arrow::Int32Builder>();

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Text that may still change: the character may be cut in half.
@@ -52,4 +52,4 @@ Result<std::optional<std::string>> DecodeStream::Step(std::span<const int32_t> i
   return made;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -11,7 +11,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/decode/text_decoder.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Ids to text as they come: each step gives the text that is complete with its ids, so that the
 /// steps' texts make the text of all ids. Behaves as the reference's DecodeStream. Holds the ids of
@@ -43,4 +43,4 @@ class DecodeStream {
   bool drops_empty_ = true;  // ids without a token change nothing and need not be held
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -14,7 +14,7 @@
 #include "tokenizers/regex/regex.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::array;
@@ -414,4 +414,4 @@ Result<std::unique_ptr<const Decoder>> MakeDecoder(element component) {
   return decoder;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Turns tokens, as the vocabulary spells them, into text. Immutable and thread-safe; takes time in
 /// proportion to the tokens' bytes.
@@ -32,4 +32,4 @@ class Decoder {
 /// NotImplemented for what the reference would not load.
 Result<std::unique_ptr<const Decoder>> MakeDecoder(simdjson::dom::element component);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Tokens = std::vector<std::string>;
@@ -159,4 +159,4 @@ TEST(DecoderTest, OddFilesAreForTheReference) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 struct Sequence {
@@ -60,4 +60,4 @@ size_t FirstInvalidUtf8(std::string_view bytes) {
   return i;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// `bytes` as UTF-8, each maximal ill-formed part replaced by one U+FFFD (Unicode Standard,
 /// section 3.9, "substitution of maximal subparts").
@@ -12,4 +12,4 @@ std::string LossyUtf8(std::string_view bytes);
 /// The offset of the first byte that is not part of valid UTF-8, or bytes.size().
 size_t FirstInvalidUtf8(std::string_view bytes);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

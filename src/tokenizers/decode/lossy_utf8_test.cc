@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using namespace std::string_view_literals;
@@ -28,4 +28,4 @@ TEST(LossyUtf8Test, FirstInvalid) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "easydata/exec/parallel_for.h"
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Rows that one thread decodes, and their texts one behind the other.
@@ -204,4 +204,4 @@ Result<std::shared_ptr<arrow::Array>> TextDecoder::DecodeBatch(const arrow::Arra
   return JoinTasks<arrow::StringArray>(tasks, lists, bytes);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -16,7 +16,7 @@
 #include "tokenizers/decode/decoder.h"
 #include "tokenizers/model/model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Ids to text: their tokens, added ones first, through the decoder. Immutable and thread-safe.
 class TextDecoder {
@@ -61,4 +61,4 @@ class TextDecoder {
   mutable std::vector<Entry> table_;  // by id; empty when ids are few and far between
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

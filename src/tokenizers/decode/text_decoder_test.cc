@@ -15,7 +15,7 @@
 #include "tokenizers/decode/decode_stream.h"
 #include "tokenizers/model/model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -128,4 +128,4 @@ TEST_F(TextDecoderTest, StreamsGoOnFromAPrompt) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::string CleanUpEnglish(std::string_view text) {
   return clean;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

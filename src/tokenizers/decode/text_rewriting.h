@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// `text` with every `pattern` replaced, from left to right; an empty pattern is found before every
 /// character of valid UTF-8 and at the end.
@@ -14,4 +14,4 @@ std::string ReplaceAll(std::string_view text, std::string_view pattern,
 /// reference's WordPiece and CTC decoders do: eleven replacements, one after the other.
 std::string CleanUpEnglish(std::string_view text);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -15,7 +15,7 @@
 #include "tokenizers/literal/tokenizer.h"
 #include "tokenizers/tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 class DifferentialTest : public testing::TestWithParam<size_t> {};
@@ -186,4 +186,4 @@ TEST(OriginTest, TheEngineDoesAsItsTwin) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 #include "tokenizers/literal/model.h"
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -74,4 +74,4 @@ json ParseJson(std::string_view text) {
   return value;
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

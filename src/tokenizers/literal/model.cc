@@ -10,7 +10,7 @@
 #include "tokenizers/literal/normalizer.h"
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -320,4 +320,4 @@ std::unique_ptr<const Model> MakeModel(const json& component) {
   throw NotCovered("model " + type);
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 using Ids = std::vector<int32_t>;
 
@@ -34,4 +34,4 @@ std::unique_ptr<const Model> MakeModel(const nlohmann::json& component);
 /// nearest double. NotCovered for text that is no JSON.
 nlohmann::json ParseJson(std::string_view text);
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

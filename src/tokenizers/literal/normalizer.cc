@@ -8,7 +8,7 @@
 #include "tokenizers/literal/regex.h"
 #include "tokenizers/literal/unicode.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -326,4 +326,4 @@ Normalizer MakeNormalizer(const json& component) {
   throw NotCovered("normalizer " + type);
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

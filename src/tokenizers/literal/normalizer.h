@@ -5,7 +5,7 @@
 
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// Rewrites a text in place.
 using Normalizer = std::function<void(Text*)>;
@@ -22,4 +22,4 @@ std::string StringAt(const nlohmann::json& object, const char* key);
 /// The same with a value for a member that is missing (or null, where `null_too`).
 bool BoolOr(const nlohmann::json& object, const char* key, bool otherwise);
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -7,7 +7,7 @@
 #include "tokenizers/literal/normalizer.h"
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -251,4 +251,4 @@ void Pad(std::vector<Encoding>* batch, const Padding& padding) {
   for (Encoding& encoding : *batch) PadOne(&encoding, length, padding);
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

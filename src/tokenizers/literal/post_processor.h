@@ -6,7 +6,7 @@
 
 #include "tokenizers/literal/model.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// Ids of a text, and of the pieces that truncation cut off.
 struct Encoding {
@@ -47,4 +47,4 @@ struct Padding {
 Padding MakePadding(const nlohmann::json& component);
 void Pad(std::vector<Encoding>* batch, const Padding& padding);
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

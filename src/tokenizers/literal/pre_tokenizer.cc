@@ -9,7 +9,7 @@
 #include "tokenizers/literal/regex.h"
 #include "tokenizers/literal/unicode.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -171,4 +171,4 @@ Steps MakePreTokenizer(const json& component) {
   throw NotCovered("pre-tokenizer " + type);
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -6,7 +6,7 @@
 
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// Cuts one piece into pieces, rewritten where the component does so; empty ones are for the caller
 /// to drop.
@@ -16,4 +16,4 @@ using PreTokenizer = std::function<std::vector<Text>(const Text&)>;
 /// before; null: no step.
 std::vector<PreTokenizer> MakePreTokenizer(const nlohmann::json& component);
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

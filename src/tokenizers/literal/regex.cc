@@ -8,7 +8,7 @@
 #include "tokenizers/literal/regex_nodes.h"
 #include "tokenizers/literal/unicode.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 namespace {
 
@@ -352,4 +352,4 @@ Chars Escape(const Chars& text) {
   return pattern;
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -5,7 +5,7 @@
 
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// Part of a pattern; matches by backtracking.
 class RegexNode;
@@ -30,4 +30,4 @@ class Regex {
 /// The pattern that matches `text` and nothing else.
 Chars Escape(const Chars& text);
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

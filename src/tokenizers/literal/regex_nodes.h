@@ -9,7 +9,7 @@
 #include "tokenizers/literal/regex.h"
 #include "tokenizers/literal/unicode.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 using Next = std::function<bool(size_t)>;
 using Predicate = std::function<bool(char32_t)>;
@@ -163,4 +163,4 @@ class Assertion final : public RegexNode {
   char32_t kind_;
 };
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

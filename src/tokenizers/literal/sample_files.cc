@@ -9,7 +9,7 @@
 #include "tokenizers/literal/text.h"
 #include "tokenizers/literal/unicode.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -431,4 +431,4 @@ std::string SampleText(int pieces, std::mt19937* random) {
   return ToUtf8(text);
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

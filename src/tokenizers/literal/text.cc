@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 Chars FromUtf8(std::string_view text) {
   Chars chars;
@@ -246,4 +246,4 @@ void Text::Strip(bool left, bool right, const std::function<bool(char32_t)>& is_
   Transform(changes, begin);
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

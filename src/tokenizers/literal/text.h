@@ -10,7 +10,7 @@
 /// The literal twin of the tokenizer engine, for tests only: what the reference does with a
 /// tokenizer.json, step by step, with maps and loops. It shares nothing with the engine but the
 /// tables in unicode_tables.h.
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// What the reference raises an error or panics at.
 struct ReferenceFailure : std::runtime_error {
@@ -93,4 +93,4 @@ class Text {
   size_t original_begin_ = 0;
 };
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

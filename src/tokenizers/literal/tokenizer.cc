@@ -4,7 +4,7 @@
 
 #include "tokenizers/literal/unicode.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -203,4 +203,4 @@ Result<std::vector<Encoding>> Tokenizer::EncodeBatch(
   });
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -16,7 +16,7 @@
 #include "tokenizers/literal/pre_tokenizer.h"
 #include "tokenizers/literal/text.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// A whole tokenizer.json, run step by step. Slow: time grows with the square of a word's length.
 class Tokenizer {
@@ -64,4 +64,4 @@ class Tokenizer {
   std::map<int32_t, AddedToken> added_;
 };
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -6,7 +6,7 @@
 
 #include "easydata/base/recorded_values.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 using nlohmann::json;
@@ -91,4 +91,4 @@ void RecordedTest::Check(const std::string& component) {
 }
 
 }  // namespace
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -7,7 +7,7 @@
 #include "tokenizers/regex/character_set_tables.h"
 #include "tokenizers/unicode_tables.h"
 
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 namespace {
 
 namespace tables = unicode_tables;
@@ -230,4 +230,4 @@ char32_t ByteCharacter(unsigned char byte) {
   return alphabet[byte];
 }
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

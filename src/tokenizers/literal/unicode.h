@@ -7,7 +7,7 @@
 
 /// What the reference's several libraries know of a code point, read off unicode_tables.h and
 /// character_set_tables.h.
-namespace easydata::literal {
+namespace easydata::tokenizers::literal {
 
 /// What the regex engine puts into a class, by code point: s, d, w, h, or the name of a property
 /// (L, Lu, Han, ...). NotCovered for other names.
@@ -47,4 +47,4 @@ int ScriptOf(char32_t c);
 /// The character that GPT-2's alphabet spells a byte with.
 char32_t ByteCharacter(unsigned char byte);
 
-}  // namespace easydata::literal
+}  // namespace easydata::tokenizers::literal

@@ -8,7 +8,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr int kWordFilterBits = 20;
@@ -128,4 +128,4 @@ size_t BpeModel::EncodePart(std::string_view part, MergeScratch* scratch, int32_
   return count < 2 ? count : merge_(tables_, bytes, out, count);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

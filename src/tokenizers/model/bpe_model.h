@@ -15,7 +15,7 @@
 #include "tokenizers/model/vocabulary.h"
 #include "tokenizers/model/word_table.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Byte-level byte-pair encoding of single pretokens, given as raw bytes. Immutable.
 ///
@@ -71,4 +71,4 @@ class BpeModel {
   size_t longest_word_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

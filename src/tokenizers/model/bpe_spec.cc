@@ -6,7 +6,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::array;
@@ -185,4 +185,4 @@ std::string ByteToken(uint8_t byte) {
   return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "tokenizers/model/merge_list.h"
 #include "tokenizers/model/vocabulary.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// What a model of type BPE says.
 struct BpeSpec {
@@ -40,4 +40,4 @@ Result<BpeSpec> ParseBpe(simdjson::dom::object model);
 /// The token <0xHH> for a byte.
 std::string ByteToken(uint8_t byte);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

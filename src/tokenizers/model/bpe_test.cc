@@ -12,7 +12,7 @@
 #include "tokenizers/model/model_test_files.h"
 #include "tokenizers/tokenizer_test_files.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using testing::ElementsAre;
@@ -250,4 +250,4 @@ TEST(BpeModelTest, TakesEveryWellFormedOption) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -1,6 +1,6 @@
 #include "tokenizers/model/byte_bpe_model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 struct ByteBpeModel::Scratch final : ModelScratch {
   MergeScratch merge;
@@ -17,4 +17,4 @@ Status ByteBpeModel::EncodeWord(std::string_view word, ModelScratch* scratch, Id
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "tokenizers/model/bpe_model.h"
 #include "tokenizers/model/model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Byte-level byte-pair encoding as a Model of raw bytes.
 class ByteBpeModel final : public Model {
@@ -36,4 +36,4 @@ class ByteBpeModel final : public Model {
   std::unique_ptr<const BpeModel> model_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

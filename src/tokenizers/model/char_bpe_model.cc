@@ -6,7 +6,7 @@
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Whether only tokens of one character, and what is made of them, are ever merged.
@@ -158,4 +158,4 @@ bool CharBpeModel::FallBackToBytes(std::string_view character, bool is_first, bo
   return true;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

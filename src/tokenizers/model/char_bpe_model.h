@@ -11,7 +11,7 @@
 #include "tokenizers/model/character_ids.h"
 #include "tokenizers/model/model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Byte-pair encoding that starts from characters, with every option of the reference.
 ///
@@ -67,4 +67,4 @@ class CharBpeModel final : public Model {
   std::optional<CharacterIds> continuing_, last_, continuing_last_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

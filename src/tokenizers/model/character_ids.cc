@@ -2,7 +2,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 CharacterIds::CharacterIds(const Vocabulary& vocabulary, std::string_view prefix,
                            std::string_view suffix)
@@ -29,4 +29,4 @@ void CharacterIds::Set(char32_t character, int32_t id) {
   ids_[page + character % kPageSize] = id;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

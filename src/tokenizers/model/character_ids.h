@@ -6,7 +6,7 @@
 
 #include "tokenizers/model/vocabulary.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The ids of tokens that are one character, perhaps between a fixed prefix and suffix, by code
 /// point.
@@ -29,4 +29,4 @@ class CharacterIds {
   std::vector<int32_t> ids_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -1,6 +1,6 @@
 #include "tokenizers/model/double_array.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 // Places nodes depth first. Free slots form a ring in the order of their blocks. The only child of
 // a node fills the oldest; several children try some of the newest and else open a new block.
@@ -121,4 +121,4 @@ int32_t DoubleArray::Find(std::string_view string) const {
   return value(node);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A trie of byte strings in two arrays that are one (Aoe's double array): a step costs one look at
 /// one node. Immutable.
@@ -49,4 +49,4 @@ class DoubleArray {
   std::vector<Node> nodes_;  // a multiple of 256, so that every base ^ byte is inside
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

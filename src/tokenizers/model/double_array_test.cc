@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Map = std::map<std::string, int32_t>;
@@ -61,4 +61,4 @@ TEST(DoubleArrayTest, TheLastOfEqualStringsCounts) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "easydata/base/recorded_values.h"
 #include "tokenizers/model/model_test_files.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using nlohmann::json;
@@ -87,4 +87,4 @@ void RecordedModelTest::Check(const std::string& component) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

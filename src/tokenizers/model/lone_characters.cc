@@ -1,6 +1,6 @@
 #include "tokenizers/model/lone_characters.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 const LoneCharacter& LoneCharacters::Learn(const char* p, char32_t c) {
   std::unique_ptr<Page>& page = pages_[c >> kPageBits];
@@ -17,4 +17,4 @@ const LoneCharacter& LoneCharacters::Learn(const char* p, char32_t c) {
   return character;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "tokenizers/model/safe_cuts.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A character of three bytes as a part of its own.
 struct LoneCharacter {
@@ -63,4 +63,4 @@ class LoneCharacters {
   MergeScratch scratch_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "tokenizers/model/word_level_model.h"
 #include "tokenizers/model/word_piece_model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::element;
@@ -57,4 +57,4 @@ Result<std::unique_ptr<const Model>> MakeModel(element component, const ModelOpt
   return Unsupported("model of type ", type);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Status MergeList::CheckSizes(size_t num_merges, int64_t id_limit) {
   if (id_limit > (int64_t{1} << MergeTables::kIdBits) ||
@@ -102,4 +102,4 @@ size_t MergeList::MergeAny(int32_t* symbols, size_t count, MergeScratch* scratch
   return left;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/model/merge_tables.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// One entry of a merge list: two neighbours and what they become, by id.
 struct Merge {
@@ -93,4 +93,4 @@ class MergeList {
   int filter_shift_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

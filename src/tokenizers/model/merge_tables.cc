@@ -1,6 +1,6 @@
 #include "tokenizers/model/merge_tables.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 size_t MergeScalar(const MergeTables& tables, const uint8_t* bytes, int32_t* symbols,
                    size_t count) {
@@ -29,4 +29,4 @@ size_t MergeRanked(const MergeTables& tables, uint32_t* ranks, int32_t* symbols,
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

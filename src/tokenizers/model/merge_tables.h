@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A merge list in the form that the merging loops read; MergeList and BpeModel own what it points
 /// to.
@@ -69,4 +69,4 @@ size_t MergeScalar(const MergeTables& tables, const uint8_t* bytes, int32_t* sym
 /// symbols[i]. Spoils `ranks`.
 size_t MergeRanked(const MergeTables& tables, uint32_t* ranks, int32_t* symbols, size_t count);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::element;
@@ -306,4 +306,4 @@ size_t MetaspaceBpe::EncodePart(std::string_view part, MergeScratch* scratch, in
   return MergeRanked(tables, ranks, out, count);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

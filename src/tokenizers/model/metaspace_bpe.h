@@ -11,7 +11,7 @@
 
 #include "tokenizers/model/char_bpe_model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Character-level BPE of text whose spaces become "▁" and that no pre-tokenizer cuts (Llama 2,
 /// Gemma), cut where no merge can join: each part is encoded, and remembered, by itself.
@@ -102,4 +102,4 @@ class MetaspaceBpe {
   std::vector<uint32_t> ascii_ranks_;  // of pairs of ASCII characters' tokens
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 MetaspaceBpeEncoder::MetaspaceBpeEncoder(const MetaspaceBpe* bpe, const Kernels* kernels,
                                          int64_t cache_bytes)
@@ -62,4 +62,4 @@ size_t MetaspaceBpeEncoder::EncodeNew(std::string_view word, int32_t* out) {
   return bpe_->EncodePart(word, &scratch_, out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -8,7 +8,7 @@
 #include "tokenizers/model/metaspace_bpe.h"
 #include "tokenizers/model/word_encoder.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Runs MetaspaceBpe: finds the parts of a piece as it stands and looks them up in a word cache.
 /// The normalized text is never made.
@@ -36,4 +36,4 @@ class MetaspaceBpeEncoder final : public WordEncoder {
   uint32_t ends_[kWordsPerRound];
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

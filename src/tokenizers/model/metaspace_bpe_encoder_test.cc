@@ -13,7 +13,7 @@
 #include "tokenizers/kernels.h"
 #include "tokenizers/model/model_test_files.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -267,4 +267,4 @@ TEST(MetaspaceBpeTest, LeavesWhatItCannotProveToTheStagedEngine) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -11,7 +11,7 @@
 #include "tokenizers/id_buffer.h"
 #include "tokenizers/model/merge_tables.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Working memory of a model; one per thread.
 struct ModelScratch {
@@ -59,4 +59,4 @@ struct ModelOptions {
 Result<std::unique_ptr<const Model>> MakeModel(simdjson::dom::element component,
                                                const ModelOptions& options);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Result<std::unique_ptr<const Model>> ModelFromFile(const std::string& json, bool words_are_bytes) {
   simdjson::dom::parser parser;
@@ -130,4 +130,4 @@ std::vector<int32_t> BpeFile::Encode(std::string_view word) const {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

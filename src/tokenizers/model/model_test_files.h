@@ -13,7 +13,7 @@
 #include "tokenizers/model/bpe_spec.h"
 #include "tokenizers/model/model.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// MakeModel of the model component in the text of a tokenizer.json.
 Result<std::unique_ptr<const Model>> ModelFromFile(const std::string& json, bool words_are_bytes);
@@ -51,4 +51,4 @@ struct BpeFile {
   std::vector<int32_t> Encode(std::string_view word) const;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 
 #include "easydata/base/hash.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Bytes behind a word that keys may take in before they are masked out.
@@ -99,4 +99,4 @@ size_t PartEncoder::EncodeLong(std::string_view text, int32_t* out) {
   return count;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "tokenizers/model/safe_cuts.h"
 #include "tokenizers/model/word_cache.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Encodes pretokens part by part: cuts them where that is safe and remembers the parts, which come
 /// again much more often than the whole in text that has no spaces. Holds a cache and scratch
@@ -48,4 +48,4 @@ class PartEncoder {
   std::vector<char> padded_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

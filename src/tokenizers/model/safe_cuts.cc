@@ -5,7 +5,7 @@
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // The bytes at both ends of what a token stands for; no bytes where it stands for none.
@@ -87,4 +87,4 @@ bool SafeCuts::IsSafe(const char* text, size_t size, size_t position) const {
   return true;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "tokenizers/model/bpe_model.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Proves where a pretoken of byte-level BPE may be cut so that its parts merge as the whole would.
 ///
@@ -69,4 +69,4 @@ class SafeCuts {
   std::vector<bool> byte_table_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -14,7 +14,7 @@
 #include "tokenizers/model/part_encoder.h"
 #include "tokenizers/tokenizer_test_files.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -143,4 +143,4 @@ TEST(SafeCutsMakeTest, ProvesNothingWhereABytesIsMissing) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -11,7 +11,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
@@ -138,4 +138,4 @@ Result<std::vector<double>> ReadScores(std::string_view json) {
   return scores;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The number that the reference's JSON reader (serde_json without float_roundtrip) takes a JSON
 /// number for: the digits that fit 64 bits as one integer, times or divided by one power of ten.
@@ -15,4 +15,4 @@ Result<double> ParseScore(std::string_view number);
 /// The scores of a Unigram model's vocab in the order of the file, given the whole tokenizer.json.
 Result<std::vector<double>> ReadScores(std::string_view json);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

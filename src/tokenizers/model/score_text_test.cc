@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 double Score(std::string_view text) { return ParseScore(text).ValueOrDie(); }
@@ -56,4 +56,4 @@ TEST(ReadScoresTest, RefusesAnotherShape) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

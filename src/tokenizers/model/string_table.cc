@@ -4,7 +4,7 @@
 
 #include "easydata/base/hash.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 size_t StringTable::SlotOf(std::string_view string, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
@@ -52,4 +52,4 @@ void StringTable::Resize(size_t slots) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

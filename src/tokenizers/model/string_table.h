@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A set of distinct strings that are numbered in the order in which they came: an arena, offsets
 /// and a flat hash table of numbers. Holds less than 4 GiB.
@@ -54,4 +54,4 @@ class StringTable {
   std::vector<uint64_t> slots_;  // a power of two of them, at most half used
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

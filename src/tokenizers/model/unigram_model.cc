@@ -9,7 +9,7 @@
 #include "tokenizers/model/score_text.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 using simdjson::dom::array;
 using simdjson::dom::element;
@@ -185,4 +185,4 @@ void UnigramModel::AppendUnknown(std::string_view text, IdBuffer* ids) const {
   ids->Resize(ids->size() + count);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

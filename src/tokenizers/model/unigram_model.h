@@ -12,7 +12,7 @@
 #include "tokenizers/model/model.h"
 #include "tokenizers/model/string_table.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The segmentation of a word whose pieces have the highest sum of scores (Viterbi, left to right,
 /// in doubles, the first of equals).
@@ -56,4 +56,4 @@ class UnigramModel final : public Model {
   int32_t byte_ids_[256];
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include "tokenizers/model/merge_list.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Of each result, the merges that make it, by rank.
@@ -110,4 +110,4 @@ Result<MergeList> MergeList::MakeUseful(const std::vector<Merge>& merges,
   return list;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -8,7 +8,7 @@
 
 #include "tokenizers/model/merge_list.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Merges of random tokens of three letters, each made in every way there is, as in lists that were
@@ -91,4 +91,4 @@ TEST(MakeUsefulTest, KeepsOneMergeForAToken) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Result<Vocabulary> Vocabulary::FromJson(simdjson::dom::object tokens) {
   Vocabulary vocabulary;
@@ -43,4 +43,4 @@ std::vector<uint32_t> Vocabulary::CountCharacters() const {
   return counts;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

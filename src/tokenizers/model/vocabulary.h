@@ -10,7 +10,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/model/string_table.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Tokens and their ids, both ways. Ids may have holes, and one id may have several tokens.
 class Vocabulary {
@@ -57,4 +57,4 @@ class Vocabulary {
   bool ids_are_unique_ = true;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

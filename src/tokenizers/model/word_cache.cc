@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr size_t kFirstLongEntries = size_t{1} << 8;
@@ -90,4 +90,4 @@ void WordCache::MakeRoomForLong() {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

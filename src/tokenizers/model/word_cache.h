@@ -6,7 +6,7 @@
 
 #include "tokenizers/model/word_table.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Remembers the ids of words; one per worker, bounded, and never done learning.
 ///
@@ -66,4 +66,4 @@ class WordCache {
   size_t num_long_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

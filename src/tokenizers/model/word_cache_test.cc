@@ -9,7 +9,7 @@
 
 #include "easydata/base/hash.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -166,4 +166,4 @@ TEST(WordCacheTest, FindsLongWordsOrNothing) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

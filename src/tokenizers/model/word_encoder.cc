@@ -1,6 +1,6 @@
 #include "tokenizers/model/word_encoder.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 WordEncoder::WordEncoder(const Kernels* kernels, int64_t cache_bytes)
     : kernels_(kernels), cache_(cache_bytes, kernels->hash_key) {}
@@ -25,4 +25,4 @@ size_t WordEncoder::EncodeUnknown(std::string_view word, uint64_t hash, int32_t*
   return count;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 #include "tokenizers/model/word_cache.h"
 #include "tokenizers/piece_encoder.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A PieceEncoder that cuts pieces into words, looks those up in a cache and encodes what is new.
 class WordEncoder : public PieceEncoder {
@@ -41,4 +41,4 @@ class WordEncoder : public PieceEncoder {
   WordCache cache_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 inline constexpr size_t kMaxWordKeyBytes = 15;
 inline constexpr size_t kMaxNarrowBytes = 7;
@@ -61,4 +61,4 @@ inline uint64_t HashWordKey(const WordKey& key) {
   return hash * 0x9E3779B97F4A7C15u >> 20;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

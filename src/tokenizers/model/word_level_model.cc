@@ -2,7 +2,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Result<std::unique_ptr<const WordLevelModel>> WordLevelModel::Make(simdjson::dom::object model) {
   ARROW_ASSIGN_OR_RAISE(std::string_view unk, StringAt(model, "unk_token", "model WordLevel"));
@@ -24,4 +24,4 @@ Status WordLevelModel::EncodeWord(std::string_view word, ModelScratch*, IdBuffer
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -12,7 +12,7 @@
 #include "tokenizers/model/model.h"
 #include "tokenizers/model/vocabulary.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A word is its token, or the unknown token, or an error.
 class WordLevelModel final : public Model {
@@ -41,4 +41,4 @@ class WordLevelModel final : public Model {
   int32_t unk_id_;  // -1: the vocabulary lacks it
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

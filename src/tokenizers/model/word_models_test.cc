@@ -8,7 +8,7 @@
 
 #include "tokenizers/model/model_test_files.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST(MakeModelTest, GuessesAMissingType) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

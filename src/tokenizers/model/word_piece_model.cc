@@ -7,7 +7,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // The tokens that start with `prefix`, without it.
@@ -79,4 +79,4 @@ Status WordPieceModel::EncodeWord(std::string_view word, ModelScratch*, IdBuffer
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -12,7 +12,7 @@
 #include "tokenizers/model/model.h"
 #include "tokenizers/model/vocabulary.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The longest token that starts the word, then the longest that continues it, to its end; where
 /// none fits, and for a word of too many characters, the whole word is the unknown token.
@@ -45,4 +45,4 @@ class WordPieceModel final : public Model {
   DoubleArray continuing_;  // tokens with the prefix, without it
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

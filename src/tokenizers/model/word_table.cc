@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr uint64_t kFirstLines = uint64_t{1} << 11;
@@ -106,4 +106,4 @@ void WordTable::Grow(bool narrow, uint64_t count) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include "easydata/base/aligned_array.h"
 #include "tokenizers/model/word_key.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A cache line of words and their ids: four narrow words of up to three ids, each {key, ids}, or
 /// two others of up to six ids, each {both words of the key, ids, more ids}. Three ids are packed
@@ -104,4 +104,4 @@ class WordTable {
   uint32_t num_moves_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

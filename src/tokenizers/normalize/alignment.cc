@@ -2,7 +2,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Status ReferenceCrashes() {
   return Status::Invalid(
@@ -56,4 +56,4 @@ Status ApplyRemoval(std::string_view text, size_t inserted, bool (*drops)(char32
   return ApplyChanges(text, inserted, removed_first, changes, out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A character of a rewritten text, and how the reference ties it to the text before: 1 for one
 /// that was added behind another, else minus the number of characters that it stands for besides
@@ -35,4 +35,4 @@ size_t CountOrigin(const std::vector<Change>& changes, size_t origin);
 /// The error of a text on which the reference crashes.
 Status ReferenceCrashes();
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "tokenizers/normalize/unicode_form.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 namespace t = unicode_tables;
@@ -246,4 +246,4 @@ Status BertNormalizer::NormalizeTracked(std::string_view text, size_t* inserted,
   return ApplyRemoval(decomposed, *inserted, IsAccent, out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 #include "tokenizers/normalize/normalizer.h"
 #include "tokenizers/normalize/text_sink.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The flags of a BertNormalizer.
 struct BertOptions {
@@ -58,4 +58,4 @@ class BertNormalizer final : public Normalizer {
   std::string pool_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 bool ByteLevelNormalizer::IsInert(std::string_view text) const {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
@@ -20,4 +20,4 @@ Status ByteLevelNormalizer::Normalize(std::string_view text, std::string* out) c
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

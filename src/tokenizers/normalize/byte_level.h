@@ -2,7 +2,7 @@
 
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Writes each byte as the character of GPT-2's alphabet that stands for it.
 class ByteLevelNormalizer final : public Normalizer {
@@ -11,4 +11,4 @@ class ByteLevelNormalizer final : public Normalizer {
   Status Normalize(std::string_view text, std::string* out) const override;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

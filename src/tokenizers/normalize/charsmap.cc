@@ -8,7 +8,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // The parts of a unit.
@@ -90,4 +90,4 @@ Charsmap::Lookup Charsmap::Find(std::string_view text) const {
   return {Lookup::kNone, {}};
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

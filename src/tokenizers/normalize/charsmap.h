@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// SentencePiece's precompiled character map: a double-array trie over UTF-8 (darts-clone's layout:
 /// 32-bit units) whose values are offsets of zero-terminated texts.
@@ -36,4 +36,4 @@ class Charsmap {
 /// Decodes standard base64 with its padding; nothing when it is not exactly that.
 std::optional<std::string> DecodeBase64(std::string_view text);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

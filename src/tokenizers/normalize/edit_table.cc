@@ -1,6 +1,6 @@
 #include "tokenizers/normalize/edit_table.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 CodePointTable<uint8_t> BuildEditTable() {
@@ -19,4 +19,4 @@ const CodePointTable<uint8_t>& EditTable() {
   return table;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

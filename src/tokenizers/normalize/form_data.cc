@@ -1,6 +1,6 @@
 #include "tokenizers/normalize/form_data.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 const FormData& FormData::Get() {
   static const FormData data;
@@ -42,4 +42,4 @@ FormData::FormData() : pairs_(kNumPairs) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

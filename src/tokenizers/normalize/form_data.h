@@ -7,7 +7,7 @@
 #include "tokenizers/code_point_table.h"
 #include "tokenizers/unicode_tables.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Decompositions, compositions and combining classes of the reference (Unicode 9), laid out for
 /// fast lookup.
@@ -85,4 +85,4 @@ class FormData {
   std::vector<unicode_tables::Composition> pairs_;  // open addressing; composed is 0 where free
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

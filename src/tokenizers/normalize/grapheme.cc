@@ -1,6 +1,6 @@
 #include "tokenizers/normalize/grapheme.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Class = unicode_tables::GraphemeClass;
@@ -97,4 +97,4 @@ const char* Graphemes::ClusterEnd(const char* p, const char* end) const {
   return p;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

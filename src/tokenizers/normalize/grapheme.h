@@ -6,7 +6,7 @@
 #include "tokenizers/unicode_tables.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Extended grapheme clusters (Unicode Standard Annex 29) as the reference's segmentation crate
 /// finds them, but that flags, whose clusters Precompiled never takes as a whole, fall apart.
@@ -35,4 +35,4 @@ class Graphemes {
   CodePointTable<uint8_t> table_;  // Hangul syllables: kSyllable or kOpenSyllable
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

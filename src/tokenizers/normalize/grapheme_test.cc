@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 std::vector<std::string> Clusters(std::string_view text) {
@@ -58,4 +58,4 @@ TEST(GraphemesTest, PicturesAreJoinedByAZeroWidthJoiner) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

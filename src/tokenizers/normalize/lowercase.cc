@@ -4,7 +4,7 @@
 #include "tokenizers/unicode_tables.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr size_t kBlock = 32;
@@ -88,4 +88,4 @@ Status Lowercase::Normalize(std::string_view text, std::string* out) const {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -3,7 +3,7 @@
 #include "tokenizers/code_point_table.h"
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Lowercase of single code points as the reference's standard library knows it (Unicode 17), with
 /// no regard to context. Built at the first call of Get.
@@ -40,4 +40,4 @@ class Lowercase final : public Normalizer {
   Status Normalize(std::string_view text, std::string* out) const override;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -3,7 +3,7 @@
 #include "tokenizers/normalize/edit_table.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr uint8_t kEdits = unicode_tables::kNmtDropped | unicode_tables::kNmtSpaced;
@@ -45,4 +45,4 @@ Status Nmt::Normalize(std::string_view text, std::string* out) const {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

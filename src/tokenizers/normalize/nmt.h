@@ -2,7 +2,7 @@
 
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The Nmt normalizer: drops some control characters and makes others, and some that look like
 /// them, spaces.
@@ -12,4 +12,4 @@ class Nmt final : public Normalizer {
   Status Normalize(std::string_view text, std::string* out) const override;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -19,7 +19,7 @@
 #include "tokenizers/normalize/strip_accents.h"
 #include "tokenizers/normalize/unicode_form.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::element;
@@ -177,4 +177,4 @@ Made MakeNormalizer(element component) {
   return Make(component, 0);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

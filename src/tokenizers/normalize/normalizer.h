@@ -9,7 +9,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A normalizer of tokenizer.json: rewrites valid UTF-8 as the reference does. Immutable, safe to
 /// share between threads; Normalize takes time linear in the text.
@@ -52,4 +52,4 @@ Result<std::unique_ptr<const Normalizer>> MakeNormalizer(simdjson::dom::element 
 /// pre-tokenizer maps bytes, which crashes the reference then.
 std::unique_ptr<const Normalizer> RefuseInsertions(std::unique_ptr<const Normalizer> normalizer);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

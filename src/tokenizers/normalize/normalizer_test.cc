@@ -10,7 +10,7 @@
 
 #include "easydata/base/recorded_values.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using nlohmann::json;
@@ -230,4 +230,4 @@ TEST(NormalizerTest, TrackedTellsHowMuchWasInserted) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -8,7 +8,7 @@
 #include "tokenizers/normalize/text_sink.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Clusters of as many bytes are not looked up as a whole.
@@ -188,4 +188,4 @@ Status Precompiled::NormalizeTracked(std::string_view text, size_t* inserted,
   return ApplyChanges(text, *inserted, 0, writer.changes(), out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include "tokenizers/normalize/charsmap.h"
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// SentencePiece's normalizer as the reference runs it: each grapheme cluster of less than six
 /// bytes is replaced by what the map has for it, else each of its characters.
@@ -34,4 +34,4 @@ class Precompiled final : public Normalizer {
   bool plain_ascii_[256] = {};  // false for bytes that are not ASCII
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // A map whose keys are single bytes of ASCII: the root's children lie at 1 ^ byte, their values at
@@ -89,4 +89,4 @@ TEST(PrecompiledTest, Base64IsDecodedStrictly) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 #include "tokenizers/normalize/normalizer.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Puts a string before every text that is not empty.
 class Prepend final : public Normalizer {
@@ -40,4 +40,4 @@ class Prepend final : public Normalizer {
   const std::string prefix_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

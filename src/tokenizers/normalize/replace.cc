@@ -6,7 +6,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr std::string_view kTwoSpaces = "  ";
@@ -126,4 +126,4 @@ Status ReplaceSpaceRuns::NormalizeTracked(std::string_view text, size_t* inserte
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include "tokenizers/normalize/normalizer.h"
 #include "tokenizers/regex/regex.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Puts a string in the place of some stretches of text. What takes the place of a stretch belongs
 /// to its last character: text that was inserted before the first, and the origin, end alike.
@@ -68,4 +68,4 @@ class ReplaceSpaceRuns final : public Replacement {
   const std::string content_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

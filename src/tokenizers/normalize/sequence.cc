@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 NormalizerSequence::NormalizerSequence(std::vector<std::unique_ptr<const Normalizer>> parts)
     : parts_(std::move(parts)) {
@@ -56,4 +56,4 @@ Status NormalizerSequence::RunParts(std::string_view text, NormalizeHead normali
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Normalizers one after the other; those that a text is inert to are passed over.
 class NormalizerSequence final : public Normalizer {
@@ -31,4 +31,4 @@ class NormalizerSequence final : public Normalizer {
   bool may_insert_ = false;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

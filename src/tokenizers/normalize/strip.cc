@@ -6,7 +6,7 @@
 #include "tokenizers/unicode_properties.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 std::string_view Strip::Stripped(std::string_view text) const {
   const UnicodeProperties& properties = UnicodeProperties::Get();
@@ -62,4 +62,4 @@ Status Strip::NormalizeTracked(std::string_view text, size_t* inserted, std::str
   return ApplyChanges(text, *inserted, leading_characters, changes, out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

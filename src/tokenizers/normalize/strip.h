@@ -2,7 +2,7 @@
 
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Cuts white space off the ends of a text.
 class Strip final : public Normalizer {
@@ -22,4 +22,4 @@ class Strip final : public Normalizer {
   const bool right_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 #include "tokenizers/normalize/edit_table.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // Marks start at U+0300.
@@ -51,4 +51,4 @@ Status StripAccents::NormalizeTracked(std::string_view text, size_t* inserted,
   return ApplyRemoval(text, *inserted, IsMark, out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -2,7 +2,7 @@
 
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Drops combining marks, as the reference's normalization crate knows them.
 class StripAccents final : public Normalizer {
@@ -12,4 +12,4 @@ class StripAccents final : public Normalizer {
   Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const override;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Writes a text whose length is not known beforehand into a string, by pointer: loops ask for room
 /// once and write without further checks.
@@ -59,4 +59,4 @@ class TextSink {
   char* cursor_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

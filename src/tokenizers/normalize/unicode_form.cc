@@ -4,7 +4,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 uint16_t UnsafeBits(UnicodeForm::Kind kind) {
@@ -195,4 +195,4 @@ Status UnicodeForm::NormalizeTracked(std::string_view text, size_t* inserted,
   return ApplyChanges(text, *inserted, 0, Changes(text), out);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

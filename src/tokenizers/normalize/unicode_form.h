@@ -9,7 +9,7 @@
 #include "tokenizers/normalize/form_data.h"
 #include "tokenizers/normalize/normalizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// One of the four Unicode normalization forms with the reference's data (Unicode 9; Unicode
 /// Standard Annex 15).
@@ -52,4 +52,4 @@ class UnicodeForm final : public Normalizer {
   bool is_inert_[256] = {};
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 const UnicodeForm kForm(UnicodeForm::kNfc);
@@ -79,4 +79,4 @@ TEST(UnicodeFormTest, LongRunsOfMarksAreSorted) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

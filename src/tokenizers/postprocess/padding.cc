@@ -14,7 +14,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::element;
@@ -190,4 +190,4 @@ Result<std::shared_ptr<arrow::Array>> PadLists(const Padding& padding,
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

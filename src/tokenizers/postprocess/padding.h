@@ -11,7 +11,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/id_buffer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The padding of a tokenizer.json, as it concerns ids.
 struct Padding {
@@ -39,4 +39,4 @@ void PadIds(const Padding& padding, int64_t length, size_t begin, IdBuffer* ids)
 Result<std::shared_ptr<arrow::Array>> PadLists(const Padding& padding,
                                                const std::shared_ptr<arrow::Array>& lists);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -122,4 +122,4 @@ TEST(PaddingTest, ListsOfABatch) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::array;
@@ -286,4 +286,4 @@ Status LayOutText(const TextLayout& layout, size_t begin, IdBuffer* ids) {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/id_buffer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The ids that a post-processor puts around a text, which it may repeat or leave out.
 struct TextLayout {
@@ -47,4 +47,4 @@ Result<PostProcessing> MakePostProcessor(simdjson::dom::element component);
 /// where the reference fails.
 Status LayOutText(const TextLayout& layout, size_t begin, IdBuffer* ids);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -164,4 +164,4 @@ TEST(PostProcessorTest, OddFilesAreForTheReference) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 using simdjson::dom::element;
 using simdjson::dom::object;
@@ -72,4 +72,4 @@ Result<bool> TruncateIds(const Truncation& truncation, int64_t num_added, size_t
   return true;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

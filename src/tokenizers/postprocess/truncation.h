@@ -9,7 +9,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/id_buffer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The truncation of a tokenizer.json, as it concerns the ids of single texts.
 struct Truncation {
@@ -37,4 +37,4 @@ std::optional<size_t> KeptIds(const Truncation& truncation, int64_t num_added);
 Result<bool> TruncateIds(const Truncation& truncation, int64_t num_added, size_t begin,
                          IdBuffer* ids);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

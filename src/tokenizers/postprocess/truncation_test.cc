@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -84,4 +84,4 @@ TEST(TruncationTest, FailsWhereTheReferenceFails) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

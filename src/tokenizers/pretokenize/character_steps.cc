@@ -3,7 +3,7 @@
 #include "tokenizers/unicode_properties.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr char32_t kAscii = 128;
@@ -188,4 +188,4 @@ std::unique_ptr<const PreTokenizer> MakeFixedLength(size_t length) {
   return std::make_unique<FixedLength>(length);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

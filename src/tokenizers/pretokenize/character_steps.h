@@ -6,7 +6,7 @@
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 #include "tokenizers/pretokenize/word_cutter.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Steps that look at one character at a time; each is named as in tokenizer.json.
 
@@ -35,4 +35,4 @@ std::unique_ptr<const PreTokenizer> MakeUnicodeScripts();
 /// Words of `length` > 0 characters; the last may be shorter.
 std::unique_ptr<const PreTokenizer> MakeFixedLength(size_t length);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

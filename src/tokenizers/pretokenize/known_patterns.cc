@@ -7,7 +7,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/regex/regex_parser.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::object;
@@ -158,4 +158,4 @@ std::optional<KnownSteps> FindKnownSteps(const std::vector<object>& components, 
   return pattern ? std::optional(KnownSteps{*pattern, 1, false}) : std::nullopt;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -8,7 +8,7 @@
 
 #include "tokenizers/pretokenize/split_scanner.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// The scanner for a regex, if there is one: its pretokens are the regex's matches, which cover the
 /// whole text. Spellings that mean the same are the same.
@@ -34,4 +34,4 @@ struct KnownSteps {
 std::optional<KnownSteps> FindKnownSteps(const std::vector<simdjson::dom::object>& components,
                                          size_t first);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include "tokenizers/unicode_properties.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Text = std::vector<char32_t>;
@@ -105,4 +105,4 @@ std::vector<uint32_t> LiteralSplit(SplitPattern pattern, std::string_view text) 
   return ends;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -11,7 +11,7 @@
 #include "tokenizers/pretokenize/rewriting_steps.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using simdjson::dom::array;
@@ -249,4 +249,4 @@ Result<PreTokenizerPlan> MakePreTokenizer(element component, bool leave_bytes) {
   return maker.Finish();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 class Metaspace final : public PreTokenizer {
@@ -203,4 +203,4 @@ std::unique_ptr<const PreTokenizer> MakeMetaspaceWords(char32_t replacement, boo
   return std::make_unique<MetaspaceWords>(replacement, split);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -5,7 +5,7 @@
 
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// When Metaspace puts its replacement before a word that does not start with it.
 enum class PrependScheme : uint8_t { kNever, kFirst, kAlways };
@@ -17,4 +17,4 @@ std::unique_ptr<const PreTokenizer> MakeMetaspace(char32_t replacement, PrependS
 /// WhitespaceSplit and then Metaspace that always prepends, in one pass.
 std::unique_ptr<const PreTokenizer> MakeMetaspaceWords(char32_t replacement, bool split);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 #include "tokenizers/pretokenize/split_scanner.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// One character's scan classes and length.
 struct ScannedChar {
@@ -239,4 +239,4 @@ inline const char* NextPretoken(const char* p, const char* end, const uint8_t* t
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

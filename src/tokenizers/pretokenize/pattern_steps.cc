@@ -6,7 +6,7 @@
 #include "tokenizers/kernels.h"
 #include "tokenizers/regex/regex.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 class LiteralSplit final : public PreTokenizer {
@@ -106,4 +106,4 @@ std::unique_ptr<const PreTokenizer> MakeScannerSplit(SplitPattern pattern) {
   return std::make_unique<ScannerSplit>(pattern);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "tokenizers/pretokenize/split_scanner.h"
 #include "tokenizers/pretokenize/word_cutter.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Cuts at the occurrences of `literal`, which is not empty.
 std::unique_ptr<const PreTokenizer> MakeLiteralSplit(std::string_view literal,
@@ -22,4 +22,4 @@ Result<std::unique_ptr<const PreTokenizer>> MakeRegexSplit(std::string_view rege
 /// Cuts with one of the scanners.
 std::unique_ptr<const PreTokenizer> MakeScannerSplit(SplitPattern pattern);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

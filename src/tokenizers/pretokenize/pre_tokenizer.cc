@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Status CheckGrownSize(size_t size, const char* component) {
   if (size <= std::numeric_limits<uint32_t>::max()) return Status::OK();
@@ -21,4 +21,4 @@ Status PieceText::CommitText() {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

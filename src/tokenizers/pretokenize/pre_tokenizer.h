@@ -13,7 +13,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/pretokenize/split_scanner.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Invalid for a text that has become too large for offsets of 32 bits in `component`.
 Status CheckGrownSize(size_t size, const char* component);
@@ -103,4 +103,4 @@ struct PreTokenizerPlan {
 /// native engine does not take.
 Result<PreTokenizerPlan> MakePreTokenizer(simdjson::dom::element component, bool leave_bytes);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -10,7 +10,7 @@
 #include "easydata/base/recorded_values.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST(PreTokenizerTest, LeavesOddFilesToTheReference) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

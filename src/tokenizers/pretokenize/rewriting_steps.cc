@@ -7,7 +7,7 @@
 #include "tokenizers/pretokenize/pattern_steps.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // The UTF-8 of the characters that stand for bytes: one byte or two.
@@ -106,4 +106,4 @@ std::unique_ptr<const PreTokenizer> MakeByteLevel(bool add_prefix_space, bool us
   return std::make_unique<ByteLevel>(add_prefix_space, use_regex, map_bytes);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

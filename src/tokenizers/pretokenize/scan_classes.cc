@@ -3,7 +3,7 @@
 #include "tokenizers/regex/character_set.h"
 #include "tokenizers/unicode_properties.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 ScanClasses::ScanClasses(bool digits) : table_(new uint8_t[UnicodeProperties::kNumCodePoints]()) {
   const auto add = [this](const CharacterSet& set, uint8_t bit) {
@@ -37,4 +37,4 @@ const uint8_t* ScanClasses::Get(bool digits) {
   return classes.table_.get();
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 
 #include "tokenizers/pretokenize/split_scanner.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Bits of a character's scan classes.
 inline constexpr uint8_t kScanLetter = 1;        ///< \p{L}
@@ -59,4 +59,4 @@ class ScanClasses {
   std::unique_ptr<uint8_t[]> table_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

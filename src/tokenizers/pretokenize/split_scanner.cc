@@ -5,7 +5,7 @@
 
 #include "tokenizers/pretokenize/next_pretoken.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 template <SplitPattern kPattern>
@@ -35,4 +35,4 @@ SplitFunction ScalarSplitFunction(SplitPattern pattern) {
   return kSplits[static_cast<size_t>(pattern)];
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Ways to cut text into pretokens, by the patterns that tokenizer.json files spell them with:
 /// kGpt2        's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
@@ -78,4 +78,4 @@ using SplitFunction = size_t (*)(const char* text, size_t size, size_t* position
 /// The scanner that looks at one character at a time and runs on every machine.
 SplitFunction ScalarSplitFunction(SplitPattern pattern);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -16,7 +16,7 @@
 #include "tokenizers/unicode_properties.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Ends = std::vector<uint32_t>;
@@ -263,4 +263,4 @@ TEST(KnownPatternsTest, RecognizesOtherSpellingsOfTheSame) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

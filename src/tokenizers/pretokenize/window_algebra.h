@@ -4,7 +4,7 @@
 
 #include "tokenizers/pretokenize/split_scanner.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Up to 64 characters of a text as bit masks, one bit per character, from a character that starts
 /// a pretoken on. Masks that a pattern does not ask for may hold anything.
@@ -192,4 +192,4 @@ EASYDATA_ALGEBRA uint64_t PretokenStarts(CharMasks* masks) {
 
 #undef EASYDATA_ALGEBRA
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

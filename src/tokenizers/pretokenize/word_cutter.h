@@ -6,7 +6,7 @@
 
 #include "tokenizers/pretokenize/pre_tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// What becomes of the matches of a pattern and of the text between them.
 enum class SplitBehavior : uint8_t {
@@ -89,4 +89,4 @@ class WordCutter {
   size_t current_end_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

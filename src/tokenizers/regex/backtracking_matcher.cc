@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 using Kind = RegexNode::Kind;
 
@@ -133,4 +133,4 @@ std::optional<std::vector<Regex::Match>> BacktrackingMatcher::FindAll(std::strin
   return matches;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

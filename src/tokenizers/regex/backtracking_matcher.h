@@ -10,7 +10,7 @@
 #include "tokenizers/regex/regex.h"
 #include "tokenizers/regex/regex_node.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A literal reading of a regular expression, over the kinds of characters: slow, and the twin that
 /// translated patterns are checked against.
@@ -50,4 +50,4 @@ class BacktrackingMatcher {
   int64_t steps_left_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -7,7 +7,7 @@
 
 #include "tokenizers/regex/character_set.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Kind = RegexNode::Kind;
@@ -147,4 +147,4 @@ void JoinFolds(std::vector<RegexNode>* parts) {
 
 bool HasOpenFolds(const RegexNode& root) { return CaselessRuns(root).have_open_folds(); }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -6,7 +6,7 @@
 
 #include "tokenizers/component_json.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 Result<CharacterKinds> CharacterKinds::Make(std::vector<CharacterSet> sets) {
   const auto precedes = [](const CharacterSet& a, const CharacterSet& b) {
@@ -69,4 +69,4 @@ CharacterKinds::KindSet CharacterKinds::KindsIn(const CharacterSet& set) const {
   return kinds;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

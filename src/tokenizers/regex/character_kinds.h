@@ -9,7 +9,7 @@
 #include "easydata/base/status.h"
 #include "tokenizers/regex/character_set.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Characters that none of some sets tells apart are of one kind, a number from 0 on.
 class CharacterKinds {
@@ -37,4 +37,4 @@ class CharacterKinds {
   std::vector<char32_t> representatives_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

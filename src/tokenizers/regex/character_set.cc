@@ -6,7 +6,7 @@
 
 #include "tokenizers/regex/character_set_tables.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using namespace character_set_tables;  // NOLINT
@@ -148,4 +148,4 @@ CharacterSet CharactersFoldingTo(std::u32string_view text) {
   return CharacterSet(std::move(ranges));
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

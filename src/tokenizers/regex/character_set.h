@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A set of code points: ranges in order that neither overlap nor touch.
 class CharacterSet {
@@ -59,4 +59,4 @@ inline constexpr size_t kMaxFold = 3;
 /// The characters that (?i) takes for the whole of `text`, as \u00DF for "ss".
 CharacterSet CharactersFoldingTo(std::u32string_view text);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include "tokenizers/regex/character_set_tables.h"
 
-namespace easydata::character_set_tables {
+namespace easydata::tokenizers::character_set_tables {
 
 // clang-format off
 const SetName kSetNames[398] = {
@@ -4551,4 +4551,4 @@ const MultiFold kMultiFolds[104] = {
 const size_t kNumMultiFolds = 104;
 // clang-format on
 
-}  // namespace easydata::character_set_tables
+}  // namespace easydata::tokenizers::character_set_tables

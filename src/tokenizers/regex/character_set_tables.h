@@ -5,7 +5,7 @@
 
 /// What script/generate_character_sets.py probed from the pinned `tokenizers` library's regex
 /// engine (Oniguruma with Unicode 16).
-namespace easydata::character_set_tables {
+namespace easydata::tokenizers::character_set_tables {
 
 enum class SetKind : uint8_t { kCategory, kScript, kProperty };
 
@@ -58,4 +58,4 @@ extern const size_t kNumFoldedCharacters;
 extern const MultiFold kMultiFolds[];
 extern const size_t kNumMultiFolds;
 
-}  // namespace easydata::character_set_tables
+}  // namespace easydata::tokenizers::character_set_tables

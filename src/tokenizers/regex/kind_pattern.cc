@@ -1,6 +1,6 @@
 #include "tokenizers/regex/kind_pattern.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Kind = RegexNode::Kind;
@@ -104,4 +104,4 @@ std::string PatternOverKinds(const RegexNode& node, const CharacterKinds& kinds)
   return PatternWriter(kinds).Text(node);
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

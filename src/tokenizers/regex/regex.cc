@@ -15,7 +15,7 @@
 #include "tokenizers/regex/regex_parser.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // What one thread needs to match, for any pattern.
@@ -237,4 +237,4 @@ std::string EscapeForRegex(std::string_view literal) {
   return pattern;
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

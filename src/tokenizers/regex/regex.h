@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// A regular expression that matches exactly what Oniguruma 6.9.10, with Ruby syntax and Unicode
 /// 16, matches: the engine of the reference tokenizer. Immutable, thread-safe.
@@ -52,4 +52,4 @@ class Regex {
 /// The pattern that matches `literal` and nothing else.
 std::string EscapeForRegex(std::string_view literal);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

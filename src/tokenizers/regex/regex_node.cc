@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Kind = RegexNode::Kind;
@@ -65,4 +65,4 @@ RegexWidth WidthOf(const RegexNode& node) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

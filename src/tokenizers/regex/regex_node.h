@@ -6,7 +6,7 @@
 
 #include "tokenizers/regex/character_set.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Part of a regular expression, with everything that depends on syntax, options or Unicode
 /// resolved.
@@ -66,4 +66,4 @@ struct RegexWidth {
 
 RegexWidth WidthOf(const RegexNode& node);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -9,7 +9,7 @@
 #include "tokenizers/regex/set_parser.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 using Kind = RegexNode::Kind;
@@ -362,4 +362,4 @@ class Parser {
 
 Result<RegexNode> ParseRegex(std::string_view pattern) { return Parser(pattern).Parse(); }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

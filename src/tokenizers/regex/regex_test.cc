@@ -12,7 +12,7 @@
 #include "tokenizers/regex/regex_parser.h"
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // What `pattern` finds in `text`, in brackets.
@@ -239,4 +239,4 @@ TEST(CharacterSetTest, FoldsCharactersBehindTheLastOneThatFoldsToThemselves) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers

@@ -4,7 +4,7 @@
 
 #include "tokenizers/utf8.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 constexpr int kMaxSetDepth = 50;
@@ -281,4 +281,4 @@ Result<SetEscape> ParseSetEscape(PatternReader* reader, bool in_brackets) {
 
 Result<ParsedSet> ParseSet(PatternReader* reader) { return ParseSetAt(reader, 0); }
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

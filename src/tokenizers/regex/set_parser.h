@@ -8,7 +8,7 @@
 #include "tokenizers/component_json.h"
 #include "tokenizers/regex/character_set.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 
 /// Walks over the characters of a pattern, valid UTF-8.
 class PatternReader {
@@ -68,4 +68,4 @@ struct ParsedSet {
 /// Reads a set from behind its [ to behind its ].
 Result<ParsedSet> ParseSet(PatternReader* reader);
 
-}  // namespace easydata
+}  // namespace easydata::tokenizers

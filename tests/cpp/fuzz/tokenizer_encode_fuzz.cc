@@ -15,7 +15,7 @@
 #include "tokenizers/literal/tokenizer.h"
 #include "tokenizers/tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
 // The twin's time grows with the square of a text's length.
@@ -85,9 +85,9 @@ void Compare(const uint8_t* data, size_t size) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  easydata::Compare(data, size);
+  easydata::tokenizers::Compare(data, size);
   return 0;
 }
