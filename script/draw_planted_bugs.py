@@ -42,7 +42,7 @@ _TESTS = re.compile(
     r"_(test|benchmark)\.(h|cc)$|/test_\w+\.h$|_test_\w+\.(h|cc)$|_for_tests\.h$"
     r"|/stage_contract\.(h|cc)$|/recorded_values\.h$|/literal/|/fault_point\.(h|cc)$|/planted\."
 )
-_GENERATED = re.compile(r"(unicode_tables|character_set_tables)\.cc$|/config/docs\.cc$")
+_GENERATED = re.compile(r"(unicode_tables|character_set_tables)\.cc$|/generated/|/config/docs\.cc$")
 _CPP_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 _CPP_RAW = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 _INCLUDE = re.compile(r"^\s*(#|using namespace|namespace\b|\}\s*//\s*namespace)")
