@@ -37,7 +37,7 @@ KINDS = (
 
 _CPP = re.compile(r"^(src/easydata|src/tokenizers|python/bindings)/.*\.(h|cc)$")
 _PYTHON = re.compile(r"^python/easydata/.*\.py$")
-# Tests, what only tests and benchmarks include, and the literal twin that tests compare with.
+# Tests, what only tests and benchmarks include, and what was once the reference implementation.
 _TESTS = re.compile(
     r"_(test|benchmark)\.(h|cc)$|/test_\w+\.h$|_test_\w+\.(h|cc)$|_for_tests\.h$"
     r"|/stage_contract\.(h|cc)$|/recorded_values\.h$|/literal/|/fault_point\.(h|cc)$|/planted\."

@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "reference_tokenizer/tokenizer.h"
 #include "tokenizers/decode/text_decoder.h"
-#include "tokenizers/literal/tokenizer.h"
 #include "tokenizers/tokenizer_test_files.h"
 
 namespace easydata::tokenizers {
@@ -45,8 +45,8 @@ Ids Encode(const Tokenizer& tokenizer, std::string_view text, const EncodeOption
   return ids;
 }
 
-Ids EncodeLiterally(const literal::Tokenizer& twin, const std::string& text) {
-  return twin.Encode(text, std::nullopt, true).ValueOrDie().ids;
+Ids EncodeByReference(const reference::Tokenizer& reference, const std::string& text) {
+  return reference.Encode(text, std::nullopt, true).ValueOrDie().ids;
 }
 
 std::shared_ptr<arrow::Array> StringColumn(const std::vector<std::string>& texts) {
@@ -68,7 +68,7 @@ TestFile RandomTokenizerFile(std::mt19937* random) {
   return file;
 }
 
-TEST(TokenizerTest, EqualsItsLiteralTwin) {
+TEST(TokenizerTest, EqualsTheReference) {
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
     TestFile file = RandomTokenizerFile(&random);
@@ -82,7 +82,7 @@ TEST(TokenizerTest, EqualsItsLiteralTwin) {
       });
     }
     const std::string json = MakeTestFile(file);
-    const auto twin = literal::Tokenizer::FromJson(json).ValueOrDie();
+    const auto reference = reference::Tokenizer::FromJson(json).ValueOrDie();
     for (const char* kernels : {"scalar", "avx2", "avx512"}) {
       for (const int64_t cache : {int64_t{1}, int64_t{1} << 22}) {
         auto tokenizer = Tokenizer::FromJson(json, {cache, kernels});
@@ -90,7 +90,7 @@ TEST(TokenizerTest, EqualsItsLiteralTwin) {
         std::mt19937 texts(round);
         for (int i = 0; i < 150; ++i) {
           const std::string text = RandomText(1 + static_cast<int>(texts() % 80), &texts);
-          ASSERT_EQ(Encode(**tokenizer, text), EncodeLiterally(*twin, text))
+          ASSERT_EQ(Encode(**tokenizer, text), EncodeByReference(*reference, text))
               << kernels << " " << testing::PrintToString(text);
         }
       }
@@ -119,13 +119,13 @@ std::vector<std::pair<std::string, std::string>> AllMerges(const std::string& le
   return merges;
 }
 
-TEST(TokenizerTest, LongWordsEqualTheLiteralTwin) {
+TEST(TokenizerTest, LongWordsEqualTheReference) {
   std::mt19937 random(5);
   for (const char* letters : {"as", "ast"}) {
     TestFile file;
     file.merges = AllMerges(letters, &random);
     const std::string json = MakeTestFile(file);
-    const auto twin = literal::Tokenizer::FromJson(json).ValueOrDie();
+    const auto reference = reference::Tokenizer::FromJson(json).ValueOrDie();
     for (const char* kernels : {"scalar", "avx512"}) {
       auto tokenizer = Tokenizer::FromJson(json, {1 << 20, kernels});
       if (!tokenizer.ok()) continue;  // not on this processor
@@ -134,7 +134,7 @@ TEST(TokenizerTest, LongWordsEqualTheLiteralTwin) {
         std::string word;
         while (word.size() < length) word.push_back(letters[random() % std::strlen(letters)]);
         for (int pass = 0; pass < 2; ++pass) {
-          ASSERT_EQ(Encode(**tokenizer, word), EncodeLiterally(*twin, word))
+          ASSERT_EQ(Encode(**tokenizer, word), EncodeByReference(*reference, word))
               << kernels << " " << word;
         }
       }

@@ -8,7 +8,7 @@
 
 namespace easydata::tokenizers {
 
-/// The slow twin of the scanners for GPT-2's, Llama 3's and Qwen 2's pattern, for tests only: the
+/// Splits as the scanners for GPT-2's, Llama 3's and Qwen 2's pattern do, for tests only: the
 /// patterns read alternative by alternative, with backtracking. Returns the ends of the pretokens
 /// of valid UTF-8 text.
 std::vector<uint32_t> LiteralSplit(SplitPattern pattern, std::string_view text);

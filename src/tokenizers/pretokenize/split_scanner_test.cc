@@ -240,7 +240,7 @@ TEST(KnownPatternsTest, SpellingsFindTheSame) {
   EXPECT_GE(spellings, 9);
 }
 
-// The regexes' own twin, for the patterns that it knows.
+// What the regexes are compared with, for the patterns that it knows.
 TEST(KnownPatternsTest, RegexesAgreeWithTheLiteralSplit) {
   for (const SplitPattern pattern :
        {SplitPattern::kGpt2, SplitPattern::kLlama3, SplitPattern::kQwen2}) {

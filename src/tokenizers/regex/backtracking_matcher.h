@@ -12,7 +12,7 @@
 
 namespace easydata::tokenizers {
 
-/// A literal reading of a regular expression, over the kinds of characters: slow, and the twin that
+/// A literal reading of a regular expression, over the kinds of characters: slow, and what
 /// translated patterns are checked against.
 class BacktrackingMatcher {
  public:

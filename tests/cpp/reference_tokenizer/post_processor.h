@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "tokenizers/literal/model.h"
+#include "reference_tokenizer/model.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// Ids of a text, and of the pieces that truncation cut off.
 struct Encoding {
@@ -24,7 +24,7 @@ struct PostProcessor {
 /// The post-processor of a tokenizer.json; null: nothing to do.
 PostProcessor MakePostProcessor(const nlohmann::json& component);
 
-/// One encoding out of several, as the reference strings them together.
+/// One encoding out of several, as the library strings them together.
 Encoding Merge(const std::vector<Encoding>& encodings);
 
 /// The `truncation` and `padding` members of a tokenizer.json.
@@ -47,4 +47,4 @@ struct Padding {
 Padding MakePadding(const nlohmann::json& component);
 void Pad(std::vector<Encoding>* batch, const Padding& padding);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 using Ids = std::vector<int32_t>;
 
@@ -27,11 +27,11 @@ class Model {
   std::map<std::string, int32_t> vocab_;
 };
 
-/// The model of a tokenizer.json; a missing type is guessed as the reference does.
+/// The model of a tokenizer.json; a missing type is guessed as the library does.
 std::unique_ptr<const Model> MakeModel(const nlohmann::json& component);
 
-/// JSON text to a value. Numbers are read as the reference reads them, which is not always the
+/// JSON text to a value. Numbers are read as the library reads them, which is not always the
 /// nearest double. NotCovered for text that is no JSON.
 nlohmann::json ParseJson(std::string_view text);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -1,14 +1,14 @@
-#include "tokenizers/literal/regex.h"
+#include "reference_tokenizer/regex.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "tokenizers/literal/regex_nodes.h"
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/regex_nodes.h"
+#include "reference_tokenizer/unicode.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 namespace {
 
@@ -352,4 +352,4 @@ Chars Escape(const Chars& text) {
   return pattern;
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

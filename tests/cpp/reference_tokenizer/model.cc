@@ -1,4 +1,4 @@
-#include "tokenizers/literal/model.h"
+#include "reference_tokenizer/model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "tokenizers/literal/normalizer.h"
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/normalizer.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -77,10 +77,10 @@ class Bpe final : public Model {
         left = merge[0].get<std::string>();
         right = merge[1].get<std::string>();
       }
-      if (right.size() < prefix_.size()) throw ReferenceFailure("a merge shorter than the prefix");
+      if (right.size() < prefix_.size()) throw LibraryFailure("a merge shorter than the prefix");
       const int32_t merged = IdOf(left + right.substr(prefix_.size()));
       if (IdOf(left) < 0 || IdOf(right) < 0 || merged < 0) {
-        throw ReferenceFailure("a merge whose tokens the vocabulary lacks");
+        throw LibraryFailure("a merge whose tokens the vocabulary lacks");
       }
       merges_[{IdOf(left), IdOf(right)}] = {rank++, merged};
     }
@@ -130,7 +130,7 @@ class Bpe final : public Model {
       }
       if (!unk_) continue;  // the character is gone, its neighbours may merge
       if (pending_unk >= 0 && !fuse_unk_) symbols.push_back(pending_unk);
-      if (IdOf(*unk_) < 0) throw ReferenceFailure("the unknown token is unknown");
+      if (IdOf(*unk_) < 0) throw LibraryFailure("the unknown token is unknown");
       pending_unk = IdOf(*unk_);
     }
     if (pending_unk >= 0) symbols.push_back(pending_unk);
@@ -174,7 +174,7 @@ class WordPiece final : public Model {
 
  private:
   Ids Unknown() const {
-    if (IdOf(unk_) < 0) throw ReferenceFailure("the unknown token is unknown");
+    if (IdOf(unk_) < 0) throw LibraryFailure("the unknown token is unknown");
     return {IdOf(unk_)};
   }
   std::string unk_, prefix_;
@@ -189,7 +189,7 @@ class WordLevel final : public Model {
 
   Ids Encode(const std::string& word) const override {
     if (IdOf(word) >= 0) return {IdOf(word)};
-    if (IdOf(unk_) < 0) throw ReferenceFailure("the unknown token is unknown");
+    if (IdOf(unk_) < 0) throw LibraryFailure("the unknown token is unknown");
     return {IdOf(unk_)};
   }
 
@@ -212,7 +212,7 @@ class Unigram final : public Model {
     const auto unk = component.find("unk_id");
     if (unk != component.end() && !unk->is_null()) {
       if (!unk->is_number_unsigned() || unk->get<uint64_t>() >= scores_.size()) {
-        throw ReferenceFailure("unk_id is no piece");
+        throw LibraryFailure("unk_id is no piece");
       }
       unk_ = unk->get<int32_t>();
     }
@@ -248,7 +248,7 @@ class Unigram final : public Model {
   };
 
   int32_t Unk() const {
-    if (!unk_) throw ReferenceFailure("an unknown piece, and no unk_id");
+    if (!unk_) throw LibraryFailure("an unknown piece, and no unk_id");
     return *unk_;
   }
 
@@ -320,4 +320,4 @@ std::unique_ptr<const Model> MakeModel(const json& component) {
   throw NotCovered("model " + type);
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

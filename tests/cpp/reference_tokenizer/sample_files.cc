@@ -1,4 +1,4 @@
-#include "tokenizers/literal/sample_files.h"
+#include "reference_tokenizer/sample_files.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "tokenizers/literal/text.h"
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/text.h"
+#include "reference_tokenizer/unicode.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -431,4 +431,4 @@ std::string SampleText(int pieces, std::mt19937* random) {
   return ToUtf8(text);
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -1,9 +1,9 @@
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/text.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 Chars FromUtf8(std::string_view text) {
   Chars chars;
@@ -81,13 +81,13 @@ Text::Text(Chars original) : chars_(std::move(original)), original_length_(chars
 }
 
 const Text::Place& Text::PlaceAt(size_t i) const {
-  if (i >= places_.size()) throw ReferenceFailure("an alignment beyond the text");
+  if (i >= places_.size()) throw LibraryFailure("an alignment beyond the text");
   return places_[i];
 }
 
 Text Text::Slice(size_t begin, size_t end) const {
-  if (begin > end || end > chars_.size()) throw ReferenceFailure("bad split");
-  Place original = {begin, end};  // the reference gives an empty range back as it is
+  if (begin > end || end > chars_.size()) throw LibraryFailure("bad split");
+  Place original = {begin, end};  // the library gives an empty range back as it is
   if (begin < end) original = {places_[begin].begin, places_[end - 1].end};
   Text slice;
   slice.chars_ = chars_.substr(begin, end - begin);
@@ -152,7 +152,7 @@ std::vector<Text> Text::Split(const std::vector<Cut>& cuts, Behavior behavior) c
 
 void Text::Transform(const std::vector<Change>& changes, size_t removed_at_start) {
   if (original_length_ == 0) return TransformRange(0, 0, changes, removed_at_start);
-  // The reference asks which characters stand for the whole original, and passes over those at the
+  // The library asks which characters stand for the whole original, and passes over those at the
   // start that stand for nothing.
   size_t begin = 0;
   while (begin < places_.size() && places_[begin].begin == places_[begin].end) ++begin;
@@ -246,4 +246,4 @@ void Text::Strip(bool left, bool right, const std::function<bool(char32_t)>& is_
   Transform(changes, begin);
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -1,14 +1,14 @@
-#include "tokenizers/literal/normalizer.h"
+#include "reference_tokenizer/normalizer.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
-#include "tokenizers/literal/regex.h"
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/regex.h"
+#include "reference_tokenizer/unicode.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -196,7 +196,7 @@ class Charsmap {
       node ^= OffsetOf(unit);
       if ((unit >> 8 & 1) == 0) continue;
       const size_t begin = UnitAt(node) & 0x7FFFFFFF;
-      if (begin > replacements_.size()) throw ReferenceFailure("a replacement beyond the charsmap");
+      if (begin > replacements_.size()) throw LibraryFailure("a replacement beyond the charsmap");
       *replacement = replacements_.substr(begin, replacements_.find('\0', begin) - begin);
       return true;
     }
@@ -205,7 +205,7 @@ class Charsmap {
 
  private:
   uint32_t UnitAt(size_t i) const {
-    if (i >= units_.size()) throw ReferenceFailure("a unit beyond the charsmap");
+    if (i >= units_.size()) throw LibraryFailure("a unit beyond the charsmap");
     return units_[i];
   }
   static size_t OffsetOf(uint32_t unit) {
@@ -326,4 +326,4 @@ Normalizer MakeNormalizer(const json& component) {
   throw NotCovered("normalizer " + type);
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

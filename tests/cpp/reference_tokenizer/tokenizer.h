@@ -10,22 +10,22 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "tokenizers/literal/model.h"
-#include "tokenizers/literal/normalizer.h"
-#include "tokenizers/literal/post_processor.h"
-#include "tokenizers/literal/pre_tokenizer.h"
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/model.h"
+#include "reference_tokenizer/normalizer.h"
+#include "reference_tokenizer/post_processor.h"
+#include "reference_tokenizer/pre_tokenizer.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// A whole tokenizer.json, run step by step. Slow: time grows with the square of a word's length.
 class Tokenizer {
  public:
-  /// NotImplemented for a file that the twin does not take, Invalid for one that it knows the
+  /// NotImplemented for a file that it does not take, Invalid for one that it knows the
   /// reference to refuse.
   static Result<std::shared_ptr<const Tokenizer>> FromJson(std::string_view json);
 
-  /// Ids of a text, or of a pair. Invalid where the reference raises or panics.
+  /// Ids of a text, or of a pair. Invalid where the library raises or panics.
   Result<Encoding> Encode(const std::string& text, const std::optional<std::string>& pair,
                           bool add_special_tokens) const;
 
@@ -64,4 +64,4 @@ class Tokenizer {
   std::map<int32_t, AddedToken> added_;
 };
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

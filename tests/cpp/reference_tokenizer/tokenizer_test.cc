@@ -1,4 +1,4 @@
-#include "tokenizers/literal/tokenizer.h"
+#include "reference_tokenizer/tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "easydata/base/recorded_values.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -23,8 +23,8 @@ class RecordedTest : public RecordedValuesTest {
 };
 INSTANTIATE_TEST_SUITE_P(By, RecordedTest, BothRecorders(), RecorderName);
 
-// The twin is itself held against what the reference was recorded to do.
-TEST_P(RecordedTest, TheTwinDoesAsTheReference) {
+// The reference implementation is itself held against what the library was recorded to do.
+TEST_P(RecordedTest, DoesAsTheLibrary) {
   for (const char* component :
        {"normalizer", "pre_tokenizer", "model", "added_tokens", "post_processor", "truncation",
         "padding", "unicode", "loader", "combo"}) {
@@ -47,9 +47,9 @@ void RecordedTest::Check(const std::string& component) {
       text = tokenizer.dump();
     }
     SCOPED_TRACE(group.at("name").get<std::string>());
-    const auto twin = Tokenizer::FromJson(text);
+    const auto reference = Tokenizer::FromJson(text);
     if (group.contains("load")) continue;  // what is refused is for the loaders to know
-    ASSERT_TRUE(twin.ok()) << twin.status();
+    ASSERT_TRUE(reference.ok()) << reference.status();
     for (const json& test : group.at("cases")) {
       SCOPED_TRACE(test.dump().substr(0, 600));
       const auto same = [&](const Encoding& encoding, const json& expected) {
@@ -68,16 +68,16 @@ void RecordedTest::Check(const std::string& component) {
             batch.emplace_back(item.at(0).get<std::string>(), item.at(1).get<std::string>());
           }
         }
-        const auto encodings = (*twin)->EncodeBatch(batch, test.value("special", true));
+        const auto encodings = (*reference)->EncodeBatch(batch, test.value("special", true));
         ASSERT_EQ(encodings.ok(), !test.contains("error")) << encodings.status();
         if (!encodings.ok()) continue;
         for (size_t i = 0; i < batch.size(); ++i) same((*encodings)[i], test["encodings"][i]);
         continue;
       }
-      if (!test.contains("text")) continue;  // decoding is not the twin's
+      if (!test.contains("text")) continue;  // it does not decode
       std::optional<std::string> pair;
       if (test.contains("pair") && !test["pair"].is_null()) pair = test["pair"].get<std::string>();
-      const auto encoding = (*twin)->Encode(test["text"], pair, test.value("special", true));
+      const auto encoding = (*reference)->Encode(test["text"], pair, test.value("special", true));
       if (test.contains("error")) {
         EXPECT_TRUE(encoding.status().IsInvalid()) << encoding.status();
       } else if (encoding.ok()) {
@@ -91,4 +91,4 @@ void RecordedTest::Check(const std::string& component) {
 }
 
 }  // namespace
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

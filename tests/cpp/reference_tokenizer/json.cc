@@ -1,10 +1,10 @@
 #include <cmath>
 #include <limits>
 
-#include "tokenizers/literal/model.h"
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/model.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -74,4 +74,4 @@ json ParseJson(std::string_view text) {
   return value;
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

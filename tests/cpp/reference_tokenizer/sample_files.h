@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// A small tokenizer.json of a known family, or one made of odd parts.
 struct SampleFile {
@@ -20,4 +20,4 @@ const std::vector<SampleFile>& SampleFiles();
 /// vocabularies hold; `pieces` of them.
 std::string SampleText(int pieces, std::mt19937* random);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

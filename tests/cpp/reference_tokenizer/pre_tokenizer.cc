@@ -1,15 +1,15 @@
-#include "tokenizers/literal/pre_tokenizer.h"
+#include "reference_tokenizer/pre_tokenizer.h"
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "tokenizers/literal/normalizer.h"
-#include "tokenizers/literal/regex.h"
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/normalizer.h"
+#include "reference_tokenizer/regex.h"
+#include "reference_tokenizer/unicode.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -171,4 +171,4 @@ Steps MakePreTokenizer(const json& component) {
   throw NotCovered("pre-tokenizer " + type);
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

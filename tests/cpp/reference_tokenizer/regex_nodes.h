@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "tokenizers/literal/regex.h"
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/regex.h"
+#include "reference_tokenizer/unicode.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 using Next = std::function<bool(size_t)>;
 using Predicate = std::function<bool(char32_t)>;
@@ -163,4 +163,4 @@ class Assertion final : public RegexNode {
   char32_t kind_;
 };
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -1,4 +1,4 @@
-// The engine against its literal twin, on the files of all families.
+// The engine against the reference implementation, on the files of all families.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tokenizers/literal/sample_files.h"
-#include "tokenizers/literal/tokenizer.h"
+#include "reference_tokenizer/sample_files.h"
+#include "reference_tokenizer/tokenizer.h"
 #include "tokenizers/tokenizer.h"
 
 namespace easydata::tokenizers {
@@ -20,24 +20,24 @@ namespace {
 
 class DifferentialTest : public testing::TestWithParam<size_t> {};
 
-TEST_P(DifferentialTest, TheEngineDoesAsItsTwin) {
-  const literal::SampleFile& file = literal::SampleFiles()[GetParam()];
-  const auto twin = literal::Tokenizer::FromJson(file.json);
-  ASSERT_TRUE(twin.ok()) << twin.status();
+TEST_P(DifferentialTest, TheEngineDoesAsTheReference) {
+  const reference::SampleFile& file = reference::SampleFiles()[GetParam()];
+  const auto reference = reference::Tokenizer::FromJson(file.json);
+  ASSERT_TRUE(reference.ok()) << reference.status();
   for (const TokenizerOptions& options :
        {TokenizerOptions{}, TokenizerOptions{1, "scalar"}, TokenizerOptions{1 << 14, ""}}) {
     const auto engine = Tokenizer::FromJson(file.json, options);
     ASSERT_TRUE(engine.ok()) << engine.status();
     std::mt19937 random(7);
     for (int i = 0; i < 150; ++i) {
-      const std::string text = literal::SampleText(static_cast<int>(random() % 25), &random);
+      const std::string text = reference::SampleText(static_cast<int>(random() % 25), &random);
       // A copy that ends where its memory ends, so that a sanitizer sees a read beyond it.
       const std::unique_ptr<char[]> copy(new char[text.size()]);
       std::memcpy(copy.get(), text.data(), text.size());
       for (const bool special : {true, false}) {
         std::vector<int32_t> ids;
         const Status status = (*engine)->Encode({copy.get(), text.size()}, {special, 0}, &ids);
-        const auto expected = (*twin)->Encode(text, std::nullopt, special);
+        const auto expected = (*reference)->Encode(text, std::nullopt, special);
         ASSERT_EQ(status.ok(), expected.ok()) << status << " " << expected.status();
         if (status.ok()) {
           ASSERT_EQ(ids, expected->ids) << testing::PrintToString(text);
@@ -48,9 +48,9 @@ TEST_P(DifferentialTest, TheEngineDoesAsItsTwin) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SampleFiles, DifferentialTest,
-                         testing::Range<size_t>(0, literal::SampleFiles().size()),
+                         testing::Range<size_t>(0, reference::SampleFiles().size()),
                          [](const auto& info) {
-                           std::string name = literal::SampleFiles()[info.param].name;
+                           std::string name = reference::SampleFiles()[info.param].name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -75,7 +75,7 @@ class OriginFiles {
   std::string Text() {
     std::string text;
     if (random_() % 2 == 0) text = kStarts[random_() % std::size(kStarts)];
-    return text + literal::SampleText(static_cast<int>(random_() % 6), &random_);
+    return text + reference::SampleText(static_cast<int>(random_() % 6), &random_);
   }
 
  private:
@@ -154,27 +154,27 @@ class OriginFiles {
 
   std::mt19937 random_{11};
   nlohmann::json base_ = [] {
-    for (const literal::SampleFile& file : literal::SampleFiles()) {
+    for (const reference::SampleFile& file : reference::SampleFiles()) {
       if (std::string_view(file.name) == "unigram-bytes") return nlohmann::json::parse(file.json);
     }
     return nlohmann::json();
   }();
 };
 
-TEST(OriginTest, TheEngineDoesAsItsTwin) {
+TEST(OriginTest, TheEngineDoesAsTheReference) {
   OriginFiles files;
   int num_compared = 0;
   for (int i = 0; i < 600; ++i) {
     const std::string file = files.Next();
-    const auto twin = literal::Tokenizer::FromJson(file);
-    if (!twin.ok()) continue;  // tokens of one normal form, or of none
+    const auto reference = reference::Tokenizer::FromJson(file);
+    if (!reference.ok()) continue;  // tokens of one normal form, or of none
     const auto engine = Tokenizer::FromJson(file);
     ASSERT_TRUE(engine.ok()) << engine.status() << file;
     for (int k = 0; k < 60; ++k) {
       const std::string text = files.Text();
       std::vector<int32_t> ids;
       const Status status = (*engine)->Encode(text, {true, 0}, &ids);
-      const auto expected = (*twin)->Encode(text, std::nullopt, true);
+      const auto expected = (*reference)->Encode(text, std::nullopt, true);
       if (expected.status().IsNotImplemented()) continue;
       ASSERT_EQ(status.ok(), expected.ok()) << status << " " << expected.status() << file;
       if (!status.ok()) continue;

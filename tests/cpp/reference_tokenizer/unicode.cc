@@ -1,4 +1,4 @@
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/unicode.h"
 
 #include <cctype>
 #include <map>
@@ -7,7 +7,7 @@
 #include "tokenizers/regex/character_set_tables.h"
 #include "tokenizers/unicode_tables.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 namespace tables = unicode_tables;
@@ -230,4 +230,4 @@ char32_t ByteCharacter(unsigned char byte) {
   return alphabet[byte];
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

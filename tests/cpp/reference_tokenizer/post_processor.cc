@@ -1,13 +1,13 @@
-#include "tokenizers/literal/post_processor.h"
+#include "reference_tokenizer/post_processor.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "tokenizers/literal/normalizer.h"
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/normalizer.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -78,12 +78,12 @@ PostProcessor MakeTemplate(const json& component) {
           },
           [=](const std::vector<Encoding>& encodings, bool add_special_tokens) {
             if (encodings.empty() || encodings.size() > 2) {
-              throw ReferenceFailure("a template of more than two texts");
+              throw LibraryFailure("a template of more than two texts");
             }
             std::vector<Encoding> out;
             for (const TemplatePiece& piece : encodings.size() == 2 ? pair : single) {
               if (piece.is_text) {
-                if (piece.text >= encodings.size()) throw ReferenceFailure("no second text");
+                if (piece.text >= encodings.size()) throw LibraryFailure("no second text");
                 out.push_back(encodings[piece.text]);
               } else if (add_special_tokens) {
                 out.push_back({piece.ids, {}});
@@ -113,7 +113,7 @@ Encoding TruncatedTo(const Encoding& encoding, size_t length, const Truncation& 
   const Ids& ids = encoding.ids;
   if (length >= ids.size()) return encoding;
   if (length == 0) return {{}, {encoding}};
-  if (truncation.stride >= length) throw ReferenceFailure("stride is not less than the length");
+  if (truncation.stride >= length) throw LibraryFailure("stride is not less than the length");
   std::vector<Encoding> parts;
   const size_t step = length - truncation.stride;
   const auto take = [&](size_t begin, size_t end) {
@@ -222,8 +222,8 @@ void Truncate(std::vector<Encoding>* encodings, const Truncation& truncation, si
     return;
   }
   Encoding* target = truncation.strategy == "OnlyFirst" ? &first : second;
-  if (target == nullptr) throw ReferenceFailure("no second text to truncate");
-  if (target->ids.size() <= excess) throw ReferenceFailure("a text too short to truncate");
+  if (target == nullptr) throw LibraryFailure("no second text to truncate");
+  if (target->ids.size() <= excess) throw LibraryFailure("a text too short to truncate");
   *target = TruncatedTo(*target, target->ids.size() - excess, truncation);
 }
 
@@ -251,4 +251,4 @@ void Pad(std::vector<Encoding>* batch, const Padding& padding) {
   for (Encoding& encoding : *batch) PadOne(&encoding, length, padding);
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

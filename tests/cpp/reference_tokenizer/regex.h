@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// Part of a pattern; matches by backtracking.
 class RegexNode;
@@ -30,4 +30,4 @@ class Regex {
 /// The pattern that matches `text` and nothing else.
 Chars Escape(const Chars& text);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

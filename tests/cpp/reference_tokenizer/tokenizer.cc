@@ -1,10 +1,10 @@
-#include "tokenizers/literal/tokenizer.h"
+#include "reference_tokenizer/tokenizer.h"
 
 #include <algorithm>
 
-#include "tokenizers/literal/unicode.h"
+#include "reference_tokenizer/unicode.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 namespace {
 
 using nlohmann::json;
@@ -14,17 +14,17 @@ json MemberOf(const json& file, const char* key) {
   return member == file.end() ? json() : *member;
 }
 
-// Turns what the twin throws into a status.
+// Turns what is thrown into a status.
 template <typename F>
 auto Guarded(const F& work) -> Result<decltype(work())> {
   try {
     return work();
-  } catch (const ReferenceFailure& failure) {
-    return Status::Invalid("the reference fails: ", failure.what());
+  } catch (const LibraryFailure& failure) {
+    return Status::Invalid("the library fails: ", failure.what());
   } catch (const NotCovered& reason) {
-    return Status::NotImplemented("the literal twin does not take this: ", reason.what());
+    return Status::NotImplemented("the reference tokenizer does not take this: ", reason.what());
   } catch (const json::exception& error) {
-    return Status::NotImplemented("the literal twin does not take this: ", error.what());
+    return Status::NotImplemented("the reference tokenizer does not take this: ", error.what());
   }
 }
 
@@ -36,9 +36,9 @@ Tokenizer::Tokenizer(const json& file) {
                                                  "pre_tokenizer", "post_processor", "decoder"};
   if (!file.is_object()) throw NotCovered("no JSON object");
   for (const auto& [key, value] : file.items()) {
-    if (!kMembers.contains(key)) throw ReferenceFailure("an unknown member " + key);
+    if (!kMembers.contains(key)) throw LibraryFailure("an unknown member " + key);
   }
-  if (file.contains("version") && file["version"] != "1.0") throw ReferenceFailure("version");
+  if (file.contains("version") && file["version"] != "1.0") throw LibraryFailure("version");
   normalize_ = MakeNormalizer(MemberOf(file, "normalizer"));
   steps_ = MakePreTokenizer(MemberOf(file, "pre_tokenizer"));
   model_ = MakeModel(file.at("model"));
@@ -166,7 +166,7 @@ Encoding Tokenizer::EncodeOne(const std::string& text, const std::optional<std::
   if (pair) encodings.push_back({EncodeText(*pair), {}});
   if (truncation_) {
     const size_t added = add_special_tokens ? post_processor_.added(pair.has_value()) : 0;
-    // Below zero the reference comes out at a huge number, which truncates nothing.
+    // Below zero the library comes out at a huge number, which truncates nothing.
     Truncate(&encodings, *truncation_, truncation_->max_length - added);
   }
   return Merge(post_processor_.process(encodings, add_special_tokens));
@@ -203,4 +203,4 @@ Result<std::vector<Encoding>> Tokenizer::EncodeBatch(
   });
 }
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/text.h"
 
-/// What the reference's several libraries know of a code point, read off unicode_tables.h and
+/// What the library's several libraries know of a code point, read off unicode_tables.h and
 /// character_set_tables.h.
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// What the regex engine puts into a class, by code point: s, d, w, h, or the name of a property
 /// (L, Lu, Han, ...). NotCovered for other names.
@@ -47,4 +47,4 @@ int ScriptOf(char32_t c);
 /// The character that GPT-2's alphabet spells a byte with.
 char32_t ByteCharacter(unsigned char byte);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// Cuts one piece into pieces, rewritten where the component does so; empty ones are for the caller
 /// to drop.
@@ -16,4 +16,4 @@ using PreTokenizer = std::function<std::vector<Text>(const Text&)>;
 /// before; null: no step.
 std::vector<PreTokenizer> MakePreTokenizer(const nlohmann::json& component);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

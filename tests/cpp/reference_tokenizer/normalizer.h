@@ -3,9 +3,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "tokenizers/literal/text.h"
+#include "reference_tokenizer/text.h"
 
-namespace easydata::tokenizers::literal {
+namespace easydata::tokenizers::reference {
 
 /// Rewrites a text in place.
 using Normalizer = std::function<void(Text*)>;
@@ -22,4 +22,4 @@ std::string StringAt(const nlohmann::json& object, const char* key);
 /// The same with a value for a member that is missing (or null, where `null_too`).
 bool BoolOr(const nlohmann::json& object, const char* key, bool otherwise);
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference

@@ -7,17 +7,17 @@
 #include <string_view>
 #include <vector>
 
-/// The literal twin of the tokenizer engine, for tests only: what the reference does with a
-/// tokenizer.json, step by step, with maps and loops. It shares nothing with the engine but the
-/// tables in unicode_tables.h.
-namespace easydata::tokenizers::literal {
+/// A reference implementation of the tokenizers, for tests only: what the `tokenizers` library does
+/// with a tokenizer.json, step by step, with maps and loops. It shares nothing with the engine, not
+/// even what is known of characters (unicode_data.h).
+namespace easydata::tokenizers::reference {
 
-/// What the reference raises an error or panics at.
-struct ReferenceFailure : std::runtime_error {
+/// What the library raises an error or panics at.
+struct LibraryFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What the twin does not take, or what the reference does in no fixed way.
+/// What this implementation does not take, or what the library does in no fixed way.
 struct NotCovered : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -49,7 +49,7 @@ struct Change {
 };
 
 /// A piece of text on its way through the pipeline: its characters, and for each where in the
-/// original it comes from. A transcription of the reference's NormalizedString, with characters
+/// original it comes from. A transcription of the library's NormalizedString, with characters
 /// where that one counts bytes; the places are kept because what comes next depends on them.
 class Text {
  public:
@@ -61,7 +61,7 @@ class Text {
   /// Where the piece begins in the original text, in characters.
   size_t original_begin() const { return original_begin_; }
 
-  /// Characters begin..end as a piece. ReferenceFailure for a range that is none.
+  /// Characters begin..end as a piece. LibraryFailure for a range that is none.
   Text Slice(size_t begin, size_t end) const;
 
   /// The pieces that a split at `cuts` makes; empty ones included.
@@ -93,4 +93,4 @@ class Text {
   size_t original_begin_ = 0;
 };
 
-}  // namespace easydata::tokenizers::literal
+}  // namespace easydata::tokenizers::reference
