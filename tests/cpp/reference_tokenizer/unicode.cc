@@ -1,105 +1,97 @@
 #include "reference_tokenizer/unicode.h"
 
-#include <cctype>
 #include <map>
+#include <span>
 #include <utility>
 
-#include "tokenizers/regex/character_set_tables.h"
-#include "tokenizers/unicode_tables.h"
+#include "reference_tokenizer/unicode_data.h"
 
 namespace easydata::tokenizers::reference {
 namespace {
 
-namespace tables = unicode_tables;
-namespace sets = character_set_tables;
+namespace data = unicode_data;
 
-// Bits of kPropertyRanges.
-constexpr int kClassMask = 3;
-constexpr int kSpace = 3;
-constexpr int kWord = 4;
-constexpr int kNumeric = 16;
-constexpr int kPunctuation = 32;
+constexpr size_t kNumCodePoints = 0x110000;
 
-using Table = std::vector<uint8_t>;
-
-Table Spread(const tables::CodePointRange* ranges, size_t count) {
-  Table table(0x110000);
-  for (size_t i = 0; i < count; ++i) {
-    for (uint32_t c = ranges[i].first; c <= ranges[i].last; ++c) table[c] = ranges[i].value;
+std::vector<bool> Members(std::span<const data::Range> ranges) {
+  std::vector<bool> members(kNumCodePoints);
+  for (const data::Range& range : ranges) {
+    for (char32_t c = range.first; c <= range.last; ++c) members[c] = true;
   }
-  return table;
+  return members;
 }
 
-int PropertyOf(char32_t c) {
-  static const Table table = Spread(tables::kPropertyRanges, tables::kNumPropertyRanges);
-  return table[c];
-}
-
-int EditOf(char32_t c) {
-  static const Table table = Spread(tables::kEditRanges, tables::kNumEditRanges);
-  return table[c];
-}
-
-int GraphemeOf(char32_t c) {
-  static const Table table = Spread(tables::kGraphemeRanges, tables::kNumGraphemeRanges);
-  if (c >= 0xAC00 && c < 0xAC00 + 11172) {
-    // LV behaves as V before what follows, LVT as T; as L before: see IsSyllable.
-    return (c - 0xAC00) % 28 == 0 ? tables::kHangulV : tables::kHangulT;
+std::vector<int> Values(std::span<const data::ValueRange> ranges) {
+  std::vector<int> values(kNumCodePoints);
+  for (const data::ValueRange& range : ranges) {
+    for (char32_t c = range.first; c <= range.last; ++c) values[c] = range.value;
   }
-  return table[c];
+  return values;
 }
 
-bool IsSyllable(char32_t c) { return c >= 0xAC00 && c < 0xAC00 + 11172; }
-
-std::map<char32_t, Chars> Decompositions(const tables::Decomposition* entries, size_t count) {
+std::map<char32_t, Chars> MapOf(std::span<const data::Mapping> mappings) {
   std::map<char32_t, Chars> map;
-  for (size_t i = 0; i < count; ++i) {
-    const char32_t* begin = tables::kDecompositionPool + entries[i].offset;
-    map[entries[i].code_point] = Chars(begin, begin + entries[i].length);
-  }
+  for (const data::Mapping& mapping : mappings) map[mapping.from] = mapping.to;
   return map;
 }
 
+constexpr size_t kNumSyllables = 11172;
+
+bool IsSyllable(char32_t c) { return c >= 0xAC00 && c < 0xAC00 + kNumSyllables; }
+bool IsOpenSyllable(char32_t c) { return IsSyllable(c) && (c - 0xAC00) % 28 == 0; }
+
+int BreakOf(char32_t c) {
+  static const std::vector<int> values = Values(data::kGraphemeBreaks);
+  return values[c];
+}
+
+int ConjunctBreakOf(char32_t c) {
+  static const std::vector<int> values = Values(data::kConjunctBreaks);
+  return values[c];
+}
+
+// Whether a grapheme cluster ends before chars[at]: the rules of Unicode Standard Annex 29.
 bool IsBreak(const Chars& chars, size_t at) {
-  const char32_t before = chars[at - 1], behind = chars[at];
-  if (before == '\r' && behind == '\n') return false;
-  const int left = GraphemeOf(before) & tables::kClassMask;
-  const int right = GraphemeOf(behind) & tables::kClassMask;
-  if (left == tables::kControl || right == tables::kControl) return true;
-  if (left == tables::kHangulL &&
-      (IsSyllable(behind) || right == tables::kHangulL || right == tables::kHangulV)) {
-    return false;
+  const char32_t last = chars[at - 1], next = chars[at];
+  const int left = BreakOf(last), right = BreakOf(next);
+  if (last == '\r' && next == '\n') return false;                      // GB3
+  if (left == data::kControl || right == data::kControl) return true;  // GB4, GB5
+  const bool next_is_vowel = right == data::kVowelJamo;
+  const bool next_is_trailing = right == data::kTrailingJamo;
+  if (left == data::kLeadingJamo &&
+      (right == data::kLeadingJamo || next_is_vowel || IsSyllable(next))) {
+    return false;  // GB6
   }
-  if (!IsSyllable(behind)) {
-    if (left == tables::kHangulV && (right == tables::kHangulV || right == tables::kHangulT)) {
-      return false;
-    }
-    if (left == tables::kHangulT && right == tables::kHangulT) return false;
+  if ((left == data::kVowelJamo || IsOpenSyllable(last)) && (next_is_vowel || next_is_trailing)) {
+    return false;  // GB7
   }
-  if (right == tables::kExtend || right == tables::kZeroWidthJoiner ||
-      right == tables::kSpacingMark || left == tables::kPrepend) {
-    return false;
+  if ((left == data::kTrailingJamo || IsSyllable(last)) && next_is_trailing) return false;  // GB8
+  if (right == data::kExtend || right == data::kZeroWidthJoiner || right == data::kSpacingMark ||
+      left == data::kPrepend) {
+    return false;  // GB9, GB9a, GB9b
   }
-  if (right == tables::kConsonant) {  // consonant, marks with a linker among them, consonant
+  if (ConjunctBreakOf(next) == data::kConsonant) {  // GB9c
     bool linked = false;
-    for (size_t i = at; i-- > 0;) {
-      const int value = GraphemeOf(chars[i]);
-      if ((value & tables::kLinkerBit) != 0) {
-        linked = true;
-      } else if ((value & tables::kConjunctExtendBit) == 0) {
-        if (linked && (value & tables::kClassMask) == tables::kConsonant) return false;
-        break;
-      }
+    size_t i = at;
+    for (; i > 0; --i) {
+      const int conjunct = ConjunctBreakOf(chars[i - 1]);
+      if (conjunct != data::kLinker && conjunct != data::kConjunctExtend) break;
+      linked = linked || conjunct == data::kLinker;
     }
+    if (linked && i > 0 && ConjunctBreakOf(chars[i - 1]) == data::kConsonant) return false;
   }
-  if (left == tables::kZeroWidthJoiner && right == tables::kPictograph) {
-    for (size_t i = at - 1; i-- > 0;) {
-      const int value = GraphemeOf(chars[i]) & tables::kClassMask;
-      if (value == tables::kPictograph) return false;
-      if (value != tables::kExtend) break;
-    }
+  if (left == data::kZeroWidthJoiner && right == data::kPictographic) {  // GB11
+    size_t i = at - 1;
+    while (i > 0 && BreakOf(chars[i - 1]) == data::kExtend) --i;
+    if (i > 0 && BreakOf(chars[i - 1]) == data::kPictographic) return false;
   }
   return true;
+}
+
+// Whether a class of the regex engine is `name`, or a part of the category that one letter names.
+bool IsPartOf(const std::string& part, const std::string& name) {
+  const bool is_category = part.size() == 2;
+  return part == name || (is_category && name.size() == 1 && part[0] == name[0]);
 }
 
 }  // namespace
@@ -108,66 +100,67 @@ const std::vector<bool>& RegexClass(const std::string& name) {
   static std::map<std::string, std::vector<bool>> classes;
   const auto known = classes.find(name);
   if (known != classes.end()) return known->second;
-  std::string key;
-  for (const char c : name) {
-    if (c != '_' && c != '-' && c != ' ') key.push_back(static_cast<char>(std::tolower(c)));
-  }
-  if (name == "s") key = "whitespace";
-  if (name == "d") key = "nd";
-  if (name == "w") key = "word";
-  if (name == "h") key = "asciihexdigit";
-  std::vector<bool> members(0x110000);
-  bool found = false;
-  for (size_t i = 0; i < sets::kNumSetNames; ++i) {
-    const sets::SetName& entry = sets::kSetNames[i];
-    if (entry.name != key) continue;
-    found = true;
-    const auto take = [&](const sets::SetRange* ranges, size_t count) {
-      for (size_t k = 0; k < count; ++k) {
-        if (ranges[k].value != entry.value) continue;
-        for (uint32_t c = ranges[k].first; c <= ranges[k].last; ++c) members[c] = true;
-      }
-    };
-    if (entry.kind == sets::SetKind::kCategory) {
-      take(sets::kCategoryRanges, sets::kNumCategoryRanges);
-    } else if (entry.kind == sets::SetKind::kScript) {
-      take(sets::kScriptRanges, sets::kNumScriptRanges);
-    } else {
-      take(sets::kPropertyRanges, sets::kNumPropertyRanges);
+  std::vector<bool> members(kNumCodePoints);
+  if (name == "s") {
+    members = Members(data::kWhiteSpace);
+  } else if (name == "h") {
+    for (const char c : std::string("0123456789abcdefABCDEF")) members[c] = true;
+  } else {
+    bool found = false;
+    for (const data::ClassRange& range : data::kClasses) {
+      if (!IsPartOf(range.name, name == "d" ? "Nd" : name)) continue;
+      found = true;
+      for (char32_t c = range.first; c <= range.last; ++c) members[c] = true;
     }
+    if (!found) throw NotCovered("the regex class " + name);
   }
-  if (!found) throw NotCovered("the regex class " + name);
   return classes[name] = members;
 }
 
-bool IsSpace(char32_t c) { return (PropertyOf(c) & kClassMask) == kSpace; }
-bool IsNumeric(char32_t c) { return (PropertyOf(c) & kNumeric) != 0; }
-bool IsWord(char32_t c) { return (PropertyOf(c) & kWord) != 0; }
-bool IsPunctuation(char32_t c) { return (PropertyOf(c) & kPunctuation) != 0; }
-bool IsNonspacingMark(char32_t c) { return (EditOf(c) & tables::kAccent) != 0; }
-bool IsOther(char32_t c) { return (EditOf(c) & tables::kBertDropped) != 0; }
-bool IsCombiningMark(char32_t c) { return (EditOf(c) & tables::kMark) != 0; }
+bool IsSpace(char32_t c) {
+  static const std::vector<bool> members = Members(data::kWhiteSpace);
+  return members[c];
+}
+
+bool IsNumeric(char32_t c) {
+  static const std::vector<bool> members = Members(data::kNumeric);
+  return members[c];
+}
+
+bool IsWord(char32_t c) {
+  static const std::vector<bool> members = Members(data::kWord);
+  return members[c];
+}
+
+bool IsPunctuation(char32_t c) {
+  static const std::vector<bool> members = Members(data::kPunctuation);
+  return members[c];
+}
+
+bool IsNonspacingMark(char32_t c) {
+  static const std::vector<bool> members = Members(data::kNonspacingMarks);
+  return members[c];
+}
+
+bool IsOther(char32_t c) {
+  static const std::vector<bool> members = Members(data::kOther);
+  return members[c];
+}
+
+bool IsCombiningMark(char32_t c) {
+  static const std::vector<bool> members = Members(data::kCombiningMarks);
+  return members[c];
+}
 
 Chars ToLower(char32_t c) {
-  static const std::map<char32_t, char32_t> lowercase = [] {
-    std::map<char32_t, char32_t> map;
-    for (size_t i = 0; i < tables::kNumCaseRanges; ++i) {
-      const tables::CaseRange& range = tables::kCaseRanges[i];
-      for (uint32_t from = range.first; from <= range.last; from += range.step) {
-        map[from] = static_cast<char32_t>(static_cast<int64_t>(from) + range.by);
-      }
-    }
-    return map;
-  }();
-  if (c == 0x130) return {0x69, 0x307};
+  static const auto lowercase = MapOf(data::kLowercase);
   const auto found = lowercase.find(c);
-  return Chars(1, found == lowercase.end() ? c : found->second);
+  return found == lowercase.end() ? Chars(1, c) : found->second;
 }
 
 Chars Decompose(char32_t c, bool compatibility) {
-  static const auto canonical = Decompositions(tables::kDecompositions, tables::kNumDecompositions);
-  static const auto other =
-      Decompositions(tables::kCompatibilityDecompositions, tables::kNumCompatibilityDecompositions);
+  static const auto canonical = MapOf(data::kCanonicalDecompositions);
+  static const auto other = MapOf(data::kCompatibilityDecompositions);
   if (IsSyllable(c)) {
     const char32_t index = c - 0xAC00;
     Chars jamo = {0x1100 + index / 588, 0x1161 + index % 588 / 28};
@@ -179,16 +172,14 @@ Chars Decompose(char32_t c, bool compatibility) {
 }
 
 int CombiningClass(char32_t c) {
-  static const Table table =
-      Spread(tables::kCombiningClassRanges, tables::kNumCombiningClassRanges);
-  return table[c];
+  static const std::vector<int> values = Values(data::kCombiningClasses);
+  return values[c];
 }
 
 char32_t Compose(char32_t first, char32_t second) {
   static const auto compositions = [] {
     std::map<std::pair<char32_t, char32_t>, char32_t> map;
-    for (size_t i = 0; i < tables::kNumCompositions; ++i) {
-      const tables::Composition& entry = tables::kCompositions[i];
+    for (const data::Composition& entry : data::kCompositions) {
       map[{entry.first, entry.second}] = entry.composed;
     }
     return map;
@@ -196,9 +187,7 @@ char32_t Compose(char32_t first, char32_t second) {
   if (first >= 0x1100 && first < 0x1113 && second >= 0x1161 && second < 0x1176) {
     return 0xAC00 + (first - 0x1100) * 588 + (second - 0x1161) * 28;
   }
-  if (IsSyllable(first) && (first - 0xAC00) % 28 == 0 && second > 0x11A7 && second < 0x11C3) {
-    return first + second - 0x11A7;
-  }
+  if (IsOpenSyllable(first) && second > 0x11A7 && second < 0x11C3) return first + second - 0x11A7;
   const auto found = compositions.find({first, second});
   return found == compositions.end() ? 0 : found->second;
 }
@@ -213,8 +202,8 @@ std::vector<size_t> GraphemeEnds(const Chars& chars) {
 }
 
 int ScriptOf(char32_t c) {
-  static const Table table = Spread(tables::kScriptRanges, tables::kNumScriptRanges);
-  return table[c];
+  static const std::vector<int> values = Values(data::kScripts);
+  return values[c];
 }
 
 char32_t ByteCharacter(unsigned char byte) {

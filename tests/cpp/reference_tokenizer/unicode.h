@@ -5,12 +5,11 @@
 
 #include "reference_tokenizer/text.h"
 
-/// What the library's several libraries know of a code point, read off unicode_tables.h and
-/// character_set_tables.h.
+/// What the library's several versions of Unicode know of a character, read off unicode_data.h.
 namespace easydata::tokenizers::reference {
 
-/// What the regex engine puts into a class, by code point: s, d, w, h, or the name of a property
-/// (L, Lu, Han, ...). NotCovered for other names.
+/// What the regex engine puts into a class, by code point: s, d, w, h, a general category (L, Lu),
+/// a script (Han) or a property (Alphabetic). NotCovered for other names.
 const std::vector<bool>& RegexClass(const std::string& name);
 
 /// Rust's char::is_whitespace, the regex crate's \s, and char::is_numeric.
