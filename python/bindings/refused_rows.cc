@@ -166,8 +166,8 @@ class TakeOutStage : public Stage {
       }
       const auto mark = nlohmann::json::parse(marks.GetView(row));
       const auto error = mark.at("error").get<std::string>();
-      const Address address = batch->addresses.At(row);
-      if (quarantine_.has_value()) {
+      const Address address = batch->AddressOf(row);
+      if (quarantine_.has_value() && address.shard != nullptr) {
         ARROW_RETURN_NOT_OK(quarantine_->Add(address.shard->source, address.shard->shard,
                                              address.row, error,
                                              mark.at("row").get<std::string>()));

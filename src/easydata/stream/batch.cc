@@ -64,6 +64,16 @@ Address SpanTable::FirstDocument(int64_t row) const {
   return spans[row_starts[row]].document;
 }
 
+std::shared_ptr<const SpanTable> SpanTable::Take(const std::vector<int64_t>& rows) const {
+  auto out = std::make_shared<SpanTable>();
+  for (const int64_t row : rows) {
+    out->spans.insert(out->spans.end(), spans.begin() + row_starts[row],
+                      spans.begin() + row_starts[row + 1]);
+    out->row_starts.push_back(static_cast<int64_t>(out->spans.size()));
+  }
+  return out;
+}
+
 int64_t Batch::num_rows() const {
   if (ungathered != nullptr) return static_cast<int64_t>(ungathered->rows.size());
   return rows == nullptr ? 0 : rows->num_rows();
@@ -110,7 +120,11 @@ Result<Batch> Batch::Take(const std::vector<int64_t>& indices) const {
   }
   out.rows = arrow::RecordBatch::Make(rows->schema(), static_cast<int64_t>(indices.size()),
                                       std::move(columns));
-  out.addresses = addresses.Take(indices);
+  if (spans == nullptr) {
+    out.addresses = addresses.Take(indices);
+  } else {
+    out.spans = spans->Take(indices);
+  }
   out.dropped = dropped;
   return out;
 }

@@ -29,6 +29,8 @@ struct SpanTable {
   int64_t num_rows() const { return static_cast<int64_t>(row_starts.size()) - 1; }
   /// Where the first document of a row comes from; without a shard for a row that has none.
   Address FirstDocument(int64_t row) const;
+  /// Those of some rows, in this order.
+  std::shared_ptr<const SpanTable> Take(const std::vector<int64_t>& rows) const;
 };
 
 /// Rows that a stage left out or cut, counted by source and reason; travels with the batch they
@@ -108,7 +110,7 @@ struct Batch {
   Address AddressOf(int64_t row) const;
   /// Rows `offset` .. `offset + length` without copying; the drop counts go with the slice from 0.
   Batch Slice(int64_t offset, int64_t length) const;
-  /// The rows named by `indices`, in that order, with their addresses (not for packed rows).
+  /// The rows named by `indices`, in that order, with their addresses or spans.
   Result<Batch> Take(const std::vector<int64_t>& indices) const;
 };
 

@@ -55,15 +55,11 @@ void PackedRows::TakeBack(AppliedBatch* applied) const {
   }
   Batch& batch = applied->batch;
   CountDropped(&batch);
-  auto spans = std::make_shared<SpanTable>();
+  std::vector<int64_t> rows;
   for (const Addresses::Run& run : batch.addresses.runs()) {
-    for (int64_t row = run.row; row < run.row + run.count; ++row) {
-      spans->spans.insert(spans->spans.end(), spans_->spans.begin() + spans_->row_starts[row],
-                          spans_->spans.begin() + spans_->row_starts[row + 1]);
-      spans->row_starts.push_back(static_cast<int64_t>(spans->spans.size()));
-    }
+    for (int64_t row = run.row; row < run.row + run.count; ++row) rows.push_back(row);
   }
-  batch.spans = std::move(spans);
+  batch.spans = spans_->Take(rows);
   batch.addresses = {};
 }
 

@@ -4,38 +4,29 @@
 #include <optional>
 #include <utility>
 
+#include "easydata/stream/forwarding_stage.h"
+
 namespace easydata {
 namespace {
 
 thread_local StageTimer* current = nullptr;
 
-class TimedStage : public Stage {
+class TimedStage : public ForwardingStage {
  public:
   TimedStage(std::unique_ptr<Stage> stage, std::string name)
-      : stage_(std::move(stage)), name_(std::move(name)) {}
+      : ForwardingStage(std::move(stage)), name_(std::move(name)) {}
 
   Result<std::optional<Batch>> Next() override {
     StageTimer timer(&seconds_);
-    return stage_->Next();
+    return upstream()->Next();
   }
-  Cursor Save() const override { return stage_->Save(); }
-  Status Restore(const nlohmann::json& cursor) override { return stage_->Restore(cursor); }
-  Result<std::optional<int64_t>> NumRows() override { return stage_->NumRows(); }
-  Result<bool> Seek(int64_t row) override { return stage_->Seek(row); }
-  void Cancel() override { stage_->Cancel(); }
-  std::shared_ptr<arrow::Schema> schema() const override { return stage_->schema(); }
-  Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
-    return stage_->Fuse(std::move(op));
-  }
-  bool LeaveGathering() override { return stage_->LeaveGathering(); }
   StageStats stats() const override {
-    StageStats stats = stage_->stats();
+    StageStats stats = upstream()->stats();
     stats.wait_seconds[name_] += seconds_;
     return stats;
   }
 
  private:
-  const std::unique_ptr<Stage> stage_;
   const std::string name_;
   double seconds_ = 0;
 };

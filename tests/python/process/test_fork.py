@@ -23,8 +23,9 @@ def fork(folder: Path, works: str, times: int) -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    # A fork waits for what is being done, not for all that is to do.
-    assert float(done.stdout.split()[-2]) < 4
+    # A fork waits for what is being done, not for all that is to do, which has no end here. (Alone
+    # it takes a tenth of a second; a busy machine has taken five.)
+    assert float(done.stdout.split()[-2]) < 30
 
 
 @pytest.mark.parametrize("works", WORKS)

@@ -66,7 +66,7 @@ def test_time_grows_as_the_number_of_columns(tmp_path: Path) -> None:
         path = tmp_path / f"{columns}.csv"
         expected = write_wide(path, columns)
         seconds[columns] = min(read_in_every_way(path, expected) for _ in range(times))
-    assert seconds[100_000] < 15
+    assert seconds[100_000] < 60
     # Eight times as many columns; were it by their square, sixty-four times the time.
     assert seconds[100_000] < 32 * seconds[12_500], seconds
 
