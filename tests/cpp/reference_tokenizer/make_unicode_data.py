@@ -6,8 +6,8 @@ had elsewhere is not asked of the `tokenizers` library as they ask it:
 
 - decompositions, compositions, combining classes and white space are those of Python's unicodedata,
   for the characters that the library, whose Unicode is older, knows;
-- breaks between graphemes are those of the `regex` package, for the characters that the library's
-  Unicode has assigned;
+- breaks between graphemes are those of the `regex` package, but for the few characters that its
+  Unicode, which is newer, changed;
 - the rest is asked of the library, one character at a time.
 
 Usage: make_unicode_data.py [--check]   (--check only says whether the file is up to date)
@@ -80,6 +80,18 @@ BREAKS = {
     "T": 8,
 }
 PICTOGRAPHIC = 9
+# Nothing, and pictographs, to the Unicode that the library finds graphemes by.
+MARKS_SINCE = (
+    (0x05C8, 0x05C9), (0x0B53, 0x0B54), (0x1ADE, 0x1ADF), (0x1AEC, 0x1AF0), (0x10ECB, 0x10ECF),
+    (0x10EF0, 0x10EF9), (0x11DF0, 0x11DF0), (0x1D127, 0x1D128), (0x1D250, 0x1D252),
+    (0x1D25B, 0x1D25C), (0x1D25F, 0x1D25F), (0x1D280, 0x1D281),
+)  # fmt: skip
+PICTOGRAPHS_BEFORE = (
+    (0x1F1AE, 0x1F1AE), (0x1F7DA, 0x1F7DB), (0x1F7F1, 0x1F7FF),
+)  # fmt: skip
+CONJUNCTS_SINCE = (
+    (0x1CF5, 0x1CF6), (0x11A3A, 0x11A3A), (0x11B0A, 0x11B0A), (0x11DF1, 0x11DF1),
+)  # fmt: skip
 CONJUNCT_BREAKS = {"Consonant": 1, "Linker": 2, "Extend": 3}
 
 
@@ -216,24 +228,32 @@ def scripts() -> dict[str, int]:
     return numbers
 
 
-def grapheme_breaks(assigned: set[str]) -> dict[str, int]:
-    """Grapheme_Cluster_Break; unassigned characters are as Unicode's defaults say."""
+def spread(ranges_of: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """The characters of ranges."""
+    return (chr(cp) for first, last in ranges_of for cp in range(first, last + 1))
+
+
+def grapheme_breaks() -> dict[str, int]:
+    """Grapheme_Cluster_Break and, of no kind there, Extended_Pictographic."""
     found: dict[str, int] = {}
-    known = those(lambda c: c in assigned or bool(regex.match(r"\p{Cn}", c)))
     for name, number in BREAKS.items():
         member = regex.compile(rf"\p{{Grapheme_Cluster_Break={name}}}")
-        found.update({c: number for c in known if member.match(c)})
+        found.update({c: number for c in CHARACTERS if member.match(c)})
     pictographic = regex.compile(r"\p{Extended_Pictographic}")
     found.update({c: PICTOGRAPHIC for c in CHARACTERS if pictographic.match(c)})
+    found.update(dict.fromkeys(spread(PICTOGRAPHS_BEFORE), PICTOGRAPHIC))
+    for c in spread(MARKS_SINCE):
+        require(found.pop(c) == BREAKS["Extend"], f"U+{ord(c):04X} is no mark")
     return found
 
 
-def conjunct_breaks(assigned: set[str]) -> dict[str, int]:
+def conjunct_breaks() -> dict[str, int]:
     """Indic_Conjunct_Break."""
     found: dict[str, int] = {}
+    new = set(spread((*MARKS_SINCE, *CONJUNCTS_SINCE)))
     for name, number in CONJUNCT_BREAKS.items():
         member = regex.compile(rf"\p{{Indic_Conjunct_Break={name}}}")
-        found.update({c: number for c in assigned if member.match(c)})
+        found.update({c: number for c in CHARACTERS if member.match(c) and c not in new})
     return found
 
 
@@ -306,7 +326,6 @@ def class_ranges(found: Mapping[str, set[str]]) -> str:
 def make_body() -> str:
     """The tables."""
     found = classes()
-    assigned = set(CHARACTERS) - found["Cn"]
     lowercase = normalizers.Lowercase()
     canonical = decompositions("NFD", normalizers.NFD())
     compatibility = decompositions("NFKD", normalizers.NFKD())
@@ -340,8 +359,8 @@ def make_body() -> str:
                 ),
             ),
             value_ranges("Scripts", scripts()),
-            value_ranges("GraphemeBreaks", grapheme_breaks(assigned)),
-            value_ranges("ConjunctBreaks", conjunct_breaks(assigned)),
+            value_ranges("GraphemeBreaks", grapheme_breaks()),
+            value_ranges("ConjunctBreaks", conjunct_breaks()),
         )
     )
 

@@ -50,12 +50,15 @@ int ConjunctBreakOf(char32_t c) {
   return values[c];
 }
 
+// CR and LF are kinds of their own to Unicode, but end clusters as controls do.
+bool IsControl(char32_t c) { return c == '\r' || c == '\n' || BreakOf(c) == data::kControl; }
+
 // Whether a grapheme cluster ends before chars[at]: the rules of Unicode Standard Annex 29.
 bool IsBreak(const Chars& chars, size_t at) {
   const char32_t last = chars[at - 1], next = chars[at];
   const int left = BreakOf(last), right = BreakOf(next);
-  if (last == '\r' && next == '\n') return false;                      // GB3
-  if (left == data::kControl || right == data::kControl) return true;  // GB4, GB5
+  if (last == '\r' && next == '\n') return false;       // GB3
+  if (IsControl(last) || IsControl(next)) return true;  // GB4, GB5
   const bool next_is_vowel = right == data::kVowelJamo;
   const bool next_is_trailing = right == data::kTrailingJamo;
   if (left == data::kLeadingJamo &&
