@@ -16,7 +16,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import plain
+from easydata.core.config_class import options_of, plain
 from easydata.core.stage import BaseStage
 from easydata.execution.progress import Progress
 
@@ -268,27 +268,13 @@ class PackStage(BaseStage):
         """Puts a packer behind each source."""
         from easydata.transforms import PackedShardedSource
 
-        config = self._config
-        options: dict[str, Any] = {
-            "pad_token_id": config.pad_token_id,
-            "strategy": config.strategy,
-            "num_packers": config.num_packers,
-            "include_segment_ids": config.include_segment_ids,
-            "shuffle": config.shuffle_packed,
-            "shuffle_buffer_factor": config.shuffle_buffer_factor,
-            "seed": context.seed,
-            "overlong": config.overlong,
-            "pack_window": config.pack_window,
-            "balance_groups": config.balance_groups,
-        }
-        if config.token_fields is not None:
-            options["token_fields"] = config.token_fields
-        return {
-            name: PackedShardedSource(
-                source, config.seq_length, self._eos(name, context), **options
-            )
-            for name, source in data.items()
-        }
+        options = options_of(self._config, "PackedOptions", shuffle="shuffle_packed")
+        options["seed"] = context.seed
+        packed: Sources = {}
+        for name, source in data.items():
+            options["eos_token_id"] = self._eos(name, context)
+            packed[name] = PackedShardedSource(source, **options)
+        return packed
 
     def _eos(self, name: str, context: "PipelineContext") -> int:
         """The token that closes documents: the option's, the tokenizer's, or the manual's 2."""

@@ -76,6 +76,15 @@ void CheckKeys(const Json& json, const std::vector<std::string>& names, const st
   }
 }
 
+void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor>* fields) {
+  const auto place = [&](const FieldDescriptor& field) {
+    return std::find(names.begin(), names.end(), field.name) - names.begin();
+  };
+  std::stable_sort(
+      fields->begin(), fields->end(),
+      [&](const FieldDescriptor& a, const FieldDescriptor& b) { return place(a) < place(b); });
+}
+
 std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices) {
   const size_t at = type.find("str");
   if (choices.empty() || at == std::string::npos) return type;

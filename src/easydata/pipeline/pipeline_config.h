@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "easydata/config/stage_configs.h"
+#include "easydata/pipeline/stage_configs.h"
 
 namespace easydata::config {
 

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 /// Lists the packing strategies in the order of the docs: STRATEGY(Id, "name", "text") for each.
 ///
-/// It is the only list of them. The choices and the text of PackStageConfig::strategy are made of
-/// it, and, in pack/packing_strategy.h, the enumerator kId and the declaration of kIdStrategy,
-/// which the strategy's own file defines. It stands here because config may not include pack.
+/// It is the only list of them: the names that the option strategy may have and their texts, the
+/// enumerator kId and the declaration of kIdStrategy, which the strategy's own file defines, are
+/// made of it.
 #define EASYDATA_PACKING_STRATEGIES(STRATEGY)                                        \
   STRATEGY(Greedy, "greedy", "put documents end to end and cut")                     \
   STRATEGY(Pool, "pool", "the open row that fits best")                              \
@@ -20,13 +17,7 @@
   STRATEGY(GrainConcat, "grain_concat",                                              \
            "exactly the rows of Grain's ConcatThenSplitIterDataset, which adds no EOS")
 
-namespace easydata::config {
-
-inline std::vector<std::string> PackingStrategyNames() {
-#define EASYDATA_NAME(Id, name, text) name,
-  return {EASYDATA_PACKING_STRATEGIES(EASYDATA_NAME)};
-#undef EASYDATA_NAME
-}
+namespace easydata {
 
 /// What the strategies do, in one text.
 inline constexpr char kPackingStrategiesText[] = "How rows are filled."
@@ -34,4 +25,4 @@ inline constexpr char kPackingStrategiesText[] = "How rows are filled."
     EASYDATA_PACKING_STRATEGIES(EASYDATA_TEXT);
 #undef EASYDATA_TEXT
 
-}  // namespace easydata::config
+}  // namespace easydata

@@ -1,8 +1,8 @@
-#include "easydata/config/registry.h"
+#include "easydata/pipeline/config_registry.h"
 
 #include "easydata/base/hash.h"
 #include "easydata/base/nearest_name.h"
-#include "easydata/config/pipeline_config.h"
+#include "easydata/pipeline/pipeline_config.h"
 
 namespace easydata::config {
 
@@ -17,6 +17,12 @@ const std::vector<ConfigDescriptor>& AllConfigs() {
       Describe<PipelineConfig>(),
   };
   return configs;
+}
+
+const std::vector<ConfigDescriptor>& AllOptions() {
+  static const std::vector<ConfigDescriptor> options = {Describe<PackOptions>(),
+                                                        Describe<PackedOptions>()};
+  return options;
 }
 
 Result<const ConfigDescriptor*> FindConfig(const std::string& name) {

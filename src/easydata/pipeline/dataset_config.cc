@@ -1,4 +1,4 @@
-#include "easydata/config/dataset_config.h"
+#include "easydata/pipeline/dataset_config.h"
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ void DatasetConfig::Check(const std::string& path, Problems* problems) const {
                              (shuffle ? "\"" + *shuffle + "\"" : std::string("unset"))});
   }
   if (tokenizer_kwargs) {
-    std::vector<std::string> known = NamesOf<TokenizerConfig>();
+    std::vector<std::string> known = FieldNames<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says
     known.push_back("use_fast");
     Json options = Json::object();

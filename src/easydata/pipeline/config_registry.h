@@ -10,6 +10,10 @@ namespace easydata::config {
 /// Every config there is; one that is an option of another comes before it.
 const std::vector<ConfigDescriptor>& AllConfigs();
 
+/// The options of what is made without a config, such as PackedOptions; not part of the reference
+/// page.
+const std::vector<ConfigDescriptor>& AllOptions();
+
 /// The config of that name; KeyError, with the nearest one, when there is none.
 Result<const ConfigDescriptor*> FindConfig(const std::string& name);
 

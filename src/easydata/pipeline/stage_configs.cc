@@ -1,4 +1,4 @@
-#include "easydata/config/stage_configs.h"
+#include "easydata/pipeline/stage_configs.h"
 
 #include <cmath>
 #include <limits>
@@ -104,17 +104,15 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
                          "has no meaning beside steps: passes follow each other up to the last "
                          "step; give one of the two"});
   }
-  if (batch_rampup) {
-    for (const auto& [step, factor] : batch_rampup->values) {
-      const bool countable =
-          batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
-      if (factor >= 1 && countable) continue;
-      problems->push_back(
-          {Problem::Kind::kValue, JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
-           countable ? "must be at least 1, not " + std::to_string(factor)
-                     : "makes more rows than can be counted: " + std::to_string(factor) +
-                           " times batch_size (" + std::to_string(batch_size) + ")"});
-    }
+  for (const auto& [step, factor] : batch_rampup) {
+    const bool countable =
+        batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
+    if (factor >= 1 && countable) continue;
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
+         countable ? "must be at least 1, not " + std::to_string(factor)
+                   : "makes more rows than can be counted: " + std::to_string(factor) +
+                         " times batch_size (" + std::to_string(batch_size) + ")"});
   }
 }
 

@@ -1,4 +1,4 @@
-#include "easydata/config/pipeline_config.h"
+#include "easydata/pipeline/pipeline_config.h"
 
 #include <algorithm>
 #include <map>
@@ -63,8 +63,8 @@ std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetC
 /// Says where documents are cut that the packer would have split.
 void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string>& names,
                      const std::string& path, Problems* problems) {
-  const int64_t seq_length = config.pack.seq_length;
-  if (!config.pack.enabled && seq_length == PackStageConfig().seq_length) return;
+  const int64_t seq_length = config.pack.options.pack.seq_length;
+  if (!config.pack.enabled && seq_length == PackOptions().seq_length) return;
   for (size_t i = 0; i < config.datasets.size(); ++i) {
     const auto length = SetMaxLength(config, config.datasets[i]);
     if (!length || *length >= seq_length) continue;

@@ -1,4 +1,4 @@
-#include "easydata/config/pipeline_config.h"
+#include "easydata/pipeline/pipeline_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

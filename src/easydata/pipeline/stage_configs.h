@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <variant>
 #include <vector>
 
-#include "easydata/config/dataset_config.h"
-#include "easydata/config/packing_strategies.h"
+#include "easydata/pipeline/dataset_config.h"
+#include "easydata/pipeline/packed_plan.h"
 
 /// The options of the pipeline's stages.
 namespace easydata::config {
@@ -191,66 +192,31 @@ struct MixStageConfig {
 struct PackStageConfig {
   static constexpr const char* kName = "PackStageConfig";
   static constexpr const char* kDoc = "How documents are put into rows of one length.";
+  static constexpr const char* kFirst[] = {
+      "enabled",     "seq_length",          "eos_token_id",   "pad_token_id",          "strategy",
+      "num_packers", "include_segment_ids", "shuffle_packed", "shuffle_buffer_factor", "overlong",
+      "token_fields"};
 
   bool enabled = false;
-  int64_t seq_length = 2048;
-  std::optional<int64_t> eos_token_id;
-  int64_t pad_token_id = 0;
-  std::string strategy = "greedy";
-  int64_t num_packers = 4;
-  bool include_segment_ids = true;
-  bool shuffle_packed = true;
-  int64_t shuffle_buffer_factor = 10;
-  std::string overlong = "split";
-  std::optional<std::vector<std::string>> token_fields;
-  int64_t pack_window = 1000;
-  int64_t balance_groups = 1;
+  std::optional<int32_t> eos_token_id;
+  PackedOptions options;
 
   static auto Fields() {
     using C = PackStageConfig;
-    return std::tuple{
-        Field{"enabled", &C::enabled,
-              "Pack where a pipeline is run from its config; calling .pack() means it."},
-        Field{"seq_length", &C::seq_length, "Tokens of every row."}.AtLeast(2).AtMost(2147483647),
-        Field{"eos_token_id", &C::eos_token_id,
-              "Token that closes every document. Unset: the tokenizer's; 2 where the data comes "
-              "tokenized and no "
-              "tokenizer is named."}
-            .AtLeast(0)
-            .AtMost(2147483647),
-        Field{"pad_token_id", &C::pad_token_id, "Token that fills what is left of a row."}
-            .AtLeast(0)
-            .AtMost(2147483647),
-        Field{"strategy", &C::strategy, kPackingStrategiesText}.OneOf(PackingStrategyNames()),
-        Field{"num_packers", &C::num_packers,
-              "Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit."}
-            .AtLeast(1),
-        Field{"include_segment_ids", &C::include_segment_ids,
-              "Write a column segment_ids: which document of its row a token is in."},
-        Field{"shuffle_packed", &C::shuffle_packed,
-              "Shuffle rows within windows; with grain_first_fit and grain_best_fit the bins of a "
-              "group, as Grain's shuffle_bins does."},
-        Field{"shuffle_buffer_factor", &C::shuffle_buffer_factor,
-              "Hundreds of rows in a shuffle window."}
-            .AtLeast(1),
-        Field{"overlong", &C::overlong,
-              "What happens to a document that is longer than a row. grain_first_fit and "
-              "grain_best_fit cannot split: there it is an error, as in Grain."}
-            .OneOf({"split", "truncate", "drop", "error"}),
-        Field{"token_fields", &C::token_fields,
-              "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, "
-              "completion_mask, "
-              "assistant_masks, token_type_ids."},
-        Field{"pack_window", &C::pack_window,
-              "Documents after which open rows are closed (pool, first_fit; best_fit: at the "
-              "latest)."}
-            .AtLeast(1),
-        Field{"balance_groups", &C::balance_groups,
-              "Order the rows of each step of the loader so that this many equal parts of it cost "
-              "about the same, by the sum of the segments' squared lengths; 1: leave them as they "
-              "come."}
-            .AtLeast(1),
-    };
+    return std::tuple_cat(
+        std::tuple{
+            Field{"enabled", &C::enabled,
+                  "Pack where a pipeline is run from its config; calling .pack() means it."},
+            Field{"eos_token_id", &C::eos_token_id,
+                  "Token that closes every document. Unset: the tokenizer's; 2 where the data "
+                  "comes tokenized and no tokenizer is named."}
+                .AtLeast(0)
+                .AtMost(2147483647)
+                .Differs("a pipeline can ask the tokenizer"),
+        },
+        FieldsOf(&C::options, std::tuple{Field{"shuffle_packed", &PackedOptions::shuffle,
+                                               PackedOptions::kShuffleText}}),
+        FieldsOf(&C::options, PackedOptions::StageFields()));
   }
 };
 
@@ -272,7 +238,7 @@ struct LoadStageConfig {
   std::optional<int64_t> steps;
   std::optional<int64_t> seed;
   std::optional<int64_t> num_threads;
-  std::optional<Numbered> batch_rampup;
+  std::map<int64_t, int64_t> batch_rampup;
   std::optional<Named<AnyValue>> padding;
   std::optional<int64_t> bucket_batches;
 
@@ -319,7 +285,8 @@ struct LoadStageConfig {
         Field{
             "batch_rampup", &C::batch_rampup,
             "{step: factor}: batch_size is multiplied by the factor from the step on; steps count "
-            "on from epoch to epoch."},
+            "on from epoch to epoch."}
+            .OrNone(),
         Field{"padding", &C::padding,
               "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from "
               "the tokenizer."},

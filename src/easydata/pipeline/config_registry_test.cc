@@ -1,4 +1,4 @@
-#include "easydata/config/registry.h"
+#include "easydata/pipeline/config_registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "easydata/config/tokenizer_config.h"
+#include "easydata/pipeline/tokenizer_config.h"
 
 namespace easydata::config {
 
