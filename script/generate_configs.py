@@ -159,6 +159,49 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
         ],
         ["from easydata.core.source import ShardedDataSource"],
     ),
+    "execution/loader_signature.py": (
+        "The signature of AsyncDataLoader.",
+        [
+            Signature(
+                "AsyncDataLoaderSignature",
+                "LoadOptions",
+                (
+                    "source",
+                    "batch_size",
+                    "prefetch_enabled",
+                    "prefetch_workers",
+                    "prefetch_buffer_size",
+                    "shuffle_buffer_size",
+                    "drop_last",
+                    "sharding_map",
+                    "seed",
+                ),
+                parameters=[
+                    _SOURCE,
+                    Parameter(
+                        "sharding_map",
+                        "Mapping[str, Any] | None",
+                        "{column: jax sharding}: where arrays are put.",
+                        "None",
+                    ),
+                    Parameter(
+                        "padding",
+                        "Mapping[str, PadSpec] | None",
+                        "{column: PadSpec}; other columns of lists are padded at the right to the "
+                        "longest row: input_ids with the tokenizer's pad id (0 where there is "
+                        "none), labels with -100, others with 0. A column that the stream does not "
+                        "have is an error, which comes with the first batch; whole rows of JSON "
+                        "have no known columns, and may be without it.",
+                        "None",
+                    ),
+                ],
+            )
+        ],
+        [
+            "from easydata.core.source import ShardedDataSource",
+            "from easydata.execution.loader import PadSpec",
+        ],
+    ),
 }
 
 

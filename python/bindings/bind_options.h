@@ -61,6 +61,7 @@ struct OptionReader<std::map<int64_t, int64_t>> {
 template <config::DeclaredConfig O>
 O OptionsFromPython(const nb::kwargs& given) {
   O options;
+  config::Problems problems;
   nb::dict left;
   left.update(given);
   config::ForEachField<O>([&](const auto& field) {
@@ -70,11 +71,13 @@ O OptionsFromPython(const nb::kwargs& given) {
     nb::del(left[field.name]);
     if (field.rules.or_none && value.is_none()) return;
     field.Of(options) = OptionReader<T>::Read(field.name, value);
+    const auto json = config::ValueTraits<T>::Write(field.Of(options));
+    config::CheckRules(field.rules, json, nullptr, std::string(field.name) + ":", &problems);
   });
   if (left.size() > 0) {
     RefuseKeyword(nb::cast<std::string>(*left.keys().begin()), config::FieldNames<O>());
   }
-  Check(config::CheckBounds(options));
+  if (!problems.empty()) throw nb::value_error(problems.front().ToString().c_str());
   return options;
 }
 

@@ -377,15 +377,18 @@ class Packer:
     def flush(self) -> list[tuple[Any, list[int]]]:
         """Closes and gives the open rows."""
 
-class LoaderOptions:
-    """The options of easydata.AsyncDataLoader, each of the right type."""
+class LoadOptions:
+    """The options of easydata.AsyncDataLoader."""
 
-    def __init__(self, *, batch_size: int, drop_last: bool, rank: int, world_size: int, lanes: int, epochs: int | None, steps: int | None, batch_rampup: Mapping[int, int] | None, padding: Mapping[str, Any] | None, padding_may_miss: bool, pad_token_id: int | None, prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, num_threads: int | None, shuffle_buffer_size: int | None, bucket_batches: int | None, seed: int | None) -> None: ...
+    def __init__(self, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, lanes: int = 1, steps: int | None = None, batch_rampup: Mapping[int, int] | None = None, prefetch_enabled: bool = True, prefetch_buffer_size: int = 4, num_threads: int | None = None, epochs: int | None = None, shuffle_buffer_size: int | None = None, bucket_batches: int | None = None, seed: int | None = None, prefetch_workers: int = 2) -> None: ...
 
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, options: LoaderOptions) -> None: ...
+    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False, pad_token_id: int | None = None) -> None:
+        """
+        `padding` has a PadSpec by column; with `padding_may_miss` the stream may be without some of them.
+        """
 
     def next(self, pass_number: int | None = None) -> dict[str, Any] | None:
         """

@@ -339,28 +339,10 @@ class LoadStage(BaseStage):
             for column, spec in (config.padding or {}).items()
         }
         loader = AsyncDataLoader if len(data) == 1 else OneOfLoaders
-        return {
-            name: loader(
-                source,
-                batch_size=config.batch_size,
-                prefetch_enabled=config.prefetch_enabled,
-                prefetch_workers=config.prefetch_workers,
-                prefetch_buffer_size=config.prefetch_buffer_size,
-                shuffle_buffer_size=config.shuffle_buffer_size,
-                drop_last=config.drop_last,
-                seed=context.seed if config.seed is None else config.seed,
-                rank=config.rank,
-                world_size=config.world_size,
-                lanes=config.lanes,
-                epochs=config.epochs,
-                steps=config.steps,
-                num_threads=config.num_threads,
-                batch_rampup=config.batch_rampup,
-                padding=padding,
-                bucket_batches=config.bucket_batches,
-            )
-            for name, source in data.items()
-        }
+        options = options_of(config, "LoadOptions")
+        if config.seed is None:
+            options["seed"] = context.seed
+        return {name: loader(source, padding=padding, **options) for name, source in data.items()}
 
 
 class SaveStage(BaseStage):

@@ -38,7 +38,7 @@ void CheckRules(const FieldRules& rules, const Json& value, const Json& default_
       problems->push_back({Problem::Kind::kValue, path,
                            std::string("must be ") +
                                (rules.least_excluded ? "more than " : "at least ") +
-                               Number(*rules.least) + ", not " + Shown(value)});
+                               Number(*rules.least) + rules.least_hint + ", not " + Shown(value)});
     }
     if (rules.most && number > *rules.most) {
       problems->push_back({Problem::Kind::kValue, path,

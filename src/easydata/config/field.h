@@ -23,6 +23,8 @@ struct Later {
 struct FieldRules {
   bool required = false;
   std::optional<double> least;
+  /// What the error of a number below that says besides, such as what None would mean.
+  std::string least_hint;
   bool least_excluded = false;
   std::optional<double> most;
   std::vector<std::string> choices;
@@ -60,8 +62,11 @@ struct Field {
   Field Required() const {
     return With([](FieldRules* r) { r->required = true; });
   }
-  Field AtLeast(double bound) const {
-    return With([=](FieldRules* r) { r->least = bound; });
+  Field AtLeast(double bound, const char* hint = "") const {
+    return With([=](FieldRules* r) {
+      r->least = bound;
+      r->least_hint = hint;
+    });
   }
   Field MoreThan(double bound) const {
     return With([=](FieldRules* r) {

@@ -20,8 +20,8 @@ const std::vector<ConfigDescriptor>& AllConfigs() {
 }
 
 const std::vector<ConfigDescriptor>& AllOptions() {
-  static const std::vector<ConfigDescriptor> options = {Describe<PackOptions>(),
-                                                        Describe<PackedOptions>()};
+  static const std::vector<ConfigDescriptor> options = {
+      Describe<PackOptions>(), Describe<PackedOptions>(), Describe<LoadOptions>()};
   return options;
 }
 

@@ -84,27 +84,29 @@ void MixStageConfig::Check(const std::string& path, Problems* problems) const {
 }
 
 void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
-  if (rank >= world_size) {
+  const StepOptions& steps = options.loader.steps;
+  const int64_t batch_size = steps.batch_size;
+  if (steps.rank >= steps.world_size) {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "rank"),
-                         "must be less than world_size (" + std::to_string(world_size) + "), not " +
-                             std::to_string(rank)});
+                         "must be less than world_size (" + std::to_string(steps.world_size) +
+                             "), not " + std::to_string(steps.rank)});
   }
-  if (world_size >= 1 && batch_size % world_size != 0) {
+  if (steps.world_size >= 1 && batch_size % steps.world_size != 0) {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
-                         "must be a multiple of world_size (" + std::to_string(world_size) +
+                         "must be a multiple of world_size (" + std::to_string(steps.world_size) +
                              "), not " + std::to_string(batch_size)});
   }
-  if (lanes >= 1 && batch_size % lanes != 0) {
+  if (steps.lanes >= 1 && batch_size % steps.lanes != 0) {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
-                         "must be a multiple of lanes (" + std::to_string(lanes) + "), not " +
+                         "must be a multiple of lanes (" + std::to_string(steps.lanes) + "), not " +
                              std::to_string(batch_size)});
   }
-  if (steps && epochs) {
+  if (steps.steps && options.epochs) {
     problems->push_back({Problem::Kind::kValue, JoinPath(path, "epochs"),
                          "has no meaning beside steps: passes follow each other up to the last "
                          "step; give one of the two"});
   }
-  for (const auto& [step, factor] : batch_rampup) {
+  for (const auto& [step, factor] : steps.rampup) {
     const bool countable =
         batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
     if (factor >= 1 && countable) continue;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "easydata/pipeline/dataset_config.h"
+#include "easydata/pipeline/load_plan.h"
 #include "easydata/pipeline/packed_plan.h"
 
 /// The options of the pipeline's stages.
@@ -223,78 +223,44 @@ struct PackStageConfig {
 struct LoadStageConfig {
   static constexpr const char* kName = "LoadStageConfig";
   static constexpr const char* kDoc = "How rows become batches.";
+  static constexpr const char* kFirst[] = {"batch_size",
+                                           "prefetch_enabled",
+                                           "prefetch_workers",
+                                           "prefetch_buffer_size",
+                                           "shuffle_buffer_size",
+                                           "drop_last",
+                                           "prefetch_to_device",
+                                           "rank",
+                                           "world_size",
+                                           "lanes",
+                                           "epochs",
+                                           "steps",
+                                           "seed",
+                                           "num_threads",
+                                           "batch_rampup",
+                                           "padding"};
 
-  int64_t batch_size = 8;
-  bool prefetch_enabled = true;
-  int64_t prefetch_workers = 2;
-  int64_t prefetch_buffer_size = 4;
-  std::optional<int64_t> shuffle_buffer_size;
-  bool drop_last = true;
   bool prefetch_to_device = false;
-  int64_t rank = 0;
-  int64_t world_size = 1;
-  int64_t lanes = 1;
-  std::optional<int64_t> epochs;
-  std::optional<int64_t> steps;
   std::optional<int64_t> seed;
-  std::optional<int64_t> num_threads;
-  std::map<int64_t, int64_t> batch_rampup;
   std::optional<Named<AnyValue>> padding;
-  std::optional<int64_t> bucket_batches;
+  LoadOptions options;
 
   static auto Fields() {
     using C = LoadStageConfig;
-    return std::tuple{
-        Field{"batch_size", &C::batch_size, "Rows of a step, over all ranks."}.AtLeast(1),
-        Field{"prefetch_enabled", &C::prefetch_enabled, "Make batches ahead of their use."},
-        Field{"prefetch_workers", &C::prefetch_workers, "Threads that make batches ahead at most."}
-            .AtLeast(1),
-        Field{"prefetch_buffer_size", &C::prefetch_buffer_size,
-              "Batches made ahead; more, within 256 MB, where they are taken in bursts."}
-            .AtLeast(1),
-        Field{"shuffle_buffer_size", &C::shuffle_buffer_size,
-              "Rows of a shuffle window; unset: no shuffling."}
-            .AtLeast(1),
-        Field{"drop_last", &C::drop_last, "Leave out a last batch that is not full."},
-        Field{"prefetch_to_device", &C::prefetch_to_device,
-              "Put batches on the device ahead of their use."}
-            .OnlyDefault("a config has no mesh to put them on: use easydata.jax.iterate(loader, "
-                         "mesh, prefetch=1)"),
-        Field{"rank", &C::rank, "Which part of every batch this process gets, from 0."}.AtLeast(0),
-        Field{"world_size", &C::world_size,
-              "Processes that share every batch; batch_size is a multiple of it."}
-            .AtLeast(1),
-        Field{
-            "lanes", &C::lanes,
-            "Independent parts of the stream, each read only by the ranks that need it; batch_size "
-            "is a multiple of it. More than 1 needs `steps`, a mix that never ends, or files that "
-            "tell how many rows they have."}
-            .AtLeast(1),
-        Field{"epochs", &C::epochs,
-              "Passes over the data; unset: one for each iter() of the loader."}
-            .AtLeast(1),
-        Field{"steps", &C::steps,
-              "Batches for each iter() of the loader, over as many passes as that takes; unset: as "
-              "many as the data has."}
-            .AtLeast(1),
-        Field{"seed", &C::seed,
-              "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
-            .AtLeast(0),
-        Field{"num_threads", &C::num_threads, "Worker threads; unset: one for each core."}.AtLeast(
-            1),
-        Field{
-            "batch_rampup", &C::batch_rampup,
-            "{step: factor}: batch_size is multiplied by the factor from the step on; steps count "
-            "on from epoch to epoch."}
-            .OrNone(),
-        Field{"padding", &C::padding,
-              "{column: PadSpec}: how a column of lists of several lengths is filled; unset: from "
-              "the tokenizer."},
-        Field{"bucket_batches", &C::bucket_batches,
-              "Batches whose rows are put in order of length together, so that little of each is "
-              "padding; unset: rows stay as they come."}
-            .AtLeast(2),
-    };
+    return std::tuple_cat(
+        std::tuple{
+            Field{"prefetch_to_device", &C::prefetch_to_device,
+                  "Put batches on the device ahead of their use."}
+                .OnlyDefault("a config has no mesh to put them on: use "
+                             "easydata.jax.iterate(loader, mesh, prefetch=1)"),
+            Field{"seed", &C::seed,
+                  "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
+                .AtLeast(0),
+            Field{"padding", &C::padding,
+                  "{column: PadSpec}: how a column of lists of several lengths is filled; unset: "
+                  "from the tokenizer."},
+        },
+        FieldsOf(&C::options, LoadOptions::Fields()));
   }
 
   void Check(const std::string& path, Problems* problems) const;
