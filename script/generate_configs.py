@@ -159,6 +159,47 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
         ],
         ["from easydata.core.source import ShardedDataSource"],
     ),
+    "transforms/mixed_signature.py": (
+        "The signature of MixedShardedSource.",
+        [
+            Signature(
+                "MixedShardedSourceSignature",
+                "MixOptions",
+                (
+                    "sources",
+                    "weights",
+                    "block_size",
+                    "seed",
+                    "stop_strategy",
+                    "weight_scheduler",
+                ),
+                parameters=[
+                    Parameter(
+                        "sources",
+                        "Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]]",
+                        "The sources by name; a list gets the names in `weights`, if that is a "
+                        "dict of as many, else dataset_0, dataset_1, ...",
+                    ),
+                    Parameter(
+                        "weights",
+                        "Mapping[str, float] | Sequence[float] | None",
+                        "By name, or a list in the sources' order; any positive sum. None: equal.",
+                        "None",
+                    ),
+                    Parameter(
+                        "weight_scheduler",
+                        "WeightScheduler | None",
+                        "Weights that change, instead of `weights`.",
+                        "None",
+                    ),
+                ],
+            )
+        ],
+        [
+            "from easydata.core.source import ShardedDataSource",
+            "from easydata.transforms.mixture import WeightScheduler",
+        ],
+    ),
     "execution/loader_signature.py": (
         "The signature of AsyncDataLoader.",
         [

@@ -314,9 +314,9 @@ class WeightSchedule:
     def names(self) -> list[str]: ...
 
 class MixOptions:
-    """The options of easydata.MixedShardedSource, each of the right type."""
+    """The options of easydata.MixedShardedSource."""
 
-    def __init__(self, *, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int | None, stop_strategy: str, schedule_unit: str, unit: str, order: str) -> None: ...
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, *, block_size: int = 1000, seed: int | None = None, stop_strategy: Literal["restart", "first_exhausted", "all_exhausted"] = "restart", unit: Literal["examples", "tokens"] = "examples", schedule_unit: Literal["steps", "examples"] = "examples", order: Literal["blocks", "grain"] = "blocks") -> None: ...
 
 class MixOrder:
     """Which source each example of a mix comes from."""

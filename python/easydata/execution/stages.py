@@ -234,14 +234,9 @@ class MixStage(BaseStage):
         from easydata.transforms import WeightScheduler
 
         config = self._config
-        options: dict[str, Any] = {
-            "block_size": config.block_size,
-            "seed": context.seed if config.seed is None else config.seed,
-            "stop_strategy": config.stop_strategy,
-            "schedule_unit": config.schedule_unit,
-            "unit": config.unit,
-            "order": config.order,
-        }
+        options = options_of(config, "MixOptions")
+        if config.seed is None:
+            options["seed"] = context.seed
         if config.weight_schedule:
             points: list[Any] = list(config.weight_schedule)
             options["weight_scheduler"] = WeightScheduler(points, config.weight_schedule_type)

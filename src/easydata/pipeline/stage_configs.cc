@@ -25,7 +25,7 @@ void CheckWeights(const Named<double>& weights, const std::string& path, Problem
 
 /// What Grain's order of a mix has no meaning for.
 void CheckGrainMix(const MixStageConfig& mix, const std::string& path, Problems* problems) {
-  if (mix.unit == "tokens") {
+  if (mix.options.unit == MixUnit::kTokens) {
     problems->push_back(
         {Problem::Kind::kValue, JoinPath(path, "order"),
          "must be \"blocks\" where unit is \"tokens\": Grain's mix is of examples"});
@@ -52,7 +52,7 @@ void WeightSchedulePoint::Check(const std::string& path, Problems* problems) con
 
 void MixStageConfig::Check(const std::string& path, Problems* problems) const {
   if (weights) CheckWeights(*weights, JoinPath(path, "weights"), problems);
-  if (order == "grain") CheckGrainMix(*this, path, problems);
+  if (options.order == MixOrderKind::kGrain) CheckGrainMix(*this, path, problems);
   if (!weight_schedule) return;
   const std::string at = JoinPath(path, "weight_schedule");
   if (weight_schedule->empty())

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "easydata/mix/mix_order.h"
 #include "easydata/pipeline/dataset_config.h"
 #include "easydata/pipeline/load_plan.h"
 #include "easydata/pipeline/packed_plan.h"
@@ -135,55 +136,37 @@ struct WeightSchedulePoint {
 struct MixStageConfig {
   static constexpr const char* kName = "MixStageConfig";
   static constexpr const char* kDoc = "How several datasets become one stream.";
+  static constexpr const char* kFirst[] = {"weights",    "weight_schedule", "weight_schedule_type",
+                                           "block_size", "stop_strategy",   "seed",
+                                           "unit",       "schedule_unit"};
 
   std::optional<Named<double>> weights;
   std::optional<std::vector<WeightSchedulePoint>> weight_schedule;
-  std::string weight_schedule_type = "step";
-  int64_t block_size = 1000;
-  std::string stop_strategy = "restart";
+  Interpolation weight_schedule_type = Interpolation::kStep;
   std::optional<int64_t> seed;
-  std::string unit = "examples";
-  std::string schedule_unit = "steps";
-  std::string order = "blocks";
+  ScheduleUnit schedule_unit = ScheduleUnit::kSteps;
+  MixOptions options;
 
   static auto Fields() {
     using C = MixStageConfig;
-    return std::tuple{
-        Field{"weights", &C::weights,
-              "Share of each dataset by name; they sum to 1. Unset: equal shares."},
-        Field{"weight_schedule", &C::weight_schedule,
-              "Weights that change over time; it goes before weights."},
-        Field{"weight_schedule_type", &C::weight_schedule_type,
-              "Between two points: stay at the left one (step), or go from one to the other "
-              "(linear, cosine)."}
-            .OneOf({"step", "linear", "cosine"}),
-        Field{"block_size", &C::block_size,
-              "Examples of a block; at a block's end each dataset is within one example of its "
-              "share."}
-            .AtLeast(1),
-        Field{"stop_strategy", &C::stop_strategy,
-              "When a dataset ends: start it again for ever (restart), end the mixture "
-              "(first_exhausted), or start it "
-              "again until each has been seen once (all_exhausted)."}
-            .OneOf({"restart", "first_exhausted", "all_exhausted"}),
-        Field{"seed", &C::seed,
-              "Seed of the order within blocks; unset: the pipeline's. Without effect where order "
-              "is \"grain\"."}
-            .AtLeast(0),
-        Field{"unit", &C::unit,
-              "What weights are shares of: examples, or tokens, of which each dataset then has its "
-              "share to within one document at every prefix of the stream; tokenize() it before."}
-            .OneOf({"examples", "tokens"}),
-        Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf(
-            {"steps", "examples"}),
-        Field{
-            "order", &C::order,
-            "blocks: each block has each dataset's share, in an order of the seed; grain: exactly "
-            "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
-            "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
-            "of repeated datasets."}
-            .OneOf({"blocks", "grain"}),
-    };
+    return std::tuple_cat(
+        std::tuple{
+            Field{"weights", &C::weights,
+                  "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+            Field{"weight_schedule", &C::weight_schedule,
+                  "Weights that change over time; it goes before weights."},
+            Field{"weight_schedule_type", &C::weight_schedule_type,
+                  "Between two points: stay at the left one (step), or go from one to the other "
+                  "(linear, cosine)."},
+            Field{"seed", &C::seed,
+                  "Seed of the order within blocks; unset: the pipeline's. Without effect where "
+                  "order is \"grain\"."}
+                .AtLeast(0),
+            Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}
+                .Differs("a pipeline has a loader whose steps a schedule means; a source alone has "
+                         "none"),
+        },
+        FieldsOf(&C::options, MixOptions::Fields()));
   }
 
   void Check(const std::string& path, Problems* problems) const;
