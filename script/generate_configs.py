@@ -200,6 +200,41 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
             "from easydata.transforms.mixture import WeightScheduler",
         ],
     ),
+    "execution/writer_signature.py": (
+        "The signature of DatasetWriter.",
+        [
+            Signature(
+                "DatasetWriterSignature",
+                "WriteOptions",
+                ("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
+                keywords=("num_threads",),
+                parameters=[
+                    Parameter(
+                        "output_path",
+                        "str | os.PathLike[str]",
+                        "A local folder; made where it does not exist.",
+                    ),
+                    Parameter(
+                        "columns",
+                        "Sequence[str] | Mapping[str, str] | None",
+                        "Columns to write, in this order, or {name: type} with types such as "
+                        '"int32", "string" or "list<float32>"; None: all. The columns of free-form '
+                        "rows (JSON, Python dicts) are those of the first 1,000 rows.",
+                        "None",
+                    ),
+                    Parameter(
+                        "progress",
+                        "Callable[[dict[str, int]], object] | None",
+                        'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so '
+                        "far, up to ten times a second.",
+                        "None",
+                    ),
+                ],
+                types={"max_shard_size": "str | int", "compression": "str | None"},
+            )
+        ],
+        ["import os"],
+    ),
     "execution/loader_signature.py": (
         "The signature of AsyncDataLoader.",
         [

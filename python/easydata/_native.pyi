@@ -447,7 +447,10 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, config: object = None, tokenizers: dict[str, tuple[str | None, int]] = {}) -> None: ...
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], *, format: Literal["parquet", "arrow", "jsonl"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+        """
+        `sample_all`: the types of free-form rows are those of all of them, not of the first.
+        """
 
     def is_finished(self) -> bool:
         """Whether the finished output of this very job is in the folder."""

@@ -427,18 +427,11 @@ class SaveStage(BaseStage):
             path = Path(config.output_dir)
         else:
             path = Path(config.output_dir) / _folder_name(name)
-        options: dict[str, Any] = {}
-        if config.columns is not None:
-            options["columns"] = config.columns
-        return create_writer(
-            path,
-            (dataset and dataset.save_format) or config.format,
-            config.max_shard_size,
-            (dataset and dataset.num_shards) or config.num_shards,
-            config.compression,
-            config.overwrite,
-            **options,
-        )
+        options = options_of(config, "WriteOptions")
+        if dataset is not None:
+            options["format"] = dataset.save_format or config.format
+            options["num_shards"] = dataset.num_shards or config.num_shards
+        return create_writer(path, columns=config.columns, **options)
 
 
 def _rows_known(source: "ShardedDataSource[Any]") -> int | None:
