@@ -116,7 +116,7 @@ std::vector<Batch> LaneReader::Take(int64_t rows, TokenCounts* counts) {
     if (take > 0) parts.push_back(piece.batch.Slice(piece.used, take));
     row += take;
     piece.used += take;
-    position_.reach = piece.batch.reach.At(piece.used);
+    position_.watermark = piece.batch.watermark.At(piece.used);
     position_.epoch = piece.epoch;
     if (take == left) {
       position_.cursor = piece.after;

@@ -23,7 +23,7 @@ struct LanePosition {
   Cursor cursor;
   int64_t skip = 0;
   /// How far a mix was read for the rows up to here and the windows open behind them.
-  MixReach::Place reach;
+  MixWatermark::Place watermark;
 };
 
 /// Gives the rows of one lane of a stream, pass after pass, in parts of any size. For one thread;

@@ -463,7 +463,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
     }
     if (is_edit && !lane.position.cursor.empty()) {
       nlohmann::json cursor = lane.position.cursor.ToJson();
-      ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), lane.position.reach, &cursor));
+      ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), lane.position.watermark, &cursor));
       lane.position.cursor = Cursor(std::move(cursor));
     }
     position.lanes.push_back(std::move(lane.position));

@@ -47,7 +47,8 @@ void SaveLane(const LanePosition& position, const TokenCounts& counts, const nlo
   lane["skip"] = position.skip;
   lane["cursor"] = FoldObjects(position.cursor.ToJson(), names);
   lane["sources"] = FoldObjects(counts.ToJson(), names);
-  if (position.reach.block >= 0) lane["reach"] = {position.reach.epoch, position.reach.block};
+  if (position.watermark.block >= 0)
+    lane["reach"] = {position.watermark.epoch, position.watermark.block};
 }
 
 nlohmann::json NamesOfMix(const nlohmann::json& state) {
@@ -75,9 +76,9 @@ Result<SavedLane> LoadLane(const nlohmann::json& state, const nlohmann::json& na
   ARROW_RETURN_NOT_OK(CheckSaved(cursor));
   lane.position.cursor = Cursor(std::move(cursor));
   if (state.contains("reach")) {
-    const nlohmann::json& reach = state.at("reach");
-    ARROW_RETURN_NOT_OK(CheckSaved(reach));
-    lane.position.reach = {reach.at(0).get<int64_t>(), reach.at(1).get<int64_t>()};
+    const nlohmann::json& watermark = state.at("reach");
+    ARROW_RETURN_NOT_OK(CheckSaved(watermark));
+    lane.position.watermark = {watermark.at(0).get<int64_t>(), watermark.at(1).get<int64_t>()};
   }
   return lane;
 }

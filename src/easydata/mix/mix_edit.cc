@@ -95,13 +95,14 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
   return Status::OK();
 }
 
-Status EditMix(const nlohmann::json& mix, const MixReach::Place& reach, nlohmann::json* cursor) {
+Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
+               nlohmann::json* cursor) {
   nlohmann::json* found = FindMix(cursor);
   if (found == nullptr) {
     return Status::Invalid("allow=(\"mix\",): the saved stream has no mix that could be edited");
   }
   nlohmann::json& state = found->at("mix");
-  if (state.at("epoch").get<int64_t>() != reach.epoch) {
+  if (state.at("epoch").get<int64_t>() != watermark.epoch) {
     return Status::Invalid(
         "allow=(\"mix\",): the mix was about to start its next pass when the state was saved, and "
         "cannot be edited there; go on without the edit, and edit a state saved a little later");
@@ -112,13 +113,13 @@ Status EditMix(const nlohmann::json& mix, const MixReach::Place& reach, nlohmann
   if (state.contains("before")) {
     for (nlohmann::json phase : state.at("before")) {
       ARROW_RETURN_NOT_OK(CheckSaved(phase.at("until")));
-      reached = phase.at("until").get<int64_t>() >= reach.block;
-      if (reached) phase["until"] = reach.block;
+      reached = phase.at("until").get<int64_t>() >= watermark.block;
+      if (reached) phase["until"] = watermark.block;
       before.push_back(std::move(phase));
       if (reached) break;
     }
   }
-  if (!reached) before.push_back({{"until", reach.block}, {"mix", WithoutPrefix(mix)}});
+  if (!reached) before.push_back({{"until", watermark.block}, {"mix", WithoutPrefix(mix)}});
   state["before"] = std::move(before);
   return Status::OK();
 }

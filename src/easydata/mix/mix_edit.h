@@ -36,9 +36,10 @@ nlohmann::json MixKeys(const nlohmann::json& description);
 Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::json* current);
 
 /// Makes the saved position of a stream, `cursor`, one that goes on under another mix: `mix`, the
-/// "mix.*" keys of the stream that saved it, stays in force up to `reach`, which is as far as the
-/// windows that were open had been read. Invalid where the stream has no mix, or was read into its
-/// next pass.
-Status EditMix(const nlohmann::json& mix, const MixReach::Place& reach, nlohmann::json* cursor);
+/// "mix.*" keys of the stream that saved it, stays in force up to `watermark`, which is as far as
+/// the windows that were open had been read. Invalid where the stream has no mix, or was read into
+/// its next pass.
+Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
+               nlohmann::json* cursor);
 
 }  // namespace easydata

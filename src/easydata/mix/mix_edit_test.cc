@@ -39,7 +39,7 @@ std::vector<Example> Examples(const Batch& batch) {
 
 struct Saved {
   nlohmann::json cursor;
-  MixReach::Place reach;
+  MixWatermark::Place watermark;
 };
 
 /// Takes `batches` batches, adding their examples to `out`.
@@ -50,7 +50,7 @@ Saved Go(Stage* stage, int batches, std::vector<Example>* out) {
     if (!batch.has_value()) break;
     const auto examples = Examples(*batch);
     out->insert(out->end(), examples.begin(), examples.end());
-    saved.reach = batch->reach.End();
+    saved.watermark = batch->watermark.End();
   }
   saved.cursor = stage->Save().ToJson();
   return saved;
@@ -58,7 +58,7 @@ Saved Go(Stage* stage, int batches, std::vector<Example>* out) {
 
 /// The state goes on under `options`: its cursor as it is loaded there.
 nlohmann::json Edited(Saved saved, const MixOptions& before) {
-  EXPECT_TRUE(EditMix(before.Description(), saved.reach, &saved.cursor).ok());
+  EXPECT_TRUE(EditMix(before.Description(), saved.watermark, &saved.cursor).ok());
   return saved.cursor;
 }
 
@@ -105,10 +105,10 @@ TEST(MixEditTest, ActsAtTheFirstBlockThatStartsBehindTheSave) {
       auto stage = MakeEdited(before).ValueOrDie();
       std::vector<Example> seen;
       const Saved saved = Go(stage.get(), batches, &seen);
-      EXPECT_EQ(saved.reach.block, (batches * 1024 + 99) / 100);
+      EXPECT_EQ(saved.watermark.block, (batches * 1024 + 99) / 100);
       auto edited = Restored(after, Edited(saved, before));
       Go(edited.get(), 5, &seen);
-      EXPECT_TRUE(seen == LiteralEdits({{before, saved.reach.block}, {after}}, seen.size()))
+      EXPECT_TRUE(seen == LiteralEdits({{before, saved.watermark.block}, {after}}, seen.size()))
           << after.Description() << " behind " << batches << " batches";
     }
   }
@@ -120,7 +120,7 @@ TEST(MixEditTest, BetweenTwoBlocksItActsAtOnce) {
   auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   const Saved saved = Go(stage.get(), 2, &seen);
-  EXPECT_EQ(saved.reach.block, 16);
+  EXPECT_EQ(saved.watermark.block, 16);
   auto edited = Restored(after, Edited(saved, before));
   Go(edited.get(), 2, &seen);
   EXPECT_TRUE(seen == LiteralEdits({{before, 16}, {after}}, seen.size()));
@@ -157,7 +157,7 @@ TEST(MixEditTest, AnEditOfAnEdit) {
   // The second never acts: the third comes before its block.
   {
     std::vector<Example> all = seen;
-    Saved pending{Edited(at_first, first), at_first.reach};
+    Saved pending{Edited(at_first, first), at_first.watermark};
     auto edited = Restored(third, Edited(pending, second));
     Go(edited.get(), 6, &all);
     EXPECT_TRUE(all == LiteralEdits({{first, 1}, {third}}, all.size()));
@@ -165,8 +165,8 @@ TEST(MixEditTest, AnEditOfAnEdit) {
   // The third is given while the first is in force, and acts behind the second.
   stage = Restored(second, Edited(at_first, first));
   const Saved at_second = Go(stage.get(), 1, &seen);
-  EXPECT_EQ(at_second.reach.block, 2);
-  Saved earlier{Edited(at_first, first), at_second.reach};
+  EXPECT_EQ(at_second.watermark.block, 2);
+  Saved earlier{Edited(at_first, first), at_second.watermark};
   auto edited = Restored(third, Edited(earlier, second));
   std::vector<Example> all(seen.begin(), seen.begin() + 1024);
   Go(edited.get(), 6, &all);
@@ -188,12 +188,12 @@ TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
     const Saved saved = Go(stage.get(), batches, &seen);
     // Up to the end of the window that the last row is in.
     const auto window_end = static_cast<int64_t>((seen.size() + 699) / 700 * 700);
-    EXPECT_EQ(saved.reach.block, window_end / 100);
+    EXPECT_EQ(saved.watermark.block, window_end / 100);
     auto edited = shuffled(after);
     ASSERT_TRUE(edited->Restore(Edited(saved, before)).ok());
     Go(edited.get(), 20, &seen);
     // The same windows of the stream that changes where it should.
-    const auto mixed = LiteralEdits({{before, saved.reach.block}, {after}}, 700 * 12);
+    const auto mixed = LiteralEdits({{before, saved.watermark.block}, {after}}, 700 * 12);
     ASSERT_GT(seen.size(), 5000u);
     for (size_t start = 0; start + 700 <= seen.size(); start += 700) {
       const auto order = WindowOrder(0, 0, start / 700, 700);
@@ -235,7 +235,7 @@ TEST(MixEditTest, FromExamplesToTokensAndBack) {
   Saved saved = Go(stage.get(), 1, &seen);
   auto edited = Restored(tokens, Edited(saved, examples));
   saved = Go(edited.get(), 2, &seen);
-  EXPECT_EQ(saved.reach.block, 31);
+  EXPECT_EQ(saved.watermark.block, 31);
   auto back = Restored(examples, Edited(saved, tokens));
   Go(back.get(), 2, &seen);
   std::map<std::string, int64_t> next;

@@ -77,14 +77,14 @@ class MixStage : public Stage {
     rows_.clear();
     row_sources_.clear();
     for (const auto& source : sources_) source->part = -1;
-    MixReach reach;
+    MixWatermark watermark;
     int64_t bytes = 0;
     passes_begun_ = 0;
     while (failed_.ok() && !ended_ && rows_.size() < kMaxRows && bytes < kMaxBytes &&
            (rows_.empty() || passes_begun_ < kMaxPasses)) {
       failed_ = Pick(&bytes);
       if (!in_block_)
-        reach.Note(static_cast<int64_t>(rows_.size()), {context_.epoch, order_.block()});
+        watermark.Note(static_cast<int64_t>(rows_.size()), {context_.epoch, order_.block()});
     }
     if (rows_.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
@@ -100,8 +100,8 @@ class MixStage : public Stage {
       if (options_.add_source) ARROW_RETURN_NOT_OK(AddSourceColumn(&batch));
     }
     batch.dropped = std::exchange(dropped_, {});
-    reach.Note(batch.num_rows(), {context_.epoch, order_.block() + (offset_ > 0 ? 1 : 0)});
-    batch.reach = std::move(reach);
+    watermark.Note(batch.num_rows(), {context_.epoch, order_.block() + (offset_ > 0 ? 1 : 0)});
+    batch.watermark = std::move(watermark);
     num_rows_ += batch.num_rows();
     return batch;
   }

@@ -38,7 +38,7 @@ class WindowShuffleStage : public Stage {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     // A batch may take rows of several windows.
     UngatheredRows taken;
-    MixReach reach;
+    MixWatermark watermark;
     int64_t rows = 0;
     int64_t bytes = 0;
     const bool exact = options_.rows_per_batch > 0;
@@ -64,7 +64,7 @@ class WindowShuffleStage : public Stage {
         position_.Advance();
         ++rows;
       }
-      reach.Note(rows, reach_);
+      watermark.Note(rows, watermark_);
     }
     if (taken.rows.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
@@ -81,7 +81,7 @@ class WindowShuffleStage : public Stage {
       ARROW_ASSIGN_OR_RAISE(batch, GatherRows(taken.parts, taken.rows, schema(), &slabs_));
     }
     batch.dropped = reader_.TakeDropped();
-    batch.reach = std::move(reach);
+    batch.watermark = std::move(watermark);
     num_rows_ += rows;
     return batch;
   }
@@ -163,7 +163,7 @@ class WindowShuffleStage : public Stage {
       });
     }
     parts_ = std::move(read.parts);
-    reach_ = read.reach;
+    watermark_ = read.watermark;
     order_.reserve(read.rows.size());
     order_bytes_.reserve(read.rows.size());
     const auto epoch = static_cast<uint64_t>(epoch_);
@@ -198,7 +198,7 @@ class WindowShuffleStage : public Stage {
   std::vector<RowRef> order_;
   std::vector<int64_t> order_bytes_;
   WindowPosition<Window> position_;
-  MixReach::Place reach_;  // of the whole window
+  MixWatermark::Place watermark_;  // of the whole window
   std::shared_ptr<const arrow::RecordBatch> measured_;
   std::vector<int64_t> bytes_by_row_;
   std::vector<int64_t> lengths_by_row_;  // where there are buckets

@@ -41,7 +41,7 @@ class BalanceStage : public Stage {
     if (!more()) step.rows = Balanced(step);
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(step.parts, step.rows, schema(), &slabs_));
     batch.dropped = reader_.TakeDropped();
-    batch.reach.Note(batch.num_rows(), step.reach);
+    batch.watermark.Note(batch.num_rows(), step.watermark);
     ++step_;
     num_rows_ += batch.num_rows();
     return batch;

@@ -97,7 +97,7 @@ Status DocumentReader::Pull() {
     return pulled.status();
   }
   auto next = std::move(pulled).ValueUnsafe();
-  if (batch_ != nullptr) reach_ = batch_->batch.reach.End();
+  if (batch_ != nullptr) watermark_ = batch_->batch.watermark.End();
   batch_ = nullptr;
   row_ = 0;
   if (!next.has_value()) {

@@ -78,8 +78,8 @@ class DocumentReader {
   ReadPosition After() const;
   Status Restore(const ReadPosition& position);
   /// How far a mix was read up to the last document.
-  MixReach::Place Reach() const {
-    return batch_ == nullptr ? reach_ : batch_->batch.reach.At(row_);
+  MixWatermark::Place Watermark() const {
+    return batch_ == nullptr ? watermark_ : batch_->batch.watermark.At(row_);
   }
 
   /// What was left out since the last call.
@@ -100,10 +100,10 @@ class DocumentReader {
   const PackingStrategy& strategy_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  Cursor before_error_;    // where the upstream failed
-  MixReach::Place reach_;  // of the batches before
-  int64_t row_ = 0;        // of the next record
-  int64_t skip_ = 0;       // records to pass over after a restore
+  Cursor before_error_;            // where the upstream failed
+  MixWatermark::Place watermark_;  // of the batches before
+  int64_t row_ = 0;                // of the next record
+  int64_t skip_ = 0;               // records to pass over after a restore
   bool ended_ = false;
   std::vector<DropCount> dropped_;
 };

@@ -327,11 +327,12 @@ TEST_P(GrainRowPlanRecordedTest, ConcatOfSeveralFeaturesLosesAndRepeatsNothing) 
     const std::vector<int64_t> capacities = {one["L"]["inputs"], one["L"]["targets"]};
     const Lengths lengths = TwoFeatures(one);
     const int64_t second = one["token_rule"] == "targets identical to inputs" ? 0 : 500;
-    // What was recorded is what the literal twin makes of Grain's slip, token by token ...
+    // What was recorded is what the reference implementation makes of Grain's slip, token by token
+    // ...
     const auto as_grain = PlainConcat(capacities, lengths, true);
     ExpectArrays(as_grain, 0, "inputs", one["rows"], capacities[0], 0);
     ExpectArrays(as_grain, 1, "targets", one["rows"], capacities[1], second);
-    // ... and ours is the twin without it: every token comes once.
+    // ... and ours is the reference without it: every token comes once.
     const auto rows = PackConcat({capacities, true}, lengths);
     EXPECT_EQ(rows, PlainConcat(capacities, lengths, false));
     EXPECT_EQ(TokensOf(rows, 0), one["inputs_tokens_in"]);

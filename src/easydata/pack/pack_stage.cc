@@ -44,8 +44,8 @@ class PackStage : public Stage {
     }
     ARROW_ASSIGN_OR_RAISE(Batch batch, writer_.Finish());
     batch.dropped = reader_.TakeDropped();
-    NoteReach(batch.num_rows());
-    batch.reach = std::exchange(reach_, {});
+    NoteWatermark(batch.num_rows());
+    batch.watermark = std::exchange(watermark_, {});
     rows_ += batch.num_rows();
     return batch;
   }
@@ -69,7 +69,7 @@ class PackStage : public Stage {
   virtual Status Fill() = 0;
 
   /// Says that the first `rows` rows took what has been read so far.
-  void NoteReach(int64_t rows) { reach_.Note(rows, reader_.Reach()); }
+  void NoteWatermark(int64_t rows) { watermark_.Note(rows, reader_.Watermark()); }
 
   const PackOptions options_;
   DocumentReader reader_;
@@ -77,7 +77,7 @@ class PackStage : public Stage {
 
  private:
   Status failed_;
-  MixReach reach_;
+  MixWatermark watermark_;
   int64_t rows_ = 0;
   std::atomic<bool> cancelled_{false};
 };
@@ -147,7 +147,7 @@ class GreedyStage : public PackStage {
           static_cast<int32_t>(std::min<int64_t>(writer_.room(), document_.length - done_));
       ARROW_RETURN_NOT_OK(writer_.Put(document_, done_, length));
       done_ += length;
-      NoteReach(writer_.num_rows());
+      NoteWatermark(writer_.num_rows());
     }
     return Status::OK();
   }
@@ -199,7 +199,7 @@ class WindowedStage : public PackStage {
         ARROW_RETURN_NOT_OK(writer_.Put(documents_[piece.document], piece.offset, piece.length));
       }
       writer_.CloseRow();
-      NoteReach(writer_.num_rows());
+      NoteWatermark(writer_.num_rows());
       position_.Advance();
     }
     return Status::OK();

@@ -11,7 +11,7 @@
 
 namespace easydata {
 
-void MixReach::Note(int64_t rows, const Place& place) {
+void MixWatermark::Note(int64_t rows, const Place& place) {
   if (place.block < 0) return;
   if (!steps_.empty() && steps_.back().rows >= rows) return;
   if (!steps_.empty() && steps_.back().place == place) {
@@ -21,20 +21,20 @@ void MixReach::Note(int64_t rows, const Place& place) {
   }
 }
 
-MixReach::Place MixReach::At(int64_t rows) const {
+MixWatermark::Place MixWatermark::At(int64_t rows) const {
   const auto step = std::lower_bound(steps_.begin(), steps_.end(), rows,
                                      [](const Step& s, int64_t r) { return s.rows < r; });
   return step == steps_.end() ? End() : step->place;
 }
 
-MixReach MixReach::Slice(int64_t offset) const {
-  MixReach out;
+MixWatermark MixWatermark::Slice(int64_t offset) const {
+  MixWatermark out;
   for (const Step& step : steps_) out.Note(step.rows - offset, step.place);
   return out;
 }
 
-MixReach MixReach::Of(const Addresses& from, const Addresses& made) const {
-  MixReach out;
+MixWatermark MixWatermark::Of(const Addresses& from, const Addresses& made) const {
+  MixWatermark out;
   const auto& runs = from.runs();
   const bool expanded = std::any_of(runs.begin(), runs.end(),
                                     [](const Addresses::Run& run) { return run.sub_row >= 0; });
@@ -101,7 +101,7 @@ Batch Batch::Slice(int64_t offset, int64_t length) const {
     out.spans = std::move(table);
   }
   if (offset == 0) out.dropped = dropped;
-  out.reach = reach.Slice(offset);
+  out.watermark = watermark.Slice(offset);
   return out;
 }
 

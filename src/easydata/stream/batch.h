@@ -44,7 +44,7 @@ struct DropCount {
 
 /// How far a mix was read for the rows of a batch: what an edit of the mix must not act before
 /// (docs/architecture.md, "Edits").
-class MixReach {
+class MixWatermark {
  public:
   /// A place between two blocks of a mix.
   struct Place {
@@ -61,10 +61,10 @@ class MixReach {
   Place At(int64_t rows) const;
   /// Of all rows.
   Place End() const { return steps_.empty() ? Place() : steps_.back().place; }
-  MixReach Slice(int64_t offset) const;
+  MixWatermark Slice(int64_t offset) const;
   /// Of what was made of a batch: rows in the order of those that they were made of, whose
   /// addresses they have. `from` are the addresses of the batch, `made` those of the new rows.
-  MixReach Of(const Addresses& from, const Addresses& made) const;
+  MixWatermark Of(const Addresses& from, const Addresses& made) const;
   /// Whether all rows have the same.
   bool is_uniform() const { return steps_.size() <= 1; }
 
@@ -100,7 +100,7 @@ struct Batch {
   /// Packed rows only.
   std::shared_ptr<const SpanTable> spans;
   std::vector<DropCount> dropped;
-  MixReach reach;
+  MixWatermark watermark;
   /// Where it is set, the rows are these, and are yet to be copied together (GatherRows): `rows`,
   /// `addresses` and `spans` are empty. Only for who asked for it (Stage::LeaveGathering()).
   std::shared_ptr<const UngatheredRows> ungathered;

@@ -117,14 +117,14 @@ class MapStage : public Stage {
       return Item{std::move(*batch), upstream_->Save(), Status::OK()};
     };
     auto work = [this](Item item) -> Result<Item> {
-      const MixReach reach = std::move(item.batch.reach);
+      const MixWatermark watermark = std::move(item.batch.watermark);
       if (item.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
       std::optional<PackedRows> packed;
       if (item.batch.spans != nullptr) packed.emplace(&item.batch);
       // Where all rows have the same, it need not be known which were made of which.
-      const Addresses from = reach.is_uniform() ? Addresses() : item.batch.addresses;
+      const Addresses from = watermark.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
-      applied.batch.reach = reach.Of(from, applied.batch.addresses);
+      applied.batch.watermark = watermark.Of(from, applied.batch.addresses);
       if (packed.has_value()) packed->TakeBack(&applied);
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };

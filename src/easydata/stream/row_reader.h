@@ -15,7 +15,7 @@ namespace easydata {
 struct RowWindow {
   SharedBatches parts;
   std::vector<RowRef> rows;
-  MixReach::Place reach;  // of all rows
+  MixWatermark::Place watermark;  // of all rows
 };
 
 /// Gives the batches of a stage in parts, with the position of the row that comes next.
@@ -40,7 +40,7 @@ class RowReader {
     do {
       window->rows.push_back({part, row_});
     } while (more(row_++) && any());
-    window->reach = held_->reach.At(row_);
+    window->watermark = held_->watermark.At(row_);
   }
 
   /// The position of the next row.
