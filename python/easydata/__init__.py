@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource
     from easydata.sources.text import TextShardedSource
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
     from easydata.trainers.preprocess import (
         BCOPreprocessTransform,
         CPOPreprocessTransform,
@@ -229,7 +229,7 @@ else:
             "TokenizeStage": "easydata.execution.stages",
             "TokenizeStageConfig": "easydata.core.config",
             "TokenizedShardedSource": "easydata.transforms.tokenize",
-            "Tokenizer": "easydata.tokenizer",
+            "Tokenizer": "easydata.tokenizers.tokenizer",
             "TokenizerConfig": "easydata.core.config",
             "TokenizerManager": "easydata.transforms.tokenize",
             "Transform": "easydata.transforms.base",

@@ -27,7 +27,7 @@ def bench_files(
     The library only encodes texts that are in memory already; EasyData reads, tokenizes, packs and
     hands out batches.
     """
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
     engine = Tokenizer(tokenizer)
     texts, size = _read_texts(data, content_field, megabytes)
@@ -56,7 +56,7 @@ def bench_tokenizer(
     """Measures text → ids, in turn with the `tokenizers` library, and compares the ids."""
     import pyarrow as pa
 
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
     engine = Tokenizer(tokenizer)
     texts, size = _read_texts(data, content_field, megabytes)

@@ -9,7 +9,7 @@ from easydata.cli.report import Report
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
 # Documents side by side never share a colour.
 _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
@@ -25,7 +25,7 @@ def inspect_rows(
 
     text = None
     if tokenizer is not None:
-        from easydata.tokenizer import Tokenizer
+        from easydata.tokenizers.tokenizer import Tokenizer
 
         text = Tokenizer(tokenizer)
     source = create_source(DatasetConfig(data[0] if len(data) == 1 else list(data)))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from easydata.execution.progress import Progress
     from easydata.execution.save import WriteStats
     from easydata.execution.stages import Mixture
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
 
 @dataclass
@@ -46,7 +46,7 @@ class PipelineContext:
         """The tokenizer of that name, path or object; made once."""
         key = name if isinstance(name, str) else id(name)
         if key not in self._tokenizers:
-            from easydata.tokenizer import Tokenizer
+            from easydata.tokenizers.tokenizer import Tokenizer
 
             self._tokenizers[key] = name if isinstance(name, Tokenizer) else Tokenizer(name)
         return self._tokenizers[key]

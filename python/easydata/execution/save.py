@@ -131,7 +131,7 @@ class DatasetWriter:
         self, stream: _native.Stream, resumable: bool, in_memory: bool, config: Any = None
     ) -> WriteJob:
         from easydata import _native
-        from easydata.tokenizer_engine import known_tokenizers
+        from easydata.tokenizers.engine import known_tokenizers
 
         columns = self._columns
         job = _native.WriteJob(

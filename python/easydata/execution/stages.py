@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from easydata.core.context import PipelineContext
     from easydata.core.source import ShardedDataSource
     from easydata.execution.save import DatasetWriter, WriteJob, WriteStats
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
     Sources = dict[str, ShardedDataSource[Any]]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
 __all__ = ["VerifiedFile", "VerifyReport", "verify"]
 
@@ -86,7 +86,7 @@ def verify(
     if tokenizer is not None:
         if vocab_size is not None:
             raise ValueError("tokenizer, vocab_size: both say what the vocabulary is; give one")
-        from easydata.tokenizer import Tokenizer
+        from easydata.tokenizers.tokenizer import Tokenizer
 
         known = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
         vocab_size = known.id_limit

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from easydata.core.config_class import is_set
 from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.transforms.base import (
     ChainedTransform,
     Example,
@@ -22,7 +23,6 @@ from easydata.transforms.base import (
     run_steps,
 )
 from easydata.transforms.chat import MESSAGE_FIELDS
-from easydata.transforms.chat_template import Renderer, renderer_of
 from easydata.transforms.conversation import (
     decoded,
     is_messages,
@@ -39,7 +39,7 @@ from easydata.transforms.source import (
 if TYPE_CHECKING:
     from easydata import _native
     from easydata.core.config import DatasetConfig, TokenizerConfig
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
 OnError = Literal["raise", "skip", "quarantine"]
 
@@ -669,7 +669,7 @@ class _CutReport:
 
 
 def _tokenizer(tokenizer: Any, **options: Any) -> Tokenizer:
-    from easydata.tokenizer import Tokenizer
+    from easydata.tokenizers.tokenizer import Tokenizer
 
     if isinstance(tokenizer, Tokenizer) and not options:
         return tokenizer

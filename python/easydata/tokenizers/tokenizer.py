@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from easydata import _native
-from easydata.tokenizer_engine import (
+from easydata.tokenizers.chat_template import ChatTemplate
+from easydata.tokenizers.engine import (
     id_lists_of,
     ids_of,
     kind_of,
@@ -19,14 +20,12 @@ from easydata.tokenizer_engine import (
     make_encoder,
     threads_of,
 )
-from easydata.tokenizer_source import Side, TokenizerSource, View, read_source
+from easydata.tokenizers.files import Side, TokenizerSource, View, read_source
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
-
-    from easydata.transforms.chat_template import ChatTemplate
 
     Ids = npt.NDArray[np.int32]
 
@@ -439,8 +438,6 @@ class Tokenizer:
         return None if token is None else self.token_to_id(token)
 
     def _chat_renderer(self) -> ChatTemplate:
-        from easydata.transforms.chat_template import ChatTemplate
-
         return ChatTemplate(self._made_of.chat_templates, self._made_of.tokens)
 
     def _steps(self) -> dict[str, dict[str, str]]:

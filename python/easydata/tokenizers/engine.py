@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
-from easydata.tokenizer_source import TokenizerSource
+from easydata.tokenizers.files import TokenizerSource
 
 if TYPE_CHECKING:
     import numpy as np
