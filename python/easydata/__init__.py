@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from easydata import transforms as transforms
     from easydata import utils as utils
     from easydata._native import Cancelled
+    from easydata.cache.layers import (
+        CacheLayer,
+        CacheMetadata,
+        DatasetCache,
+        DiskCache,
+        MemoryCache,
+        TreeCacheManager,
+    )
     from easydata.core.async_dataset import AsyncDataset
     from easydata.core.config import (
         CacheStageConfig,
@@ -47,14 +55,6 @@ if TYPE_CHECKING:
         DatasetType,
         TextDatasetInform,
         VisualDatasetInform,
-    )
-    from easydata.execution.cache import (
-        CacheLayer,
-        CacheMetadata,
-        DatasetCache,
-        DiskCache,
-        MemoryCache,
-        TreeCacheManager,
     )
     from easydata.execution.legacy import build_dataset
     from easydata.execution.loader import (
@@ -156,8 +156,8 @@ else:
             "BaseDatasetInform": "easydata.core.types",
             "BaseStage": "easydata.core.stage",
             "CPOPreprocessTransform": "easydata.trainers.preprocess",
-            "CacheLayer": "easydata.execution.cache",
-            "CacheMetadata": "easydata.execution.cache",
+            "CacheLayer": "easydata.cache.layers",
+            "CacheMetadata": "easydata.cache.layers",
             "CacheStageConfig": "easydata.core.config",
             "Cancelled": "easydata._native",
             "ChainedTransform": "easydata.transforms.base",
@@ -168,12 +168,12 @@ else:
             "ConvertToChatML": "easydata.transforms.chat",
             "CsvShardedSource": "easydata.sources.csv",
             "DPOPreprocessTransform": "easydata.trainers.preprocess",
-            "DatasetCache": "easydata.execution.cache",
+            "DatasetCache": "easydata.cache.layers",
             "DatasetConfig": "easydata.core.config",
             "DatasetLoadError": "easydata.core.types",
             "DatasetMixture": "easydata.core.types",
             "DatasetType": "easydata.core.types",
-            "DiskCache": "easydata.execution.cache",
+            "DiskCache": "easydata.cache.layers",
             "DropFields": "easydata.transforms.fields",
             "ExtractField": "easydata.transforms.fields",
             "FilterByField": "easydata.transforms.filters",
@@ -193,7 +193,7 @@ else:
             "MapField": "easydata.transforms.fields",
             "MapTransform": "easydata.transforms.base",
             "MaybeApplyChatTemplate": "easydata.transforms.chat",
-            "MemoryCache": "easydata.execution.cache",
+            "MemoryCache": "easydata.cache.layers",
             "MixStage": "easydata.execution.stages",
             "MixStageConfig": "easydata.core.config",
             "MixedShardState": "easydata.transforms.mixture",
@@ -234,7 +234,7 @@ else:
             "TokenizerManager": "easydata.transforms.tokenize",
             "Transform": "easydata.transforms.base",
             "TransformedShardedSource": "easydata.transforms.source",
-            "TreeCacheManager": "easydata.execution.cache",
+            "TreeCacheManager": "easydata.cache.layers",
             "VerifiedFile": "easydata.execution.verify",
             "VerifyReport": "easydata.execution.verify",
             "VisualDatasetInform": "easydata.core.types",

@@ -14,7 +14,7 @@ from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
     from easydata.core.source import Columns, ShardedDataSource
-    from easydata.sources.order_quality import OrderQuality, Rung, ShuffleReport
+    from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
 
 # Rows of a batch where no load.batch_size is given.
 _BATCH_ROWS = 1024
@@ -82,8 +82,8 @@ def _shuffle(
     batch_rows: int,
     report: Report,
 ) -> dict[str, Any]:
-    from easydata.sources.order_quality import shuffle_report
-    from easydata.sources.row_order import BlockMap, Setting
+    from easydata.reports.order_quality import shuffle_report
+    from easydata.reports.row_order import BlockMap, Setting
 
     if not isinstance(source, FileSource):
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.execution.cache import (
+    from easydata.cache.layers import (
         CacheLayer,
         CacheMetadata,
         DatasetCache,
@@ -47,14 +47,14 @@ else:
         {
             "ArrowWriter": "easydata.execution.save",
             "AsyncDataLoader": "easydata.execution.loader",
-            "CacheLayer": "easydata.execution.cache",
-            "CacheMetadata": "easydata.execution.cache",
-            "DatasetCache": "easydata.execution.cache",
+            "CacheLayer": "easydata.cache.layers",
+            "CacheMetadata": "easydata.cache.layers",
+            "DatasetCache": "easydata.cache.layers",
             "DatasetWriter": "easydata.execution.save",
-            "DiskCache": "easydata.execution.cache",
+            "DiskCache": "easydata.cache.layers",
             "JsonlWriter": "easydata.execution.save",
             "LoadStage": "easydata.execution.stages",
-            "MemoryCache": "easydata.execution.cache",
+            "MemoryCache": "easydata.cache.layers",
             "MixStage": "easydata.execution.stages",
             "PackStage": "easydata.execution.stages",
             "PadSpec": "easydata.execution.loader",
@@ -64,7 +64,7 @@ else:
             "SaveStage": "easydata.execution.stages",
             "ShardingSpec": "easydata.execution.loader",
             "TokenizeStage": "easydata.execution.stages",
-            "TreeCacheManager": "easydata.execution.cache",
+            "TreeCacheManager": "easydata.cache.layers",
             "WriteStats": "easydata.execution.save",
             "batch_iterator": "easydata.execution.loader",
             "build_dataset": "easydata.execution.legacy",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from easydata.sources.row_order import (
+from easydata.reports.row_order import (
     BlockMap,
     GrainOrder,
     RowOrder,
