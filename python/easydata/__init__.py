@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         WeightSchedulePoint,
     )
     from easydata.core.context import PipelineContext, ResumeState
-    from easydata.core.source import ShardedDataSource, ShardInfo
     from easydata.core.stage import BaseStage
     from easydata.core.types import (
         BaseDatasetInform,
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
     from easydata.execution.states import merge_states
     from easydata.execution.verify import VerifiedFile, VerifyReport, verify
     from easydata.sources.arrow import ArrowShardedSource
+    from easydata.sources.base import ShardedDataSource, ShardInfo
     from easydata.sources.composite import CompositeShardedSource
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
@@ -92,8 +92,29 @@ if TYPE_CHECKING:
         wrap_hf_dataset,
     )
     from easydata.sources.json import JsonShardedSource
+    from easydata.sources.mixed import (
+        MixedShardedSource,
+        MixedShardState,
+        WeightScheduler,
+        block_mixture_interleave,
+    )
+    from easydata.sources.packed import (
+        FirstFitPacker,
+        GreedyPacker,
+        PackedSequence,
+        PackedShardedSource,
+        PoolPacker,
+        pack_constant_length,
+        pack_pre_tokenized,
+    )
     from easydata.sources.parquet import ParquetShardedSource
     from easydata.sources.text import TextShardedSource
+    from easydata.sources.tokenized import (
+        TokenizedShardedSource,
+        TokenizerManager,
+        tokenize_dataset_config,
+    )
+    from easydata.sources.transformed import LimitedShardedSource, TransformedShardedSource
     from easydata.tokenizers.tokenizer import Tokenizer
     from easydata.trainers.preprocess import (
         BCOPreprocessTransform,
@@ -122,27 +143,6 @@ if TYPE_CHECKING:
         SelectFields,
     )
     from easydata.transforms.filters import FilterByField, FilterNonEmpty, FilterTransform
-    from easydata.transforms.mixture import (
-        MixedShardedSource,
-        MixedShardState,
-        WeightScheduler,
-        block_mixture_interleave,
-    )
-    from easydata.transforms.pack import (
-        FirstFitPacker,
-        GreedyPacker,
-        PackedSequence,
-        PackedShardedSource,
-        PoolPacker,
-        pack_constant_length,
-        pack_pre_tokenized,
-    )
-    from easydata.transforms.source import LimitedShardedSource, TransformedShardedSource
-    from easydata.transforms.tokenize import (
-        TokenizedShardedSource,
-        TokenizerManager,
-        tokenize_dataset_config,
-    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -179,15 +179,15 @@ else:
             "FilterByField": "easydata.transforms.filters",
             "FilterNonEmpty": "easydata.transforms.filters",
             "FilterTransform": "easydata.transforms.filters",
-            "FirstFitPacker": "easydata.transforms.pack",
+            "FirstFitPacker": "easydata.sources.packed",
             "GRPOPreprocessTransform": "easydata.trainers.preprocess",
-            "GreedyPacker": "easydata.transforms.pack",
+            "GreedyPacker": "easydata.sources.packed",
             "HFDatasetShardedSource": "easydata.sources.huggingface",
             "HuggingFaceShardedSource": "easydata.sources.huggingface",
             "JsonShardedSource": "easydata.sources.json",
             "JsonlWriter": "easydata.execution.save",
             "KTOPreprocessTransform": "easydata.trainers.preprocess",
-            "LimitedShardedSource": "easydata.transforms.source",
+            "LimitedShardedSource": "easydata.sources.transformed",
             "LoadStage": "easydata.execution.stages",
             "LoadStageConfig": "easydata.core.config",
             "MapField": "easydata.transforms.fields",
@@ -196,21 +196,21 @@ else:
             "MemoryCache": "easydata.cache.layers",
             "MixStage": "easydata.execution.stages",
             "MixStageConfig": "easydata.core.config",
-            "MixedShardState": "easydata.transforms.mixture",
-            "MixedShardedSource": "easydata.transforms.mixture",
+            "MixedShardState": "easydata.sources.mixed",
+            "MixedShardedSource": "easydata.sources.mixed",
             "ORPOPreprocessTransform": "easydata.trainers.preprocess",
             "ObservabilityConfig": "easydata.core.config",
             "PackStage": "easydata.execution.stages",
             "PackStageConfig": "easydata.core.config",
-            "PackedSequence": "easydata.transforms.pack",
-            "PackedShardedSource": "easydata.transforms.pack",
+            "PackedSequence": "easydata.sources.packed",
+            "PackedShardedSource": "easydata.sources.packed",
             "PadSpec": "easydata.execution.loader",
             "ParquetShardedSource": "easydata.sources.parquet",
             "ParquetWriter": "easydata.execution.save",
             "Pipeline": "easydata.execution.pipeline",
             "PipelineConfig": "easydata.core.config",
             "PipelineContext": "easydata.core.context",
-            "PoolPacker": "easydata.transforms.pack",
+            "PoolPacker": "easydata.sources.packed",
             "PrefetchIterator": "easydata.execution.loader",
             "RayConfig": "easydata.core.config",
             "RenameFields": "easydata.transforms.fields",
@@ -220,29 +220,29 @@ else:
             "SaveStage": "easydata.execution.stages",
             "SaveStageConfig": "easydata.core.config",
             "SelectFields": "easydata.transforms.fields",
-            "ShardInfo": "easydata.core.source",
-            "ShardedDataSource": "easydata.core.source",
+            "ShardInfo": "easydata.sources.base",
+            "ShardedDataSource": "easydata.sources.base",
             "ShardingSpec": "easydata.execution.loader",
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.core.types",
             "TextShardedSource": "easydata.sources.text",
             "TokenizeStage": "easydata.execution.stages",
             "TokenizeStageConfig": "easydata.core.config",
-            "TokenizedShardedSource": "easydata.transforms.tokenize",
+            "TokenizedShardedSource": "easydata.sources.tokenized",
             "Tokenizer": "easydata.tokenizers.tokenizer",
             "TokenizerConfig": "easydata.core.config",
-            "TokenizerManager": "easydata.transforms.tokenize",
+            "TokenizerManager": "easydata.sources.tokenized",
             "Transform": "easydata.transforms.base",
-            "TransformedShardedSource": "easydata.transforms.source",
+            "TransformedShardedSource": "easydata.sources.transformed",
             "TreeCacheManager": "easydata.cache.layers",
             "VerifiedFile": "easydata.execution.verify",
             "VerifyReport": "easydata.execution.verify",
             "VisualDatasetInform": "easydata.core.types",
             "WeightSchedulePoint": "easydata.core.config",
-            "WeightScheduler": "easydata.transforms.mixture",
+            "WeightScheduler": "easydata.sources.mixed",
             "WriteStats": "easydata.execution.save",
             "batch_iterator": "easydata.execution.loader",
-            "block_mixture_interleave": "easydata.transforms.mixture",
+            "block_mixture_interleave": "easydata.sources.mixed",
             "build_dataset": "easydata.execution.legacy",
             "collate_batch": "easydata.execution.loader",
             "create_data_iterator": "easydata.execution.loader",
@@ -251,14 +251,14 @@ else:
             "create_writer": "easydata.execution.save",
             "expand_data_files": "easydata.sources.data_files",
             "merge_states": "easydata.execution.states",
-            "pack_constant_length": "easydata.transforms.pack",
-            "pack_pre_tokenized": "easydata.transforms.pack",
+            "pack_constant_length": "easydata.sources.packed",
+            "pack_pre_tokenized": "easydata.sources.packed",
             "preshard_batch": "easydata.execution.loader",
             "pretokenize": "easydata.execution.one_call",
             "save_dataset": "easydata.execution.save",
             "save_iterator": "easydata.execution.save",
             "tokenize_and_save": "easydata.execution.one_call",
-            "tokenize_dataset_config": "easydata.transforms.tokenize",
+            "tokenize_dataset_config": "easydata.sources.tokenized",
             "verify": "easydata.execution.verify",
             "wrap_hf_dataset": "easydata.sources.huggingface",
         },

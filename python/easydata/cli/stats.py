@@ -13,8 +13,8 @@ from easydata.sources.create import window_bytes_of
 from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
-    from easydata.core.source import Columns, ShardedDataSource
     from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
+    from easydata.sources.base import Columns, ShardedDataSource
 
 # Rows of a batch where no load.batch_size is given.
 _BATCH_ROWS = 1024

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         merge_tokenizer_config,
     )
     from easydata.core.context import PipelineContext, ResumeState
-    from easydata.core.source import MappedShardedDataSource, ShardedDataSource, ShardInfo
     from easydata.core.stage import BaseStage, PipelineStage
     from easydata.core.types import (
         BaseDatasetInform,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
         TextDatasetInform,
         VisualDatasetInform,
     )
+    from easydata.sources.base import MappedShardedDataSource, ShardedDataSource, ShardInfo
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -52,7 +52,7 @@ else:
             "DatasetMixture": "easydata.core.types",
             "DatasetType": "easydata.core.types",
             "LoadStageConfig": "easydata.core.config",
-            "MappedShardedDataSource": "easydata.core.source",
+            "MappedShardedDataSource": "easydata.sources.base",
             "MixStageConfig": "easydata.core.config",
             "ObservabilityConfig": "easydata.core.config",
             "PackStageConfig": "easydata.core.config",
@@ -62,8 +62,8 @@ else:
             "RayConfig": "easydata.core.config",
             "ResumeState": "easydata.core.context",
             "SaveStageConfig": "easydata.core.config",
-            "ShardInfo": "easydata.core.source",
-            "ShardedDataSource": "easydata.core.source",
+            "ShardInfo": "easydata.sources.base",
+            "ShardedDataSource": "easydata.sources.base",
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.core.types",
             "TokenizeStageConfig": "easydata.core.config",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from easydata.core.config import DatasetConfig
     from easydata.core.context import PipelineContext
-    from easydata.core.source import ShardedDataSource
+    from easydata.sources.base import ShardedDataSource
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from easydata.core.types import (
 if TYPE_CHECKING:
     import datasets
 
-    from easydata.core.source import ShardedDataSource
+    from easydata.sources.base import ShardedDataSource
 
 __all__ = ["build_dataset", "load_for_inform"]
 

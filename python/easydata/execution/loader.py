@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from easydata.core.async_dataset import AsyncDataset
 from easydata.execution.prefetch import PrefetchIterator
 from easydata.execution.save import as_source
-from easydata.transforms.tokenize import tokenizers_of
+from easydata.sources.tokenized import tokenizers_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from easydata.core.source import ShardedDataSource
+    from easydata.sources.base import ShardedDataSource
 
 __all__ = [
     "AsyncDataLoader",

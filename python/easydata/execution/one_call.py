@@ -15,8 +15,8 @@ from easydata.execution.pipeline import Pipeline
 from easydata.execution.progress import Progress
 
 if TYPE_CHECKING:
-    from easydata.core.source import ShardedDataSource
     from easydata.execution.save import WriteStats
+    from easydata.sources.base import ShardedDataSource
 
 __all__ = ["pretokenize", "tokenize_and_save"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.sizes import parse_size
-from easydata.core.source import ShardedDataSource
+from easydata.sources.base import ShardedDataSource
 
 if TYPE_CHECKING:
     from easydata import _native

@@ -22,8 +22,8 @@ from easydata.execution.progress import Progress
 
 if TYPE_CHECKING:
     from easydata.core.context import PipelineContext
-    from easydata.core.source import ShardedDataSource
     from easydata.execution.save import DatasetWriter, WriteJob, WriteStats
+    from easydata.sources.base import ShardedDataSource
     from easydata.tokenizers.tokenizer import Tokenizer
 
     Sources = dict[str, ShardedDataSource[Any]]
@@ -48,8 +48,8 @@ class SourceStage(BaseStage):
     def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
         """Gives a source for each dataset; `data` is not looked at."""
         from easydata.sources import create_source
+        from easydata.sources.transformed import require_fields
         from easydata.transforms import MapTransform
-        from easydata.transforms.source import require_fields
 
         made: Sources = {}
         for dataset in context.config.datasets:
@@ -102,8 +102,8 @@ class TokenizeStage(BaseStage):
         self, name: str, source: "ShardedDataSource[Any]", context: "PipelineContext"
     ) -> "ShardedDataSource[Any]":
         from easydata import _native
+        from easydata.sources.transformed import absent_fields, require_fields
         from easydata.transforms import TokenizedShardedSource
-        from easydata.transforms.source import absent_fields, require_fields
 
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
@@ -151,7 +151,7 @@ class TokenizeStage(BaseStage):
     def _check_removed(self, data: "Sources", context: "PipelineContext") -> None:
         """Raises for names in remove_columns that are fields of no dataset."""
         from easydata import _native
-        from easydata.transforms.source import TransformedShardedSource, absent_fields
+        from easydata.sources.transformed import TransformedShardedSource, absent_fields
 
         known = {"input_ids", "attention_mask"}
         for dataset in context.config.datasets:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from easydata import _native
-    from easydata.core.source import Columns
+    from easydata.sources.base import Columns
     from easydata.sources.files import FileSource
 
 Rows = npt.NDArray[np.int64]

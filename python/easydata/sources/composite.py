@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
 
 if TYPE_CHECKING:
     from easydata import _native

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.sizes import parse_size
-from easydata.core.source import ShardedDataSource
+from easydata.sources.base import ShardedDataSource
 from easydata.sources.data_files import expand_data_files
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
     source = _unlimited(config)
     if config.columns is not None:
         from easydata.sources.parquet import ParquetShardedSource
-        from easydata.transforms.source import require_fields
+        from easydata.sources.transformed import require_fields
 
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others

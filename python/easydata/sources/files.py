@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import expand_data_files
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.source import Columns, ShardInfo, Shuffle
+from easydata.sources.base import Columns, ShardInfo, Shuffle
 from easydata.sources.files import DataFiles, FileSource, Identity, OnError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.source import Columns, ShardedDataSource, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
     from easydata import _native

@@ -7,6 +7,30 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from easydata.sources.mixed import (
+        MixedShardedSource,
+        MixedShardState,
+        WeightScheduler,
+        block_mixture_interleave,
+    )
+    from easydata.sources.packed import (
+        FirstFitPacker,
+        GreedyPacker,
+        PackedSequence,
+        PackedShardedSource,
+        PoolPacker,
+        pack_constant_length,
+        pack_pre_tokenized,
+    )
+    from easydata.sources.tokenized import (
+        TokenizedShardedSource,
+        TokenizerManager,
+        TokenizeTransform,
+        batched_tokenize_iterator,
+        compute_tokenizer_hash,
+        tokenize_dataset_config,
+    )
+    from easydata.sources.transformed import LimitedShardedSource, TransformedShardedSource
     from easydata.transforms.base import (
         ChainedTransform,
         Example,
@@ -32,30 +56,6 @@ if TYPE_CHECKING:
         SelectFields,
     )
     from easydata.transforms.filters import FilterByField, FilterNonEmpty, FilterTransform
-    from easydata.transforms.mixture import (
-        MixedShardedSource,
-        MixedShardState,
-        WeightScheduler,
-        block_mixture_interleave,
-    )
-    from easydata.transforms.pack import (
-        FirstFitPacker,
-        GreedyPacker,
-        PackedSequence,
-        PackedShardedSource,
-        PoolPacker,
-        pack_constant_length,
-        pack_pre_tokenized,
-    )
-    from easydata.transforms.source import LimitedShardedSource, TransformedShardedSource
-    from easydata.transforms.tokenize import (
-        TokenizedShardedSource,
-        TokenizerManager,
-        TokenizeTransform,
-        batched_tokenize_iterator,
-        compute_tokenizer_hash,
-        tokenize_dataset_config,
-    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -74,32 +74,32 @@ else:
             "FilterByField": "easydata.transforms.filters",
             "FilterNonEmpty": "easydata.transforms.filters",
             "FilterTransform": "easydata.transforms.filters",
-            "FirstFitPacker": "easydata.transforms.pack",
-            "GreedyPacker": "easydata.transforms.pack",
-            "LimitedShardedSource": "easydata.transforms.source",
+            "FirstFitPacker": "easydata.sources.packed",
+            "GreedyPacker": "easydata.sources.packed",
+            "LimitedShardedSource": "easydata.sources.transformed",
             "MapField": "easydata.transforms.fields",
             "MapTransform": "easydata.transforms.base",
             "MaybeApplyChatTemplate": "easydata.transforms.chat",
-            "MixedShardState": "easydata.transforms.mixture",
-            "MixedShardedSource": "easydata.transforms.mixture",
-            "PackedSequence": "easydata.transforms.pack",
-            "PackedShardedSource": "easydata.transforms.pack",
-            "PoolPacker": "easydata.transforms.pack",
+            "MixedShardState": "easydata.sources.mixed",
+            "MixedShardedSource": "easydata.sources.mixed",
+            "PackedSequence": "easydata.sources.packed",
+            "PackedShardedSource": "easydata.sources.packed",
+            "PoolPacker": "easydata.sources.packed",
             "RenameFields": "easydata.transforms.fields",
             "SelectFields": "easydata.transforms.fields",
-            "TokenizeTransform": "easydata.transforms.tokenize",
-            "TokenizedShardedSource": "easydata.transforms.tokenize",
-            "TokenizerManager": "easydata.transforms.tokenize",
+            "TokenizeTransform": "easydata.sources.tokenized",
+            "TokenizedShardedSource": "easydata.sources.tokenized",
+            "TokenizerManager": "easydata.sources.tokenized",
             "Transform": "easydata.transforms.base",
-            "TransformedShardedSource": "easydata.transforms.source",
-            "WeightScheduler": "easydata.transforms.mixture",
-            "batched_tokenize_iterator": "easydata.transforms.tokenize",
-            "block_mixture_interleave": "easydata.transforms.mixture",
-            "compute_tokenizer_hash": "easydata.transforms.tokenize",
+            "TransformedShardedSource": "easydata.sources.transformed",
+            "WeightScheduler": "easydata.sources.mixed",
+            "batched_tokenize_iterator": "easydata.sources.tokenized",
+            "block_mixture_interleave": "easydata.sources.mixed",
+            "compute_tokenizer_hash": "easydata.sources.tokenized",
             "is_conversational": "easydata.transforms.chat",
-            "pack_constant_length": "easydata.transforms.pack",
-            "pack_pre_tokenized": "easydata.transforms.pack",
-            "tokenize_dataset_config": "easydata.transforms.tokenize",
+            "pack_constant_length": "easydata.sources.packed",
+            "pack_pre_tokenized": "easydata.sources.packed",
+            "tokenize_dataset_config": "easydata.sources.tokenized",
         },
     )
 

@@ -9,8 +9,8 @@ from easydata.lazy_names import lazy_names
 if TYPE_CHECKING:
     from easydata.core.async_dataset import AsyncDataset, AsyncDatasetProtocol
     from easydata.core.context import PipelineContext, ResumeState
-    from easydata.core.source import MappedShardedDataSource, ShardedDataSource, ShardInfo
     from easydata.core.stage import BaseStage, PipelineStage
+    from easydata.sources.base import MappedShardedDataSource, ShardedDataSource, ShardInfo
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -18,12 +18,12 @@ else:
             "AsyncDataset": "easydata.core.async_dataset",
             "AsyncDatasetProtocol": "easydata.core.async_dataset",
             "BaseStage": "easydata.core.stage",
-            "MappedShardedDataSource": "easydata.core.source",
+            "MappedShardedDataSource": "easydata.sources.base",
             "PipelineContext": "easydata.core.context",
             "PipelineStage": "easydata.core.stage",
             "ResumeState": "easydata.core.context",
-            "ShardInfo": "easydata.core.source",
-            "ShardedDataSource": "easydata.core.source",
+            "ShardInfo": "easydata.sources.base",
+            "ShardedDataSource": "easydata.sources.base",
         },
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata.core.choices import PackStrategy
-from easydata.core.source import Columns, ShardedDataSource, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -265,7 +265,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
     ) -> None:
         from easydata import _native
         from easydata.sources import wrap_hf_dataset
-        from easydata.transforms.tokenize import tokenizers_of
+        from easydata.sources.tokenized import tokenizers_of
 
         self._source = wrap_hf_dataset(source)
         self._given: dict[str, Any] = {
@@ -460,8 +460,8 @@ def _matrix(batch: Any, name: str) -> Ints:
 def _fields_of(source: ShardedDataSource[Any]) -> set[str]:
     """Names of the fields that a source's rows have; without a schema, those of the first row."""
     from easydata import _native
-    from easydata.transforms.mixture import MixedShardedSource
-    from easydata.transforms.source import first_row
+    from easydata.sources.mixed import MixedShardedSource
+    from easydata.sources.transformed import first_row
 
     if isinstance(source, MixedShardedSource):
         return {name for part in source.sources.values() for name in _fields_of(part)}

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.source import (
+from easydata.sources.base import (
     Columns,
     MappedShardedDataSource,
     ShardedDataSource,
@@ -26,7 +26,7 @@ from easydata.transforms.base import (
     as_step,
     run_steps,
 )
-from easydata.transforms.plan import transform_stream
+from easydata.transforms.stream import transform_stream
 
 if TYPE_CHECKING:
     from easydata import _native

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from easydata.core.source import Columns, ShardedDataSource, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, Shuffle
 
 if TYPE_CHECKING:
     import datasets

@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from easydata.core.config_class import is_set
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.transformed import (
+    LOOKED_AT,
+    TransformedShardedSource,
+    first_rows,
+    stream_from,
+)
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.transforms.base import (
     ChainedTransform,
@@ -28,12 +34,6 @@ from easydata.transforms.conversation import (
     is_messages,
     read_conversation,
     render_conversation,
-)
-from easydata.transforms.source import (
-    LOOKED_AT,
-    TransformedShardedSource,
-    first_rows,
-    stream_from,
 )
 
 if TYPE_CHECKING:
