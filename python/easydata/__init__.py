@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from easydata.execution.states import merge_states
     from easydata.execution.verify import VerifiedFile, VerifyReport, verify
     from easydata.sources.arrow import ArrowShardedSource
-    from easydata.sources.base import ShardedDataSource, ShardInfo
+    from easydata.sources.base import ShardedDataSource, ShardInfo, TransformedShardedSource
     from easydata.sources.composite import CompositeShardedSource
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         wrap_hf_dataset,
     )
     from easydata.sources.json import JsonShardedSource
+    from easydata.sources.limited import LimitedShardedSource
     from easydata.sources.mixed import (
         MixedShardedSource,
         MixedShardState,
@@ -114,7 +115,6 @@ if TYPE_CHECKING:
         TokenizerManager,
         tokenize_dataset_config,
     )
-    from easydata.sources.transformed import LimitedShardedSource, TransformedShardedSource
     from easydata.tokenizers.tokenizer import Tokenizer
     from easydata.trainers.preprocess import (
         BCOPreprocessTransform,
@@ -187,7 +187,7 @@ else:
             "JsonShardedSource": "easydata.sources.json",
             "JsonlWriter": "easydata.execution.save",
             "KTOPreprocessTransform": "easydata.trainers.preprocess",
-            "LimitedShardedSource": "easydata.sources.transformed",
+            "LimitedShardedSource": "easydata.sources.limited",
             "LoadStage": "easydata.execution.stages",
             "LoadStageConfig": "easydata.core.config",
             "MapField": "easydata.transforms.fields",
@@ -233,7 +233,7 @@ else:
             "TokenizerConfig": "easydata.core.config",
             "TokenizerManager": "easydata.sources.tokenized",
             "Transform": "easydata.transforms.base",
-            "TransformedShardedSource": "easydata.sources.transformed",
+            "TransformedShardedSource": "easydata.sources.base",
             "TreeCacheManager": "easydata.cache.layers",
             "VerifiedFile": "easydata.execution.verify",
             "VerifyReport": "easydata.execution.verify",

@@ -14,7 +14,8 @@ from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
     from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
-    from easydata.sources.base import Columns, ShardedDataSource
+    from easydata.sources.base import ShardedDataSource
+    from easydata.transforms.base import Columns
 
 # Rows of a batch where no load.batch_size is given.
 _BATCH_ROWS = 1024

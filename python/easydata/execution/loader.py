@@ -526,7 +526,7 @@ class OneOfLoaders(AsyncDataLoader):
     _padding_may_miss = True
 
 
-def _pad_token_id(source: object) -> int | None:
+def _pad_token_id(source: ShardedDataSource[Any]) -> int | None:
     """The pad id of the tokenizer that the tokens come from, where it is known."""
     known = (getattr(tokenizer, "pad_token_id", None) for tokenizer in tokenizers_of(source))
     return next((pad for pad in known if isinstance(pad, int)), None)

@@ -48,7 +48,7 @@ class SourceStage(BaseStage):
     def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
         """Gives a source for each dataset; `data` is not looked at."""
         from easydata.sources import create_source
-        from easydata.sources.transformed import require_fields
+        from easydata.sources.known_fields import require_fields
         from easydata.transforms import MapTransform
 
         made: Sources = {}
@@ -102,7 +102,7 @@ class TokenizeStage(BaseStage):
         self, name: str, source: "ShardedDataSource[Any]", context: "PipelineContext"
     ) -> "ShardedDataSource[Any]":
         from easydata import _native
-        from easydata.sources.transformed import absent_fields, require_fields
+        from easydata.sources.known_fields import absent_fields, require_fields
         from easydata.transforms import TokenizedShardedSource
 
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
@@ -151,7 +151,8 @@ class TokenizeStage(BaseStage):
     def _check_removed(self, data: "Sources", context: "PipelineContext") -> None:
         """Raises for names in remove_columns that are fields of no dataset."""
         from easydata import _native
-        from easydata.sources.transformed import TransformedShardedSource, absent_fields
+        from easydata.sources.base import TransformedShardedSource
+        from easydata.sources.known_fields import absent_fields
 
         known = {"input_ids", "attention_mask"}
         for dataset in context.config.datasets:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from easydata import _native
-    from easydata.sources.base import Columns
     from easydata.sources.files import FileSource
+    from easydata.transforms.base import Columns
 
 Rows = npt.NDArray[np.int64]
 

@@ -9,6 +9,7 @@ from easydata.lazy_names import lazy_names
 if TYPE_CHECKING:
     from easydata.execution.legacy import load_for_inform
     from easydata.sources.arrow import ArrowShardedSource
+    from easydata.sources.base import ShuffledShardedSource
     from easydata.sources.composite import CompositeShardedSource
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     )
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
-    from easydata.sources.shuffled import ShuffledShardedSource
     from easydata.sources.text import TextShardedSource
 else:
     __getattr__, __dir__ = lazy_names(
@@ -34,7 +34,7 @@ else:
             "JsonShardedSource": "easydata.sources.json",
             "ParquetShardInfo": "easydata.sources.parquet",
             "ParquetShardedSource": "easydata.sources.parquet",
-            "ShuffledShardedSource": "easydata.sources.shuffled",
+            "ShuffledShardedSource": "easydata.sources.base",
             "TextShardedSource": "easydata.sources.text",
             "create_source": "easydata.sources.create",
             "expand_data_files": "easydata.sources.data_files",

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from easydata import _native
+from easydata.transforms.base import (
+    ChainedTransform,
+    Columns,
+    Example,
+    MapTransform,
+    _Step,
+    as_step,
+    fail_at,
+    run_steps,
+)
+from easydata.transforms.chat import ChatTemplateTransform
+from easydata.transforms.fields import DropFields, RenameFields, SelectFields
+from easydata.transforms.filters import FilterTransform
+from easydata.transforms.stream import transform_stream
 
 if TYPE_CHECKING:
     import datasets
 
-    from easydata import _native
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-Columns: TypeAlias = Mapping[str, Literal["any", "text", "tokens"]]
-"""Fields that a later stage reads, and the form in which it wants them; None means all."""
 
 
 @dataclass
@@ -50,8 +63,6 @@ class Shuffle:
     window_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        from easydata import _native
-
         _native.check_shuffle(self.shuffle, self.seed, self.window_bytes)
 
 
@@ -65,6 +76,9 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     # What stats() calls the rows of the source; nothing where it has no name.
     _source_name = ""
+
+    # What plans and saved states call a source that is read row by row: its import path, or this.
+    _kind = ""
 
     @property
     @abstractmethod
@@ -130,32 +144,22 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def filter(self, predicate: Callable[[Any], bool]) -> ShardedDataSource[Any]:
         """A source of the rows for which `predicate` is true."""
-        from easydata.transforms import FilterTransform
-
         return self.transform(FilterTransform(predicate))
 
     def transform(self, transform: Any) -> ShardedDataSource[Any]:
         """A source of what `transform` makes of the rows."""
-        from easydata.transforms import TransformedShardedSource
-
         return TransformedShardedSource(self, transform)
 
     def rename_fields(self, mapping: Mapping[str, str]) -> ShardedDataSource[Any]:
         """A source of the rows with other names for some fields."""
-        from easydata.transforms import RenameFields
-
         return self.transform(RenameFields(dict(mapping)))
 
     def select_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
         """A source of the rows with these fields alone."""
-        from easydata.transforms import SelectFields
-
         return self.transform(SelectFields(list(fields)))
 
     def drop_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
         """A source of the rows without these fields."""
-        from easydata.transforms import DropFields
-
         return self.transform(DropFields(list(fields)))
 
     def apply_chat_template(
@@ -166,8 +170,6 @@ class ShardedDataSource(ABC, Generic[T_co]):
         **kwargs: Any,
     ) -> ShardedDataSource[Any]:
         """A source of the rows with their messages rendered as text by a chat template."""
-        from easydata.transforms import ChatTemplateTransform
-
         return self.transform(
             ChatTemplateTransform(
                 tokenizer, messages_field=messages_field, output_field=output_field, **kwargs
@@ -205,8 +207,6 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[T_co]:
         """What shuffle() gives: what makes rows of other rows shuffles those."""
-        from easydata.sources.shuffled import ShuffledShardedSource
-
         return ShuffledShardedSource(self, order)
 
     def _split_later(self) -> ShardedDataSource[T_co]:
@@ -236,6 +236,34 @@ class ShardedDataSource(ABC, Generic[T_co]):
             )
         return self._python_stream(columns, order=order)
 
+    def _can_seek(self) -> bool:
+        """Whether `_stream_from()` starts at any row without making those before."""
+        return False
+
+    def _stream_from(
+        self, columns: Columns | None, shards: Sequence[str] | None, row: int
+    ) -> _native.Stream | None:
+        """The stream from row `row` of the first shard on; None where it cannot seek."""
+        return self._stream(columns, shards) if row == 0 else None
+
+    def _peek(self) -> Iterator[Any]:
+        """The rows, for a look ahead that leaves no trace; of files, those at hand at once."""
+        for name in self.shard_names:
+            yield from self.open_shard(name)
+
+    def _field_names(self) -> set[str]:
+        """Names of the fields that rows have; without a schema, those of the first row."""
+        names = _native.column_names(self._stream(None))
+        return set(names if names is not None else first_row(self) or ())
+
+    def _row_source(self) -> ShardedDataSource[Any] | None:
+        """A source of as many rows in each shard that is cheaper to count; None where none is."""
+        return None
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        """The sources that this one is made of."""
+        return ()
+
     def _python_stream(
         self,
         columns: Columns | None,
@@ -243,8 +271,6 @@ class ShardedDataSource(ABC, Generic[T_co]):
         order: Shuffle | None = None,
         num_rows: int | None = None,
     ) -> _native.Stream:
-        from easydata import _native
-
         def rows(shard: str, row: int, epoch: int = 0) -> Iterator[Any]:
             return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
 
@@ -252,7 +278,9 @@ class ShardedDataSource(ABC, Generic[T_co]):
             rows,
             list(self.shard_names if shards is None else shards),
             None if columns is None else dict(columns),
-            description={"kind": f"{type(self).__module__}.{type(self).__qualname__}"},
+            description={
+                "kind": self._kind or f"{type(self).__module__}.{type(self).__qualname__}"
+            },
             name=self._source_name,
             num_rows=num_rows,
             **({} if order is None else vars(order)),
@@ -272,21 +300,6 @@ def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: in
         except Exception as error:
             fail_at(error, shard, number)
         yield made
-
-
-def fail_at(error: Exception, shard: str, row: int) -> NoReturn:
-    """Raises an exception of a callable with a note of the row that it was called for.
-
-    A StopIteration, which would look like the end of the rows, becomes a RuntimeError, as in a
-    generator (PEP 479).
-    """
-    note = f"at {shard} row {row}"
-    if isinstance(error, StopIteration):
-        stopped = RuntimeError("the callable raised StopIteration")
-        stopped.add_note(note)
-        raise stopped from error
-    error.add_note(note)
-    raise error
 
 
 class MappedShardedDataSource(ShardedDataSource[T]):
@@ -331,11 +344,246 @@ class MappedShardedDataSource(ShardedDataSource[T]):
     def _split_later(self) -> ShardedDataSource[T]:
         return MappedShardedDataSource(self._source._split_later(), self._fn)
 
+    def _row_source(self) -> ShardedDataSource[Any] | None:
+        return self._source if type(self) is MappedShardedDataSource else None
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
+
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
-        from easydata.transforms import MapTransform, TransformedShardedSource
-
         return TransformedShardedSource(self._source, MapTransform(self._fn))._stream(
             columns, shards
         )
+
+
+class TransformedShardedSource(ShardedDataSource[Example]):
+    """What a transform makes of a source's rows, made as they are read."""
+
+    def __init__(
+        self,
+        source: ShardedDataSource[Any],
+        transform: _Step | Callable[[Example], Example | None],
+    ) -> None:
+        """Wraps a source.
+
+        Args:
+            source: where the rows come from.
+            transform: a `Transform`, an `ExpandTransform`, a chain of them, or a function of a row.
+        """
+        self._source = source
+        self._transform = as_step(transform)
+        self._root = source
+        self._steps: list[_Step] = self._transform._steps()
+        if isinstance(source, TransformedShardedSource):
+            self._root = source._root
+            self._steps = [*source._steps, *self._steps]
+        elif type(source) is MappedShardedDataSource:
+            self._root = source._source
+            self._steps = [MapTransform(source._fn), *self._steps]
+        self._names: list[str] | None = None
+        self._names_known = False
+
+    @property
+    def source(self) -> ShardedDataSource[Any]:
+        """The source that is transformed."""
+        return self._source
+
+    @property
+    def transform_fn(self) -> _Step:
+        """The transform."""
+        return self._transform
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
+
+    def open_shard(self, shard_name: str) -> Iterator[Example]:
+        """The transformed rows of a shard, in order."""
+        if all(self._works_on_columns(step) for step in self._steps) and self._schema() is not None:
+            return _native.iterate_rows(self._stream(None, [shard_name]))
+        return self._rows(self._root.open_shard(shard_name), shard_name, 0)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
+        """The rows of a shard from row number `row` of the transformed rows on.
+
+        Where every row gives one row the source below seeks; otherwise the rows before are made and
+        passed over.
+        """
+        if self._keeps_rows():
+            return self._rows(self._root.open_shard_at_row(shard_name, row), shard_name, row)
+        return itertools.islice(self.open_shard(shard_name), row, None)
+
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
+        return TransformedShardedSource(self._source._shuffled(order), self._transform)
+
+    def _split_later(self) -> ShardedDataSource[Example]:
+        steps = [step._split_later() for step in self._transform._steps()]
+        return TransformedShardedSource(self._source._split_later(), ChainedTransform(steps))
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard; its number of rows only where the transform keeps it."""
+        info = self._source.get_shard_info(shard_name)
+        if info is None or self._transform.keeps_rows:
+            return info
+        return dataclasses.replace(info, num_rows=None)
+
+    def __len__(self) -> int:
+        if not self._transform.keeps_rows:
+            raise TypeError(
+                f"the number of rows is not known before they are made: {self._transform!r} "
+                "may drop or add rows"
+            )
+        return len(self._source)
+
+    def __repr__(self) -> str:
+        return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
+
+    def _rows(self, rows: Iterator[Any], shard: str, first: int) -> Iterator[Example]:
+        for number, row in enumerate(rows, first):
+            try:
+                yield from run_steps(self._steps, row)
+            except Exception as error:
+                fail_at(error, shard, number)
+
+    def _keeps_rows(self) -> bool:
+        return all(step.keeps_rows for step in self._steps)
+
+    @staticmethod
+    def _works_on_columns(step: _Step) -> bool:
+        return step._column_op([], True) is not None
+
+    def _schema(self) -> list[str] | None:
+        """Names of the root's columns; None where its rows have no schema."""
+        if not self._names_known:
+            self._names = _native.column_names(self._root._stream(None))
+            self._names_known = True
+        return self._names
+
+    def _first_row(self) -> Example | None:
+        return first_row(self._root)
+
+    def _row_source(self) -> ShardedDataSource[Any] | None:
+        return self._root if self._keeps_rows() else None
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        return self._stream_of(lambda read: self._root._stream(read, shards), columns)
+
+    def _can_seek(self) -> bool:
+        return self._keeps_rows() and self._root._can_seek()
+
+    def _stream_from(
+        self, columns: Columns | None, shards: Sequence[str] | None, row: int
+    ) -> _native.Stream | None:
+        if row == 0:
+            return self._stream(columns, shards)
+        if not self._can_seek():
+            return None
+
+        def upstream(read: Columns | None) -> _native.Stream:
+            stream = self._root._stream_from(read, shards, row)
+            assert stream is not None
+            return stream
+
+        return self._stream_of(upstream, columns)
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
+
+    def _stream_of(
+        self, upstream: Callable[[Columns | None], _native.Stream], columns: Columns | None
+    ) -> _native.Stream:
+        return transform_stream(upstream, self._schema(), self._steps, columns, self._first_row)
+
+
+_SHARD = "shuffled"
+
+
+class ShuffledShardedSource(ShardedDataSource[Any]):
+    """The rows of a source in an order of each (seed, epoch), as one shard.
+
+    Iterated from Python, it gives the order of epoch 0; a loader goes through one epoch after the
+    other. Made by `source.shuffle()`.
+
+    Args:
+        source: Where the rows come from.
+        order: Theirs.
+    """
+
+    def __init__(self, source: ShardedDataSource[Any], order: Shuffle) -> None:
+        self._source = source
+        self._order = order
+
+    @property
+    def source(self) -> ShardedDataSource[Any]:
+        """The source that is shuffled."""
+        return self._source
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The one shard's name."""
+        return (_SHARD,)
+
+    def num_shards(self) -> int:
+        """One."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The rows in the order of epoch 0."""
+        return _native.iterate_rows(self._stream(None, [shard_name]))
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __repr__(self) -> str:
+        return (
+            f"ShuffledShardedSource({self._source!r}, {self._order.shuffle!r}, {self._order.seed})"
+        )
+
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
+        return self._source._shuffled(order)
+
+    def _split_later(self) -> ShardedDataSource[Any]:
+        return ShuffledShardedSource(self._source._split_later(), self._order)
+
+    def _row_source(self) -> ShardedDataSource[Any]:
+        return self._source
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        if shards is not None and list(shards) != [_SHARD]:
+            raise KeyError(f"the shard of a shuffled source is {_SHARD!r}, not {list(shards)!r}")
+        return self._source._shuffled_stream(columns, self._order)
+
+
+def first_row(source: ShardedDataSource[Any]) -> Example | None:
+    """The first row of a source, or None if there is none."""
+    return next(first_rows(source), None)
+
+
+def first_rows(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Iterator[Example]:
+    """The first rows that `steps` make of a source's rows; of files, those at hand at once.
+
+    The steps get copies: looking must not change what is looked at.
+    """
+    rows = source._peek()
+    try:
+        for row in rows:
+            for made in run_steps(steps, copy.deepcopy(row) if steps else row):
+                yield dict(made)
+    finally:
+        close = getattr(rows, "close", None)
+        if close is not None:
+            close()

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -91,6 +92,9 @@ class CompositeShardedSource(ShardedDataSource[Any]):
         whole = copy.copy(self)
         whole._sources = [source._split_later() for source in self._sources]
         return whole
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return tuple(self._sources)
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

@@ -33,8 +33,8 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
     """
     source = _unlimited(config)
     if config.columns is not None:
+        from easydata.sources.known_fields import require_fields
         from easydata.sources.parquet import ParquetShardedSource
-        from easydata.sources.transformed import require_fields
 
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others

@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import expand_data_files
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -174,8 +175,16 @@ class FileSource(ShardedDataSource[Row]):
             **({} if order is None else vars(order)),
         )
 
+    def _can_seek(self) -> bool:
+        return True
+
+    def _stream_from(
+        self, columns: Columns | None, shards: Sequence[str] | None, row: int
+    ) -> _native.Stream:
+        return self._open_stream(columns, shards, row)
+
     def _peek(self) -> Iterator[Any]:
-        """The rows, for a look ahead: nothing is logged or put aside, which reading will do."""
+        # Nothing is logged or put aside, which reading will do.
         from easydata import _native
 
         on_error = "raise" if self._on_error == "raise" else "skip"

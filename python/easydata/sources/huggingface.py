@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

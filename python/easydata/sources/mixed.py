@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from easydata.sources.base import Columns, ShardedDataSource, Shuffle
+from easydata.sources.base import ShardedDataSource, Shuffle
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import datasets
@@ -208,6 +209,12 @@ class MixedShardedSource(ShardedDataSource[Any]):
         mixed = copy.copy(self)
         mixed._sources = {name: source._split_later() for name, source in self._sources.items()}
         return mixed
+
+    def _field_names(self) -> set[str]:
+        return {name for source in self._sources.values() for name in source._field_names()}
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return tuple(self._sources.values())
 
     def __repr__(self) -> str:
         return f"MixedShardedSource({self._names}, stop_strategy={self._stop_strategy!r})"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata.core.choices import PackStrategy
-from easydata.sources.base import Columns, ShardedDataSource, Shuffle
+from easydata.sources.base import ShardedDataSource, Shuffle
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -320,6 +321,9 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         packed._source = self._source._shuffled(order)
         return packed
 
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
+
     def __repr__(self) -> str:
         return f"PackedShardedSource({self._source!r}, {self._given})"
 
@@ -335,7 +339,7 @@ class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
         options = _native.PackedOptions(**self._given)
         fields = options.token_fields
         if fields is None:
-            known = _fields_of(self._source)
+            known = self._source._field_names()
             fields = [name for name in _native.default_token_fields() if name in known]
         wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
         source = self._source
@@ -449,23 +453,12 @@ class _Samples(ShardedDataSource["dict[str, Any]"]):
         for sample in self._samples:
             yield {"input_ids": self._tokenize_fn(sample)}
 
+    def _field_names(self) -> set[str]:
+        return {"input_ids"}
+
 
 def _matrix(batch: Any, name: str) -> Ints:
     """A column of packed rows as an array [rows, seq_length] over the engine's own memory."""
     column = batch.column(name)
     values: Ints = column.flatten().to_numpy(zero_copy_only=True)
     return values.reshape(batch.num_rows, column.type.list_size)
-
-
-def _fields_of(source: ShardedDataSource[Any]) -> set[str]:
-    """Names of the fields that a source's rows have; without a schema, those of the first row."""
-    from easydata import _native
-    from easydata.sources.mixed import MixedShardedSource
-    from easydata.sources.transformed import first_row
-
-    if isinstance(source, MixedShardedSource):
-        return {name for part in source.sources.values() for name in _fields_of(part)}
-    if isinstance(source, _Samples):
-        return {"input_ids"}
-    names = _native.column_names(source._stream(None))
-    return set(names if names is not None else first_row(source) or ())

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.base import Columns, ShardInfo, Shuffle
+from easydata.sources.base import ShardInfo, Shuffle
 from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     from easydata import _native

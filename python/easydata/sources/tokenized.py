@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from easydata.core.config_class import is_set
-from easydata.sources.base import Columns, ShardedDataSource, ShardInfo, Shuffle
-from easydata.sources.transformed import (
-    LOOKED_AT,
+from easydata.sources.base import (
+    ShardedDataSource,
+    ShardInfo,
+    Shuffle,
     TransformedShardedSource,
     first_rows,
-    stream_from,
 )
+from easydata.sources.known_fields import LOOKED_AT
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.transforms.base import (
     ChainedTransform,
+    Columns,
     Example,
     MapTransform,
     Transform,
@@ -190,8 +192,10 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         return self._callback is None and self._on_error == "raise"
 
     def _row_source(self) -> ShardedDataSource[Any] | None:
-        """A source of as many rows that is cheaper to count."""
         return self._source if self._one_to_one() else None
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
 
     def _find_messages(self) -> str | None:
         """The field that holds messages, or None where text is tokenized."""
@@ -277,7 +281,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             steps = list(self._steps) if render is None else [*self._steps, render]
             rows, steps = _below_steps(self._source, steps)
             if not steps:
-                stream = stream_from(rows, None, shards, row)
+                stream = rows._stream_from(None, shards, row)
                 if stream is None:
                     return None
                 stream = _native.read_or_refuse(stream, dict(needs), self._content_field)
@@ -285,7 +289,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             rows = TransformedShardedSource(rows, _WholeRow(steps, self._content_field))
         elif render is not None:
             rows = TransformedShardedSource(rows, render)
-        stream = stream_from(rows, needs, shards, row)
+        stream = rows._stream_from(needs, shards, row)
         if stream is None or not (aside or (render is not None and render.refuses)):
             return stream
         return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
@@ -589,16 +593,12 @@ class _WholeRow(Transform):
         return " >> ".join(map(repr, self._all))
 
 
-def tokenizers_of(source: object) -> list[Any]:
+def tokenizers_of(source: ShardedDataSource[Any]) -> list[Any]:
     """The tokenizers that the rows of a source come from, as far as they are known."""
     own = getattr(source, "tokenizer", None)
     if own is not None:
         return [own]
-    # What wraps sources keeps one in `_source`, several in `_sources`.
-    below = getattr(source, "_source", None)
-    sources = getattr(source, "_sources", ())
-    inner = [below] if below is not None else list(getattr(sources, "values", lambda: sources)())
-    return [tokenizer for each in inner for tokenizer in tokenizers_of(each)]
+    return [tokenizer for each in source._inputs() for tokenizer in tokenizers_of(each)]
 
 
 def _below_steps(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from easydata.sources.base import TransformedShardedSource
+    from easydata.sources.limited import LimitedShardedSource
     from easydata.sources.mixed import (
         MixedShardedSource,
         MixedShardState,
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
         compute_tokenizer_hash,
         tokenize_dataset_config,
     )
-    from easydata.sources.transformed import LimitedShardedSource, TransformedShardedSource
     from easydata.transforms.base import (
         ChainedTransform,
         Example,
@@ -76,7 +77,7 @@ else:
             "FilterTransform": "easydata.transforms.filters",
             "FirstFitPacker": "easydata.sources.packed",
             "GreedyPacker": "easydata.sources.packed",
-            "LimitedShardedSource": "easydata.sources.transformed",
+            "LimitedShardedSource": "easydata.sources.limited",
             "MapField": "easydata.transforms.fields",
             "MapTransform": "easydata.transforms.base",
             "MaybeApplyChatTemplate": "easydata.transforms.chat",
@@ -91,7 +92,7 @@ else:
             "TokenizedShardedSource": "easydata.sources.tokenized",
             "TokenizerManager": "easydata.sources.tokenized",
             "Transform": "easydata.transforms.base",
-            "TransformedShardedSource": "easydata.sources.transformed",
+            "TransformedShardedSource": "easydata.sources.base",
             "WeightScheduler": "easydata.sources.mixed",
             "batched_tokenize_iterator": "easydata.sources.tokenized",
             "block_mixture_interleave": "easydata.sources.mixed",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.sources.transformed import LimitedShardedSource, TransformedShardedSource
+    from easydata.sources.base import TransformedShardedSource
+    from easydata.sources.limited import LimitedShardedSource
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "LimitedShardedSource": "easydata.sources.transformed",
-            "TransformedShardedSource": "easydata.sources.transformed",
+            "LimitedShardedSource": "easydata.sources.limited",
+            "TransformedShardedSource": "easydata.sources.base",
         },
     )
 
