@@ -100,21 +100,13 @@ if TYPE_CHECKING:
         block_mixture_interleave,
     )
     from easydata.sources.packed import (
-        FirstFitPacker,
-        GreedyPacker,
-        PackedSequence,
         PackedShardedSource,
-        PoolPacker,
         pack_constant_length,
         pack_pre_tokenized,
     )
     from easydata.sources.parquet import ParquetShardedSource
     from easydata.sources.text import TextShardedSource
-    from easydata.sources.tokenized import (
-        TokenizedShardedSource,
-        TokenizerManager,
-        tokenize_dataset_config,
-    )
+    from easydata.sources.tokenized import TokenizedShardedSource, tokenize_dataset_config
     from easydata.tokenizers.tokenizer import Tokenizer
     from easydata.trainers.preprocess import (
         BCOPreprocessTransform,
@@ -143,6 +135,8 @@ if TYPE_CHECKING:
         SelectFields,
     )
     from easydata.transforms.filters import FilterByField, FilterNonEmpty, FilterTransform
+    from easydata.transforms.packers import FirstFitPacker, GreedyPacker, PackedSequence, PoolPacker
+    from easydata.transforms.tokenize_row import TokenizerManager
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -179,9 +173,9 @@ else:
             "FilterByField": "easydata.transforms.filters",
             "FilterNonEmpty": "easydata.transforms.filters",
             "FilterTransform": "easydata.transforms.filters",
-            "FirstFitPacker": "easydata.sources.packed",
+            "FirstFitPacker": "easydata.transforms.packers",
             "GRPOPreprocessTransform": "easydata.trainers.preprocess",
-            "GreedyPacker": "easydata.sources.packed",
+            "GreedyPacker": "easydata.transforms.packers",
             "HFDatasetShardedSource": "easydata.sources.huggingface",
             "HuggingFaceShardedSource": "easydata.sources.huggingface",
             "JsonShardedSource": "easydata.sources.json",
@@ -202,7 +196,7 @@ else:
             "ObservabilityConfig": "easydata.core.config",
             "PackStage": "easydata.execution.stages",
             "PackStageConfig": "easydata.core.config",
-            "PackedSequence": "easydata.sources.packed",
+            "PackedSequence": "easydata.transforms.packers",
             "PackedShardedSource": "easydata.sources.packed",
             "PadSpec": "easydata.execution.loader",
             "ParquetShardedSource": "easydata.sources.parquet",
@@ -210,7 +204,7 @@ else:
             "Pipeline": "easydata.execution.pipeline",
             "PipelineConfig": "easydata.core.config",
             "PipelineContext": "easydata.core.context",
-            "PoolPacker": "easydata.sources.packed",
+            "PoolPacker": "easydata.transforms.packers",
             "PrefetchIterator": "easydata.execution.loader",
             "RayConfig": "easydata.core.config",
             "RenameFields": "easydata.transforms.fields",
@@ -231,7 +225,7 @@ else:
             "TokenizedShardedSource": "easydata.sources.tokenized",
             "Tokenizer": "easydata.tokenizers.tokenizer",
             "TokenizerConfig": "easydata.core.config",
-            "TokenizerManager": "easydata.sources.tokenized",
+            "TokenizerManager": "easydata.transforms.tokenize_row",
             "Transform": "easydata.transforms.base",
             "TransformedShardedSource": "easydata.sources.base",
             "TreeCacheManager": "easydata.cache.layers",

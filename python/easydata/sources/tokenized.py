@@ -1,16 +1,17 @@
-"""Text to tokens: sources, single rows and batches."""
+"""Sources of tokens."""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
 import itertools
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from easydata import _native
+from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer_config
 from easydata.core.config_class import is_set
 from easydata.sources.base import (
     ShardedDataSource,
@@ -21,27 +22,20 @@ from easydata.sources.base import (
 )
 from easydata.sources.known_fields import LOOKED_AT
 from easydata.tokenizers.chat_template import Renderer, renderer_of
-from easydata.transforms.base import (
-    ChainedTransform,
-    Columns,
-    Example,
-    MapTransform,
-    Transform,
-    _Step,
-    run_steps,
-)
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import ChainedTransform, Columns, Example, MapTransform, _Step
 from easydata.transforms.chat import MESSAGE_FIELDS
-from easydata.transforms.conversation import (
-    decoded,
-    is_messages,
-    read_conversation,
-    render_conversation,
+from easydata.transforms.conversation import decoded, is_messages
+from easydata.transforms.messages import _MoveFields, _RenderMessages, _WholeRow
+from easydata.transforms.tokenize_row import (
+    TokenizerManager,
+    _CutReport,
+    _max_length,
+    _Padding,
+    _text_of,
+    _tokenize,
+    _tokenizer,
 )
-
-if TYPE_CHECKING:
-    from easydata import _native
-    from easydata.core.config import DatasetConfig, TokenizerConfig
-    from easydata.tokenizers.tokenizer import Tokenizer
 
 OnError = Literal["raise", "skip", "quarantine"]
 
@@ -137,8 +131,6 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
 
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The tokenized rows of a shard as dicts of lists, in order."""
-        from easydata import _native
-
         return _native.iterate_rows(self._stream(None, [shard_name]))
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
@@ -146,8 +138,6 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         if row > 0 and self._one_to_one():
             stream = self._tokenized(None, [shard_name], row)
             if stream is not None:
-                from easydata import _native
-
                 return _native.iterate_rows(stream)
         return itertools.islice(self.open_shard(shard_name), row, None)
 
@@ -156,8 +146,6 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         return self._rows.get_shard_info(shard_name) if self._one_to_one() else None
 
     def __iter__(self) -> Iterator[Example]:
-        from easydata import _native
-
         return _native.iterate_rows(self._stream())
 
     def __len__(self) -> int:
@@ -229,8 +217,6 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         self, columns: Columns | None, shards: Sequence[str] | None, row: int
     ) -> _native.Stream | None:
         """The stream from a row of the first shard on; None where the source cannot seek."""
-        from easydata import _native
-
         messages = self._find_messages()
         keep = [name for name in self._additional_fields if columns is None or name in columns]
         needs: dict[str, Any] = {name: (columns or {}).get(name, "any") for name in keep}
@@ -266,8 +252,6 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         row: int,
     ) -> _native.Stream | None:
         """The stream of what is tokenized, and of what is kept beside it."""
-        from easydata import _native
-
         render = None
         if messages is not None:
             render = _RenderMessages(
@@ -293,92 +277,6 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         if stream is None or not (aside or (render is not None and render.refuses)):
             return stream
         return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
-
-
-class TokenizeTransform(Transform):
-    """Tokenizes one row at a time; `TokenizedShardedSource` does the same for a source, fast."""
-
-    def __init__(
-        self,
-        tokenizer: Any,
-        tokenizer_config: TokenizerConfig | None = None,
-        content_field: str = "text",
-        additional_fields: Sequence[str] | None = None,
-    ) -> None:
-        """Tokenizes the text in `content_field`.
-
-        Args:
-            tokenizer: an `easydata.Tokenizer` or what one is made of.
-            tokenizer_config: how to tokenize; the defaults of `TokenizerConfig` if not given.
-            content_field: the field that holds the text.
-            additional_fields: fields to keep.
-        """
-        self._tokenizer = _tokenizer(tokenizer)
-        self._config = tokenizer_config or _default_config()
-        self._content_field = content_field
-        self._keep = list(additional_fields or ())
-        self._report = _CutReport(self._config.max_length, is_set(self._config, "max_length"))
-
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
-
-    def __call__(self, example: Example) -> Example:
-        """Returns the tokens and the fields to keep."""
-        text = _text_of(example, self._content_field)
-        row = _tokenize(self._tokenizer, [text], self._config, self._report)
-        return {
-            **{name: values[0] for name, values in row.items()},
-            **{name: example[name] for name in self._keep if name in example},
-        }
-
-    def _split_later(self) -> TokenizeTransform:
-        if is_set(self._config, "max_length") or self._config.padding == "max_length":
-            return self
-        whole = copy.copy(self)
-        whole._config = dataclasses.replace(self._config, truncation=False)
-        return whole
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        needs: dict[str, Any] = dict.fromkeys(self._keep, "any")
-        return {**needs, self._content_field: "text"}
-
-
-class TokenizerManager:
-    """Makes tokenizers once and tokenizes with them."""
-
-    def __init__(self) -> None:
-        self._made: dict[Any, Tokenizer] = {}
-
-    def get_tokenizer(self, config: TokenizerConfig | Any, **extra_kwargs: Any) -> Tokenizer:
-        """The tokenizer that a configuration names; made by the first call.
-
-        Args:
-            config: a `TokenizerConfig`, or what `easydata.Tokenizer` takes.
-            extra_kwargs: options of `easydata.Tokenizer` (`view`); `use_fast=True` is what it is.
-        """
-        name = getattr(config, "name_or_path", config)
-        options = dict(extra_kwargs)
-        if options.pop("use_fast", True) is not True:
-            raise NotImplementedError("use_fast=False: slow tokenizers are not supported")
-        key = (name if isinstance(name, str) else id(name), tuple(sorted(options.items())))
-        if key not in self._made:
-            self._made[key] = _tokenizer(name, **options)
-        return self._made[key]
-
-    def tokenize_text(
-        self, tokenizer: Any, text: str, config: TokenizerConfig
-    ) -> dict[str, list[int]]:
-        """Tokens of one text: `input_ids` and, unless switched off, `attention_mask`."""
-        made = _tokenize(_tokenizer(tokenizer), [text], config)
-        return {name: values[0] for name, values in made.items()}
-
-    def tokenize_batch(
-        self, tokenizer: Any, texts: Sequence[str], config: TokenizerConfig
-    ) -> dict[str, list[list[int]]]:
-        """Tokens of several texts; `padding="longest"` fills up to the longest of them."""
-        return _tokenize(_tokenizer(tokenizer), list(texts), config)
 
 
 def batched_tokenize_iterator(
@@ -433,8 +331,6 @@ def tokenize_dataset_config(
     Raises:
         ValueError: neither names a tokenizer.
     """
-    from easydata.core.config import merge_tokenizer_config
-
     tokenizer_config = merge_tokenizer_config(config, global_tokenizer)
     if tokenizer_config is None:
         raise ValueError(
@@ -454,145 +350,6 @@ def tokenize_dataset_config(
     )
 
 
-def compute_tokenizer_hash(tokenizer: Any) -> str:
-    """16 hexadecimal digits that tell tokenizers apart by content, whatever they are called.
-
-    Args:
-        tokenizer: an `easydata.Tokenizer` or what one is made of: a folder, a path, a live
-            tokenizer.
-    """
-    return _tokenizer(tokenizer).fingerprint[:16]
-
-
-class _MoveFields(Transform):
-    """Moves fields onto other names; what was there before goes."""
-
-    def __init__(self, mapping: Mapping[str, str]) -> None:
-        self._mapping = dict(mapping)
-
-    @property
-    def keeps_rows(self) -> bool:
-        return True
-
-    def __call__(self, example: Example) -> Example:
-        row = dict(example)
-        for old, new in self._mapping.items():
-            if old in row:
-                row[new] = row.pop(old)
-        return row
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs: dict[str, Any] = {}
-        for name, kind in wanted.items():
-            olds = [old for old, new in self._mapping.items() if new == name]
-            if name not in self._mapping:
-                olds.append(name)
-            for old in olds:
-                needs[old] = kind if len(olds) == 1 else "any"
-        return needs
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp | None:
-        moved = set(self._mapping)
-        if moved & set(self._mapping.values()) or len(set(self._mapping.values())) < len(moved):
-            return None  # moved more than once: row by row
-        from easydata import _native
-
-        return _native.ColumnOp.rename(list(self._mapping.items()), renamed_wins=True)
-
-    def __repr__(self) -> str:
-        return f"format_fields({self._mapping!r})"
-
-
-class MissingText(ValueError):
-    """Refuses a row without a text."""
-
-    reason = "missing"
-
-
-class _RenderMessages(Transform):
-    """Puts the text of a row's messages into the content field.
-
-    Where it `refuses`, it returns the exception that says why a row cannot be rendered.
-    """
-
-    def __init__(
-        self, render: Renderer, messages_field: str, content_field: str, refuses: bool
-    ) -> None:
-        self._render = render
-        self._messages = messages_field
-        self._content = content_field
-        self._refuses = refuses
-
-    @property
-    def keeps_rows(self) -> bool:
-        return True
-
-    @property
-    def refuses(self) -> bool:
-        return self._refuses
-
-    def __call__(self, example: Example) -> Any:
-        if example.get(self._messages) is None:
-            return {**example, self._content: None}
-        try:
-            return {**example, self._content: self._text_of(example)}
-        except Exception as error:
-            if not self._refuses:
-                raise
-            return error
-
-    def _text_of(self, example: Example) -> str:
-        value = decoded(example[self._messages])
-        if isinstance(value, str):
-            raise TypeError(
-                f"field {self._messages!r} holds text that is no JSON of messages, but the first "
-                "row of the source holds messages there"
-            )
-        messages = read_conversation(value, self._messages)
-        tools = decoded(example.get("tools"))
-        return render_conversation(self._render, messages, tools=tools or None)
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs: dict[str, Any] = {n: kind for n, kind in wanted.items() if n != self._content}
-        return {**needs, self._messages: "any", "tools": "any"}
-
-    def __repr__(self) -> str:
-        return f"chat_template({self._messages!r})"
-
-
-class _WholeRow(Transform):
-    """Several steps that see whole rows, of which one without a text is refused."""
-
-    def __init__(self, steps: Sequence[_Step], content_field: str) -> None:
-        self._all = list(steps)
-        self._content = content_field
-
-    @property
-    def refuses(self) -> bool:
-        return True
-
-    def __call__(self, example: Example) -> Any:
-        for made in run_steps(self._all, example):
-            if isinstance(made, Exception):
-                return made
-            text = made.get(self._content)
-            if text is None:
-                return MissingText(f"the row has no text in field {self._content!r}")
-            if not isinstance(text, str):
-                return TypeError(
-                    f"field {self._content!r} holds {type(text).__name__}, expected text"
-                )
-            return made
-        return None
-
-    def __repr__(self) -> str:
-        return " >> ".join(map(repr, self._all))
-
-
 def tokenizers_of(source: ShardedDataSource[Any]) -> list[Any]:
     """The tokenizers that the rows of a source come from, as far as they are known."""
     own = getattr(source, "tokenizer", None)
@@ -610,125 +367,3 @@ def _below_steps(
         if not any(step.is_expand for step in below):
             return source._root, [*below, *steps]
     return source, steps
-
-
-class _Padding:
-    """How far rows are filled up, with what, and on which side."""
-
-    def __init__(self, length: int, token_id: int, left: bool) -> None:
-        self.length = length
-        self.token_id = token_id
-        self.left = left
-
-    @classmethod
-    def of(cls, tokenizer: Tokenizer, config: TokenizerConfig) -> _Padding:
-        left = getattr(tokenizer, "padding_side", "right") == "left"
-        longest = config.padding in (True, "longest")
-        if not longest and config.padding != "max_length":
-            return cls(0, 0, left)
-        token_id = tokenizer.pad_token_id
-        if token_id is None and not longest:
-            raise ValueError(
-                f"padding={config.padding!r} needs a pad token, and tokenizer {tokenizer.name} "
-                "names none; set padding=False, or pad_token in its tokenizer_config.json"
-            )
-        # The longest of one row is the row itself.
-        return cls(0 if longest else config.max_length, token_id or 0, left)
-
-
-class _CutReport:
-    """Says that documents are cut, and how many were."""
-
-    def __init__(self, max_length: int, is_set: bool) -> None:
-        self._max_length = max_length
-        self._told = False
-        self._cutting = (
-            f"documents are being cut to max_length={max_length} tokens"
-            f"{'' if is_set else ' (nobody set it: this is the default)'}; truncation=False keeps "
-            "them whole"
-        )
-
-    def say_once(self) -> None:
-        """Says that documents are cut, where nobody counts them."""
-        if not self._told:
-            self._told = True
-            _log.warning("%s", self._cutting)
-
-    def __call__(self, which: str, source: str, documents: int, tokens: int) -> None:
-        of = f"dataset {source}: " if source else ""
-        if which == "first":
-            _log.warning("%s%s; the first %d lost %d tokens", of, self._cutting, documents, tokens)
-        else:
-            _log.warning(
-                "%s%d documents were cut to max_length=%d tokens and lost %d tokens",
-                of,
-                documents,
-                self._max_length,
-                tokens,
-            )
-
-
-def _tokenizer(tokenizer: Any, **options: Any) -> Tokenizer:
-    from easydata.tokenizers.tokenizer import Tokenizer
-
-    if isinstance(tokenizer, Tokenizer) and not options:
-        return tokenizer
-    return Tokenizer(tokenizer, **options)
-
-
-def _default_config() -> TokenizerConfig:
-    from easydata.core.config import TokenizerConfig
-
-    return TokenizerConfig(name_or_path="")
-
-
-def _max_length(config: TokenizerConfig) -> int:
-    return config.max_length if config.truncation else 0
-
-
-def _text_of(row: Mapping[str, Any], field: str) -> str:
-    text = row.get(field)
-    if isinstance(text, str):
-        return text
-    if text is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(field, row, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; it has: {', '.join(map(str, row))}"
-        raise ValueError(f"the row has no text in field {field!r}{hint}")
-    raise TypeError(f"field {field!r} holds {type(text).__name__}, expected text")
-
-
-def _tokenize(
-    tokenizer: Tokenizer,
-    texts: list[str],
-    config: TokenizerConfig,
-    report: _CutReport | None = None,
-) -> dict[str, list[list[int]]]:
-    """Tokens of a few texts, as lists; the first that are cut are told to `report`."""
-    encoded: Any
-    encoded, cut = tokenizer.encoder.encode_batch(
-        texts, config.add_special_tokens, _max_length(config), None
-    )
-    if cut > 0 and report is not None:
-        report.say_once()
-    ids: list[list[int]] = encoded.to_pylist()
-    masks = [[1] * len(row) for row in ids]
-    padding = _Padding.of(tokenizer, config)
-    length = padding.length
-    if config.padding in (True, "longest"):
-        length = max(map(len, ids), default=0)
-        if tokenizer.pad_token_id is None and any(len(row) < length for row in ids):
-            raise ValueError(
-                f"padding={config.padding!r} needs a pad token, and tokenizer {tokenizer.name} "
-                "names none; set padding=False, or pad_token in its tokenizer_config.json"
-            )
-    for row, mask in zip(ids, masks, strict=True):
-        missing = max(0, length - len(row))
-        at = 0 if padding.left else len(row)
-        row[at:at] = [padding.token_id] * missing
-        mask[at:at] = [0] * missing
-    made = {"input_ids": ids}
-    if config.return_attention_mask:
-        made["attention_mask"] = masks
-    return made

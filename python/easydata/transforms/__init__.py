@@ -16,20 +16,13 @@ if TYPE_CHECKING:
         block_mixture_interleave,
     )
     from easydata.sources.packed import (
-        FirstFitPacker,
-        GreedyPacker,
-        PackedSequence,
         PackedShardedSource,
-        PoolPacker,
         pack_constant_length,
         pack_pre_tokenized,
     )
     from easydata.sources.tokenized import (
         TokenizedShardedSource,
-        TokenizerManager,
-        TokenizeTransform,
         batched_tokenize_iterator,
-        compute_tokenizer_hash,
         tokenize_dataset_config,
     )
     from easydata.transforms.base import (
@@ -57,6 +50,12 @@ if TYPE_CHECKING:
         SelectFields,
     )
     from easydata.transforms.filters import FilterByField, FilterNonEmpty, FilterTransform
+    from easydata.transforms.packers import FirstFitPacker, GreedyPacker, PackedSequence, PoolPacker
+    from easydata.transforms.tokenize_row import (
+        TokenizerManager,
+        TokenizeTransform,
+        compute_tokenizer_hash,
+    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -75,28 +74,28 @@ else:
             "FilterByField": "easydata.transforms.filters",
             "FilterNonEmpty": "easydata.transforms.filters",
             "FilterTransform": "easydata.transforms.filters",
-            "FirstFitPacker": "easydata.sources.packed",
-            "GreedyPacker": "easydata.sources.packed",
+            "FirstFitPacker": "easydata.transforms.packers",
+            "GreedyPacker": "easydata.transforms.packers",
             "LimitedShardedSource": "easydata.sources.limited",
             "MapField": "easydata.transforms.fields",
             "MapTransform": "easydata.transforms.base",
             "MaybeApplyChatTemplate": "easydata.transforms.chat",
             "MixedShardState": "easydata.sources.mixed",
             "MixedShardedSource": "easydata.sources.mixed",
-            "PackedSequence": "easydata.sources.packed",
+            "PackedSequence": "easydata.transforms.packers",
             "PackedShardedSource": "easydata.sources.packed",
-            "PoolPacker": "easydata.sources.packed",
+            "PoolPacker": "easydata.transforms.packers",
             "RenameFields": "easydata.transforms.fields",
             "SelectFields": "easydata.transforms.fields",
-            "TokenizeTransform": "easydata.sources.tokenized",
+            "TokenizeTransform": "easydata.transforms.tokenize_row",
             "TokenizedShardedSource": "easydata.sources.tokenized",
-            "TokenizerManager": "easydata.sources.tokenized",
+            "TokenizerManager": "easydata.transforms.tokenize_row",
             "Transform": "easydata.transforms.base",
             "TransformedShardedSource": "easydata.sources.base",
             "WeightScheduler": "easydata.sources.mixed",
             "batched_tokenize_iterator": "easydata.sources.tokenized",
             "block_mixture_interleave": "easydata.sources.mixed",
-            "compute_tokenizer_hash": "easydata.sources.tokenized",
+            "compute_tokenizer_hash": "easydata.transforms.tokenize_row",
             "is_conversational": "easydata.transforms.chat",
             "pack_constant_length": "easydata.sources.packed",
             "pack_pre_tokenized": "easydata.sources.packed",

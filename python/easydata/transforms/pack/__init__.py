@@ -8,26 +8,28 @@ from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from easydata.sources.packed import (
+        PackedShardedSource,
+        Strategy,
+        pack_constant_length,
+        pack_pre_tokenized,
+    )
+    from easydata.transforms.packers import (
         FirstFitPacker,
         GreedyPacker,
         Overlong,
         PackedSequence,
-        PackedShardedSource,
         PoolPacker,
-        Strategy,
-        pack_constant_length,
-        pack_pre_tokenized,
     )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "FirstFitPacker": "easydata.sources.packed",
-            "GreedyPacker": "easydata.sources.packed",
-            "Overlong": "easydata.sources.packed",
-            "PackedSequence": "easydata.sources.packed",
+            "FirstFitPacker": "easydata.transforms.packers",
+            "GreedyPacker": "easydata.transforms.packers",
+            "Overlong": "easydata.transforms.packers",
+            "PackedSequence": "easydata.transforms.packers",
             "PackedShardedSource": "easydata.sources.packed",
-            "PoolPacker": "easydata.sources.packed",
+            "PoolPacker": "easydata.transforms.packers",
             "Strategy": "easydata.sources.packed",
             "pack_constant_length": "easydata.sources.packed",
             "pack_pre_tokenized": "easydata.sources.packed",

@@ -9,21 +9,23 @@ from easydata.lazy_names import lazy_names
 if TYPE_CHECKING:
     from easydata.sources.tokenized import (
         TokenizedShardedSource,
+        batched_tokenize_iterator,
+        tokenize_dataset_config,
+    )
+    from easydata.transforms.tokenize_row import (
         TokenizerManager,
         TokenizeTransform,
-        batched_tokenize_iterator,
         compute_tokenizer_hash,
-        tokenize_dataset_config,
     )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "TokenizeTransform": "easydata.sources.tokenized",
+            "TokenizeTransform": "easydata.transforms.tokenize_row",
             "TokenizedShardedSource": "easydata.sources.tokenized",
-            "TokenizerManager": "easydata.sources.tokenized",
+            "TokenizerManager": "easydata.transforms.tokenize_row",
             "batched_tokenize_iterator": "easydata.sources.tokenized",
-            "compute_tokenizer_hash": "easydata.sources.tokenized",
+            "compute_tokenizer_hash": "easydata.transforms.tokenize_row",
             "tokenize_dataset_config": "easydata.sources.tokenized",
         },
     )
