@@ -47,15 +47,6 @@ if TYPE_CHECKING:
     )
     from easydata.core.context import PipelineContext, ResumeState
     from easydata.core.stage import BaseStage
-    from easydata.core.types import (
-        BaseDatasetInform,
-        DatasetLoadError,
-        DatasetMixture,
-        DatasetType,
-        TextDatasetInform,
-        VisualDatasetInform,
-    )
-    from easydata.execution.legacy import build_dataset
     from easydata.execution.loader import (
         AsyncDataLoader,
         PadSpec,
@@ -80,6 +71,15 @@ if TYPE_CHECKING:
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
     from easydata.execution.states import merge_states
     from easydata.execution.verify import VerifiedFile, VerifyReport, verify
+    from easydata.legacy.build import build_dataset
+    from easydata.legacy.mixture import DatasetMixture
+    from easydata.legacy.types import (
+        BaseDatasetInform,
+        DatasetLoadError,
+        DatasetType,
+        TextDatasetInform,
+        VisualDatasetInform,
+    )
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.base import ShardedDataSource, ShardInfo, TransformedShardedSource
     from easydata.sources.composite import CompositeShardedSource
@@ -147,7 +147,7 @@ else:
             "AsyncDataLoader": "easydata.execution.loader",
             "AsyncDataset": "easydata.core.async_dataset",
             "BCOPreprocessTransform": "easydata.trainers.preprocess",
-            "BaseDatasetInform": "easydata.core.types",
+            "BaseDatasetInform": "easydata.legacy.types",
             "BaseStage": "easydata.core.stage",
             "CPOPreprocessTransform": "easydata.trainers.preprocess",
             "CacheLayer": "easydata.cache.layers",
@@ -164,9 +164,9 @@ else:
             "DPOPreprocessTransform": "easydata.trainers.preprocess",
             "DatasetCache": "easydata.cache.layers",
             "DatasetConfig": "easydata.core.config",
-            "DatasetLoadError": "easydata.core.types",
-            "DatasetMixture": "easydata.core.types",
-            "DatasetType": "easydata.core.types",
+            "DatasetLoadError": "easydata.legacy.types",
+            "DatasetMixture": "easydata.legacy.mixture",
+            "DatasetType": "easydata.legacy.types",
             "DiskCache": "easydata.cache.layers",
             "DropFields": "easydata.transforms.fields",
             "ExtractField": "easydata.transforms.fields",
@@ -218,7 +218,7 @@ else:
             "ShardedDataSource": "easydata.sources.base",
             "ShardingSpec": "easydata.execution.loader",
             "SourceStageConfig": "easydata.core.config",
-            "TextDatasetInform": "easydata.core.types",
+            "TextDatasetInform": "easydata.legacy.types",
             "TextShardedSource": "easydata.sources.text",
             "TokenizeStage": "easydata.execution.stages",
             "TokenizeStageConfig": "easydata.core.config",
@@ -231,13 +231,13 @@ else:
             "TreeCacheManager": "easydata.cache.layers",
             "VerifiedFile": "easydata.execution.verify",
             "VerifyReport": "easydata.execution.verify",
-            "VisualDatasetInform": "easydata.core.types",
+            "VisualDatasetInform": "easydata.legacy.types",
             "WeightSchedulePoint": "easydata.core.config",
             "WeightScheduler": "easydata.sources.mixed",
             "WriteStats": "easydata.execution.save",
             "batch_iterator": "easydata.execution.loader",
             "block_mixture_interleave": "easydata.sources.mixed",
-            "build_dataset": "easydata.execution.legacy",
+            "build_dataset": "easydata.legacy.build",
             "collate_batch": "easydata.execution.loader",
             "create_data_iterator": "easydata.execution.loader",
             "create_pipeline": "easydata.execution.pipeline",

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     )
     from easydata.core.context import PipelineContext, ResumeState
     from easydata.core.stage import BaseStage, PipelineStage
-    from easydata.core.types import (
+    from easydata.legacy.mixture import DatasetMixture
+    from easydata.legacy.types import (
         BaseDatasetInform,
         DatasetLoadError,
-        DatasetMixture,
         DatasetType,
         TextDatasetInform,
         VisualDatasetInform,
@@ -43,14 +43,14 @@ else:
         {
             "AsyncDataset": "easydata.core.async_dataset",
             "AsyncDatasetProtocol": "easydata.core.async_dataset",
-            "BaseDatasetInform": "easydata.core.types",
+            "BaseDatasetInform": "easydata.legacy.types",
             "BaseStage": "easydata.core.stage",
             "CacheStageConfig": "easydata.core.config",
             "ConfigError": "easydata.core.config",
             "DatasetConfig": "easydata.core.config",
-            "DatasetLoadError": "easydata.core.types",
-            "DatasetMixture": "easydata.core.types",
-            "DatasetType": "easydata.core.types",
+            "DatasetLoadError": "easydata.legacy.types",
+            "DatasetMixture": "easydata.legacy.mixture",
+            "DatasetType": "easydata.legacy.types",
             "LoadStageConfig": "easydata.core.config",
             "MappedShardedDataSource": "easydata.sources.base",
             "MixStageConfig": "easydata.core.config",
@@ -65,10 +65,10 @@ else:
             "ShardInfo": "easydata.sources.base",
             "ShardedDataSource": "easydata.sources.base",
             "SourceStageConfig": "easydata.core.config",
-            "TextDatasetInform": "easydata.core.types",
+            "TextDatasetInform": "easydata.legacy.types",
             "TokenizeStageConfig": "easydata.core.config",
             "TokenizerConfig": "easydata.core.config",
-            "VisualDatasetInform": "easydata.core.types",
+            "VisualDatasetInform": "easydata.legacy.types",
             "WeightSchedulePoint": "easydata.core.config",
             "get_dataset_name": "easydata.core.config",
             "merge_tokenizer_config": "easydata.core.config",

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         MemoryCache,
         TreeCacheManager,
     )
-    from easydata.execution.legacy import build_dataset, load_for_inform
     from easydata.execution.loader import (
         AsyncDataLoader,
         PadSpec,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     )
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
     from easydata.execution.states import merge_states
+    from easydata.legacy.build import build_dataset, load_for_inform
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -67,12 +67,12 @@ else:
             "TreeCacheManager": "easydata.cache.layers",
             "WriteStats": "easydata.execution.save",
             "batch_iterator": "easydata.execution.loader",
-            "build_dataset": "easydata.execution.legacy",
+            "build_dataset": "easydata.legacy.build",
             "collate_batch": "easydata.execution.loader",
             "create_data_iterator": "easydata.execution.loader",
             "create_pipeline": "easydata.execution.pipeline",
             "create_writer": "easydata.execution.save",
-            "load_for_inform": "easydata.execution.legacy",
+            "load_for_inform": "easydata.legacy.build",
             "merge_states": "easydata.execution.states",
             "parse_size": "easydata.execution.save",
             "preshard_batch": "easydata.execution.loader",

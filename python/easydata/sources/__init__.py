@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.execution.legacy import load_for_inform
+    from easydata.legacy.build import load_for_inform
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.base import ShuffledShardedSource
     from easydata.sources.composite import CompositeShardedSource
@@ -38,7 +38,7 @@ else:
             "TextShardedSource": "easydata.sources.text",
             "create_source": "easydata.sources.create",
             "expand_data_files": "easydata.sources.data_files",
-            "load_for_inform": "easydata.execution.legacy",
+            "load_for_inform": "easydata.legacy.build",
             "wrap_hf_dataset": "easydata.sources.huggingface",
         },
     )

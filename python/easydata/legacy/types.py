@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from easydata.core.config_class import import_path
 
 if TYPE_CHECKING:
-    import datasets
+    pass
 
 Row = dict[str, Any]
 _R = TypeVar("_R", bound="_Record")
@@ -221,8 +221,8 @@ class VisualDatasetInform(BaseDatasetInform):
 
 
 @dataclass
-class DatasetMixture(_Record):
-    """Several data sets, and how they become one; see build_dataset().
+class MixtureOptions(_Record):
+    """Which data sets a DatasetMixture is of, and how they become one.
 
     Attributes:
         informs: The data sets.
@@ -282,22 +282,3 @@ class DatasetMixture(_Record):
     mixture_block_size: int = 2048
     stop_strategy: str = "restart"
     mixture_weights: dict[str, float] | None = None
-
-    def build(self) -> "datasets.Dataset | datasets.IterableDataset":
-        """What build_dataset() makes of it."""
-        from easydata.execution.legacy import build_dataset
-
-        return build_dataset(self)
-
-    def to_json_string(self) -> str:
-        """The mixture as JSON."""
-        return self.to_json()
-
-    def save_mixture(self, json_file_path: str | os.PathLike[str]) -> None:
-        """Writes the mixture to a JSON file."""
-        Path(json_file_path).write_text(self.to_json(), encoding="utf-8")
-
-    @classmethod
-    def load_mixture(cls, json_file: str | os.PathLike[str]) -> "DatasetMixture":
-        """Reads what save_mixture() wrote."""
-        return cls.from_json(Path(json_file).read_text(encoding="utf-8"))

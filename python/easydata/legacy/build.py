@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 from easydata import _native
 from easydata.core.config import DatasetConfig
-from easydata.core.types import (
+from easydata.legacy.types import (
     BaseDatasetInform,
-    DatasetMixture,
     DatasetType,
+    MixtureOptions,
     TextDatasetInform,
     VisualDatasetInform,
 )
+from easydata.sources.base import ShardedDataSource
+from easydata.sources.create import create_source
+from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.limited import LimitedShardedSource
+from easydata.sources.mixed import block_mixture_interleave
+from easydata.sources.packed import PackedShardedSource
+from easydata.transforms.base import MapTransform
 
 if TYPE_CHECKING:
     import datasets
-
-    from easydata.sources.base import ShardedDataSource
 
 __all__ = ["build_dataset", "load_for_inform"]
 
@@ -45,7 +50,7 @@ _ONLY_DEFAULT = {
 _STOPS = ("restart", "first_exhausted", "all_exhausted")
 
 
-def build_dataset(mixture: DatasetMixture) -> "datasets.Dataset | datasets.IterableDataset":
+def build_dataset(mixture: MixtureOptions) -> "datasets.Dataset | datasets.IterableDataset":
     """Loads, prepares, mixes and packs the data sets of a mixture.
 
     Each row goes through format_fields, format_callback and preprocessing_fn, and then keeps the
@@ -81,16 +86,16 @@ def build_dataset(mixture: DatasetMixture) -> "datasets.Dataset | datasets.Itera
 
 
 def load_for_inform(
-    inform: BaseDatasetInform, mixture: DatasetMixture
+    inform: BaseDatasetInform, mixture: MixtureOptions
 ) -> "datasets.Dataset | datasets.IterableDataset":
     """Loads one data set of a mixture, its rows as they are in the files."""
     return _dataset(_source(inform), inform, mixture)
 
 
-def _check(mixture: DatasetMixture) -> None:
+def _check(mixture: MixtureOptions) -> None:
     if not mixture.informs:
         raise ValueError("DatasetMixture: informs must name at least one data set")
-    defaults = {item.name: item.default for item in dataclasses.fields(DatasetMixture)}
+    defaults = {item.name: item.default for item in dataclasses.fields(MixtureOptions)}
     for option, why in _ONLY_DEFAULT.items():
         value = getattr(mixture, option)
         if value != defaults[option]:
@@ -125,7 +130,7 @@ def _check(mixture: DatasetMixture) -> None:
             )
 
 
-def _names(mixture: DatasetMixture) -> list[str]:
+def _names(mixture: MixtureOptions) -> list[str]:
     """The informs' names; unnamed ones take those of the weights, in order, or their position."""
     names = [inform.name or f"dataset_{i}" for i, inform in enumerate(mixture.informs)]
     weights = mixture.mixture_weights
@@ -139,7 +144,7 @@ def _names(mixture: DatasetMixture) -> list[str]:
     return names
 
 
-def _weights(mixture: DatasetMixture, names: list[str]) -> dict[str, float] | None:
+def _weights(mixture: MixtureOptions, names: list[str]) -> dict[str, float] | None:
     weights: Any = mixture.mixture_weights
     if weights is None:
         return None
@@ -161,10 +166,7 @@ def _weights(mixture: DatasetMixture, names: list[str]) -> dict[str, float] | No
     return {name: weights[name] for name in names}
 
 
-def _source(inform: BaseDatasetInform) -> "ShardedDataSource[Any]":
-    from easydata.sources import create_source
-    from easydata.transforms import LimitedShardedSource
-
+def _source(inform: BaseDatasetInform) -> ShardedDataSource[Any]:
     if inform.data_files is None:
         raise ValueError(f"{type(inform).__name__}: data_files is required")
     files = inform.data_files if isinstance(inform.data_files, list) else [inform.data_files]
@@ -183,13 +185,11 @@ def _source(inform: BaseDatasetInform) -> "ShardedDataSource[Any]":
     return source
 
 
-def _prepared(inform: BaseDatasetInform, mixture: DatasetMixture) -> "ShardedDataSource[Any]":
-    from easydata.transforms import MapTransform
-
+def _prepared(inform: BaseDatasetInform, mixture: MixtureOptions) -> ShardedDataSource[Any]:
     return _source(inform).transform(MapTransform(_preparation(inform, mixture)))
 
 
-def _preparation(inform: BaseDatasetInform, mixture: DatasetMixture) -> Callable[[Row], Row]:
+def _preparation(inform: BaseDatasetInform, mixture: MixtureOptions) -> Callable[[Row], Row]:
     """The function that makes a row of the mixture out of a row of the files."""
     content = getattr(inform, "content_field", None)
     preprocess: Callable[[Row], Row] | None = getattr(inform, "preprocessing_fn", None)
@@ -222,7 +222,7 @@ def _renamed(row: Row, names: Mapping[str, str]) -> Row:
     return out
 
 
-def _text_row(row: Row, inform: TextDatasetInform, mixture: DatasetMixture) -> Row:
+def _text_row(row: Row, inform: TextDatasetInform, mixture: MixtureOptions) -> Row:
     content = inform.content_field
     if content is None:
         return row
@@ -241,7 +241,7 @@ def _text_row(row: Row, inform: TextDatasetInform, mixture: DatasetMixture) -> R
     return out
 
 
-def _image_row(row: Row, inform: VisualDatasetInform, mixture: DatasetMixture) -> Row:
+def _image_row(row: Row, inform: VisualDatasetInform, mixture: MixtureOptions) -> Row:
     if inform.pixel_field not in row:
         hint = _native.suggestion(inform.pixel_field, list(row))
         raise KeyError(
@@ -254,7 +254,7 @@ def _image_row(row: Row, inform: VisualDatasetInform, mixture: DatasetMixture) -
 
 
 def _dataset(
-    source: "ShardedDataSource[Any]", inform: BaseDatasetInform, mixture: DatasetMixture
+    source: ShardedDataSource[Any], inform: BaseDatasetInform, mixture: MixtureOptions
 ) -> Any:
     """A source as an object of the `datasets` library."""
     if mixture.streaming:
@@ -283,11 +283,9 @@ def _dataset(
 
 
 def _mixed(
-    mixture: DatasetMixture, loaded: dict[str, Any], weights: dict[str, float] | None
+    mixture: MixtureOptions, loaded: dict[str, Any], weights: dict[str, float] | None
 ) -> Any:
     import datasets
-
-    from easydata.transforms import block_mixture_interleave
 
     parts = list(loaded.values())
     shares = None
@@ -331,11 +329,8 @@ def _mixed(
     return mixed
 
 
-def _packed(mixed: Any, mixture: DatasetMixture) -> Any:
+def _packed(mixed: Any, mixture: MixtureOptions) -> Any:
     """Packs the rows' tokens; nothing is lost: what is left over fills a last, padded row."""
-    from easydata.sources import wrap_hf_dataset
-    from easydata.transforms import MapTransform, PackedShardedSource
-
     field = mixture.tokens_field_name
     callback = mixture.tokenize_callback or (lambda row: row[field])
     source: ShardedDataSource[Any] = wrap_hf_dataset(mixed)
