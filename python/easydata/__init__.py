@@ -45,8 +45,7 @@ if TYPE_CHECKING:
         TokenizeStageConfig,
         WeightSchedulePoint,
     )
-    from easydata.core.context import PipelineContext, ResumeState
-    from easydata.core.stage import BaseStage
+    from easydata.execution.context import PipelineContext, ResumeState
     from easydata.execution.loader import (
         AsyncDataLoader,
         PadSpec,
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
         save_dataset,
         save_iterator,
     )
+    from easydata.execution.stage import BaseStage
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
     from easydata.execution.states import merge_states
     from easydata.execution.verify import VerifiedFile, VerifyReport, verify
@@ -148,7 +148,7 @@ else:
             "AsyncDataset": "easydata.core.async_dataset",
             "BCOPreprocessTransform": "easydata.trainers.preprocess",
             "BaseDatasetInform": "easydata.legacy.types",
-            "BaseStage": "easydata.core.stage",
+            "BaseStage": "easydata.execution.stage",
             "CPOPreprocessTransform": "easydata.trainers.preprocess",
             "CacheLayer": "easydata.cache.layers",
             "CacheMetadata": "easydata.cache.layers",
@@ -203,12 +203,12 @@ else:
             "ParquetWriter": "easydata.execution.save",
             "Pipeline": "easydata.execution.pipeline",
             "PipelineConfig": "easydata.core.config",
-            "PipelineContext": "easydata.core.context",
+            "PipelineContext": "easydata.execution.context",
             "PoolPacker": "easydata.transforms.packers",
             "PrefetchIterator": "easydata.execution.loader",
             "RayConfig": "easydata.core.config",
             "RenameFields": "easydata.transforms.fields",
-            "ResumeState": "easydata.core.context",
+            "ResumeState": "easydata.execution.context",
             "RewardPreprocessTransform": "easydata.trainers.preprocess",
             "SFTPreprocessTransform": "easydata.trainers.preprocess",
             "SaveStage": "easydata.execution.stages",

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         get_dataset_name,
         merge_tokenizer_config,
     )
-    from easydata.core.context import PipelineContext, ResumeState
-    from easydata.core.stage import BaseStage, PipelineStage
+    from easydata.execution.context import PipelineContext, ResumeState
+    from easydata.execution.stage import BaseStage, PipelineStage
     from easydata.legacy.mixture import DatasetMixture
     from easydata.legacy.types import (
         BaseDatasetInform,
@@ -44,7 +44,7 @@ else:
             "AsyncDataset": "easydata.core.async_dataset",
             "AsyncDatasetProtocol": "easydata.core.async_dataset",
             "BaseDatasetInform": "easydata.legacy.types",
-            "BaseStage": "easydata.core.stage",
+            "BaseStage": "easydata.execution.stage",
             "CacheStageConfig": "easydata.core.config",
             "ConfigError": "easydata.core.config",
             "DatasetConfig": "easydata.core.config",
@@ -57,10 +57,10 @@ else:
             "ObservabilityConfig": "easydata.core.config",
             "PackStageConfig": "easydata.core.config",
             "PipelineConfig": "easydata.core.config",
-            "PipelineContext": "easydata.core.context",
-            "PipelineStage": "easydata.core.stage",
+            "PipelineContext": "easydata.execution.context",
+            "PipelineStage": "easydata.execution.stage",
             "RayConfig": "easydata.core.config",
-            "ResumeState": "easydata.core.context",
+            "ResumeState": "easydata.execution.context",
             "SaveStageConfig": "easydata.core.config",
             "ShardInfo": "easydata.sources.base",
             "ShardedDataSource": "easydata.sources.base",

@@ -17,8 +17,8 @@ from easydata.core.config import (
     TokenizeStageConfig,
     check,
 )
-from easydata.core.context import PipelineContext
-from easydata.core.stage import PipelineStage
+from easydata.execution.context import PipelineContext
+from easydata.execution.stage import PipelineStage
 from easydata.execution.stages import (
     LoadStage,
     MixStage,

@@ -4,8 +4,9 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.core.config import (
     ConfigError,
     DatasetConfig,
@@ -17,16 +18,20 @@ from easydata.core.config import (
     merge_tokenizer_config,
 )
 from easydata.core.config_class import plain
-from easydata.core.stage import BaseStage
+from easydata.execution.context import PipelineContext
+from easydata.execution.loader import AsyncDataLoader, OneOfLoaders, PadSpec
+from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
-
-if TYPE_CHECKING:
-    from easydata.core.context import PipelineContext
-    from easydata.execution.save import DatasetWriter, WriteJob, WriteStats
-    from easydata.sources.base import ShardedDataSource
-    from easydata.tokenizers.tokenizer import Tokenizer
-
-    Sources = dict[str, ShardedDataSource[Any]]
+from easydata.execution.save import DatasetWriter, WriteJob, WriteStats, create_writer
+from easydata.execution.stage import BaseStage
+from easydata.sources.base import ShardedDataSource, TransformedShardedSource
+from easydata.sources.create import create_source
+from easydata.sources.known_fields import absent_fields, require_fields
+from easydata.sources.mixed import WeightScheduler
+from easydata.sources.packed import PackedShardedSource
+from easydata.sources.tokenized import TokenizedShardedSource
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import MapTransform
 
 __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
 
@@ -45,12 +50,8 @@ class SourceStage(BaseStage):
         """What get_stages() calls it."""
         return "source"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives a source for each dataset; `data` is not looked at."""
-        from easydata.sources import create_source
-        from easydata.sources.known_fields import require_fields
-        from easydata.transforms import MapTransform
-
         made: Sources = {}
         for dataset in context.config.datasets:
             source: ShardedDataSource[Any] = create_source(dataset, context.seed)
@@ -76,7 +77,7 @@ class TokenizeStage(BaseStage):
         """What get_stages() calls it."""
         return "tokenize"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Puts tokenizing behind each source; tokens that need no tokenizer stay as they are.
 
         Raises:
@@ -99,12 +100,8 @@ class TokenizeStage(BaseStage):
         return made
 
     def _tokenized(
-        self, name: str, source: "ShardedDataSource[Any]", context: "PipelineContext"
-    ) -> "ShardedDataSource[Any]":
-        from easydata import _native
-        from easydata.sources.known_fields import absent_fields, require_fields
-        from easydata.transforms import TokenizedShardedSource
-
+        self, name: str, source: ShardedDataSource[Any], context: PipelineContext
+    ) -> ShardedDataSource[Any]:
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
@@ -148,12 +145,8 @@ class TokenizeStage(BaseStage):
             quarantine_path=dataset.quarantine_path,
         )
 
-    def _check_removed(self, data: "Sources", context: "PipelineContext") -> None:
+    def _check_removed(self, data: Sources, context: PipelineContext) -> None:
         """Raises for names in remove_columns that are fields of no dataset."""
-        from easydata import _native
-        from easydata.sources.base import TransformedShardedSource
-        from easydata.sources.known_fields import absent_fields
-
         known = {"input_ids", "attention_mask"}
         for dataset in context.config.datasets:
             known.update(dataset.additional_fields or (), dataset.format_fields or ())
@@ -180,7 +173,7 @@ class TokenizeStage(BaseStage):
             )
 
 
-def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
+def _shared_dataset(name: str, context: PipelineContext) -> DatasetConfig:
     """What holds for all datasets, for a source that a stage has made of several.
 
     Raises:
@@ -199,23 +192,6 @@ def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
     return first
 
 
-class Mixture:
-    """A mixed source, and how to mix other inputs in the same way."""
-
-    def __init__(self, inputs: "Sources", options: Mapping[str, Any]) -> None:
-        self._options = dict(options)
-        self.inputs: Sources = {}
-        self.mixed: ShardedDataSource[Any] = self.rebuild(inputs)
-
-    def rebuild(self, inputs: "Sources") -> "ShardedDataSource[Any]":
-        """The mixture of these inputs; they have the same names."""
-        from easydata.transforms import MixedShardedSource
-
-        self.inputs = dict(inputs)
-        self.mixed = MixedShardedSource(dict(inputs), **self._options)
-        return self.mixed
-
-
 class MixStage(BaseStage):
     """Makes one stream of several datasets."""
 
@@ -228,12 +204,10 @@ class MixStage(BaseStage):
         """What get_stages() calls it."""
         return "mix"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives {"mixed": the mixture}, or one dataset as it is."""
         if len(data) < 2:
             return data
-        from easydata.transforms import WeightScheduler
-
         config = self._config
         options: dict[str, Any] = {
             "block_size": config.block_size,
@@ -265,10 +239,8 @@ class PackStage(BaseStage):
         """What get_stages() calls it."""
         return "pack"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Puts a packer behind each source."""
-        from easydata.transforms import PackedShardedSource
-
         config = self._config
         options: dict[str, Any] = {
             "pad_token_id": config.pad_token_id,
@@ -291,7 +263,7 @@ class PackStage(BaseStage):
             for name, source in data.items()
         }
 
-    def _eos(self, name: str, context: "PipelineContext") -> int:
+    def _eos(self, name: str, context: PipelineContext) -> int:
         """The token that closes documents: the option's, the tokenizer's, or the manual's 2."""
         if self._config.eos_token_id is not None:
             return self._config.eos_token_id
@@ -320,7 +292,7 @@ class PackStage(BaseStage):
         return DEFAULT_EOS
 
 
-def _tokenizer_of(dataset: DatasetConfig, context: "PipelineContext") -> "Tokenizer | None":
+def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer | None:
     """The tokenizer that a dataset's tokens are of: of who made them, else the config's."""
     known = context.tokenized.get(str(dataset.name))
     if known is not None:
@@ -343,10 +315,8 @@ class LoadStage(BaseStage):
         """What get_stages() calls it."""
         return "load"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> dict[str, Any]:
+    def process(self, data: Sources, context: PipelineContext) -> dict[str, Any]:
         """Gives a loader for each source."""
-        from easydata.execution.loader import AsyncDataLoader, OneOfLoaders, PadSpec
-
         config = self._config
         # A config file has the options of a PadSpec.
         padding = {
@@ -390,7 +360,7 @@ class SaveStage(BaseStage):
         """What get_stages() calls it."""
         return "save"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Writes each source, and gives the sources on as they are.
 
         Of several sources, those that an earlier run of the same job had finished are kept, unless
@@ -421,12 +391,12 @@ class SaveStage(BaseStage):
     def _write(
         self,
         name: str,
-        job: "WriteJob",
-        context: "PipelineContext",
+        job: WriteJob,
+        context: PipelineContext,
         rows: int | None,
         *,
         keep: bool,
-    ) -> "WriteStats":
+    ) -> WriteStats:
         with self._progress(name, context, rows) as progress:
 
             def tell(text: str) -> None:
@@ -438,7 +408,7 @@ class SaveStage(BaseStage):
                 tell(f"dataset {name!r} is finished and kept")
             return job.run(keep_finished=keep, notice=tell)
 
-    def _progress(self, name: str, context: "PipelineContext", rows: int | None) -> Progress:
+    def _progress(self, name: str, context: PipelineContext, rows: int | None) -> Progress:
         dataset = self._get_dataset_config(name, context)
         limit = dataset.num_rows if dataset is not None else None
         total = min((n for n in (rows, limit) if n is not None), default=None)
@@ -446,10 +416,8 @@ class SaveStage(BaseStage):
             return context.progress(name, total)
         return Progress.of(context.config.observability, name, total)
 
-    def _writer(self, name: str, datasets: int, context: "PipelineContext") -> "DatasetWriter":
+    def _writer(self, name: str, datasets: int, context: PipelineContext) -> DatasetWriter:
         """What writes the dataset `name`, and where."""
-        from easydata.execution.save import create_writer
-
         config = self._config
         dataset = self._get_dataset_config(name, context)
         if dataset is None:
@@ -479,7 +447,7 @@ class SaveStage(BaseStage):
         )
 
 
-def _rows_known(source: "ShardedDataSource[Any]") -> int | None:
+def _rows_known(source: ShardedDataSource[Any]) -> int | None:
     """How many rows there will be, where the files say so without being read; else None."""
     infos = [source.get_shard_info(shard) for shard in source.shard_names]
     rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]

@@ -8,8 +8,8 @@ from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from easydata.core.async_dataset import AsyncDataset, AsyncDatasetProtocol
-    from easydata.core.context import PipelineContext, ResumeState
-    from easydata.core.stage import BaseStage, PipelineStage
+    from easydata.execution.context import PipelineContext, ResumeState
+    from easydata.execution.stage import BaseStage, PipelineStage
     from easydata.sources.base import MappedShardedDataSource, ShardedDataSource, ShardInfo
 else:
     __getattr__, __dir__ = lazy_names(
@@ -17,11 +17,11 @@ else:
         {
             "AsyncDataset": "easydata.core.async_dataset",
             "AsyncDatasetProtocol": "easydata.core.async_dataset",
-            "BaseStage": "easydata.core.stage",
+            "BaseStage": "easydata.execution.stage",
             "MappedShardedDataSource": "easydata.sources.base",
-            "PipelineContext": "easydata.core.context",
-            "PipelineStage": "easydata.core.stage",
-            "ResumeState": "easydata.core.context",
+            "PipelineContext": "easydata.execution.context",
+            "PipelineStage": "easydata.execution.stage",
+            "ResumeState": "easydata.execution.context",
             "ShardInfo": "easydata.sources.base",
             "ShardedDataSource": "easydata.sources.base",
         },

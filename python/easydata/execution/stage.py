@@ -2,12 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    from easydata.core.config import DatasetConfig
-    from easydata.core.context import PipelineContext
-    from easydata.sources.base import ShardedDataSource
+from easydata.core.config import DatasetConfig
+from easydata.execution.context import PipelineContext
+from easydata.sources.base import ShardedDataSource
 
 
 @runtime_checkable
@@ -20,7 +19,7 @@ class PipelineStage(Protocol):
         ...
 
     def process(
-        self, data: "dict[str, ShardedDataSource[Any]]", context: "PipelineContext"
+        self, data: dict[str, ShardedDataSource[Any]], context: PipelineContext
     ) -> dict[str, Any]:
         """Puts the step behind each source; nothing is read yet."""
         ...
@@ -44,7 +43,7 @@ class BaseStage(ABC):
 
     @abstractmethod
     def process(
-        self, data: "dict[str, ShardedDataSource[Any]]", context: "PipelineContext"
+        self, data: dict[str, ShardedDataSource[Any]], context: PipelineContext
     ) -> dict[str, Any]:
         """Puts the step behind each source; nothing is read yet."""
 
@@ -60,8 +59,8 @@ class BaseStage(ABC):
         self._metrics[key] = value
 
     def _get_dataset_config(
-        self, dataset_id: str, context: "PipelineContext"
-    ) -> "DatasetConfig | None":
+        self, dataset_id: str, context: PipelineContext
+    ) -> DatasetConfig | None:
         """The config of the dataset called `dataset_id`, or None (a mixture has none)."""
         config = context.config
         if isinstance(config, Mapping):

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from easydata.core.config import PipelineConfig
-    from easydata.execution.progress import Progress
-    from easydata.execution.save import WriteStats
-    from easydata.execution.stages import Mixture
-    from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.core.config import PipelineConfig
+from easydata.execution.mixture import Mixture
+from easydata.execution.progress import Progress
+from easydata.execution.save import WriteStats
+from easydata.tokenizers.tokenizer import Tokenizer
 
 
 @dataclass
@@ -29,25 +28,23 @@ class PipelineContext:
         tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
     """
 
-    config: "PipelineConfig"
+    config: PipelineConfig
     seed: int | None = None
     step: int = 0
     epoch: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
-    written: "dict[str, WriteStats]" = field(default_factory=dict)
-    progress: "Callable[[str, int | None], Progress] | None" = field(
+    written: dict[str, WriteStats] = field(default_factory=dict)
+    progress: Callable[[str, int | None], Progress] | None = field(
         default=None, repr=False, compare=False
     )
-    mixtures: "dict[str, Mixture]" = field(default_factory=dict, repr=False, compare=False)
-    tokenized: "dict[str, Tokenizer]" = field(default_factory=dict, repr=False, compare=False)
-    _tokenizers: "dict[Any, Tokenizer]" = field(default_factory=dict, repr=False, compare=False)
+    mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
+    tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
+    _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
 
-    def get_tokenizer(self, name: Any) -> "Tokenizer":
+    def get_tokenizer(self, name: Any) -> Tokenizer:
         """The tokenizer of that name, path or object; made once."""
         key = name if isinstance(name, str) else id(name)
         if key not in self._tokenizers:
-            from easydata.tokenizers.tokenizer import Tokenizer
-
             self._tokenizers[key] = name if isinstance(name, Tokenizer) else Tokenizer(name)
         return self._tokenizers[key]
 
