@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from easydata import _native
 from easydata.core.async_dataset import AsyncDataset
 from easydata.execution.prefetch import PrefetchIterator
 from easydata.execution.save import as_source
@@ -294,8 +295,6 @@ class AsyncDataLoader(AsyncDataset[Batch]):
         steps: int | None = None,
         bucket_batches: int | None = None,
     ) -> None:
-        from easydata import _native
-
         self._source = as_source(source)
         options = _native.LoaderOptions(
             batch_size=batch_size,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from easydata import _native
 from easydata.reports.row_order import (
     BlockMap,
     GrainOrder,
@@ -209,8 +210,6 @@ def cost_of(setting: Setting, blocks: BlockMap, seed: int) -> OrderCost:
 
     Bytes are those of whole blocks: columns that are not read make all settings cheaper alike.
     """
-    from easydata import _native
-
     limits = _native.shuffle_limits()
     content = blocks.num_rows * blocks.row_bytes
     total = float(blocks.block_bytes.sum())
@@ -292,8 +291,6 @@ def shuffle_report(
 
 def _ladder(chosen: Setting, blocks: BlockMap) -> list[Setting]:
     """The chosen setting and those that shuffle more, in the order of what they hold or read."""
-    from easydata import _native
-
     content = blocks.num_rows * blocks.row_bytes
     rows = [chosen if chosen.mode == "rows" else replace(chosen, mode="rows", window_bytes=None)]
     held = rows[0].window_bytes or _native.shuffle_limits()["rows_window_bytes"]
@@ -317,8 +314,6 @@ def _ladder(chosen: Setting, blocks: BlockMap) -> list[Setting]:
 
 def name_of(setting: Setting) -> str:
     """A setting for people."""
-    from easydata import _native
-
     names = [] if setting.mode is None else [setting.mode]
     if setting.mode == "rows":
         window = setting.window_bytes or _native.shuffle_limits()["rows_window_bytes"]

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from easydata import _native
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from easydata import _native
     from easydata.sources.files import FileSource
     from easydata.transforms.base import Columns
 
@@ -108,8 +109,6 @@ class BlockMap:
 
     def block_order(self, seed: int, epoch: int) -> Rows:
         """The blocks in the order in which an epoch that shuffles them reads them."""
-        from easydata import _native
-
         if (seed, epoch) not in self._orders:
             pairs = np.array(_native.block_order(self._native, seed, epoch), np.int64)
             pairs = pairs.reshape(-1, 2)
@@ -118,8 +117,6 @@ class BlockMap:
 
     def _shard_starts(self, sizes: Sequence[int]) -> tuple[list[Rows], int]:
         """Rows of each shard before each of its blocks, and the bytes of files that do not say."""
-        from easydata import _native
-
         blocks = [_native.blocks_of(self._native, shard) for shard in range(len(sizes))]
         unknown = [shard for shard, known in enumerate(blocks) if not known.row_starts]
         uncounted = sum(sizes[shard] for shard in unknown)
@@ -158,8 +155,6 @@ class BlockMap:
         self, columns: Columns | None, shard: int, row: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a shard from a row on; block by block at random where that is None."""
-        from easydata import _native
-
         order: dict[str, Any] = {"start_row": row} if row is not None else {"shuffle": "blocks"}
         on_error = "raise" if self._source._on_error == "raise" else "skip"
         stream = self._native.stream(
@@ -171,8 +166,6 @@ class BlockMap:
         return iter(_native.iterate_batches(stream))
 
     def _content_of_a_row(self, columns: Columns | None) -> float:
-        from easydata import _native
-
         full = np.flatnonzero(np.diff(self.starts))
         rows = content = 0
         for block in full[:: max(1, len(full) // _SAMPLES)][:_SAMPLES]:
@@ -240,8 +233,6 @@ class WindowOrder:
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
         """The rows at places `begin` to `end` of an epoch."""
-        from easydata import _native
-
         parts = []
         for window in range(begin // self._rows, -(-end // self._rows)):
             first = window * self._rows
@@ -264,8 +255,6 @@ class GrainOrder:
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
         """The rows at places `begin` to `end` of an epoch."""
-        from easydata import _native
-
         places = _native.grain_permuted(self.size, self._seed, epoch, begin, end)
         return np.array(places, np.int64)
 
@@ -282,8 +271,6 @@ def order_of(setting: Setting, blocks: BlockMap, seed: int, buffer_seed: int) ->
         seed: Of the source.
         buffer_seed: Of LoadStageConfig.shuffle_buffer_size.
     """
-    from easydata import _native
-
     limits = _native.shuffle_limits()
     order: RowOrder
     if setting.mode is None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from easydata import _native
 from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
 from easydata.transforms.base import Columns
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class CompositeShardedSource(ShardedDataSource[Any]):
@@ -99,8 +97,6 @@ class CompositeShardedSource(ShardedDataSource[Any]):
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
-        from easydata import _native
-
         # Runs of shards of one source are one part.
         parts: list[tuple[int, list[str], dict[str, str]]] = []
         for shard in self._shards if shards is None else shards:

@@ -6,14 +6,12 @@ import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from easydata import _native
 from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import expand_data_files
 from easydata.transforms.base import Columns
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 Row: TypeAlias = dict[str, Any]
 DataFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -108,14 +106,11 @@ class FileSource(ShardedDataSource[Row]):
         built while reading (or by counting line ends); compressed text and JSON arrays are read,
         though not parsed, from their start.
         """
-        from easydata import _native
-
         return _native.iterate_rows(self._open_stream(None, [shard_name], row))
 
     def __iter__(self) -> Iterator[Row]:
         if not self._one_schema:
             return itertools.chain.from_iterable(map(self.open_shard, self._files))
-        from easydata import _native
 
         return _native.iterate_rows(self._stream())
 
@@ -185,7 +180,6 @@ class FileSource(ShardedDataSource[Row]):
 
     def _peek(self) -> Iterator[Any]:
         # Nothing is logged or put aside, which reading will do.
-        from easydata import _native
 
         on_error = "raise" if self._on_error == "raise" else "skip"
         stream = self._source.stream(name=self._name, on_error=on_error)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from easydata import _native
 from easydata.sources.base import ShardedDataSource, Shuffle
+from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import datasets
 
-    from easydata import _native
 
 StopStrategy: TypeAlias = Literal["restart", "first_exhausted", "all_exhausted"]
 
@@ -47,8 +48,6 @@ class WeightScheduler:
         schedule: Sequence[_Point],
         interpolation: Literal["step", "linear", "cosine"] = "step",
     ) -> None:
-        from easydata import _native
-
         points = sorted(schedule, key=lambda point: point.step)
         if not points:
             raise ValueError("a weight schedule needs at least one point")
@@ -84,8 +83,6 @@ class WeightScheduler:
 
     def _in_order(self, names: list[str]) -> _native.WeightSchedule:
         """The schedule with its weights in the order of `names`."""
-        from easydata import _native
-
         places = [self._names.index(name) for name in names]
         points = [(step, [weights[place] for place in places]) for step, weights in self._points]
         return _native.WeightSchedule(names, points, self.interpolation)
@@ -190,8 +187,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
         if shard_name not in self.shard_names:
             raise KeyError(f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}")
         if self._unit == "tokens":
-            from easydata import _native
-
             yield from _native.iterate_rows(self._stream())
             return
         for name, row in self._picks():
@@ -224,8 +219,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
         return None if self._scheduler is None else self._scheduler._in_order(self._names)
 
     def _options(self) -> _native.MixOptions:
-        from easydata import _native
-
         return _native.MixOptions(
             names=self._names,
             weights=self._weights,
@@ -239,8 +232,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
         )
 
     def _order(self) -> _native.MixOrder:
-        from easydata import _native
-
         return _native.MixOrder(self._options())
 
     def _picks(self) -> Iterator[tuple[str, Any]]:
@@ -286,8 +277,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
-        from easydata import _native
-
         if shards is not None and list(shards) != self.shard_names:
             raise KeyError(
                 f"the shard of a mixture is {self.shard_names[0]!r}, not {list(shards)!r}"
@@ -302,7 +291,6 @@ class MixedShardedSource(ShardedDataSource[Any]):
         """The columns to ask each source for: a column that it lacks and another has is null."""
         if columns is None:
             return [None] * len(self._sources)
-        from easydata import _native
 
         asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
         if self._unit == "tokens":
@@ -359,8 +347,6 @@ def _named(
     sources: Mapping[str, Any] | Sequence[Any], weights: Any
 ) -> dict[str, ShardedDataSource[Any]]:
     """Sources by name; what holds rows otherwise becomes a source."""
-    from easydata.sources import wrap_hf_dataset
-
     if isinstance(sources, Mapping):
         named = {str(name): source for name, source in sources.items()}
     elif isinstance(sources, Sequence) and not isinstance(sources, str):
@@ -380,8 +366,6 @@ def _named(
 
 def _check_names(names: list[str], given: Sequence[str], what: str) -> None:
     """Raises ValueError unless `given` names exactly the sources."""
-    from easydata import _native
-
     for name in given:
         if name not in names:
             raise ValueError(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.transforms.base import Columns, Example, _Step, run_steps
 from easydata.transforms.fields import RenameFields
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 def needs_of(steps: Sequence[_Step], wanted: Columns | None) -> list[Columns | None]:
@@ -39,8 +37,6 @@ def transform_stream(
         wanted: the columns to give, and their kinds; None for all.
         first_row: the source's first row, to see which fields there are.
     """
-    from easydata import _native
-
     needs = needs_of(steps, wanted)
     typed = names is not None
     read = needs[0]
@@ -120,8 +116,6 @@ def _rename_is_exact(
 def _call(
     stream: _native.Stream, steps: Sequence[_Step], columns: Columns | None
 ) -> _native.Stream:
-    from easydata import _native
-
     steps = list(steps)
     expands = any(step.is_expand for step in steps)
     name = type(steps[0]).__name__ if len(steps) == 1 else "transforms"
