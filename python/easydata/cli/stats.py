@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from easydata import _native
 from easydata.cli.flags import make_config
 from easydata.cli.report import Report, human
 from easydata.core.config import DatasetConfig, PipelineConfig
-from easydata.sources import create_source
-from easydata.sources.create import window_bytes_of
+from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
@@ -56,8 +56,6 @@ def stats(values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: 
 
 def _contents(source: ShardedDataSource[Any]) -> dict[str, int | None]:
     """Shards, and where files say so without being read: blocks, rows, bytes."""
-    from easydata import _native
-
     infos = [source.get_shard_info(name) for name in source.shard_names]
     rows = [None if info is None else info.num_rows for info in infos]
     sizes = [None if info is None else info.byte_size for info in infos]
@@ -83,6 +81,7 @@ def _shuffle(
     batch_rows: int,
     report: Report,
 ) -> dict[str, Any]:
+    # lazy: they need numpy, which takes its time to import
     from easydata.reports.order_quality import shuffle_report
     from easydata.reports.row_order import BlockMap, Setting
 
