@@ -45,19 +45,17 @@ if TYPE_CHECKING:
         TokenizeStageConfig,
         WeightSchedulePoint,
     )
-    from easydata.execution.context import PipelineContext, ResumeState
-    from easydata.execution.loader import (
-        AsyncDataLoader,
+    from easydata.execution.collate import (
         PadSpec,
-        PrefetchIterator,
-        ShardingSpec,
         batch_iterator,
         collate_batch,
         create_data_iterator,
-        preshard_batch,
     )
+    from easydata.execution.context import PipelineContext, ResumeState
+    from easydata.execution.loader import AsyncDataLoader
     from easydata.execution.one_call import pretokenize, tokenize_and_save
     from easydata.execution.pipeline import Pipeline, create_pipeline
+    from easydata.execution.prefetch import PrefetchIterator
     from easydata.execution.save import (
         ArrowWriter,
         JsonlWriter,
@@ -67,6 +65,7 @@ if TYPE_CHECKING:
         save_dataset,
         save_iterator,
     )
+    from easydata.execution.sharding import ShardingSpec, preshard_batch
     from easydata.execution.stage import BaseStage
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
     from easydata.execution.states import merge_states
@@ -198,14 +197,14 @@ else:
             "PackStageConfig": "easydata.core.config",
             "PackedSequence": "easydata.transforms.packers",
             "PackedShardedSource": "easydata.sources.packed",
-            "PadSpec": "easydata.execution.loader",
+            "PadSpec": "easydata.execution.collate",
             "ParquetShardedSource": "easydata.sources.parquet",
             "ParquetWriter": "easydata.execution.save",
             "Pipeline": "easydata.execution.pipeline",
             "PipelineConfig": "easydata.core.config",
             "PipelineContext": "easydata.execution.context",
             "PoolPacker": "easydata.transforms.packers",
-            "PrefetchIterator": "easydata.execution.loader",
+            "PrefetchIterator": "easydata.execution.prefetch",
             "RayConfig": "easydata.core.config",
             "RenameFields": "easydata.transforms.fields",
             "ResumeState": "easydata.execution.context",
@@ -216,7 +215,7 @@ else:
             "SelectFields": "easydata.transforms.fields",
             "ShardInfo": "easydata.sources.base",
             "ShardedDataSource": "easydata.sources.base",
-            "ShardingSpec": "easydata.execution.loader",
+            "ShardingSpec": "easydata.execution.sharding",
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.legacy.types",
             "TextShardedSource": "easydata.sources.text",
@@ -235,11 +234,11 @@ else:
             "WeightSchedulePoint": "easydata.core.config",
             "WeightScheduler": "easydata.sources.mixed",
             "WriteStats": "easydata.execution.save",
-            "batch_iterator": "easydata.execution.loader",
+            "batch_iterator": "easydata.execution.collate",
             "block_mixture_interleave": "easydata.sources.mixed",
             "build_dataset": "easydata.legacy.build",
-            "collate_batch": "easydata.execution.loader",
-            "create_data_iterator": "easydata.execution.loader",
+            "collate_batch": "easydata.execution.collate",
+            "create_data_iterator": "easydata.execution.collate",
             "create_pipeline": "easydata.execution.pipeline",
             "create_source": "easydata.sources.create",
             "create_writer": "easydata.execution.save",
@@ -247,7 +246,7 @@ else:
             "merge_states": "easydata.execution.states",
             "pack_constant_length": "easydata.sources.packed",
             "pack_pre_tokenized": "easydata.sources.packed",
-            "preshard_batch": "easydata.execution.loader",
+            "preshard_batch": "easydata.execution.sharding",
             "pretokenize": "easydata.execution.one_call",
             "save_dataset": "easydata.execution.save",
             "save_iterator": "easydata.execution.save",

@@ -15,18 +15,16 @@ if TYPE_CHECKING:
         MemoryCache,
         TreeCacheManager,
     )
-    from easydata.execution.loader import (
-        AsyncDataLoader,
+    from easydata.execution.collate import (
         PadSpec,
-        PrefetchIterator,
-        ShardingSpec,
         batch_iterator,
         collate_batch,
         create_data_iterator,
-        preshard_batch,
     )
+    from easydata.execution.loader import AsyncDataLoader
     from easydata.execution.one_call import pretokenize, tokenize_and_save
     from easydata.execution.pipeline import Pipeline, create_pipeline
+    from easydata.execution.prefetch import PrefetchIterator
     from easydata.execution.save import (
         ArrowWriter,
         DatasetWriter,
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
         save_dataset,
         save_iterator,
     )
+    from easydata.execution.sharding import ShardingSpec, preshard_batch
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
     from easydata.execution.states import merge_states
     from easydata.legacy.build import build_dataset, load_for_inform
@@ -57,25 +56,25 @@ else:
             "MemoryCache": "easydata.cache.layers",
             "MixStage": "easydata.execution.stages",
             "PackStage": "easydata.execution.stages",
-            "PadSpec": "easydata.execution.loader",
+            "PadSpec": "easydata.execution.collate",
             "ParquetWriter": "easydata.execution.save",
             "Pipeline": "easydata.execution.pipeline",
-            "PrefetchIterator": "easydata.execution.loader",
+            "PrefetchIterator": "easydata.execution.prefetch",
             "SaveStage": "easydata.execution.stages",
-            "ShardingSpec": "easydata.execution.loader",
+            "ShardingSpec": "easydata.execution.sharding",
             "TokenizeStage": "easydata.execution.stages",
             "TreeCacheManager": "easydata.cache.layers",
             "WriteStats": "easydata.execution.save",
-            "batch_iterator": "easydata.execution.loader",
+            "batch_iterator": "easydata.execution.collate",
             "build_dataset": "easydata.legacy.build",
-            "collate_batch": "easydata.execution.loader",
-            "create_data_iterator": "easydata.execution.loader",
+            "collate_batch": "easydata.execution.collate",
+            "create_data_iterator": "easydata.execution.collate",
             "create_pipeline": "easydata.execution.pipeline",
             "create_writer": "easydata.execution.save",
             "load_for_inform": "easydata.legacy.build",
             "merge_states": "easydata.execution.states",
             "parse_size": "easydata.execution.save",
-            "preshard_batch": "easydata.execution.loader",
+            "preshard_batch": "easydata.execution.sharding",
             "pretokenize": "easydata.execution.one_call",
             "save_dataset": "easydata.execution.save",
             "save_iterator": "easydata.execution.save",

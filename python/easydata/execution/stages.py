@@ -18,8 +18,9 @@ from easydata.core.config import (
     merge_tokenizer_config,
 )
 from easydata.core.config_class import plain
+from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
-from easydata.execution.loader import AsyncDataLoader, OneOfLoaders, PadSpec
+from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
 from easydata.execution.save import DatasetWriter, WriteJob, WriteStats, create_writer
