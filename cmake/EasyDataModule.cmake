@@ -1,6 +1,6 @@
 # easydata_module(<room> SOURCES ... [TESTS ...] [SERIAL_TESTS ...] [BENCHMARKS ...] [DEPS ...])
 #
-# Adds one room of src/easydata: an object library easydata_<room>, one test binary <room>_test out of TESTS and
+# Adds one room of src/easydata, or src/tokenizers: an object library easydata_<room>, one test binary <room>_test out of TESTS and
 # SERIAL_TESTS, and one benchmark binary <room>_benchmark out of BENCHMARKS. DEPS are lower rooms and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them.
 function(easydata_module room)
@@ -27,25 +27,31 @@ function(easydata_module room)
     list(APPEND ARG_TESTS ${ARG_SERIAL_TESTS})
   endif()
   if(EASYDATA_TESTS AND ARG_TESTS)
-    add_executable(${room}_test ${ARG_TESTS})
-    easydata_target(${room}_test)
-    target_link_libraries(${room}_test PRIVATE ${_target} GTest::gmock_main)
-    target_compile_definitions(${room}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
-    if(EASYDATA_SANITIZE)
-      # A process starts slowly under a sanitizer: four for a room, not one for a test.
-      foreach(shard RANGE 3)
-        add_test(NAME ${room}.${shard} COMMAND ${room}_test --gtest_brief=1)
-        set_tests_properties(
-          ${room}.${shard} PROPERTIES LABELS cpp ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
-      endforeach()
-    else()
-      gtest_discover_tests(${room}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${room}." PROPERTIES LABELS cpp)
-    endif()
+    easydata_test(${room} ${ARG_TESTS})
+    target_link_libraries(${room}_test PRIVATE ${_target})
   endif()
   if(EASYDATA_BENCHMARKS AND ARG_BENCHMARKS)
     add_executable(${room}_benchmark ${ARG_BENCHMARKS})
     easydata_target(${room}_benchmark)
     target_link_libraries(${room}_benchmark PRIVATE ${_target} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+# easydata_test(<name> <file>...): one test binary <name>_test, and its tests as <name>.*.
+function(easydata_test name)
+  add_executable(${name}_test ${ARGN})
+  easydata_target(${name}_test)
+  target_link_libraries(${name}_test PRIVATE GTest::gmock_main)
+  target_compile_definitions(${name}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
+  if(EASYDATA_SANITIZE)
+    # A process starts slowly under a sanitizer: four for a room, not one for a test.
+    foreach(shard RANGE 3)
+      add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
+      set_tests_properties(
+        ${name}.${shard} PROPERTIES LABELS cpp ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+  else()
+    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS cpp)
   endif()
 endfunction()
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*"(easydata/[^"]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s*"((?:easydata|tokenizers)/[^"]+)"', re.MULTILINE)
 
 
 def public_headers(source: Path) -> set[str]:

@@ -2,8 +2,9 @@
 """Checks that every file of the engine includes what its room may use, and nothing else.
 
 A room uses rooms of lower rank, never its neighbours. Nothing under src/ knows Python, and the
-Parquet library is known to the rooms that read and write files only. The packages of Python keep
-an order, too; see python_layers.py.
+Parquet library is known to the rooms that read and write files only. The tokenizers are a library
+of their own, which knows two of the engine's rooms and is known to those that run it. The packages
+of Python keep an order, too; see python_layers.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -23,12 +24,15 @@ RANKS = (
     ("config", "exec"),
     ("io", "stream", "record_file"),
     ("order",),
-    ("source", "transform", "tokenizer", "mix", "pack", "sink"),
+    ("source", "transform", "mix", "pack", "sink"),
     ("loader", "cache", "verify"),
     ("pipeline",),
 )
 RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
 PARQUET_ROOMS = ("source", "sink")
+TOKENIZERS = "tokenizers"
+TOKENIZERS_USE = ("base", "exec")
+TOKENIZERS_ROOMS = ("transform", "pipeline")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 PYTHON = re.compile(r"^(Python\.h|nanobind/|pybind11/|arrow/python/|numpy/)")
 
@@ -36,18 +40,24 @@ PYTHON = re.compile(r"^(Python\.h|nanobind/|pybind11/|arrow/python/|numpy/)")
 def problems(root: Path) -> Iterator[str]:
     """Yields one line for every include that breaks a rule."""
     engine = root / "src" / "easydata"
-    for path in sorted(engine.rglob("*")):
+    tokenizers = root / "src" / TOKENIZERS
+    for path in [*sorted(engine.rglob("*")), *sorted(tokenizers.rglob("*"))]:
         if path.suffix not in (".h", ".cc"):
             continue
-        parts = path.relative_to(engine).parts
-        room = parts[0] if len(parts) > 1 else ""
-        if room and room not in RANK:
+        if path.is_relative_to(tokenizers):
+            room = TOKENIZERS
+        else:
+            parts = path.relative_to(engine).parts
+            room = parts[0] if len(parts) > 1 else ""
+        if room and room not in RANK and room != TOKENIZERS:
             yield f"{path.relative_to(root)}: the room '{room}' has no place in check_layers.py"
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
                 problem = check(room, match[1])
+                if match[1].startswith("reference_tokenizer/") and not path.stem.endswith("_test"):
+                    problem = f"'{match[1]}': it is there for tests alone"
                 if problem:
                     yield f"{path.relative_to(root)}:{number}: {problem}"
 
@@ -60,9 +70,19 @@ def check(room: str, header: str) -> str | None:
         return f"'{header}': only {' and '.join(PARQUET_ROOMS)} know Parquet"
     if header.startswith(("python/", "bindings")):
         return f"'{header}': the engine knows nothing of its bindings"
-    if not header.startswith("easydata/") or not room:
+    if not room:
+        return None
+    if header.startswith(f"{TOKENIZERS}/"):
+        if room in (TOKENIZERS, *TOKENIZERS_ROOMS):
+            return None
+        return f"'{header}': only {' and '.join(TOKENIZERS_ROOMS)} know the tokenizers"
+    if not header.startswith("easydata/"):
         return None
     other = header.split("/")[1]
+    if room == TOKENIZERS:
+        if other in TOKENIZERS_USE:
+            return None
+        return f"'{header}': the tokenizers use {' and '.join(TOKENIZERS_USE)} alone"
     if other == room:
         return None
     if other not in RANK:

@@ -11,7 +11,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+# A module beside the engine, for tests only, whose headers are included from above it.
+REFERENCE = ROOT / "tests" / "cpp" / "reference_tokenizer"
 UNNAMED = re.compile(r"namespace \{\n(.*?)\n\}  // namespace\n", re.DOTALL)
 FUNCTION = re.compile(
     r"^(?!TEST|TYPED_TEST|INSTANTIATE|BENCHMARK|using|return|static_assert)"
@@ -20,7 +23,9 @@ FUNCTION = re.compile(
 )
 CONSTANT = re.compile(r"^(?:inline )?(?:constexpr|const) [^\n=({]*?\b(k[A-Z]\w*)", re.MULTILINE)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) ([A-Z]\w*)[^;\n]*\{", re.MULTILINE)
-INCLUDE = re.compile(r'^#include "(easydata/[^"]+)"', re.MULTILINE)
+INCLUDE = re.compile(
+    r'^#include "((?:easydata|tokenizers|reference_tokenizer)/[^"]+)"', re.MULTILINE
+)
 
 
 def names_in(text: str) -> list[str]:
@@ -37,9 +42,13 @@ def compiled_together(room: Path) -> dict[str, list[Path]]:
         test = "test" in path.stem
         if path.name == "stage_contract.cc":  # a library of its own
             continue
-        twin = "literal" in path.relative_to(room).parts and not test
-        together["twin" if twin else "tests" if test else "library"].append(path)
+        together["tests" if test else "library"].append(path)
     return together
+
+
+def header_path(name: str) -> Path:
+    """The file that an include of ours names."""
+    return (REFERENCE.parent if name.startswith(f"{REFERENCE.name}/") else SOURCE) / name
 
 
 def problems(files: list[Path]) -> list[str]:
@@ -50,7 +59,7 @@ def problems(files: list[Path]) -> list[str]:
     headers: set[Path] = set()
     for path in files:
         text = path.read_text()
-        headers |= {SOURCE / name for name in INCLUDE.findall(text)}
+        headers |= {header_path(name) for name in INCLUDE.findall(text)}
         for block in UNNAMED.findall(text):
             functions |= set(FUNCTION.findall(block))
             for name in names_in(block):
@@ -61,7 +70,7 @@ def problems(files: list[Path]) -> list[str]:
                 homes[name].add(header)
     for name, paths in sorted(homes.items()):
         if len(paths) > 1:
-            where = ", ".join(str(path.relative_to(SOURCE)) for path in sorted(paths))
+            where = ", ".join(str(path.relative_to(ROOT)) for path in sorted(paths))
             found.append(f"{name} is in {where}: give each a name of its own")
     return found
 
@@ -69,7 +78,7 @@ def problems(files: list[Path]) -> list[str]:
 def main() -> int:
     """Prints what is called the same; 1 where something is."""
     found = []
-    for room in sorted((SOURCE / "easydata").iterdir()):
+    for room in [*sorted((SOURCE / "easydata").iterdir()), SOURCE / "tokenizers", REFERENCE]:
         for files in compiled_together(room).values():
             found += problems(files)
     for problem in found:

@@ -3,11 +3,11 @@
 
     script/draw_planted_bugs.py --seed 14 [--commit HEAD] [--count 60] [--json FILE]
 
-The same seed and commit give the same list on every machine. Rooms (those of src/easydata, the
-bindings, the Python package) get bugs in proportion to their lines of code, each at least one;
-inside a room each line is as likely as any other. Blank lines, comments, docstrings, includes and
-imports, lines without a letter or digit, generated tables, tests, benchmarks and what only tests
-use are no lines of code. Kinds come equally often, in a drawn order.
+The same seed and commit give the same list on every machine. Rooms (those of src/easydata,
+src/tokenizers, the bindings, the Python package) get bugs in proportion to their lines of code,
+each at least one; inside a room each line is as likely as any other. Blank lines, comments,
+docstrings, includes and imports, lines without a letter or digit, generated tables, tests,
+benchmarks and what only tests use are no lines of code. Kinds come equally often, in a drawn order.
 
 tests/planted/README.md says how a bug is made of a line and a kind, and how it is hunted.
 """
@@ -35,14 +35,14 @@ KINDS = (
     "missed cancel",
 )
 
-_CPP = re.compile(r"^(src/easydata|python/bindings)/.*\.(h|cc)$")
+_CPP = re.compile(r"^(src/easydata|src/tokenizers|python/bindings)/.*\.(h|cc)$")
 _PYTHON = re.compile(r"^python/easydata/.*\.py$")
-# Tests, what only tests and benchmarks include, and the literal twin that tests compare with.
+# Tests, what only tests and benchmarks include, and what was once the reference implementation.
 _TESTS = re.compile(
     r"_(test|benchmark)\.(h|cc)$|/test_\w+\.h$|_test_\w+\.(h|cc)$|_for_tests\.h$"
     r"|/stage_contract\.(h|cc)$|/recorded_values\.h$|/literal/|/fault_point\.(h|cc)$|/planted\."
 )
-_GENERATED = re.compile(r"(unicode_tables|character_set_tables)\.cc$|/config/docs\.cc$")
+_GENERATED = re.compile(r"(unicode_tables|character_set_tables)\.cc$|/generated/|/config/docs\.cc$")
 _CPP_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 _CPP_RAW = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 _INCLUDE = re.compile(r"^\s*(#|using namespace|namespace\b|\}\s*//\s*namespace)")
@@ -74,6 +74,8 @@ def room_of(file: str) -> str:
     parts = file.split("/")
     if parts[0] == "python":
         return "bindings" if parts[1] == "bindings" else "python"
+    if parts[1] == "tokenizers":
+        return "tokenizers"
     return parts[2] if len(parts) > 3 else "top"
 
 

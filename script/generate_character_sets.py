@@ -353,4 +353,4 @@ def make_body() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_check(__file__, "easydata/tokenizer/regex/character_set_tables.h", make_body))
+    sys.exit(write_or_check(__file__, "tokenizers/regex/character_set_tables.h", make_body))

@@ -193,4 +193,4 @@ def make_body() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_check(__file__, "easydata/tokenizer/unicode_tables.h", make_body))
+    sys.exit(write_or_check(__file__, "tokenizers/unicode_tables.h", make_body))

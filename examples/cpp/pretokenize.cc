@@ -14,7 +14,7 @@ easydata::Status Run(const std::string& tokenizer_path, const std::string& outpu
                      std::vector<std::string> files) {
   using namespace easydata;
 
-  ARROW_ASSIGN_OR_RAISE(auto tokenizer, Tokenizer::FromFile(tokenizer_path));
+  ARROW_ASSIGN_OR_RAISE(auto tokenizer, tokenizers::Tokenizer::FromFile(tokenizer_path));
 
   // Read only the field `text`, as text.
   ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource(std::move(files), JsonLayout::kLines));

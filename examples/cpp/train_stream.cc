@@ -16,7 +16,8 @@ namespace {
 using namespace easydata;
 
 // The tokens of a file's field `text`.
-Result<StreamPlan> Documents(const std::string& file, std::shared_ptr<const TextEncoder> encoder) {
+Result<StreamPlan> Documents(const std::string& file,
+                             std::shared_ptr<const tokenizers::TextEncoder> encoder) {
   ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource({file}, JsonLayout::kLines));
   SourceStageOptions read;
   read.columns = std::vector<ColumnRequest>{{"text", ColumnKind::kText}};
@@ -40,7 +41,7 @@ Result<StreamPlan> Mixed(const StreamPlan& code, const StreamPlan& prose) {
 
 Status Run(const std::string& tokenizer_path, const std::string& state_path, int steps,
            const std::string& code_path, const std::string& prose_path) {
-  ARROW_ASSIGN_OR_RAISE(auto tokenizer, Tokenizer::FromFile(tokenizer_path));
+  ARROW_ASSIGN_OR_RAISE(auto tokenizer, tokenizers::Tokenizer::FromFile(tokenizer_path));
   ARROW_ASSIGN_OR_RAISE(auto code, Documents(code_path, tokenizer));
   ARROW_ASSIGN_OR_RAISE(auto prose, Documents(prose_path, tokenizer));
   ARROW_ASSIGN_OR_RAISE(auto mixed, Mixed(code, prose));

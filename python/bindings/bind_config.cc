@@ -3,8 +3,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
-#include "easydata/config/nearest_name.h"
-#include "easydata/config/registry.h"
+#include "easydata/base/nearest_name.h"
+#include "easydata/pipeline/config_registry.h"
 
 namespace easydata {
 namespace {
@@ -18,10 +18,10 @@ Json Parse(const std::string& text) {
 }
 
 /// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "reads_as", "required",
-/// "config"}]}]
-std::string Descriptors() {
+/// "differs", "config"}]}]
+std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) {
   Json out = Json::array();
-  for (const config::ConfigDescriptor& descriptor : config::AllConfigs()) {
+  for (const config::ConfigDescriptor& descriptor : descriptors) {
     Json fields = Json::array();
     for (const config::FieldDescriptor& field : descriptor.fields) {
       fields.push_back({{"name", field.name},
@@ -30,6 +30,7 @@ std::string Descriptors() {
                         {"default", field.default_value},
                         {"reads_as", field.rules.reads_as.value_or(nullptr)},
                         {"required", field.rules.required},
+                        {"differs", field.rules.differs},
                         {"config", field.config}});
     }
     out.push_back(
@@ -55,7 +56,12 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
 }  // namespace
 
 void BindConfig(nb::module_& m) {
-  m.def("config_descriptors", &Descriptors, "Every config and its options, as JSON.");
+  m.def(
+      "config_descriptors", [] { return Described(config::AllConfigs()); },
+      "Every config and its options, as JSON.");
+  m.def(
+      "option_descriptors", [] { return Described(config::AllOptions()); },
+      "The options of what is made without a config, as JSON.");
   m.def("validate_config", &ValidateConfig, nb::arg("name"), nb::arg("json"),
         "Everything that is wrong with a config given as JSON: [(kind, (path, sentence))].");
   m.def(

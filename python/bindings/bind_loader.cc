@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arrow_exchange.h"
+#include "bind_options.h"
 #include "bindings.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
@@ -255,15 +256,6 @@ class PyLoader {
   JsonValues json_;
 };
 
-std::map<int64_t, int64_t> RampupFromPython(nb::handle rampup) {
-  std::map<int64_t, int64_t> out;
-  for (auto [step, factor] : MappingOption("batch_rampup", rampup)) {
-    const auto first = OptionValue<int64_t>("batch_rampup, a step", step);
-    out[first] = OptionValue<int64_t>("batch_rampup[" + std::to_string(first) + "]", factor);
-  }
-  return out;
-}
-
 std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
   std::map<std::string, PadSpec> out;
   const nb::dict given = MappingOption("padding", padding);
@@ -288,63 +280,28 @@ std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
   return out;
 }
 
-LoadOptions LoadOptionsFromPython(const nb::kwargs& given) {
-  const auto whole = [&](const char* name) { return OptionValue<int64_t>(name, given[name]); };
-  const auto whole_or_none = [&](const char* name) {
-    return OptionalValue<int64_t>(name, given[name]);
-  };
-  LoadOptions out;
-  StepOptions& steps = out.loader.steps;
-  steps.batch_size = whole("batch_size");
-  steps.drop_last = OptionValue<bool>("drop_last", given["drop_last"]);
-  steps.rank = whole("rank");
-  steps.world_size = whole("world_size");
-  steps.lanes = whole("lanes");
-  out.epochs = whole_or_none("epochs");
-  steps.steps = whole_or_none("steps");
-  steps.rampup = RampupFromPython(given["batch_rampup"]);
-  steps.padding.columns = PaddingFromPython(given["padding"]);
-  steps.padding.may_miss = OptionValue<bool>("padding_may_miss", given["padding_may_miss"]);
-  steps.padding.pad_token_id = whole_or_none("pad_token_id");
-  out.loader.prefetch = OptionValue<bool>("prefetch_enabled", given["prefetch_enabled"]);
-  out.loader.prefetch_batches = whole("prefetch_buffer_size");
-  // An upper bound: one thread does the work.
-  CheckAtLeastOne("prefetch_workers", whole("prefetch_workers"));
-  if (const auto threads = OptionalValue<int>("num_threads", given["num_threads"])) {
-    CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
-    out.loader.num_threads = *threads;
-  }
-  out.shuffle_buffer_size = whole_or_none("shuffle_buffer_size");
-  out.bucket_batches = whole_or_none("bucket_batches");
-  out.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
-  return out;
-}
-
 }  // namespace
 
 void BindLoader(nb::module_& m) {
-  nb::class_<LoadOptions>(m, "LoaderOptions",
-                          "The options of easydata.AsyncDataLoader, each of the right type.")
-      .def(
-          "__init__",
-          [](LoadOptions* self, const nb::kwargs& given) {
-            new (self) LoadOptions(LoadOptionsFromPython(given));
-          },
-          nb::sig("def __init__(self, *, batch_size: int, drop_last: bool, rank: int, "
-                  "world_size: int, lanes: int, epochs: int | None, steps: int | None, "
-                  "batch_rampup: collections.abc.Mapping[int, int] | None, padding: "
-                  "collections.abc.Mapping[str, typing.Any] | None, padding_may_miss: bool, "
-                  "pad_token_id: int | None, "
-                  "prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, "
-                  "num_threads: int | None, shuffle_buffer_size: int | None, bucket_batches: int | "
-                  "None, seed: int | None) -> None"));
+  BindOptions<LoadOptions>(m);
   nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, const LoadOptions& options) {
-            new (self) PyLoader(Unwrap(MakeLoader(stream.plan, options)));
+          [](PyLoader* self, const Stream& stream, LoadOptions options, nb::handle padding,
+             bool padding_may_miss, std::optional<int64_t> pad_token_id) {
+            PadOptions& pad = options.loader.steps.padding;
+            pad.columns = PaddingFromPython(padding);
+            pad.may_miss = padding_may_miss;
+            pad.pad_token_id = pad_token_id;
+            new (self) PyLoader(Unwrap(MakeLoader(stream.plan, std::move(options))));
           },
-          nb::arg("stream"), nb::arg("options"))
+          nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
+          nb::arg("padding_may_miss") = false, nb::arg("pad_token_id") = nb::none(),
+          nb::sig("def __init__(self, stream: Stream, options: LoadOptions, padding: "
+                  "collections.abc.Mapping[str, typing.Any] | None = None, padding_may_miss: bool "
+                  "= False, pad_token_id: int | None = None) -> None"),
+          "`padding` has a PadSpec by column; with `padding_may_miss` the stream may be without "
+          "some of them.")
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),
            nb::sig("def next(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
                    "None"),

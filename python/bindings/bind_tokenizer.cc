@@ -18,15 +18,23 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
-#include "easydata/tokenizer/decode/decode_stream.h"
-#include "easydata/tokenizer/decode/text_decoder.h"
-#include "easydata/tokenizer/postprocess/padding.h"
-#include "easydata/tokenizer/tokenizer.h"
 #include "engine_gil.h"
 #include "huggingface_encoder.h"
+#include "tokenizers/decode/decode_stream.h"
+#include "tokenizers/decode/text_decoder.h"
+#include "tokenizers/postprocess/padding.h"
+#include "tokenizers/tokenizer.h"
 
 namespace easydata {
 namespace {
+
+using tokenizers::CutTexts;
+using tokenizers::DecodeStream;
+using tokenizers::EncodeOptions;
+using tokenizers::Padding;
+using tokenizers::TextEncoder;
+using tokenizers::Tokenizer;
+using tokenizers::TokenizerOptions;
 
 using IdArray = nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>;
 using IdInput = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -52,7 +52,7 @@ TellCuts TellFromPython(nb::object report) {
   };
 }
 
-Stream TokenizeStream(const Stream& stream, std::shared_ptr<TextEncoder> encoder,
+Stream TokenizeStream(const Stream& stream, std::shared_ptr<tokenizers::TextEncoder> encoder,
                       const std::string& column, bool add_special_tokens, int64_t max_length,
                       bool attention_mask, int64_t pad_to, int32_t pad_id, bool pad_left,
                       std::vector<std::string> keep, const std::string& on_error,

@@ -74,7 +74,7 @@ Status AppendIds(nb::handle encoding, arrow::Int32Builder* ids) {
 }
 
 // Counts what was cut off one `tokenizers.Encoding`: it comes in pieces, each with special tokens.
-void CountCut(nb::handle encoding, int64_t num_added, CutTexts* cut) {
+void CountCut(nb::handle encoding, int64_t num_added, tokenizers::CutTexts* cut) {
   const nb::object pieces = encoding.attr("overflowing");
   if (nb::len(pieces) == 0) return;
   ++cut->texts;
@@ -129,7 +129,7 @@ HuggingFaceEncoder::HuggingFaceEncoder(nb::object tokenizer, std::string json, b
     padding_->id = nb::cast<int32_t>(padding["pad_id"]);
     tokenizer_.attr("no_padding")();
   }
-  TokenizerOptions options;
+  tokenizers::TokenizerOptions options;
   options.split_special_tokens = nb::cast<bool>(tokenizer_.attr("encode_special_tokens"));
   options.truncate_left = truncate_left_;
   fingerprint_ = TokenizerFingerprint(json_, options);
@@ -154,13 +154,13 @@ const nb::object& HuggingFaceEncoder::TokenizerFor(int64_t max_length) const {
   return tokenizer;
 }
 
-Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(const arrow::Array& texts,
-                                                                      const EncodeOptions& options,
-                                                                      CutTexts* cut) const {
+Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
+    const arrow::Array& texts, const tokenizers::EncodeOptions& options,
+    tokenizers::CutTexts* cut) const {
   arrow::Int32Builder ids;
   std::vector<int64_t> ends;
   ends.reserve(static_cast<size_t>(texts.length()));
-  CutTexts all_cut;
+  tokenizers::CutTexts all_cut;
   for (int64_t begin = 0; begin < texts.length();) {
     int64_t end = std::min(begin + kRowsPerCall, texts.length());
     EngineGil gil;

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "bindings.h"
-#include "easydata/tokenizer/postprocess/padding.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "tokenizers/postprocess/padding.h"
+#include "tokenizers/tokenizer.h"
 
 namespace easydata {
 
@@ -18,7 +18,7 @@ namespace easydata {
 ///
 /// Arrow data goes in and comes out; rows become Python strings in C++, and the GIL is held only
 /// there and while ids are collected (the library itself lets go of it).
-class HuggingFaceEncoder final : public TextEncoder {
+class HuggingFaceEncoder final : public tokenizers::TextEncoder {
  public:
   /// `tokenizer` is a `tokenizers.Tokenizer` made of `json`, its encode_special_tokens perhaps set;
   /// nothing else may change it. `truncate_left`: a max_length cuts off the beginnings of texts.
@@ -26,8 +26,8 @@ class HuggingFaceEncoder final : public TextEncoder {
   ~HuggingFaceEncoder() override;
 
   Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
-                                                    const EncodeOptions& options,
-                                                    CutTexts* cut) const override;
+                                                    const tokenizers::EncodeOptions& options,
+                                                    tokenizers::CutTexts* cut) const override;
   /// What the library decodes ids to; Invalid where it fails. Needs the GIL.
   Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special_tokens) const;
 
@@ -41,7 +41,7 @@ class HuggingFaceEncoder final : public TextEncoder {
 
   /// The file's padding, if it has one: the texts of EncodeBatch are a batch, if options.pad is
   /// set.
-  const std::optional<Padding>& padding() const { return padding_; }
+  const std::optional<tokenizers::Padding>& padding() const { return padding_; }
 
  private:
   // The tokenizer that truncates to `max_length`: one per length, since truncation is part of its
@@ -49,7 +49,7 @@ class HuggingFaceEncoder final : public TextEncoder {
   const nb::object& TokenizerFor(int64_t max_length) const;
 
   nb::object tokenizer_;
-  std::optional<Padding> padding_;
+  std::optional<tokenizers::Padding> padding_;
   bool truncate_left_;
   mutable std::map<int64_t, nb::object> truncating_;  // guarded by the GIL
   std::string json_;

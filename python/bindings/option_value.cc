@@ -1,5 +1,8 @@
 #include "option_value.h"
 
+#include "easydata/base/nearest_name.h"
+#include "easydata/config/descriptor.h"
+
 namespace easydata {
 namespace {
 
@@ -28,6 +31,20 @@ void RefuseRange(const std::string& name, const std::string& least, const std::s
                  nb::handle value) {
   throw nb::value_error(
       (name + ": must be from " + least + " to " + most + ", not " + ShownValue(value)).c_str());
+}
+
+void RefuseChoice(const std::string& name, const std::vector<std::string>& choices,
+                  const std::string& value) {
+  config::FieldRules rules;
+  rules.choices = choices;
+  config::Problems problems;
+  config::CheckRules(rules, value, nullptr, name + ":", &problems);
+  throw nb::value_error(problems.front().ToString().c_str());
+}
+
+void RefuseKeyword(const std::string& keyword, const std::vector<std::string>& options) {
+  throw nb::type_error(
+      ("there is no option '" + keyword + "'" + Suggestion(keyword, options)).c_str());
 }
 
 void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint) {

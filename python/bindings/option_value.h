@@ -21,6 +21,14 @@ std::string ShownValue(nb::handle value);
 [[noreturn]] void RefuseRange(const std::string& name, const std::string& least,
                               const std::string& most, nb::handle value);
 
+/// Raises ValueError: a name that is none of the choices.
+[[noreturn]] void RefuseChoice(const std::string& name, const std::vector<std::string>& choices,
+                               const std::string& value);
+
+/// Raises TypeError: a keyword that is none of the options, with the nearest one.
+[[noreturn]] void RefuseKeyword(const std::string& keyword,
+                                const std::vector<std::string>& options);
+
 /// Raises ValueError for a number below 1; `hint` is put behind what must be.
 void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = "");
 

@@ -9,7 +9,7 @@ from collections.abc import (
     Mapping,
     Sequence
 )
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ class Stream:
 
 def config_descriptors() -> str:
     """Every config and its options, as JSON."""
+
+def option_descriptors() -> str:
+    """The options of what is made without a config, as JSON."""
 
 def validate_config(name: str, json: str) -> list[tuple[str, tuple[str, str]]]:
     """
@@ -335,11 +338,9 @@ def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Str
     """Mixes streams."""
 
 class PackedOptions:
-    """
-    The options of easydata.PackedShardedSource, each of the right type and all of them together such as can be packed by.
-    """
+    """The options of easydata.PackedShardedSource."""
 
-    def __init__(self, *, seq_length: int, eos_token_id: int, pad_token_id: int, strategy: str, num_packers: int, include_segment_ids: bool, input_field: str, shuffle: bool, shuffle_buffer_factor: int, seed: int | None, overlong: str, token_fields: Iterable[str] | None, pack_window: int, balance_groups: int) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, balance_groups: int = 1) -> None: ...
 
     @property
     def eos_token_id(self) -> int: ...
@@ -368,7 +369,7 @@ def default_token_fields() -> list[str]:
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, seq_length: int, eos_token_id: int, pad_token_id: int = 0, strategy: str = 'greedy', num_packers: int = 4, include_segment_ids: bool = True, overlong: str = 'split', pack_window: int = 1000) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -376,15 +377,18 @@ class Packer:
     def flush(self) -> list[tuple[Any, list[int]]]:
         """Closes and gives the open rows."""
 
-class LoaderOptions:
-    """The options of easydata.AsyncDataLoader, each of the right type."""
+class LoadOptions:
+    """The options of easydata.AsyncDataLoader."""
 
-    def __init__(self, *, batch_size: int, drop_last: bool, rank: int, world_size: int, lanes: int, epochs: int | None, steps: int | None, batch_rampup: Mapping[int, int] | None, padding: Mapping[str, Any] | None, padding_may_miss: bool, pad_token_id: int | None, prefetch_enabled: bool, prefetch_workers: int, prefetch_buffer_size: int, num_threads: int | None, shuffle_buffer_size: int | None, bucket_batches: int | None, seed: int | None) -> None: ...
+    def __init__(self, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, lanes: int = 1, steps: int | None = None, batch_rampup: Mapping[int, int] | None = None, prefetch_enabled: bool = True, prefetch_buffer_size: int = 4, num_threads: int | None = None, epochs: int | None = None, shuffle_buffer_size: int | None = None, bucket_batches: int | None = None, seed: int | None = None, prefetch_workers: int = 2) -> None: ...
 
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, options: LoaderOptions) -> None: ...
+    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False, pad_token_id: int | None = None) -> None:
+        """
+        `padding` has a PadSpec by column; with `padding_may_miss` the stream may be without some of them.
+        """
 
     def next(self, pass_number: int | None = None) -> dict[str, Any] | None:
         """

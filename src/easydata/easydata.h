@@ -17,4 +17,4 @@
 #include "easydata/source/source_stage.h"       // IWYU pragma: export
 #include "easydata/stream/plan.h"               // IWYU pragma: export
 #include "easydata/stream/stage.h"              // IWYU pragma: export
-#include "easydata/tokenizer/tokenizer.h"       // IWYU pragma: export
+#include "tokenizers/tokenizer.h"               // IWYU pragma: export

@@ -20,6 +20,8 @@ PYTHON = ROOT / ".venv/bin/python"
 RESULTS = ROOT / "build/planted"
 MAP_BYTES = 256
 AT_A_TIME = 150  # tests of one process
+# Of binaries of C++, below the build folder.
+TEST_FOLDERS = ("src/easydata/*", "src/tokenizers", "tests/cpp/reference_tokenizer")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Test:
     @property
     def binary(self) -> str | None:
         """Where it is, when it is one of C++."""
-        return self.name.split(" ")[0] if self.name.startswith("src/") else None
+        return self.name.split(" ")[0] if self.name.startswith(("src/", "tests/cpp/")) else None
 
 
 def environment(build: Path, **more: object) -> dict[str, str]:
@@ -70,7 +72,7 @@ def run(command: list[str], seconds: float, environ: dict[str, str]) -> tuple[st
 
 def cpp_tests(build: Path) -> Iterator[tuple[str, str]]:
     """Binaries, below the build folder, and names of tests."""
-    for path in sorted(build.glob("src/easydata/*/*_test")):
+    for path in sorted(path for folder in TEST_FOLDERS for path in build.glob(f"{folder}/*_test")):
         listed = subprocess.run(
             [path, "--gtest_list_tests"], check=True, capture_output=True, text=True
         ).stdout

@@ -1,6 +1,6 @@
 """How the config classes come out of the engine's own declarations.
 
-Every option's name, type, default, bounds and text is declared once, in src/easydata/config. The
+Every option's name, type, default, bounds and text is declared once, in the engine. The
 decorator `declared` turns a class into a dataclass with those options; `core/config.pyi`, which
 script/generate_configs.py writes, tells type checkers the same.
 """
@@ -22,6 +22,12 @@ _descriptors: dict[str, dict[str, Any]] = {
     entry["name"]: entry for entry in json.loads(_native.config_descriptors())
 }
 _classes: dict[str, type] = {}
+
+
+_options: dict[str, list[str]] = {
+    entry["name"]: [field["name"] for field in entry["fields"]]
+    for entry in json.loads(_native.option_descriptors())
+}
 
 
 class ConfigError(ValueError):
@@ -99,6 +105,19 @@ def declared(cls: _T) -> _T:
     made.__setattr__ = set_option
     _classes[cls.__name__] = made
     return cast(_T, made)
+
+
+def options_of(config: Any, options: str, **names: str) -> dict[str, Any]:
+    """The values of a config for the engine's struct of options `options`.
+
+    An option that the config has under another name is given as ``option="its name there"``; one
+    that it does not have is left out.
+    """
+    return {
+        option: getattr(config, name)
+        for option in _options[options]
+        if hasattr(config, name := names.get(option, option))
+    }
 
 
 def import_path(function: Any) -> str | None:

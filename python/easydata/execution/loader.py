@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.async_dataset import AsyncDataset
 from easydata.execution.collate import Batch, PadSpec
+from easydata.execution.loader_signature import AsyncDataLoaderSignature
 from easydata.execution.save import as_source
 from easydata.execution.sharding import preshard_batch
 from easydata.sources.tokenized import tokenizers_of
@@ -31,105 +32,38 @@ _NO_PICKLE = (
 _POLL = 0.05
 
 
-class AsyncDataLoader(AsyncDataset[Batch]):
+class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
     """Hands out a source in batches: `{column: numpy array [batch, ...]}`.
 
     Lists of several lengths are padded, strings come as lists; arrays lie in the engine's own
     memory, are read-only, and stay valid for as long as they are kept. `for batch in loader` goes
     on from the current position: leaving the loop keeps it, and after the end the next `for` is the
     next epoch. `async for` does the same.
-
-    Args:
-        source: Any source.
-        batch_size: Rows a step, over all ranks; a multiple of `world_size`.
-        prefetch_enabled: Read ahead, on a thread of its own.
-        prefetch_workers: Threads that may make batches ahead; one is enough, so it is an upper
-            bound.
-        prefetch_buffer_size: Batches read ahead (no more than 256 MB); where batches are taken in
-            bursts, so that the buffer is full at one time and empty at another, it grows up to
-            that bound.
-        shuffle_buffer_size: Rows of a window that is shuffled; None: the source's order.
-        drop_last: Leave out a last batch that is not full. Otherwise it is short, or, with several
-            ranks, filled up with rows of `attention_mask` 0 and `labels` -100.
-        sharding_map: `{column: jax sharding}`: where arrays are put.
-        seed: Seed of the shuffle; None: 0. Every epoch has an order of its own.
-        rank: Which part of each step this process gets, from 0.
-        world_size: Processes that share the stream.
-        lanes: Independent parts of the stream, each with its own share of the data, mixed and
-            packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank
-            reads only the lanes that its rows are in. `batch_size` is a multiple of it. More than 1
-            is for streams that do not end, or whose files tell how many rows each lane has, or
-            `steps`. Lanes of counted rows end together with the shortest: what the others have
-            beyond that is dropped, and counted so. merge_states() joins the ranks' states.
-        epochs: Passes over the source that follow each other without an end between them; None: 1.
-        steps: Batches up to the end of an iteration, over as many passes as that takes: the next
-            iteration goes on where this one ended. None: as many as `epochs` have.
-        num_threads: Worker threads; None: one for each core.
-        batch_rampup: `{step: factor}`: `batch_size` is multiplied by the factor from that step on;
-            steps count on from epoch to epoch. Whole factors, so that every size is a multiple of
-            `world_size`.
-        padding: `{column: PadSpec}`; other columns of lists are padded at the right to the longest
-            row: `input_ids` with the tokenizer's pad id (0 where there is none), `labels` with
-            -100, others with 0. A column that the stream does not have is an error, which comes
-            with the first batch; whole rows of JSON have no known columns, and may be without it.
-        bucket_batches: The rows of so many batches are put in order of their length together
-            (that of `input_ids` where it is a list, else bytes), so that little of a batch is
-            padding, and come in batches of about one length, in random order (`seed`); None: rows
-            stay as they come. Such a window ends at 256 MB, too. Rows that `epochs` or `steps`
-            leave over at the end of a pass go along with those of the next.
     """
 
     # Whether columns of `padding` may be those of other loaders.
     _padding_may_miss = False
 
-    def __init__(
+    def _take(
         self,
         source: ShardedDataSource[Any],
-        batch_size: int = 8,
-        prefetch_enabled: bool = True,
-        prefetch_workers: int = 2,
-        prefetch_buffer_size: int = 4,
-        shuffle_buffer_size: int | None = None,
-        drop_last: bool = True,
-        sharding_map: Mapping[str, Any] | None = None,
-        seed: int | None = None,
-        *,
-        rank: int = 0,
-        world_size: int = 1,
-        lanes: int = 1,
-        epochs: int | None = None,
-        num_threads: int | None = None,
-        batch_rampup: Mapping[int, int] | None = None,
-        padding: Mapping[str, PadSpec] | None = None,
-        steps: int | None = None,
-        bucket_batches: int | None = None,
+        sharding_map: Mapping[str, Any] | None,
+        padding: Mapping[str, PadSpec] | None,
+        options: dict[str, Any],
     ) -> None:
         self._source = as_source(source)
-        options = _native.LoaderOptions(
-            batch_size=batch_size,
-            drop_last=drop_last,
-            rank=rank,
-            world_size=world_size,
-            lanes=lanes,
-            epochs=epochs,
-            steps=steps,
-            batch_rampup=batch_rampup,
-            padding=padding,
-            padding_may_miss=self._padding_may_miss,
-            pad_token_id=_pad_token_id(self._source),
-            prefetch_enabled=prefetch_enabled,
-            prefetch_workers=prefetch_workers,
-            prefetch_buffer_size=prefetch_buffer_size,
-            num_threads=num_threads,
-            shuffle_buffer_size=shuffle_buffer_size,
-            bucket_batches=bucket_batches,
-            seed=seed,
+        self._native = _native.Loader(
+            self._source._stream(),
+            _native.LoadOptions(**options),
+            padding,
+            self._padding_may_miss,
+            _pad_token_id(self._source),
         )
-        self._native = _native.Loader(self._source._stream(), options)
         self._sharding_map = sharding_map
-        self._rank, self._world_size = rank, world_size
+        self._rank: int = options["rank"]
+        self._world_size: int = options["world_size"]
         self._exhausted = False
-        self._batch_size, self._drop_last = batch_size, drop_last
+        self._batch_size, self._drop_last = options["batch_size"], options["drop_last"]
         self._said_empty = False
         # No thread outlives the loader. When the interpreter ends the engine ends its work itself:
         # a thread that is iterating then must not find its loader closed.

@@ -17,7 +17,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import plain
+from easydata.core.config_class import options_of, plain
 from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
 from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
@@ -242,27 +242,13 @@ class PackStage(BaseStage):
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Puts a packer behind each source."""
-        config = self._config
-        options: dict[str, Any] = {
-            "pad_token_id": config.pad_token_id,
-            "strategy": config.strategy,
-            "num_packers": config.num_packers,
-            "include_segment_ids": config.include_segment_ids,
-            "shuffle": config.shuffle_packed,
-            "shuffle_buffer_factor": config.shuffle_buffer_factor,
-            "seed": context.seed,
-            "overlong": config.overlong,
-            "pack_window": config.pack_window,
-            "balance_groups": config.balance_groups,
-        }
-        if config.token_fields is not None:
-            options["token_fields"] = config.token_fields
-        return {
-            name: PackedShardedSource(
-                source, config.seq_length, self._eos(name, context), **options
-            )
-            for name, source in data.items()
-        }
+        options = options_of(self._config, "PackedOptions", shuffle="shuffle_packed")
+        options["seed"] = context.seed
+        packed: Sources = {}
+        for name, source in data.items():
+            options["eos_token_id"] = self._eos(name, context)
+            packed[name] = PackedShardedSource(source, **options)
+        return packed
 
     def _eos(self, name: str, context: PipelineContext) -> int:
         """The token that closes documents: the option's, the tokenizer's, or the manual's 2."""
@@ -325,28 +311,10 @@ class LoadStage(BaseStage):
             for column, spec in (config.padding or {}).items()
         }
         loader = AsyncDataLoader if len(data) == 1 else OneOfLoaders
-        return {
-            name: loader(
-                source,
-                batch_size=config.batch_size,
-                prefetch_enabled=config.prefetch_enabled,
-                prefetch_workers=config.prefetch_workers,
-                prefetch_buffer_size=config.prefetch_buffer_size,
-                shuffle_buffer_size=config.shuffle_buffer_size,
-                drop_last=config.drop_last,
-                seed=context.seed if config.seed is None else config.seed,
-                rank=config.rank,
-                world_size=config.world_size,
-                lanes=config.lanes,
-                epochs=config.epochs,
-                steps=config.steps,
-                num_threads=config.num_threads,
-                batch_rampup=config.batch_rampup,
-                padding=padding,
-                bucket_batches=config.bucket_batches,
-            )
-            for name, source in data.items()
-        }
+        options = options_of(config, "LoadOptions")
+        if config.seed is None:
+            options["seed"] = context.seed
+        return {name: loader(source, padding=padding, **options) for name, source in data.items()}
 
 
 class SaveStage(BaseStage):

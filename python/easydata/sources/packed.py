@@ -10,9 +10,10 @@ from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.sources.base import ShardedDataSource, Shuffle
 from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.packed_signature import PackedShardedSourceSignature
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.base import Columns
-from easydata.transforms.packers import Overlong, _matrix
+from easydata.transforms.packers import _matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,93 +24,29 @@ if TYPE_CHECKING:
 Strategy: TypeAlias = PackStrategy
 
 
-class PackedShardedSource(ShardedDataSource["dict[str, Ints]"]):
+class PackedShardedSource(PackedShardedSourceSignature, ShardedDataSource["dict[str, Ints]"]):
     """The token lists of a source in rows of exactly seq_length tokens.
 
     Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
     position_ids (from 0 in each segment), segment_ids (from 0; padding has the next number) and the
     token fields. Each document is closed by one EOS token, and none of its tokens is lost.
 
-    Args:
-        source: Rows with lists of token ids.
-        seq_length: Tokens of a row.
-        eos_token_id: Closes every document; one that already ends in it gets no second.
-        pad_token_id: Fills what is left of rows.
-        strategy: "greedy" puts documents end to end and cuts; "pool" keeps `num_packers` rows open
-            and fills the best fitting; "first_fit" takes the longest first, within windows, and
-            puts each into the first row with room, "best_fit" into the fullest one.
-            "grain_first_fit", "grain_best_fit" and "grain_concat" give the rows of Grain's
-            FirstFitPackIterDataset, BestFitPackIterDataset and ConcatThenSplitIterDataset (0.2.18):
-            they add no EOS. Documents without tokens are left out here too (Grain gives them a
-            segment number).
-        num_packers: Open rows of the pool; bins of "grain_first_fit" and "grain_best_fit".
-        include_segment_ids: Whether rows have segment_ids.
-        input_field: The field of the token ids.
-        shuffle: Whether rows are permuted within windows, in another order in every epoch; with
-            "grain_first_fit" and "grain_best_fit" the bins of a group, as Grain's shuffle_bins
-            does with this seed.
-        shuffle_buffer_factor: Hundreds of rows in a window.
-        seed: Seed of the shuffle; None means 0.
-        overlong: What becomes of a document that, with its EOS, is longer than a row: "split" goes
-            on in the next row, "truncate" keeps its beginning and the EOS, "drop" leaves it out,
-            "error" ends the stream. What is left out is counted. "grain_first_fit" and
-            "grain_best_fit" cannot split: there "split" is an error too.
-        token_fields: Fields with a value for each token, which are cut like the tokens. None: those
-            of labels, loss_mask, completion_mask, assistant_masks and token_type_ids that there
-            are. The EOS has itself as label and 1 in masks, padding has -100 and 0.
-        pack_window: Documents after which pool and first_fit close their rows, and best_fit at the
-            latest: it does so where its rows come out fullest, in the second half of a window.
-        balance_groups: In front of a loader, the rows of each step are ordered so that this many
-            equal, contiguous parts of it cost about the same (the sum of the segments' squared
-            lengths: attention's cost). A step keeps its rows; one that is not full, its order. It
-            must divide the loader's batch size.
+    "grain_first_fit", "grain_best_fit" and "grain_concat" are as of Grain 0.2.18. Documents without
+    tokens are left out there too (Grain gives them a segment number).
     """
 
-    def __init__(
-        self,
-        source: ShardedDataSource[Any],
-        seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
-        strategy: Strategy = "greedy",
-        num_packers: int = 4,
-        include_segment_ids: bool = True,
-        input_field: str = "input_ids",
-        shuffle: bool = True,
-        shuffle_buffer_factor: int = 10,
-        seed: int | None = None,
-        *,
-        overlong: Overlong = "split",
-        token_fields: Sequence[str] | None = None,
-        pack_window: int = 1000,
-        balance_groups: int = 1,
-    ) -> None:
+    def _take(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
         self._source = wrap_hf_dataset(source)
-        self._given: dict[str, Any] = {
-            "seq_length": seq_length,
-            "eos_token_id": eos_token_id,
-            "pad_token_id": pad_token_id,
-            "strategy": strategy,
-            "num_packers": num_packers,
-            "include_segment_ids": include_segment_ids,
-            "input_field": input_field,
-            "shuffle": shuffle,
-            "shuffle_buffer_factor": shuffle_buffer_factor,
-            "seed": seed,
-            "overlong": overlong,
-            "token_fields": token_fields,
-            "pack_window": pack_window,
-            "balance_groups": balance_groups,
-        }
+        self._given = options
         # The engine judges the options before anything is read; kept as given, they can be pickled.
-        options = _native.PackedOptions(**self._given)
+        native = _native.PackedOptions(**options)
         limits = [known.id_limit for known in tokenizers_of(self._source)]
-        if limits and options.eos_token_id >= max(limits):
+        if limits and native.eos_token_id >= max(limits):
             raise ValueError(
-                f"eos_token_id: {options.eos_token_id} is no id of the tokenizer: its ids end at "
+                f"eos_token_id: {native.eos_token_id} is no id of the tokenizer: its ids end at "
                 f"{max(limits) - 1}"
             )
-        self._given["token_fields"] = options.token_fields
+        self._given["token_fields"] = native.token_fields
 
     @property
     def source(self) -> ShardedDataSource[Any]:

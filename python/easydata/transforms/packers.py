@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from easydata import _native
+from easydata.core.choices import PackStrategy
+from easydata.transforms.packer_signatures import (
+    FirstFitPackerSignature,
+    GreedyPackerSignature,
+    PoolPackerSignature,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Ints: TypeAlias = NDArray[np.int32]
-
-Overlong: TypeAlias = Literal["split", "truncate", "drop", "error"]
 
 
 @dataclass
@@ -51,9 +55,9 @@ class PackedSequence:
 class _Packer:
     """What the packers share: the engine's packer, and who the documents belong to."""
 
-    def __init__(self, native: _native.Packer, remembered: int) -> None:
-        self._native = native
-        self._remembered = remembered  # documents that may still be in an open row
+    def _start(self, strategy: PackStrategy, options: dict[str, Any], window: str) -> None:
+        self._native = _native.Packer(strategy=strategy, **options)
+        self._remembered: int = options[window] + 1  # documents that may still be in an open row
         self._source_ids: dict[int, Any] = {}
         self._count = 0
 
@@ -87,108 +91,28 @@ class _Packer:
         return PackedSequence(**arrays, source_ids=ids)
 
 
-class GreedyPacker(_Packer):
-    """Puts documents end to end and cuts rows off.
+class GreedyPacker(GreedyPackerSignature, _Packer):
+    """Puts documents end to end and cuts rows off."""
 
-    Args:
-        seq_length: Tokens of a row.
-        eos_token_id: Closes every document.
-        pad_token_id: Fills the last row.
-        include_segment_ids: Whether rows have segment_ids.
-        overlong: What becomes of a document longer than a row; see PackedShardedSource.
-    """
-
-    def __init__(
-        self,
-        seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
-        include_segment_ids: bool = True,
-        *,
-        overlong: Overlong = "split",
-    ) -> None:
-        native = _native.Packer(
-            seq_length,
-            eos_token_id,
-            pad_token_id,
-            strategy="greedy",
-            include_segment_ids=include_segment_ids,
-            overlong=overlong,
-        )
-        super().__init__(native, seq_length + 1)
+    def _take(self, options: dict[str, Any]) -> None:
+        self._start("greedy", options, "seq_length")
 
 
-class PoolPacker(_Packer):
+class PoolPacker(PoolPackerSignature, _Packer):
     """Keeps several rows open and puts a document where it fits best.
 
     A document that fits into none is cut at the end of the first row.
-
-    Args:
-        seq_length: Tokens of a row.
-        eos_token_id: Closes every document.
-        pad_token_id: Fills rows that are closed before they are full.
-        num_packers: Open rows.
-        include_segment_ids: Whether rows have segment_ids.
-        overlong: What becomes of a document longer than a row; see PackedShardedSource.
-        pack_window: Documents after which the open rows are closed.
     """
 
-    def __init__(
-        self,
-        seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
-        num_packers: int = 4,
-        include_segment_ids: bool = True,
-        *,
-        overlong: Overlong = "split",
-        pack_window: int = 1000,
-    ) -> None:
-        native = _native.Packer(
-            seq_length,
-            eos_token_id,
-            pad_token_id,
-            strategy="pool",
-            num_packers=num_packers,
-            include_segment_ids=include_segment_ids,
-            overlong=overlong,
-            pack_window=pack_window,
-        )
-        super().__init__(native, pack_window + 1)
+    def _take(self, options: dict[str, Any]) -> None:
+        self._start("pool", options, "pack_window")
 
 
-class FirstFitPacker(_Packer):
-    """Sorts a window of documents by length, longest first, and puts each where it first fits.
+class FirstFitPacker(FirstFitPackerSignature, _Packer):
+    """Sorts a window of documents by length, longest first, and puts each where it first fits."""
 
-    Args:
-        seq_length: Tokens of a row.
-        eos_token_id: Closes every document.
-        pad_token_id: Fills what is left of rows.
-        buffer_size: Documents of a window.
-        include_segment_ids: Whether rows have segment_ids.
-        overlong: What becomes of a document longer than a row; see PackedShardedSource.
-    """
-
-    def __init__(
-        self,
-        seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
-        buffer_size: int = 1000,
-        include_segment_ids: bool = True,
-        *,
-        overlong: Overlong = "split",
-    ) -> None:
-        native = _native.Packer(
-            seq_length,
-            eos_token_id,
-            pad_token_id,
-            strategy="first_fit",
-            include_segment_ids=include_segment_ids,
-            overlong=overlong,
-            pack_window=buffer_size,
-        )
-        super().__init__(native, buffer_size + 1)
+    def _take(self, options: dict[str, Any]) -> None:
+        self._start("first_fit", options, "pack_window")
 
 
 def _matrix(batch: Any, name: str) -> Ints:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "easydata/base/status.h"
@@ -16,24 +17,35 @@ struct NamedValue {
 
 /// Finds the value of a name. Invalid, with the names that there are, where it is none of them;
 /// `what` says what they are names of.
-template <typename T, size_t n>
-Result<T> ParseName(const NamedValue<T> (&known)[n], const char* what, const std::string& name) {
+template <typename T>
+Result<T> ParseName(std::span<const NamedValue<T>> known, const char* what,
+                    const std::string& name) {
   std::string names;
   for (const auto& each : known) {
     if (each.name == name) return each.value;
-    if (!names.empty()) names += &each == &known[n - 1] ? " or " : ", ";
+    if (!names.empty()) names += &each == &known.back() ? " or " : ", ";
     names += "\"" + std::string(each.name) + "\"";
   }
   return Status::Invalid("unknown ", what, "; use ", names, ": \"", name, "\"");
 }
 
-/// Gives the name of a value; "" where it has none.
 template <typename T, size_t n>
-const char* NameOf(const NamedValue<T> (&known)[n], T value) {
+Result<T> ParseName(const NamedValue<T> (&known)[n], const char* what, const std::string& name) {
+  return ParseName(std::span<const NamedValue<T>>(known), what, name);
+}
+
+/// Gives the name of a value; "" where it has none.
+template <typename T>
+const char* NameOf(std::span<const NamedValue<T>> known, T value) {
   for (const auto& each : known) {
     if (each.value == value) return each.name;
   }
   return "";
+}
+
+template <typename T, size_t n>
+const char* NameOf(const NamedValue<T> (&known)[n], T value) {
+  return NameOf(std::span<const NamedValue<T>>(known), value);
 }
 
 }  // namespace easydata

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 
 namespace easydata::config {
 namespace {
@@ -38,7 +38,7 @@ void CheckRules(const FieldRules& rules, const Json& value, const Json& default_
       problems->push_back({Problem::Kind::kValue, path,
                            std::string("must be ") +
                                (rules.least_excluded ? "more than " : "at least ") +
-                               Number(*rules.least) + ", not " + Shown(value)});
+                               Number(*rules.least) + rules.least_hint + ", not " + Shown(value)});
     }
     if (rules.most && number > *rules.most) {
       problems->push_back({Problem::Kind::kValue, path,
@@ -74,6 +74,15 @@ void CheckKeys(const Json& json, const std::vector<std::string>& names, const st
     problems->push_back({Problem::Kind::kStructure, JoinPath(path, key),
                          "is not an option" + Suggestion(key, names)});
   }
+}
+
+void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor>* fields) {
+  const auto place = [&](const FieldDescriptor& field) {
+    return std::find(names.begin(), names.end(), field.name) - names.begin();
+  };
+  std::stable_sort(
+      fields->begin(), fields->end(),
+      [&](const FieldDescriptor& a, const FieldDescriptor& b) { return place(a) < place(b); });
 }
 
 std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -46,25 +47,44 @@ void CheckRules(const FieldRules& rules, const Json& value, const Json& default_
 /// Adds a problem for each key of `json` that is not a name of `names`, with the nearest one.
 void CheckKeys(const Json& json, const std::vector<std::string>& names, const std::string& path,
                Problems* problems);
+/// Puts the options of these names before all others, in this order.
+void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor>* fields);
 /// The annotation with the choices in place of `str`.
 std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices);
 
+/// Visits the options of a config. Of several with one name the first is the config's own, and the
+/// others, of a part that it is composed of, are hidden behind it.
+template <DeclaredConfig C, typename Visit>
+void ForEachField(const Visit& visit) {
+  std::vector<std::string> seen;
+  const auto once = [&](const auto& field) {
+    if (std::find(seen.begin(), seen.end(), field.name) != seen.end()) return;
+    seen.emplace_back(field.name);
+    visit(field);
+  };
+  std::apply([&](const auto&... field) { (once(field), ...); }, C::Fields());
+}
+
 template <DeclaredConfig C>
-std::vector<std::string> NamesOf() {
-  return std::apply([](const auto&... field) { return std::vector<std::string>{field.name...}; },
-                    C::Fields());
+std::vector<std::string> FieldNames() {
+  std::vector<std::string> names;
+  ForEachField<C>([&](const auto& field) { names.emplace_back(field.name); });
+  return names;
+}
+
+/// The JSON of one option, with null for a default that None stands for.
+template <DeclaredConfig C, typename F>
+Json WriteField(const F& field, const C& config) {
+  using Traits = ValueTraits<typename F::Value>;
+  Json value = Traits::Write(field.Of(config));
+  if (field.rules.or_none && value == Traits::Write(field.Of(C{}))) return nullptr;
+  return value;
 }
 
 template <DeclaredConfig C>
 Json WriteConfig(const C& config) {
   Json out = Json::object();
-  std::apply(
-      [&](const auto&... field) {
-        ((out[field.name] = ValueTraits<typename std::decay_t<decltype(field)>::Value>::Write(
-              config.*field.member)),
-         ...);
-      },
-      C::Fields());
+  ForEachField<C>([&](const auto& field) { out[field.name] = WriteField(field, config); });
   return out;
 }
 
@@ -79,18 +99,31 @@ void ReadField(const F& field, const Json& json, C* out, const std::string& path
   }
   using T = typename F::Value;
   // A nested config given as null is one that was not given.
-  if (DeclaredConfig<T> && found->is_null()) return;
-  if (!ReadValue(*found, &(out->*field.member), at, problems)) return;
-  CheckRules(field.rules, *found, ValueTraits<T>::Write(C{}.*field.member), at, problems);
+  if ((DeclaredConfig<T> || field.rules.or_none) && found->is_null()) return;
+  if (!ReadValue(*found, &field.Of(*out), at, problems)) return;
+  CheckRules(field.rules, *found, ValueTraits<T>::Write(field.Of(C{})), at, problems);
+}
+
+/// Invalid, naming the first option whose value is out of its bounds: "NAME: must be ...".
+template <DeclaredConfig C>
+Status CheckBounds(const C& options) {
+  Problems problems;
+  ForEachField<C>([&](const auto& field) {
+    using Traits = ValueTraits<typename std::decay_t<decltype(field)>::Value>;
+    const Json value = Traits::Write(field.Of(options));
+    const Json preset = Traits::Write(field.Of(C{}));
+    if (field.rules.or_none && value == preset) return;
+    CheckRules(field.rules, value, preset, std::string(field.name) + ":", &problems);
+  });
+  return problems.empty() ? Status::OK() : Status::Invalid(problems.front().ToString());
 }
 
 /// Reads a config, and adds everything that is wrong with it to `problems`.
 template <DeclaredConfig C>
 void ReadConfig(const Json& json, C* out, const std::string& path, Problems* problems) {
-  CheckKeys(json, NamesOf<C>(), path, problems);
+  CheckKeys(json, FieldNames<C>(), path, problems);
   const size_t before = problems->size();
-  std::apply([&](const auto&... field) { (ReadField<C>(field, json, out, path, problems), ...); },
-             C::Fields());
+  ForEachField<C>([&](const auto& field) { ReadField<C>(field, json, out, path, problems); });
   // Rules that span options speak of well-formed options only.
   const bool sound =
       std::none_of(problems->begin() + static_cast<std::ptrdiff_t>(before), problems->end(),
@@ -128,24 +161,20 @@ ConfigDescriptor Describe() {
   out.name = C::kName;
   out.doc = C::kDoc;
   const C defaults{};
-  std::apply(
-      [&](const auto&... field) {
-        (
-            [&] {
-              using T = typename std::decay_t<decltype(field)>::Value;
-              FieldDescriptor d;
-              d.name = field.name;
-              d.type = AnnotationOf(ValueTraits<T>::Type(), field.rules.choices);
-              if (field.rules.reads_as) d.type = d.type.substr(0, d.type.rfind(" | None"));
-              d.doc = field.doc;
-              d.rules = field.rules;
-              d.default_value = ValueTraits<T>::Write(defaults.*field.member);
-              if constexpr (DeclaredConfig<T>) d.config = T::kName;
-              out.fields.push_back(std::move(d));
-            }(),
-            ...);
-      },
-      C::Fields());
+  ForEachField<C>([&](const auto& field) {
+    using T = typename std::decay_t<decltype(field)>::Value;
+    FieldDescriptor d;
+    d.name = field.name;
+    d.type = AnnotationOf(ValueTraits<T>::Type(), field.rules.choices);
+    if (field.rules.or_none) d.type += " | None";
+    if (field.rules.reads_as) d.type = d.type.substr(0, d.type.rfind(" | None"));
+    d.doc = field.doc;
+    d.rules = field.rules;
+    d.default_value = WriteField(field, defaults);
+    if constexpr (DeclaredConfig<T>) d.config = T::kName;
+    out.fields.push_back(std::move(d));
+  });
+  if constexpr (requires { C::kFirst; }) MoveToFront(C::kFirst, &out.fields);
   out.check = [](const Json& json, const std::string& path, Problems* problems) {
     C config;
     ReadValue(json, &config, path, problems);

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "easydata/config/value.h"
@@ -19,17 +23,23 @@ struct Later {
 struct FieldRules {
   bool required = false;
   std::optional<double> least;
+  /// What the error of a number below that says besides, such as what None would mean.
+  std::string least_hint;
   bool least_excluded = false;
   std::optional<double> most;
   std::vector<std::string> choices;
   std::vector<Later> later;
   /// What an option that is not set reads as in Python, where that it was not set matters.
   std::optional<Json> reads_as;
+  /// None, and null in JSON, stand for the default.
+  bool or_none = false;
+  /// Why a config has another default than the option of the same name that the engine declares.
+  std::string differs;
 };
 
-/// One option of the config struct `Owner`: its name, where it is, what it says. Its default is the
-/// member's own initializer; validation, JSON, the Python class, its stub and the docs follow from
-/// here.
+/// Declares one option of the struct `Owner`: its name, where it is, what it says. Its default is
+/// the member's own initializer; validation, JSON, keyword arguments, signatures, stubs and the
+/// docs follow from here.
 template <typename Owner, typename T>
 struct Field {
   using Value = T;
@@ -40,13 +50,23 @@ struct Field {
   FieldRules rules = {};
 
   Field(const char* name, T Owner::*member, const char* doc)
-      : name(name), member(member), doc(doc) {}
+      : name(name), member(member), doc(doc) {
+    if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) rules.least = 0;
+    if constexpr (std::is_same_v<T, int32_t>) rules.most = std::numeric_limits<int32_t>::max();
+    rules.choices = ChoicesOf<T>();
+  }
+
+  T& Of(Owner& owner) const { return owner.*member; }
+  const T& Of(const Owner& owner) const { return owner.*member; }
 
   Field Required() const {
     return With([](FieldRules* r) { r->required = true; });
   }
-  Field AtLeast(double bound) const {
-    return With([=](FieldRules* r) { r->least = bound; });
+  Field AtLeast(double bound, const char* hint = "") const {
+    return With([=](FieldRules* r) {
+      r->least = bound;
+      r->least_hint = hint;
+    });
   }
   Field MoreThan(double bound) const {
     return With([=](FieldRules* r) {
@@ -63,6 +83,14 @@ struct Field {
   /// For optionals: an option that is not set stays so, but reads as `value`.
   Field ReadsAs(Json value) const {
     return With([&](FieldRules* r) { r->reads_as = std::move(value); });
+  }
+  /// None stands for the default, which Python's signatures show as None.
+  Field OrNone() const {
+    return With([](FieldRules* r) { r->or_none = true; });
+  }
+  /// Says why the default is another one than that of the engine's own option of this name.
+  Field Differs(const char* reason) const {
+    return With([&](FieldRules* r) { r->differs = reason; });
   }
   /// Refuses one value until its feature comes.
   Field Refuse(Json value, const char* sentence) const {
@@ -81,5 +109,31 @@ struct Field {
     return copy;
   }
 };
+
+/// Declares the option of a struct that is a part of `Owner`.
+template <typename Owner, typename Part, typename Inner>
+struct PartField {
+  using Value = typename Inner::Value;
+
+  const char* name;
+  const char* doc;
+  FieldRules rules;
+  Part Owner::*part;
+  Inner inner;
+
+  Value& Of(Owner& owner) const { return inner.Of(owner.*part); }
+  const Value& Of(const Owner& owner) const { return inner.Of(owner.*part); }
+};
+
+/// The options of a part, as those of the whole.
+template <typename Owner, typename Part, typename... Inner>
+auto FieldsOf(Part Owner::*part, const std::tuple<Inner...>& fields) {
+  return std::apply(
+      [&](const auto&... field) {
+        return std::tuple{PartField<Owner, Part, std::decay_t<decltype(field)>>{
+            field.name, field.doc, field.rules, part, field}...};
+      },
+      fields);
+}
 
 }  // namespace easydata::config

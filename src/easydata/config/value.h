@@ -1,14 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "easydata/base/named_value.h"
 #include "easydata/config/problem.h"
 
 /// How option values of each C++ type are written in JSON and named in Python: the one place that
@@ -36,11 +40,6 @@ struct Named {
 inline bool Names(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_string();
 }
-
-/// Values by whole number, such as {step: factor}; the keys are strings in JSON.
-struct Numbered {
-  std::vector<std::pair<int64_t, int64_t>> values;
-};
 
 /// A Python callable by its import path, "package.module:name".
 struct Callback {
@@ -73,8 +72,10 @@ struct ValueTraits<bool> {
   }
 };
 
-template <>
-struct ValueTraits<int64_t> {
+/// Numbers below or above those of T are for the bounds of a field to refuse.
+template <typename T>
+  requires std::is_integral_v<T>
+struct ValueTraits<T> {
   static std::string Type() { return "int"; }
   static std::string Expected() { return "a whole number"; }
   static bool Fits(const Json& json) {
@@ -82,11 +83,44 @@ struct ValueTraits<int64_t> {
            (!json.is_number_unsigned() ||
             json.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
   }
-  static Json Write(int64_t value) { return value; }
-  static void Read(const Json& json, int64_t* out, const std::string&, Problems*) {
-    *out = json.get<int64_t>();
+  static Json Write(T value) { return value; }
+  static void Read(const Json& json, T* out, const std::string&, Problems*) {
+    *out = static_cast<T>(json.get<int64_t>());
   }
 };
+
+/// An enum whose values have names: NamesOf(E) is a span of NamedValue<E>, found beside the enum.
+template <typename E>
+concept NamedEnum = std::is_enum_v<E> && requires(E value) { NamesOf(value); };
+
+template <NamedEnum E>
+struct ValueTraits<E> {
+  static std::string Type() { return "str"; }
+  static std::string Expected() { return "text"; }
+  static bool Fits(const Json& json) { return json.is_string(); }
+  static Json Write(E value) {
+    for (const NamedValue<E>& known : NamesOf(value)) {
+      if (known.value == value) return known.name;
+    }
+    return nullptr;
+  }
+  /// Other names are for the choices of a field to refuse.
+  static void Read(const Json& json, E* out, const std::string&, Problems*) {
+    for (const NamedValue<E>& known : NamesOf(E{})) {
+      if (json.get_ref<const std::string&>() == known.name) *out = known.value;
+    }
+  }
+};
+
+/// The names of an enum's values; of other types none.
+template <typename T>
+std::vector<std::string> ChoicesOf() {
+  std::vector<std::string> choices;
+  if constexpr (NamedEnum<T>) {
+    for (const auto& known : NamesOf(T{})) choices.emplace_back(known.name);
+  }
+  return choices;
+}
 
 template <>
 struct ValueTraits<double> {
@@ -185,17 +219,20 @@ struct ValueTraits<Paths> {
   }
 };
 
+/// Numbers by whole number, such as {step: factor}; the keys are strings in JSON, and no numbers at
+/// all are null.
 template <>
-struct ValueTraits<Numbered> {
+struct ValueTraits<std::map<int64_t, int64_t>> {
   static std::string Type() { return "dict[int, int]"; }
   static std::string Expected() { return "whole numbers by whole number"; }
   static bool Fits(const Json& json) { return json.is_object(); }
-  static Json Write(const Numbered& value) {
+  static Json Write(const std::map<int64_t, int64_t>& value) {
     Json out = Json::object();
-    for (const auto& [key, number] : value.values) out[std::to_string(key)] = number;
+    for (const auto& [key, number] : value) out[std::to_string(key)] = number;
     return out;
   }
-  static void Read(const Json& json, Numbered* out, const std::string& path, Problems* problems) {
+  static void Read(const Json& json, std::map<int64_t, int64_t>* out, const std::string& path,
+                   Problems* problems) {
     for (const auto& [key, number] : json.items()) {
       const bool whole = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos &&
                          key.size() < 19;
@@ -204,7 +241,7 @@ struct ValueTraits<Numbered> {
                              "must be a whole number by a step, not " + Shown(number)});
         continue;
       }
-      out->values.emplace_back(std::stoll(key), number.get<int64_t>());
+      (*out)[std::stoll(key)] = number.get<int64_t>();
     }
   }
 };

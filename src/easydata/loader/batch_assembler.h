@@ -4,9 +4,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/config/field.h"
 #include "easydata/loader/collate.h"
 #include "easydata/loader/lane_reader.h"
 #include "easydata/loader/lane_rows.h"
@@ -18,10 +20,8 @@ namespace easydata {
 
 /// How a stream of rows is cut into steps.
 struct StepOptions {
-  /// Rows a step, over all ranks; a multiple of `world_size` and of `lanes`.
   int64_t batch_size = 8;
-  /// By step, what `batch_size` is multiplied with from that step on; whole factors, so that every
-  /// size is a multiple of `world_size` and of `lanes` too.
+  /// By step, what `batch_size` is multiplied with from that step on.
   std::map<int64_t, int64_t> rampup;
   bool drop_last = true;
   int64_t rank = 0;
@@ -37,6 +37,41 @@ struct StepOptions {
   /// Passes that the stream carries on through by itself, beside `passes` (Demand::passes).
   std::optional<int64_t> carried_passes = 1;
   PadOptions padding;
+
+  /// Those that users set; the others follow from what is loaded.
+  static auto Fields() {
+    using O = StepOptions;
+    return std::tuple{
+        config::Field{"batch_size", &O::batch_size,
+                      "Rows of a step, over all ranks; a multiple of world_size and of lanes."}
+            .AtLeast(1),
+        config::Field{
+            "drop_last", &O::drop_last,
+            "Leave out a last batch that is not full. Otherwise it is short or, with several "
+            "ranks, filled up with rows of attention_mask 0 and labels -100."},
+        config::Field{"rank", &O::rank, "Which part of every step this process gets, from 0."}
+            .AtLeast(0),
+        config::Field{"world_size", &O::world_size, "Processes that share the stream."}.AtLeast(1),
+        config::Field{
+            "lanes", &O::lanes,
+            "Independent parts of the stream, each with its own share of the data, mixed and "
+            "packed by itself; lane l gives the l-th of so many equal parts of every step, and a "
+            "rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that "
+            "never ends, or files that tell how many rows they have: such lanes end together with "
+            "the shortest, and what the others have beyond that is dropped, and counted so."}
+            .AtLeast(1),
+        config::Field{
+            "steps", &O::steps,
+            "Batches for each iter() of the loader, over as many passes as that takes: the next "
+            "one goes on where this one ended. Unset: as many as `epochs` have."}
+            .AtLeast(1),
+        config::Field{
+            "batch_rampup", &O::rampup,
+            "{step: factor}: batch_size is multiplied by the factor from the step on; whole "
+            "factors, and steps that count on from epoch to epoch."}
+            .OrNone(),
+    };
+  }
 
   /// Rows of step number `step`, over all ranks.
   int64_t SizeOf(int64_t step) const;

@@ -28,7 +28,26 @@ struct LoaderOptions {
   int64_t prefetch_batches = 4;
   int64_t prefetch_bytes = int64_t{256} << 20;
   /// Worker threads; 0 for one a core.
-  int num_threads = 0;
+  int32_t num_threads = 0;
+
+  static constexpr const char* kOneACore = " (None: one for each core)";
+
+  static auto Fields() {
+    using O = LoaderOptions;
+    return std::tuple_cat(
+        config::FieldsOf(&O::steps, StepOptions::Fields()),
+        std::tuple{
+            config::Field{"prefetch_enabled", &O::prefetch, "Make batches ahead of their use."},
+            config::Field{
+                "prefetch_buffer_size", &O::prefetch_batches,
+                "Batches made ahead; more, within 256 MB, where they are taken in bursts."}
+                .AtLeast(1),
+            config::Field{"num_threads", &O::num_threads,
+                          "Worker threads; unset: one for each core."}
+                .AtLeast(1, kOneACore)
+                .OrNone(),
+        });
+  }
 };
 
 /// What is ready to be taken.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/config/descriptor.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/mix/mix_edit.h"
@@ -38,14 +39,10 @@ nlohmann::json DescribeSteps(const StreamPlan& plan, const LoaderOptions& option
 }
 
 Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
-  if (steps.lanes < 1) return Status::Invalid("lanes: must be at least 1, not ", steps.lanes);
   if (steps.batch_size % steps.lanes != 0) {
     return Status::Invalid("batch_size: must be a multiple of lanes, each of which gives an equal ",
                            "part of every step; got batch_size ", steps.batch_size, " with lanes ",
                            steps.lanes);
-  }
-  if (steps.steps.has_value() && *steps.steps < 1) {
-    return Status::Invalid("steps: must be at least 1, not ", *steps.steps);
   }
   if (steps.steps.has_value() && steps.passes > 1) {
     return Status::Invalid("epochs: with steps the passes follow each other up to the last step; ",
@@ -62,13 +59,8 @@ Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
 
 Status CheckAll(const StreamPlan& plan, const LoaderOptions& options) {
   const StepOptions& steps = options.steps;
-  if (steps.batch_size < 1) {
-    return Status::Invalid("batch_size: must be at least 1, not ", steps.batch_size);
-  }
-  if (steps.world_size < 1) {
-    return Status::Invalid("world_size: must be at least 1, not ", steps.world_size);
-  }
-  if (steps.rank < 0 || steps.rank >= steps.world_size) {
+  ARROW_RETURN_NOT_OK(config::CheckBounds(options));
+  if (steps.rank >= steps.world_size) {
     return Status::Invalid("rank: must be from 0 to ", steps.world_size - 1,
                            " (world_size - 1), not ", steps.rank);
   }
@@ -89,14 +81,6 @@ Status CheckAll(const StreamPlan& plan, const LoaderOptions& options) {
   }
   if (steps.passes < 1) return Status::Invalid("epochs: must be at least 1, not ", steps.passes);
   ARROW_RETURN_NOT_OK(CheckLanes(plan, steps));
-  if (options.prefetch && options.prefetch_batches < 1) {
-    return Status::Invalid("prefetch_buffer_size: must be at least 1, not ",
-                           options.prefetch_batches);
-  }
-  if (options.num_threads < 0) {
-    return Status::Invalid("num_threads: must be at least 0 (one a core), not ",
-                           options.num_threads);
-  }
   return Status::OK();
 }
 

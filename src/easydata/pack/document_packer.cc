@@ -15,8 +15,7 @@ namespace {
 
 PackOptions OneRowBatches(PackOptions options) {
   options.rows_per_batch = 1;
-  options.token_fields.clear();
-  options.default_token_fields = false;
+  options.token_fields.emplace();
   return options;
 }
 

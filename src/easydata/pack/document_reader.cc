@@ -53,13 +53,9 @@ Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
     return Status::OK();
   };
   ARROW_RETURN_NOT_OK(add(options.input_field, FieldRule::kTokens, true));
-  for (const std::string& name : options.token_fields) {
-    ARROW_RETURN_NOT_OK(add(name, RuleOf(name), true));
-  }
-  if (options.default_token_fields) {
-    for (const std::string& name : DefaultTokenFields()) {
-      ARROW_RETURN_NOT_OK(add(name, RuleOf(name), false));
-    }
+  const bool given = options.token_fields.has_value();
+  for (const std::string& name : given ? *options.token_fields : DefaultTokenFields()) {
+    ARROW_RETURN_NOT_OK(add(name, RuleOf(name), given));
   }
   return fields;
 }

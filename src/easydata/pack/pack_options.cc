@@ -1,6 +1,6 @@
 #include "easydata/pack/pack_options.h"
 
-#include "easydata/base/named_value.h"
+#include "easydata/config/descriptor.h"
 
 namespace easydata {
 
@@ -26,21 +26,12 @@ std::string ShufflersOfBins() {
 
 }  // namespace
 
-Result<Overlong> ParseOverlong(const std::string& name) {
-  return ParseName(kPolicies, "value of overlong", name);
-}
+std::span<const NamedValue<Overlong>> NamesOf(Overlong) { return kPolicies; }
 
 const char* Name(Overlong overlong) { return NameOf(kPolicies, overlong); }
 
 Status PackOptions::Validate() const {
-  if (seq_length < 2) {
-    return Status::Invalid("seq_length must be at least 2, a token and its EOS; it is ",
-                           seq_length);
-  }
-  if (num_packers < 1)
-    return Status::Invalid("num_packers must be at least 1; it is ", num_packers);
-  if (pack_window < 1)
-    return Status::Invalid("pack_window must be at least 1; it is ", pack_window);
+  ARROW_RETURN_NOT_OK(config::CheckBounds(*this));
   if (pack_window_bytes < 1) {
     return Status::Invalid("pack_window_bytes must be at least 1; it is ", pack_window_bytes);
   }
@@ -50,9 +41,6 @@ Status PackOptions::Validate() const {
   }
   if (rows_per_batch < 1) {
     return Status::Invalid("rows_per_batch must be at least 1; it is ", rows_per_batch);
-  }
-  if (eos_token_id < 0) {
-    return Status::Invalid("eos_token_id must be a token, 0 or more; it is ", eos_token_id);
   }
   return Status::OK();
 }

@@ -1,10 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
+#include "easydata/config/field.h"
+#include "easydata/pack/packing_strategies.h"
 #include "easydata/pack/packing_strategy.h"
 
 namespace easydata {
@@ -17,7 +23,7 @@ enum class Overlong {
   kError,     // ends the stream with its address
 };
 
-Result<Overlong> ParseOverlong(const std::string& name);
+std::span<const NamedValue<Overlong>> NamesOf(Overlong);
 const char* Name(Overlong overlong);
 
 /// Documents in a row that may be empty, or too long and dropped, in a stream that never ends.
@@ -28,18 +34,16 @@ struct PackOptions {
   int32_t eos_token_id = 2;
   int32_t pad_token_id = 0;
   PackStrategy strategy = PackStrategy::kGreedy;
-  /// Open rows of the pool strategy; bins of a group of Grain's.
   int32_t num_packers = 4;
   bool include_segment_ids = true;
   Overlong overlong = Overlong::kSplit;
-  std::string input_field = "input_ids";
-  /// Columns cut like the tokens; they must exist.
-  std::vector<std::string> token_fields;
-  /// Those of DefaultTokenFields() that exist are cut too.
-  bool default_token_fields = true;
-  /// Pool and first_fit flush (best_fit at the latest) after this many documents, or this many
-  /// bytes of tokens (4 each), whichever comes first.
+  /// Columns that must exist; none: those of DefaultTokenFields() that do.
+  std::optional<std::vector<std::string>> token_fields;
+  /// The windows of pool, first_fit and best_fit end after `pack_window_bytes` of tokens (4 each),
+  /// too, whichever comes first.
   int64_t pack_window = 1000;
+
+  std::string input_field = "input_ids";
   int64_t pack_window_bytes = int64_t{32} << 20;
   /// Grain's bins only: whether those of a group are permuted, by `seed`, as shuffle_bins does.
   bool shuffle_bins = false;
@@ -49,6 +53,43 @@ struct PackOptions {
   /// The documents never end, so that looking for one that can be packed may not either: it is an
   /// error where kMaxLeftOut in a row cannot. PackPlan() sees to it.
   bool never_ends = false;
+
+  static constexpr const char* kName = "PackOptions";
+  static constexpr const char* kDoc = "The options of a packer.";
+
+  /// The options of every packer; the others belong to the streams that they stand in.
+  static auto Fields() {
+    using O = PackOptions;
+    return std::tuple{
+        config::Field{"seq_length", &O::seq_length, "Tokens of every row."}.AtLeast(2),
+        config::Field{"eos_token_id", &O::eos_token_id, "Token that closes every document."}
+            .AtLeast(0),
+        config::Field{"pad_token_id", &O::pad_token_id, "Token that fills what is left of a row."}
+            .AtLeast(0),
+        config::Field{"strategy", &O::strategy, kPackingStrategiesText},
+        config::Field{"num_packers", &O::num_packers,
+                      "Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit."}
+            .AtLeast(1),
+        config::Field{"include_segment_ids", &O::include_segment_ids,
+                      "Write a column segment_ids: which document of its row a token is in."},
+        config::Field{
+            "overlong", &O::overlong,
+            "What happens to a document that is longer than a row. split goes on in the next row, "
+            "truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; "
+            "what is left out is counted. grain_first_fit and grain_best_fit cannot split: there "
+            "it is an error, as in Grain."},
+        config::Field{
+            "token_fields", &O::token_fields,
+            "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, "
+            "completion_mask, assistant_masks, token_type_ids, as far as they exist. The EOS has "
+            "itself as label and 1 in masks, padding has -100 and 0."},
+        config::Field{
+            "pack_window", &O::pack_window,
+            "Documents after which open rows are closed (pool, first_fit; best_fit: at the "
+            "latest)."}
+            .AtLeast(1),
+    };
+  }
 
   /// Invalid, naming the option, where one makes no sense.
   Status Validate() const;

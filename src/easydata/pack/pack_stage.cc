@@ -278,15 +278,16 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
 namespace {
 
 nlohmann::json Described(const PackOptions& options) {
-  nlohmann::json keys = {{"strategy", Name(options.strategy)},
-                         {"seq_length", options.seq_length},
-                         {"eos_token_id", options.eos_token_id},
-                         {"pad_token_id", options.pad_token_id},
-                         {"overlong", Name(options.overlong)},
-                         {"input_field", options.input_field},
-                         {"include_segment_ids", options.include_segment_ids},
-                         {"token_fields", options.token_fields},
-                         {"default_token_fields", options.default_token_fields}};
+  nlohmann::json keys = {
+      {"strategy", Name(options.strategy)},
+      {"seq_length", options.seq_length},
+      {"eos_token_id", options.eos_token_id},
+      {"pad_token_id", options.pad_token_id},
+      {"overlong", Name(options.overlong)},
+      {"input_field", options.input_field},
+      {"include_segment_ids", options.include_segment_ids},
+      {"token_fields", options.token_fields.value_or(std::vector<std::string>())},
+      {"default_token_fields", !options.token_fields.has_value()}};
   const PackingStrategy& strategy = StrategyOf(options.strategy);
   if (strategy.uses_num_packers) keys["num_packers"] = options.num_packers;
   if (strategy.uses_window) {

@@ -1,7 +1,5 @@
 #include "easydata/pack/packing_strategy.h"
 
-#include "easydata/base/named_value.h"
-
 namespace easydata {
 namespace {
 
@@ -26,9 +24,7 @@ const PackingStrategy& StrategyOf(PackStrategy strategy) {
 
 std::span<const PackStrategy> AllPackStrategies() { return kPackStrategies; }
 
-Result<PackStrategy> ParsePackStrategy(const std::string& name) {
-  return ParseName(kStrategyNames, "packing strategy", name);
-}
+std::span<const NamedValue<PackStrategy>> NamesOf(PackStrategy) { return kStrategyNames; }
 
 const char* Name(PackStrategy strategy) { return NameOf(kStrategyNames, strategy); }
 

@@ -4,15 +4,16 @@
 #include <span>
 #include <string>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
-#include "easydata/config/packing_strategies.h"
+#include "easydata/pack/packing_strategies.h"
 
 namespace easydata {
 
 struct PackOptions;
 class WindowPlanner;
 
-/// Names a packing strategy: kGreedy, kPool and so on, one for each entry of the list in config.
+/// Names a packing strategy: kGreedy, kPool and so on, one for each entry of the list.
 enum class PackStrategy {
 #define EASYDATA_ENUMERATOR(Id, name, text) k##Id,
   EASYDATA_PACKING_STRATEGIES(EASYDATA_ENUMERATOR)
@@ -44,7 +45,8 @@ const PackingStrategy& StrategyOf(PackStrategy strategy);
 /// All strategies, in the order of the docs.
 std::span<const PackStrategy> AllPackStrategies();
 
-Result<PackStrategy> ParsePackStrategy(const std::string& name);
+/// The names of the strategies, in the order of the docs.
+std::span<const NamedValue<PackStrategy>> NamesOf(PackStrategy);
 const char* Name(PackStrategy strategy);
 
 }  // namespace easydata

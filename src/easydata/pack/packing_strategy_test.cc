@@ -8,15 +8,15 @@ namespace easydata {
 namespace {
 
 TEST(PackingStrategyTest, EachIsFoundByItsName) {
-  EXPECT_EQ(AllPackStrategies().size(), config::PackingStrategyNames().size());
+  const auto names = NamesOf(PackStrategy{});
+  EXPECT_EQ(AllPackStrategies().size(), names.size());
   for (PackStrategy strategy : AllPackStrategies()) {
-    EXPECT_EQ(ParsePackStrategy(Name(strategy)).ValueOrDie(), strategy);
-    EXPECT_EQ(config::PackingStrategyNames()[static_cast<size_t>(strategy)], Name(strategy));
+    EXPECT_EQ(ParseName(names, "strategy", Name(strategy)).ValueOrDie(), strategy);
+    EXPECT_EQ(names[static_cast<size_t>(strategy)].value, strategy);
   }
-  const Status unknown = ParsePackStrategy("best").status();
+  const Status unknown = ParseName(names, "strategy", "best").status();
   EXPECT_TRUE(unknown.IsInvalid());
-  EXPECT_TRUE(
-      unknown.message().starts_with("unknown packing strategy; use \"greedy\", \"pool\", "));
+  EXPECT_TRUE(unknown.message().starts_with("unknown strategy; use \"greedy\", \"pool\", "));
   EXPECT_TRUE(unknown.message().ends_with(" or \"grain_concat\": \"best\"")) << unknown;
 }
 

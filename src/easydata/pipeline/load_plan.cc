@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "easydata/config/descriptor.h"
 #include "easydata/order/repeat_stage.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
@@ -16,16 +17,8 @@ Status CheckTogether(const LoadOptions& options) {
         "epochs: has no meaning beside steps: passes follow each other up to the last step; give "
         "one of the two");
   }
-  if (options.shuffle_buffer_size.has_value() && *options.shuffle_buffer_size < 1) {
-    return Status::Invalid("shuffle_buffer_size: must be at least 1, not ",
-                           *options.shuffle_buffer_size);
-  }
+  ARROW_RETURN_NOT_OK(config::CheckBounds(options));
   if (!options.bucket_batches.has_value()) return Status::OK();
-  if (*options.bucket_batches < 2) {
-    return Status::Invalid(
-        "bucket_batches: must be at least 2, as the rows of one batch come together anyway, not ",
-        *options.bucket_batches);
-  }
   const int64_t batch_size = options.loader.steps.batch_size;
   if (batch_size > 0 &&
       *options.bucket_batches > std::numeric_limits<int64_t>::max() / batch_size) {

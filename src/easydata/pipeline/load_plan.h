@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <tuple>
 
+#include "easydata/config/field.h"
 #include "easydata/loader/loader.h"
 #include "easydata/stream/plan.h"
 
@@ -14,12 +16,43 @@ struct LoadOptions {
   LoaderOptions loader;
   /// In place of `loader.steps.passes`; nothing: one pass, or as many as `steps` take.
   std::optional<int64_t> epochs;
-  /// Rows of a window that is shuffled; nothing: rows come as they are.
   std::optional<int64_t> shuffle_buffer_size;
-  /// Batches whose rows are put in order of their length together; nothing: rows stay where they
-  /// are.
   std::optional<int64_t> bucket_batches;
   uint64_t seed = 0;
+  /// An upper bound: one thread is enough.
+  int64_t prefetch_workers = 2;
+
+  static constexpr const char* kName = "LoadOptions";
+  static constexpr const char* kDoc = "The options of easydata.AsyncDataLoader.";
+
+  static auto Fields() {
+    using O = LoadOptions;
+    return std::tuple_cat(
+        config::FieldsOf(&O::loader, LoaderOptions::Fields()),
+        std::tuple{
+            config::Field{
+                "epochs", &O::epochs,
+                "Passes over the data that follow each other without an end between them; unset: "
+                "one for each iter() of the loader."}
+                .AtLeast(1),
+            config::Field{"shuffle_buffer_size", &O::shuffle_buffer_size,
+                          "Rows of a shuffle window; unset: no shuffling."}
+                .AtLeast(1),
+            config::Field{
+                "bucket_batches", &O::bucket_batches,
+                "Batches whose rows are put in order of length together (of input_ids where there "
+                "is a list, else bytes), so that little of each is padding; they come in random "
+                "order. Such a window ends at 256 MB, too. Unset: rows stay as they come."}
+                .AtLeast(2, ", as the rows of one batch come together anyway"),
+            config::Field{"seed", &O::seed,
+                          "Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch "
+                          "has an order of its own."}
+                .OrNone(),
+            config::Field{"prefetch_workers", &O::prefetch_workers,
+                          "Threads that make batches ahead at most."}
+                .AtLeast(1),
+        });
+  }
 };
 
 /// Makes a loader of a stream, whose rows it shuffles and puts into buckets as the options say.

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "easydata/config/descriptor.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
 #include "easydata/pack/pack_stage.h"
@@ -16,13 +17,7 @@ constexpr int64_t kRowsPerFactor = 100;
 }  // namespace
 
 Status PackedOptions::Validate() const {
-  if (balance_groups < 1) {
-    return Status::Invalid("balance_groups: must be at least 1, not ", balance_groups);
-  }
-  if (shuffle && shuffle_buffer_factor < 1) {
-    return Status::Invalid("shuffle_buffer_factor: must be at least 1, not ",
-                           shuffle_buffer_factor);
-  }
+  ARROW_RETURN_NOT_OK(config::CheckBounds(*this));
   if (shuffle_buffer_factor > std::numeric_limits<int64_t>::max() / kRowsPerFactor) {
     return Status::Invalid("shuffle_buffer_factor: so many rows cannot be counted");
   }

@@ -55,7 +55,7 @@ class CutNoticeStage : public ForwardingStage {
 }  // namespace
 
 Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
-                                std::shared_ptr<const TextEncoder> encoder,
+                                std::shared_ptr<const tokenizers::TextEncoder> encoder,
                                 const TokenizeOptions& options, TellCuts tell) {
   const nlohmann::json described = {{"tokenizer", encoder->fingerprint()},
                                     {"content_field", options.column},

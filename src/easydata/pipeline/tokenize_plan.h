@@ -7,7 +7,7 @@
 #include <string>
 
 #include "easydata/stream/plan.h"
-#include "easydata/tokenizer/tokenize_op.h"
+#include "easydata/transform/tokenize_op.h"
 
 namespace easydata {
 
@@ -25,7 +25,7 @@ using TellCuts = std::function<Status(const CutReport&)>;
 /// Tokenizes a column of texts. `tell`, where there is one, is called once when the first documents
 /// are cut, and once at the end of the first pass that cut some.
 Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
-                                std::shared_ptr<const TextEncoder> encoder,
+                                std::shared_ptr<const tokenizers::TextEncoder> encoder,
                                 const TokenizeOptions& options, TellCuts tell = nullptr);
 
 }  // namespace easydata

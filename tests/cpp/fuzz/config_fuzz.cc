@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "easydata/config/registry.h"
+#include "easydata/pipeline/config_registry.h"
 
 namespace easydata::config {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "easydata/config/registry.h"
+#include "easydata/pipeline/config_registry.h"
 
 namespace {
 

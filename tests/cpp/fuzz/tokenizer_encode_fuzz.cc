@@ -1,5 +1,5 @@
-// Arbitrary text through the engine and its literal twin, for a tokenizer.json of every family: the
-// ids must be the same, and what is not UTF-8 must be refused.
+// Arbitrary text through the engine and the reference implementation, for a tokenizer.json of every
+// family: the ids must be the same, and what is not UTF-8 must be refused.
 //
 // Byte 0 chooses the file, byte 1 the options; the text is the rest.
 
@@ -11,26 +11,26 @@
 #include <string>
 #include <vector>
 
-#include "easydata/tokenizer/literal/sample_files.h"
-#include "easydata/tokenizer/literal/tokenizer.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "reference_tokenizer/sample_files.h"
+#include "reference_tokenizer/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 
-namespace easydata {
+namespace easydata::tokenizers {
 namespace {
 
-// The twin's time grows with the square of a text's length.
+// The reference's time grows with the square of a text's length.
 constexpr size_t kLongest = 300;
 
 struct Pair {
   std::string name;
   std::vector<std::shared_ptr<const Tokenizer>> engines;  // that differ in cost only
-  std::shared_ptr<const literal::Tokenizer> twin;
+  std::shared_ptr<const reference::Tokenizer> reference;
 };
 
 std::vector<Pair> MakePairs() {
   std::vector<Pair> pairs;
-  for (const literal::SampleFile& file : literal::SampleFiles()) {
-    Pair pair = {file.name, {}, literal::Tokenizer::FromJson(file.json).ValueOrDie()};
+  for (const reference::SampleFile& file : reference::SampleFiles()) {
+    Pair pair = {file.name, {}, reference::Tokenizer::FromJson(file.json).ValueOrDie()};
     for (const TokenizerOptions& options :
          {TokenizerOptions{1 << 20, ""}, TokenizerOptions{1, "scalar"}}) {
       pair.engines.push_back(Tokenizer::FromJson(file.json, options).ValueOrDie());
@@ -44,7 +44,7 @@ std::vector<Pair> MakePairs() {
                          const std::vector<int32_t>& expected) {
   std::fprintf(stderr, "%s: %s\n  engine:", pair.name.c_str(), what);
   for (const int32_t id : got) std::fprintf(stderr, " %d", id);
-  std::fprintf(stderr, "\n  twin:  ");
+  std::fprintf(stderr, "\n  reference:");
   for (const int32_t id : expected) std::fprintf(stderr, " %d", id);
   std::fprintf(stderr, "\n");
   std::abort();
@@ -52,9 +52,9 @@ std::vector<Pair> MakePairs() {
 
 bool IsUtf8(const std::string& text) {
   try {
-    literal::FromUtf8(text);
+    reference::FromUtf8(text);
     return true;
-  } catch (const literal::NotCovered&) {
+  } catch (const reference::NotCovered&) {
     return false;
   }
 }
@@ -75,7 +75,7 @@ void Compare(const uint8_t* data, size_t size) {
     if (!status.IsInvalid()) Report(pair, "takes what is not UTF-8", ids, {});
     return;
   }
-  const auto expected = pair.twin->Encode(text, std::nullopt, options.add_special_tokens);
+  const auto expected = pair.reference->Encode(text, std::nullopt, options.add_special_tokens);
   if (!expected.ok()) {
     if (status.ok()) Report(pair, expected.status().ToString().c_str(), ids, {});
     return;
@@ -85,9 +85,9 @@ void Compare(const uint8_t* data, size_t size) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::tokenizers
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  easydata::Compare(data, size);
+  easydata::tokenizers::Compare(data, size);
   return 0;
 }

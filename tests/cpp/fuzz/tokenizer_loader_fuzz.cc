@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "easydata/tokenizer/decode/text_decoder.h"
-#include "easydata/tokenizer/tokenizer.h"
+#include "tokenizers/decode/text_decoder.h"
+#include "tokenizers/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view json(reinterpret_cast<const char*>(data), size);
-  const auto tokenizer = easydata::Tokenizer::FromJson(json);
+  const auto tokenizer = easydata::tokenizers::Tokenizer::FromJson(json);
   if (!tokenizer.ok()) {
     // The Python face falls back on one, and reports the other; nothing else is foreseen.
     if (!tokenizer.status().IsInvalid() && !tokenizer.status().IsNotImplemented()) std::abort();

@@ -20,7 +20,7 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
     ("file", "include", "complaint"),
     [
         ("stream/a.h", '"easydata/source/jsonl.h"', "'source' stands above 'stream'"),
-        ("transform/a.cc", '"easydata/tokenizer/tokenizer.h"', "neighbour"),
+        ("transform/a.cc", '"easydata/pack/pack_stage.h"', "neighbour"),
         ("io/a.cc", '"easydata/stream/batch.h"', "neighbour"),
         ("config/a.cc", '"easydata/exec/thread_pool.h"', "neighbour"),
         ("loader/a.cc", "<Python.h>", "knows nothing of Python"),
@@ -28,6 +28,7 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
         ("pack/a.cc", "<parquet/arrow/reader.h>", "know Parquet"),
         ("base/a.cc", '"easydata/Utils/x.h"', "no room 'Utils'"),
         ("helpers/a.cc", "<string>", "has no place"),
+        ("source/a.cc", '"tokenizers/tokenizer.h"', "only transform and pipeline"),
     ],
 )
 def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint: str) -> None:
@@ -38,6 +39,19 @@ def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint
     assert result.returncode == 1
     assert f"src/easydata/{file}" in result.stdout
     assert complaint in result.stdout
+
+
+def test_tokenizers_know_two_rooms(tmp_path: Path) -> None:
+    path = tmp_path / "src" / "tokenizers" / "model" / "a.cc"
+    path.parent.mkdir(parents=True)
+    allowed = ("tokenizers/utf8.h", "easydata/base/status.h", "easydata/exec/parallel_for.h")
+    path.write_text("".join(f'#include "{header}"\n' for header in allowed))
+    assert run(tmp_path).returncode == 0
+    path.write_text('#include "easydata/config/problem.h"\n')
+    result = run(tmp_path)
+    assert result.returncode == 1
+    assert "src/tokenizers/model/a.cc:1" in result.stdout
+    assert "use base and exec alone" in result.stdout
 
 
 def test_lower_rooms_are_fine(tmp_path: Path) -> None:

@@ -311,13 +311,11 @@ def test_overlong_documents_can_be_an_error() -> None:
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r'unknown packing strategy; use "greedy", .*"grain_concat"'
-    ):
+    with pytest.raises(ValueError, match=r'strategy: must be one of "greedy", .*"grain_concat"'):
         PackedShardedSource(documents([1]), 8, EOS, strategy="wost")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="unknown value of overlong"):
+    with pytest.raises(ValueError, match="overlong: must be one of"):
         PackedShardedSource(documents([1]), 8, EOS, overlong="wrap")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="seq_length must be at least 2"):
+    with pytest.raises(ValueError, match="seq_length: must be at least 2"):
         PackedShardedSource(documents([1]), 1, EOS)
     with pytest.raises(ValueError, match="shuffle_buffer_factor"):
         PackedShardedSource(documents([1]), 8, EOS, shuffle_buffer_factor=0)

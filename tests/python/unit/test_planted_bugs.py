@@ -55,7 +55,7 @@ def repository(tmp_path: Path) -> Path:
         "src/easydata/pack/one.cc": CPP,
         "src/easydata/pack/one_test.cc": CPP,
         "src/easydata/pack/test_files.h": CPP,
-        "src/easydata/tokenizer/unicode_tables.cc": CPP,
+        "src/tokenizers/generated/unicode_tables.cc": CPP,
         "src/easydata/order/long.cc": "\n".join(f"int number_{n};" for n in range(300)),
         "python/bindings/bind.cc": CPP,
         "python/easydata/one.py": PYTHON,

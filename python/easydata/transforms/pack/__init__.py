@@ -13,20 +13,13 @@ if TYPE_CHECKING:
         pack_constant_length,
         pack_pre_tokenized,
     )
-    from easydata.transforms.packers import (
-        FirstFitPacker,
-        GreedyPacker,
-        Overlong,
-        PackedSequence,
-        PoolPacker,
-    )
+    from easydata.transforms.packers import FirstFitPacker, GreedyPacker, PackedSequence, PoolPacker
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "FirstFitPacker": "easydata.transforms.packers",
             "GreedyPacker": "easydata.transforms.packers",
-            "Overlong": "easydata.transforms.packers",
             "PackedSequence": "easydata.transforms.packers",
             "PackedShardedSource": "easydata.sources.packed",
             "PoolPacker": "easydata.transforms.packers",
@@ -39,7 +32,6 @@ else:
 __all__ = [
     "FirstFitPacker",
     "GreedyPacker",
-    "Overlong",
     "PackedSequence",
     "PackedShardedSource",
     "PoolPacker",

@@ -1,0 +1,132 @@
+#include "easydata/pipeline/pipeline_config.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <variant>
+
+#include "easydata/base/nearest_name.h"
+
+namespace easydata::config {
+namespace {
+
+std::vector<std::string> KeysOf(const Named<double>& weights) {
+  std::vector<std::string> keys;
+  for (const auto& [name, weight] : weights.values) keys.push_back(name);
+  return keys;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Weights must name each dataset of the pipeline, and nothing else.
+void CheckNames(const Named<double>& weights, const std::vector<std::string>& datasets,
+                const std::string& path, Problems* problems) {
+  const std::vector<std::string> keys = KeysOf(weights);
+  for (const std::string& key : keys) {
+    if (Contains(datasets, key)) continue;
+    problems->push_back({Problem::Kind::kValue, path,
+                         "names no dataset with \"" + key + "\"" + Suggestion(key, datasets)});
+  }
+  for (const std::string& dataset : datasets) {
+    if (Contains(keys, dataset)) continue;
+    problems->push_back(
+        {Problem::Kind::kValue, path,
+         "has no weight for the dataset \"" + dataset + "\"; give it one (0 leaves it out)"});
+  }
+}
+
+/// The max_length that somebody set for a dataset, unless its documents are not cut.
+std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetConfig& dataset) {
+  std::optional<int64_t> length = config.tokenize.max_length;
+  bool truncation = config.tokenize.truncation;
+  for (const auto* named :
+       {&dataset.tokenizer, &config.tokenize.default_tokenizer, &config.default_tokenizer}) {
+    if (!named->has_value()) continue;
+    if (const auto* own = std::get_if<TokenizerConfig>(&**named)) {
+      truncation = own->truncation && (truncation || own->max_length.has_value());
+      if (own->max_length) length = own->max_length;
+    }
+    break;
+  }
+  if (dataset.tokenizer_kwargs) {
+    for (const auto& [key, value] : dataset.tokenizer_kwargs->values) {
+      if (key == "max_length" && value.value.is_number_integer())
+        length = value.value.get<int64_t>();
+      if (key == "truncation" && value.value.is_boolean()) truncation = value.value.get<bool>();
+    }
+  }
+  return truncation ? length : std::nullopt;
+}
+
+/// Says where documents are cut that the packer would have split.
+void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string>& names,
+                     const std::string& path, Problems* problems) {
+  const int64_t seq_length = config.pack.options.pack.seq_length;
+  if (!config.pack.enabled && seq_length == PackOptions().seq_length) return;
+  for (size_t i = 0; i < config.datasets.size(); ++i) {
+    const auto length = SetMaxLength(config, config.datasets[i]);
+    if (!length || *length >= seq_length) continue;
+    problems->push_back(
+        {Problem::Kind::kAdvice, JoinPath(path, "tokenize.max_length"),
+         "cuts documents of \"" + names[i] +
+             "\" before they are packed: it is less than pack.seq_length; leave it unset, and "
+             "they are split instead; they are " +
+             std::to_string(*length) + " and " + std::to_string(seq_length)});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> PipelineConfig::dataset_names() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    names.push_back(datasets[i].name.value_or("dataset_" + std::to_string(i)));
+  }
+  return names;
+}
+
+void PipelineConfig::Check(const std::string& path, Problems* problems) const {
+  if (datasets.empty()) {
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "datasets"), "must name at least one dataset"});
+    return;
+  }
+  const std::vector<std::string> names = dataset_names();
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string at = JoinPath(path, "datasets[" + std::to_string(i) + "]");
+    auto [found, is_new] = first.emplace(names[i], i);
+    if (!is_new) {
+      problems->push_back({Problem::Kind::kValue, at + ".name",
+                           "= \"" + names[i] + "\" is a duplicate of datasets[" +
+                               std::to_string(found->second) + "]; names are unique"});
+    }
+    if (datasets[i].save_format) {
+      CheckCodec(*datasets[i].save_format, save.compression,
+                 at + ".save_format with save.compression", problems);
+    }
+  }
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!datasets[i].save_path || datasets[i].save_path != datasets[j].save_path) continue;
+      problems->push_back({Problem::Kind::kValue,
+                           JoinPath(path, "datasets[" + std::to_string(i) + "].save_path"),
+                           "= \"" + *datasets[i].save_path + "\" is that of datasets[" +
+                               std::to_string(j) + "] too; give each a folder of its own"});
+      break;
+    }
+  }
+  AdviseOnLengths(*this, names, path, problems);
+  if (mix.weights) CheckNames(*mix.weights, names, JoinPath(path, "mix.weights"), problems);
+  if (mix.weight_schedule) {
+    for (size_t i = 0; i < mix.weight_schedule->size(); ++i) {
+      CheckNames((*mix.weight_schedule)[i].weights, names,
+                 JoinPath(path, "mix.weight_schedule[" + std::to_string(i) + "].weights"),
+                 problems);
+    }
+  }
+}
+
+}  // namespace easydata::config

@@ -1,0 +1,140 @@
+#include "easydata/pipeline/stage_configs.h"
+
+#include <cmath>
+#include <limits>
+
+namespace easydata::config {
+namespace {
+
+void CheckWeights(const Named<double>& weights, const std::string& path, Problems* problems) {
+  double sum = 0;
+  for (const auto& [name, weight] : weights.values) {
+    if (!(weight >= 0)) {
+      problems->push_back({Problem::Kind::kValue, path + "[\"" + name + "\"]",
+                           "must be at least 0, not " + Shown(Json(weight))});
+    }
+    sum += weight;
+  }
+  if (weights.values.empty()) {
+    problems->push_back({Problem::Kind::kValue, path, "must name at least one dataset"});
+  } else if (std::abs(sum - 1) > 1e-6) {
+    problems->push_back(
+        {Problem::Kind::kValue, path, "must sum to 1; they sum to " + Shown(Json(sum))});
+  }
+}
+
+/// What Grain's order of a mix has no meaning for.
+void CheckGrainMix(const MixStageConfig& mix, const std::string& path, Problems* problems) {
+  if (mix.unit == "tokens") {
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "order"),
+         "must be \"blocks\" where unit is \"tokens\": Grain's mix is of examples"});
+  }
+  if (mix.weight_schedule) {
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "order"),
+         "must be \"blocks\" where there is a weight_schedule: weights of Grain's mix are fixed"});
+  }
+  if (!mix.weights) return;
+  for (const auto& [name, weight] : mix.weights->values) {
+    if (weight != 0) continue;
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "weights") + "[\"" + name + "\"]",
+         "must be above 0 where order is \"grain\"; leave the dataset out instead"});
+  }
+}
+
+}  // namespace
+
+void WeightSchedulePoint::Check(const std::string& path, Problems* problems) const {
+  CheckWeights(weights, JoinPath(path, "weights"), problems);
+}
+
+void MixStageConfig::Check(const std::string& path, Problems* problems) const {
+  if (weights) CheckWeights(*weights, JoinPath(path, "weights"), problems);
+  if (order == "grain") CheckGrainMix(*this, path, problems);
+  if (!weight_schedule) return;
+  const std::string at = JoinPath(path, "weight_schedule");
+  if (weight_schedule->empty())
+    problems->push_back({Problem::Kind::kValue, at, "must have at least one point"});
+  for (size_t i = 1; i < weight_schedule->size(); ++i) {
+    const auto& first = (*weight_schedule)[0].weights.values;
+    const auto& other = (*weight_schedule)[i].weights.values;
+    auto has = [](const auto& values, const std::string& name) {
+      for (const auto& [key, value] : values) {
+        if (key == name) return true;
+      }
+      return false;
+    };
+    for (const auto& [name, weight] : first) {
+      if (!has(other, name)) {
+        problems->push_back(
+            {Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
+             "must name the same datasets as the first point; \"" + name + "\" is missing"});
+      }
+    }
+    for (const auto& [name, weight] : other) {
+      if (!has(first, name)) {
+        problems->push_back(
+            {Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
+             "must name the same datasets as the first point, which has no \"" + name + "\""});
+      }
+    }
+  }
+}
+
+void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
+  const StepOptions& steps = options.loader.steps;
+  const int64_t batch_size = steps.batch_size;
+  if (steps.rank >= steps.world_size) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "rank"),
+                         "must be less than world_size (" + std::to_string(steps.world_size) +
+                             "), not " + std::to_string(steps.rank)});
+  }
+  if (steps.world_size >= 1 && batch_size % steps.world_size != 0) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
+                         "must be a multiple of world_size (" + std::to_string(steps.world_size) +
+                             "), not " + std::to_string(batch_size)});
+  }
+  if (steps.lanes >= 1 && batch_size % steps.lanes != 0) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
+                         "must be a multiple of lanes (" + std::to_string(steps.lanes) + "), not " +
+                             std::to_string(batch_size)});
+  }
+  if (steps.steps && options.epochs) {
+    problems->push_back({Problem::Kind::kValue, JoinPath(path, "epochs"),
+                         "has no meaning beside steps: passes follow each other up to the last "
+                         "step; give one of the two"});
+  }
+  for (const auto& [step, factor] : steps.rampup) {
+    const bool countable =
+        batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
+    if (factor >= 1 && countable) continue;
+    problems->push_back(
+        {Problem::Kind::kValue, JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
+         countable ? "must be at least 1, not " + std::to_string(factor)
+                   : "makes more rows than can be counted: " + std::to_string(factor) +
+                         " times batch_size (" + std::to_string(batch_size) + ")"});
+  }
+}
+
+void CheckCodec(const std::string& format, const std::optional<std::string>& compression,
+                const std::string& path, Problems* problems) {
+  if (!compression || *compression == "none") return;
+  const bool fits = format == "arrow" ? *compression == "lz4" || *compression == "zstd"
+                    : format == "jsonl"
+                        ? *compression == "gzip" || *compression == "zstd" || *compression == "lz4"
+                        : true;
+  if (fits) return;
+  problems->push_back({Problem::Kind::kValue, path,
+                       std::string("must be one of ") +
+                           (format == "arrow" ? "none, lz4, zstd" : "none, gzip, lz4, zstd") +
+                           " for " + format + " files, not \"" + *compression + "\""});
+}
+
+void SaveStageConfig::Check(const std::string& path, Problems* problems) const {
+  CheckLocal(output_dir, JoinPath(path, "output_dir"), problems);
+  CheckCodec(format, compression, JoinPath(path, "compression"), problems);
+}
+
+}  // namespace easydata::config

@@ -1,0 +1,371 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "easydata/pipeline/dataset_config.h"
+#include "easydata/pipeline/load_plan.h"
+#include "easydata/pipeline/packed_plan.h"
+
+/// The options of the pipeline's stages.
+namespace easydata::config {
+
+struct SourceStageConfig {
+  static constexpr const char* kName = "SourceStageConfig";
+  static constexpr const char* kDoc = "How data is read.";
+
+  bool streaming = true;
+  int64_t cloud_max_retries = 3;
+  double cloud_retry_delay = 1.0;
+  std::optional<Named<AnyValue>> dask_storage_options;
+
+  static auto Fields() {
+    using C = SourceStageConfig;
+    return std::tuple{
+        Field{"streaming", &C::streaming,
+              "Stream Hub datasets instead of downloading them first; local files are always read "
+              "as they are needed."},
+        Field{"cloud_max_retries", &C::cloud_max_retries,
+              "Attempts at a remote read after the first."}
+            .AtLeast(0)
+            .OnlyDefault("remote files come with a later version"),
+        Field{"cloud_retry_delay", &C::cloud_retry_delay,
+              "Seconds before the first retry of a remote read."}
+            .AtLeast(0)
+            .OnlyDefault("remote files come with a later version"),
+        Field{"dask_storage_options", &C::dask_storage_options,
+              "Credentials and settings of remote file systems."}
+            .OnlyDefault("remote files come with a later version"),
+    };
+  }
+};
+
+struct TokenizeStageConfig {
+  static constexpr const char* kName = "TokenizeStageConfig";
+  static constexpr const char* kDoc =
+      "How text becomes tokens, where a dataset does not say otherwise.";
+
+  std::optional<AnyTokenizer> default_tokenizer;
+  std::optional<int64_t> max_length;
+  int64_t batch_size = 1000;
+  int64_t num_workers = 4;
+  bool cache_tokenized = true;
+  std::optional<std::vector<std::string>> remove_columns;
+  bool truncation = true;
+
+  static auto Fields() {
+    using C = TokenizeStageConfig;
+    return std::tuple{
+        Field{"default_tokenizer", &C::default_tokenizer, "Tokenizer of datasets that name none."},
+        Field{"max_length", &C::max_length,
+              "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
+              "says, a document that a packer splits is not cut, any other one at 2048."}
+            .AtLeast(1)
+            .ReadsAs(kDefaultMaxLength),
+        Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
+        Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
+        Field{"cache_tokenized", &C::cache_tokenized,
+              "Cache tokens where the pipeline has a cache."},
+        Field{"remove_columns", &C::remove_columns,
+              "Columns left out of the output, though a dataset keeps them."},
+        Field{"truncation", &C::truncation,
+              "Cut documents at max_length; without it they keep their length, but those of "
+              "datasets whose TokenizerConfig has a max_length of its own."},
+    };
+  }
+};
+
+struct CacheStageConfig {
+  static constexpr const char* kName = "CacheStageConfig";
+  static constexpr const char* kDoc =
+      "Where results are kept; acts where .cache() is in the chain.";
+
+  bool enabled = true;
+  std::string cache_type = "hierarchical";
+  std::string cache_dir = ".cache/easydel_pipeline";
+  int64_t memory_cache_size = 100;
+  int64_t disk_cache_expiry = 86400;
+  std::string compression = "none";
+  std::string hash_fn = "combined";
+
+  static auto Fields() {
+    using C = CacheStageConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled, "Use the cache."},
+        Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
+            {"memory", "disk", "hierarchical"}),
+        Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
+        Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}.AtLeast(0),
+        Field{"disk_cache_expiry", &C::disk_cache_expiry,
+              "Seconds after which an entry is made anew."}
+            .AtLeast(0),
+        Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf(
+            {"none", "gzip", "lz4", "zstd"}),
+        Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
+            {"content", "path", "combined"}),
+    };
+  }
+};
+
+struct WeightSchedulePoint {
+  static constexpr const char* kName = "WeightSchedulePoint";
+  static constexpr const char* kDoc = "The weights of a mixture from one step on.";
+
+  int64_t step = 0;
+  Named<double> weights;
+
+  static auto Fields() {
+    using C = WeightSchedulePoint;
+    return std::tuple{
+        Field{"step", &C::step,
+              "Step from which the weights hold; see MixStageConfig.schedule_unit."}
+            .Required()
+            .AtLeast(0),
+        Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1."}.Required(),
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+struct MixStageConfig {
+  static constexpr const char* kName = "MixStageConfig";
+  static constexpr const char* kDoc = "How several datasets become one stream.";
+
+  std::optional<Named<double>> weights;
+  std::optional<std::vector<WeightSchedulePoint>> weight_schedule;
+  std::string weight_schedule_type = "step";
+  int64_t block_size = 1000;
+  std::string stop_strategy = "restart";
+  std::optional<int64_t> seed;
+  std::string unit = "examples";
+  std::string schedule_unit = "steps";
+  std::string order = "blocks";
+
+  static auto Fields() {
+    using C = MixStageConfig;
+    return std::tuple{
+        Field{"weights", &C::weights,
+              "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+        Field{"weight_schedule", &C::weight_schedule,
+              "Weights that change over time; it goes before weights."},
+        Field{"weight_schedule_type", &C::weight_schedule_type,
+              "Between two points: stay at the left one (step), or go from one to the other "
+              "(linear, cosine)."}
+            .OneOf({"step", "linear", "cosine"}),
+        Field{"block_size", &C::block_size,
+              "Examples of a block; at a block's end each dataset is within one example of its "
+              "share."}
+            .AtLeast(1),
+        Field{"stop_strategy", &C::stop_strategy,
+              "When a dataset ends: start it again for ever (restart), end the mixture "
+              "(first_exhausted), or start it "
+              "again until each has been seen once (all_exhausted)."}
+            .OneOf({"restart", "first_exhausted", "all_exhausted"}),
+        Field{"seed", &C::seed,
+              "Seed of the order within blocks; unset: the pipeline's. Without effect where order "
+              "is \"grain\"."}
+            .AtLeast(0),
+        Field{"unit", &C::unit,
+              "What weights are shares of: examples, or tokens, of which each dataset then has its "
+              "share to within one document at every prefix of the stream; tokenize() it before."}
+            .OneOf({"examples", "tokens"}),
+        Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf(
+            {"steps", "examples"}),
+        Field{
+            "order", &C::order,
+            "blocks: each block has each dataset's share, in an order of the seed; grain: exactly "
+            "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
+            "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
+            "of repeated datasets."}
+            .OneOf({"blocks", "grain"}),
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+struct PackStageConfig {
+  static constexpr const char* kName = "PackStageConfig";
+  static constexpr const char* kDoc = "How documents are put into rows of one length.";
+  static constexpr const char* kFirst[] = {
+      "enabled",     "seq_length",          "eos_token_id",   "pad_token_id",          "strategy",
+      "num_packers", "include_segment_ids", "shuffle_packed", "shuffle_buffer_factor", "overlong",
+      "token_fields"};
+
+  bool enabled = false;
+  std::optional<int32_t> eos_token_id;
+  PackedOptions options;
+
+  static auto Fields() {
+    using C = PackStageConfig;
+    return std::tuple_cat(
+        std::tuple{
+            Field{"enabled", &C::enabled,
+                  "Pack where a pipeline is run from its config; calling .pack() means it."},
+            Field{"eos_token_id", &C::eos_token_id,
+                  "Token that closes every document. Unset: the tokenizer's; 2 where the data "
+                  "comes tokenized and no tokenizer is named."}
+                .AtLeast(0)
+                .AtMost(2147483647)
+                .Differs("a pipeline can ask the tokenizer"),
+        },
+        FieldsOf(&C::options, std::tuple{Field{"shuffle_packed", &PackedOptions::shuffle,
+                                               PackedOptions::kShuffleText}}),
+        FieldsOf(&C::options, PackedOptions::StageFields()));
+  }
+};
+
+struct LoadStageConfig {
+  static constexpr const char* kName = "LoadStageConfig";
+  static constexpr const char* kDoc = "How rows become batches.";
+  static constexpr const char* kFirst[] = {"batch_size",
+                                           "prefetch_enabled",
+                                           "prefetch_workers",
+                                           "prefetch_buffer_size",
+                                           "shuffle_buffer_size",
+                                           "drop_last",
+                                           "prefetch_to_device",
+                                           "rank",
+                                           "world_size",
+                                           "lanes",
+                                           "epochs",
+                                           "steps",
+                                           "seed",
+                                           "num_threads",
+                                           "batch_rampup",
+                                           "padding"};
+
+  bool prefetch_to_device = false;
+  std::optional<int64_t> seed;
+  std::optional<Named<AnyValue>> padding;
+  LoadOptions options;
+
+  static auto Fields() {
+    using C = LoadStageConfig;
+    return std::tuple_cat(
+        std::tuple{
+            Field{"prefetch_to_device", &C::prefetch_to_device,
+                  "Put batches on the device ahead of their use."}
+                .OnlyDefault("a config has no mesh to put them on: use "
+                             "easydata.jax.iterate(loader, mesh, prefetch=1)"),
+            Field{"seed", &C::seed,
+                  "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
+                .AtLeast(0),
+            Field{"padding", &C::padding,
+                  "{column: PadSpec}: how a column of lists of several lengths is filled; unset: "
+                  "from the tokenizer."},
+        },
+        FieldsOf(&C::options, LoadOptions::Fields()));
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+/// Adds a problem when files of `format` cannot be written with `compression`.
+void CheckCodec(const std::string& format, const std::optional<std::string>& compression,
+                const std::string& path, Problems* problems);
+
+struct SaveStageConfig {
+  static constexpr const char* kName = "SaveStageConfig";
+  static constexpr const char* kDoc = "How rows are written.";
+
+  bool enabled = false;
+  std::string output_dir = "./output";
+  std::string format = "parquet";
+  std::optional<int64_t> num_shards;
+  std::optional<std::string> compression;
+  std::variant<std::string, int64_t> max_shard_size = "500MB";
+  bool overwrite = false;
+  bool push_to_hub = false;
+  std::optional<std::string> hub_repo_id;
+  bool hub_private = false;
+  std::optional<std::string> hub_token;
+  std::optional<std::vector<std::string>> columns;
+
+  static auto Fields() {
+    using C = SaveStageConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled,
+              "Save where a pipeline is run from its config; calling .save() means it."},
+        Field{"output_dir", &C::output_dir,
+              "Folder of the output; with several datasets, of a folder for each."},
+        Field{"format", &C::format, "Format of the shards."}.OneOf({"parquet", "arrow", "jsonl"}),
+        Field{"num_shards", &C::num_shards, "Exact number of shards, in place of max_shard_size."}
+            .AtLeast(1),
+        Field{"compression", &C::compression,
+              "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
+            .OneOf({"none", "gzip", "lz4", "zstd", "snappy"}),
+        Field{"max_shard_size", &C::max_shard_size,
+              "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
+            .AtLeast(1),
+        Field{"overwrite", &C::overwrite, "Replace an output that is there already, wholly."},
+        Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault(
+            "the Hub comes with a later version"),
+        Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
+        Field{"hub_private", &C::hub_private, "Make the repository of push_to_hub a private one."},
+        Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
+        Field{"columns", &C::columns,
+              "Columns to write; unset: all of them, for rows without a schema those of the first "
+              "1,000."},
+    };
+  }
+
+  void Check(const std::string& path, Problems* problems) const;
+};
+
+struct RayConfig {
+  static constexpr const char* kName = "RayConfig";
+  static constexpr const char* kDoc = "Work on several machines with Ray.";
+
+  bool enabled = false;
+  int64_t num_workers = 4;
+  std::optional<Named<AnyValue>> resources_per_worker;
+  bool use_gpu = false;
+  std::optional<int64_t> object_store_memory;
+
+  static auto Fields() {
+    using C = RayConfig;
+    return std::tuple{
+        Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
+            "Ray comes with a later version; one machine needs none"),
+        Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
+        Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."},
+        Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
+        Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
+            .AtLeast(1),
+    };
+  }
+};
+
+struct ObservabilityConfig {
+  static constexpr const char* kName = "ObservabilityConfig";
+  static constexpr const char* kDoc = "What a running pipeline tells.";
+
+  bool progress_enabled = true;
+  std::string progress_type = "tqdm";
+  bool metrics_enabled = true;
+  std::string log_level = "INFO";
+  int64_t log_interval = 100;
+
+  static auto Fields() {
+    using C = ObservabilityConfig;
+    return std::tuple{
+        Field{"progress_enabled", &C::progress_enabled,
+              "Show progress while saving, when standard error is a terminal."},
+        Field{"progress_type", &C::progress_type, "What shows it."}.OneOf({"tqdm", "rich", "none"}),
+        Field{"metrics_enabled", &C::metrics_enabled, "Keep metrics of the stages in the context."},
+        Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}
+            .OneOf({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
+        Field{"log_interval", &C::log_interval,
+              "Log progress each time this many batches of rows are saved (level DEBUG)."}
+            .AtLeast(1),
+    };
+  }
+};
+
+}  // namespace easydata::config

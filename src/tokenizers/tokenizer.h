@@ -1,0 +1,140 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata::tokenizers {
+
+class TextDecoder;
+
+/// How texts are encoded.
+struct EncodeOptions {
+  /// Let the file's post-processor add its special tokens.
+  bool add_special_tokens = true;
+  /// Largest number of ids, the special tokens included; longer texts lose their end (or beginning:
+  /// TokenizerOptions::truncate_left), as with the reference's `enable_truncation`. 0 means what
+  /// the file says; a number smaller than that of the special tokens means no truncation, as with
+  /// the reference.
+  int64_t max_length = 0;
+  /// Let the file's padding, if it has one, fill texts up. The texts of one call are one batch.
+  bool pad = false;
+  /// Count the ids that max_length cuts: texts are then encoded to their end.
+  bool count_cut = false;
+};
+
+/// What max_length cut.
+struct CutTexts {
+  int64_t texts = 0;
+  int64_t ids = 0;  // with EncodeOptions::count_cut
+};
+
+/// Text to ids: what stages hold. Thread-safe.
+class TextEncoder {
+ public:
+  virtual ~TextEncoder() = default;
+
+  /// Encodes every text of a string or large_string array, on the calling thread.
+  ///
+  /// Returns list<int32>, or large_list<int32> if there are more than 2^31 - 1 ids. A null text
+  /// gives a null list of no ids. `cut`, if given, is set to what max_length cut. Invalid, naming
+  /// row and byte, for text that is not UTF-8.
+  virtual Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
+                                                            const EncodeOptions& options,
+                                                            CutTexts* cut = nullptr) const = 0;
+
+  /// Hexadecimal hash of the tokenizer.json's content (white space apart).
+  virtual std::string fingerprint() const = 0;
+
+  /// "native" or "huggingface".
+  virtual const char* engine() const = 0;
+
+  /// The number of tokens, added ones included.
+  virtual int64_t vocab_size() const = 0;
+
+  /// One more than the largest id; more than vocab_size() where ids have holes.
+  virtual int64_t id_limit() const = 0;
+};
+
+/// Options beside the file; all but the last two concern cost, never results.
+struct TokenizerOptions {
+  /// Memory that each thread at work spends on remembering words.
+  int64_t word_cache_bytes = int64_t{16} << 20;
+  /// Kernels by name (scalar, avx2, avx512); empty: the best that the processor has.
+  std::string kernels;
+  /// Text that spells special tokens is text like any other (the reference's
+  /// encode_special_tokens): this one concerns results.
+  bool split_special_tokens = false;
+  /// EncodeOptions::max_length cuts off the beginnings of texts, not their ends: this one, too.
+  bool truncate_left = false;
+};
+
+/// What a TextEncoder of this tokenizer.json text returns as its fingerprint: of the options, those
+/// that concern results count.
+std::string TokenizerFingerprint(std::string_view json, const TokenizerOptions& options = {});
+
+/// The native engine: all of tokenizer.json but the regexes that cannot be translated exactly.
+///
+/// Ids are those of the `tokenizers` library, profile 0.23, for every valid UTF-8 text. Immutable
+/// and thread-safe; the memory that threads work with is kept for the next ones.
+class Tokenizer final : public TextEncoder {
+ public:
+  /// Takes the text of a tokenizer.json. NotImplemented, naming the component, for a file outside
+  /// the engine's reach; Invalid for text that is not a JSON object.
+  static Result<std::shared_ptr<const Tokenizer>> FromJson(std::string_view json,
+                                                           const TokenizerOptions& options = {});
+
+  /// FromJson of a file; IOError when it cannot be read.
+  static Result<std::shared_ptr<const Tokenizer>> FromFile(const std::string& path,
+                                                           const TokenizerOptions& options = {});
+
+  ~Tokenizer() override;
+
+  /// Replaces `*ids` by the ids of one text.
+  Status Encode(std::string_view text, const EncodeOptions& options,
+                std::vector<int32_t>* ids) const;
+
+  Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
+                                                    const EncodeOptions& options,
+                                                    CutTexts* cut = nullptr) const override;
+
+  /// EncodeBatch of all chunks on `num_threads` threads of its own; the result does not depend on
+  /// their number.
+  Result<std::shared_ptr<arrow::Array>> EncodeChunked(const arrow::ChunkedArray& texts,
+                                                      const EncodeOptions& options, int num_threads,
+                                                      CutTexts* cut = nullptr) const;
+
+  /// Ids to text; shared, and good for longer than the tokenizer.
+  std::shared_ptr<const TextDecoder> decoder() const;
+
+  /// The id of a token as the file spells it, an added token's first; nothing when there is none.
+  std::optional<int32_t> TokenToId(std::string_view token) const;
+
+  /// The token of an id as the file spells it; nothing when there is none.
+  std::optional<std::string> IdToToken(int32_t id) const;
+
+  std::string fingerprint() const override;
+  const char* engine() const override { return "native"; }
+  int64_t vocab_size() const override;
+  int64_t id_limit() const override;
+
+  /// What runs each step, by the step's name, for people to read.
+  const std::vector<std::pair<std::string, std::string>>& steps() const;
+
+ private:
+  class Impl;
+
+  explicit Tokenizer(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace easydata::tokenizers
