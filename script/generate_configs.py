@@ -159,6 +159,82 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
         ],
         ["from easydata.sources.base import ShardedDataSource"],
     ),
+    "sources/mixed_signature.py": (
+        "The signature of MixedShardedSource.",
+        [
+            Signature(
+                "MixedShardedSourceSignature",
+                "MixOptions",
+                (
+                    "sources",
+                    "weights",
+                    "block_size",
+                    "seed",
+                    "stop_strategy",
+                    "weight_scheduler",
+                ),
+                parameters=[
+                    Parameter(
+                        "sources",
+                        "Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]]",
+                        "The sources by name; a list gets the names in `weights`, if that is a "
+                        "dict of as many, else dataset_0, dataset_1, ...",
+                    ),
+                    Parameter(
+                        "weights",
+                        "Mapping[str, float] | Sequence[float] | None",
+                        "By name, or a list in the sources' order; any positive sum. None: equal.",
+                        "None",
+                    ),
+                    Parameter(
+                        "weight_scheduler",
+                        "WeightScheduler | None",
+                        "Weights that change, instead of `weights`.",
+                        "None",
+                    ),
+                ],
+            )
+        ],
+        [
+            "from easydata.sources.base import ShardedDataSource",
+            "from easydata.sources.weight_schedule import WeightScheduler",
+        ],
+    ),
+    "execution/writer_signature.py": (
+        "The signature of DatasetWriter.",
+        [
+            Signature(
+                "DatasetWriterSignature",
+                "WriteOptions",
+                ("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
+                keywords=("num_threads",),
+                parameters=[
+                    Parameter(
+                        "output_path",
+                        "str | os.PathLike[str]",
+                        "A local folder; made where it does not exist.",
+                    ),
+                    Parameter(
+                        "columns",
+                        "Sequence[str] | Mapping[str, str] | None",
+                        "Columns to write, in this order, or {name: type} with types such as "
+                        '"int32", "string" or "list<float32>"; None: all. The columns of free-form '
+                        "rows (JSON, Python dicts) are those of the first 1,000 rows.",
+                        "None",
+                    ),
+                    Parameter(
+                        "progress",
+                        "Callable[[dict[str, int]], object] | None",
+                        'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so '
+                        "far, up to ten times a second.",
+                        "None",
+                    ),
+                ],
+                types={"max_shard_size": "str | int", "compression": "str | None"},
+            )
+        ],
+        ["import os"],
+    ),
     "execution/loader_signature.py": (
         "The signature of AsyncDataLoader.",
         [

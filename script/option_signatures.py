@@ -45,7 +45,8 @@ class Signature:
             parameter that is an option under another name is written "name=option".
         required: Options that have a default in the engine, but must be given here.
         keywords: Options that are given by name; None: all others.
-        parameters: The parameters that are no options, by name.
+        parameters: The parameters that are no options.
+        types: Types of options that may be given in more ways than the engine takes them.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Signature:
     required: Sequence[str] = ()
     keywords: Sequence[str] | None = None
     parameters: Sequence[Parameter] = field(default=())
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 def _parameters(signature: Signature, declared: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
@@ -104,7 +106,8 @@ def _class(signature: Signature, declared: Mapping[str, Any]) -> str:
             continue
         needed = what["required"] or what["name"] in signature.required
         default = "" if needed else f" = {_literal(what['default'])}"
-        lines.append(f"        {name}: {_annotation(what['type'])}{default},")
+        type_name = signature.types.get(name, _annotation(what["type"]))
+        lines.append(f"        {name}: {type_name}{default},")
         texts.append((name, what["doc"]))
         given.append((what["name"], name))
     summary = '        """Checks what is given, and keeps it.'

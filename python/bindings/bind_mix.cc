@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bind_options.h"
 #include "bindings.h"
 #include "easydata/mix/mix_order.h"
 #include "easydata/mix/mix_stage.h"
-#include "option_value.h"
 
 namespace easydata {
 namespace {
@@ -21,25 +21,6 @@ std::vector<double> WeightsFromPython(const std::vector<std::string>& names,
     weights.push_back(OptionValue<double>(name, weight));
   }
   return weights;
-}
-
-/// What they are together is for the mix to say.
-MixOptions MixOptionsFromPython(const nb::kwargs& given) {
-  const auto text = [&](const char* name) { return OptionValue<std::string>(name, given[name]); };
-  MixOptions options;
-  options.names = nb::cast<std::vector<std::string>>(given["names"]);
-  options.weights =
-      WeightsFromPython(options.names, nb::cast<std::vector<nb::object>>(given["weights"]));
-  if (const nb::object schedule = given["schedule"]; !schedule.is_none()) {
-    options.schedule = nb::cast<const WeightSchedule&>(schedule);
-  }
-  options.block_size = OptionValue<int64_t>("block_size", given["block_size"]);
-  options.seed = OptionalValue<uint64_t>("seed", given["seed"]).value_or(0);
-  options.stop = Unwrap(ParseStopStrategy(text("stop_strategy")));
-  options.unit = Unwrap(ParseMixUnit(text("unit")));
-  options.order = Unwrap(ParseMixOrderKind(text("order")));
-  options.schedule_unit = Unwrap(ParseScheduleUnit(text("schedule_unit")));
-  return options;
 }
 
 std::vector<WeightPoint> PointsFromPython(const std::vector<std::string>& names,
@@ -62,8 +43,7 @@ void BindMix(nb::module_& m) {
           [](WeightSchedule* self, std::vector<std::string> names, const nb::list& points,
              nb::handle interpolation) {
             auto list = PointsFromPython(names, points);
-            const auto between = Unwrap(
-                ParseInterpolation(OptionValue<std::string>("interpolation", interpolation)));
+            const auto between = OptionReader<Interpolation>::Read("interpolation", interpolation);
             new (self) WeightSchedule(
                 Unwrap(WeightSchedule::Make(std::move(names), std::move(list), between)));
           },
@@ -73,18 +53,24 @@ void BindMix(nb::module_& m) {
       .def("at", &WeightSchedule::At, nb::arg("step"), "The weights at a step; their sum is 1.")
       .def_prop_ro("names", &WeightSchedule::names);
 
-  nb::class_<MixOptions>(m, "MixOptions",
-                         "The options of easydata.MixedShardedSource, each of the right type.")
+  static const std::string signature =
+      SignatureOf(config::Describe<MixOptions>(), "__init__",
+                  "self, names: collections.abc.Sequence[str], weights: "
+                  "collections.abc.Sequence[float], schedule: WeightSchedule | None");
+  nb::class_<MixOptions>(m, MixOptions::kName, MixOptions::kDoc)
       .def(
           "__init__",
-          [](MixOptions* self, const nb::kwargs& given) {
-            new (self) MixOptions(MixOptionsFromPython(given));
+          [](MixOptions* self, std::vector<std::string> names,
+             const std::vector<nb::object>& weights, const WeightSchedule* schedule,
+             const nb::kwargs& given) {
+            auto options = OptionsFromPython<MixOptions>(given);
+            options.weights = WeightsFromPython(names, weights);
+            options.names = std::move(names);
+            if (schedule != nullptr) options.schedule = *schedule;
+            new (self) MixOptions(std::move(options));
           },
-          nb::sig("def __init__(self, *, names: collections.abc.Sequence[str], weights: "
-                  "collections.abc.Sequence[float], schedule: WeightSchedule | None, block_size: "
-                  "int, seed: int | None, stop_strategy: str, schedule_unit: str, unit: str, "
-                  "order: str) -> "
-                  "None"));
+          nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("options"),
+          nb::sig(signature.c_str()));
 
   nb::class_<MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
       .def(

@@ -7,11 +7,11 @@
 #include <chrono>
 
 #include "background_call.h"
+#include "bind_options.h"
 #include "bindings.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
 #include "engine_gil.h"
-#include "option_value.h"
 
 namespace easydata {
 namespace {
@@ -101,51 +101,36 @@ WantedColumns WantedFromPython(nb::handle columns) {
 }  // namespace
 
 void BindSink(nb::module_& m) {
+  static const std::string signature = SignatureOf(
+      config::Describe<WriteOptions>(), "__init__",
+      "self, stream: Stream, output_path: str, columns: "
+      "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
+      "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]]");
   nb::class_<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
       .def(
           "__init__",
           [](WriteJob* self, const Stream& stream, const std::string& output_path,
-             const std::string& format, const std::string& compression, int64_t max_shard_size,
-             std::optional<int64_t> num_shards, bool overwrite, bool resumable, nb::object columns,
-             int64_t sample_rows, nb::handle num_threads, nb::handle config,
+             nb::handle columns, bool resumable, bool sample_all, nb::handle config,
              const std::map<std::string, std::pair<std::optional<std::string>, int64_t>>&
-                 tokenizers) {
-            WriteOptions options;
+                 tokenizers,
+             const nb::kwargs& given) {
+            auto options = OptionsFromPython<WriteOptions>(given);
             options.output_path = output_path;
-            options.format = format;
-            options.compression = compression;
-            options.max_shard_size = max_shard_size;
-            options.num_shards = num_shards;
-            options.overwrite = overwrite;
-            options.resumable = resumable;
             options.columns = WantedFromPython(columns);
-            options.sample_rows = sample_rows;
+            options.resumable = resumable;
+            if (sample_all) options.sample_rows = -1;
             options.config = JsonFromPython(config, "config");
             for (const auto& [fingerprint, known] : tokenizers) {
               options.tokenizers[fingerprint] = {known.first, known.second};
-            }
-            if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
-              CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
-              options.num_threads = *threads;
             }
             WriteJob job{stream.plan, std::move(options)};
             (void)job.Writer();  // says what is wrong with the options
             new (self) WriteJob(std::move(job));
           },
-          nb::arg("stream"), nb::arg("output_path"), nb::kw_only(), nb::arg("format") = "parquet",
-          nb::arg("compression") = "", nb::arg("max_shard_size") = int64_t{500} << 20,
-          nb::arg("num_shards") = nb::none(), nb::arg("overwrite") = false,
-          nb::arg("resumable") = true, nb::arg("columns") = nb::none(),
-          nb::arg("sample_rows") = 1000, nb::arg("num_threads").none() = nb::none(),
-          nb::arg("config").none() = nb::none(),
-          nb::arg("tokenizers") =
-              std::map<std::string, std::pair<std::optional<std::string>, int64_t>>(),
-          nb::sig("def __init__(self, stream: Stream, output_path: str, *, format: str = "
-                  "'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: "
-                  "int | None = None, overwrite: bool = False, resumable: bool = True, columns: "
-                  "collections.abc.Sequence[str] | dict[str, str] | None = None, sample_rows: int "
-                  "= 1000, num_threads: int | None = None, config: object = None, "
-                  "tokenizers: dict[str, tuple[str | None, int]] = {}) -> None"))
+          nb::arg("stream"), nb::arg("output_path"), nb::arg("columns").none(),
+          nb::arg("resumable"), nb::arg("sample_all"), nb::arg("config").none(),
+          nb::arg("tokenizers"), nb::arg("options"), nb::sig(signature.c_str()),
+          "`sample_all`: the types of free-form rows are those of all of them, not of the first.")
       .def(
           "is_finished", [](const WriteJob& job) { return Unwrap(job.Writer()->IsFinished()); },
           "Whether the finished output of this very job is in the folder.")

@@ -92,12 +92,7 @@ if TYPE_CHECKING:
     )
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.limited import LimitedShardedSource
-    from easydata.sources.mixed import (
-        MixedShardedSource,
-        MixedShardState,
-        WeightScheduler,
-        block_mixture_interleave,
-    )
+    from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave
     from easydata.sources.packed import (
         PackedShardedSource,
         pack_constant_length,
@@ -106,6 +101,7 @@ if TYPE_CHECKING:
     from easydata.sources.parquet import ParquetShardedSource
     from easydata.sources.text import TextShardedSource
     from easydata.sources.tokenized import TokenizedShardedSource, tokenize_dataset_config
+    from easydata.sources.weight_schedule import WeightScheduler
     from easydata.tokenizers.tokenizer import Tokenizer
     from easydata.trainers.preprocess import (
         BCOPreprocessTransform,
@@ -232,7 +228,7 @@ else:
             "VerifyReport": "easydata.execution.verify",
             "VisualDatasetInform": "easydata.legacy.types",
             "WeightSchedulePoint": "easydata.core.config",
-            "WeightScheduler": "easydata.sources.mixed",
+            "WeightScheduler": "easydata.sources.weight_schedule",
             "WriteStats": "easydata.execution.save",
             "batch_iterator": "easydata.execution.collate",
             "block_mixture_interleave": "easydata.sources.mixed",

@@ -314,9 +314,9 @@ class WeightSchedule:
     def names(self) -> list[str]: ...
 
 class MixOptions:
-    """The options of easydata.MixedShardedSource, each of the right type."""
+    """The options of easydata.MixedShardedSource."""
 
-    def __init__(self, *, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, block_size: int, seed: int | None, stop_strategy: str, schedule_unit: str, unit: str, order: str) -> None: ...
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, *, block_size: int = 1000, seed: int | None = None, stop_strategy: Literal["restart", "first_exhausted", "all_exhausted"] = "restart", unit: Literal["examples", "tokens"] = "examples", schedule_unit: Literal["steps", "examples"] = "examples", order: Literal["blocks", "grain"] = "blocks") -> None: ...
 
 class MixOrder:
     """Which source each example of a mix comes from."""
@@ -447,7 +447,10 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, *, format: str = 'parquet', compression: str = '', max_shard_size: int = 524288000, num_shards: int | None = None, overwrite: bool = False, resumable: bool = True, columns: Sequence[str] | dict[str, str] | None = None, sample_rows: int = 1000, num_threads: int | None = None, config: object = None, tokenizers: dict[str, tuple[str | None, int]] = {}) -> None: ...
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], *, format: Literal["parquet", "arrow", "jsonl"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+        """
+        `sample_all`: the types of free-form rows are those of all of them, not of the first.
+        """
 
     def is_finished(self) -> bool:
         """Whether the finished output of this very job is in the folder."""

@@ -149,6 +149,7 @@ class SaveStageConfig:
     hub_private: bool = False
     hub_token: str | None = None
     columns: list[str] | None = None
+    num_threads: int | None = None
 
 @dataclass
 class SourceStageConfig:

@@ -10,6 +10,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.core.sizes import parse_size
+from easydata.execution.writer_signature import DatasetWriterSignature
 from easydata.sources.base import ShardedDataSource
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
 from easydata.tokenizers.engine import known_tokenizers
@@ -57,52 +58,27 @@ class WriteStats:
     kept_shards: int = 0
 
 
-class DatasetWriter:
+class DatasetWriter(DatasetWriterSignature):
     """Writes a source into a folder of shards, and `_metadata.json` when all of it is there.
 
     A shard gets its name when it is complete and on the disk. A job that was interrupted and is run
     again keeps the shards that it had finished and that are still as they were, says so, and writes
     the rest (with `num_shards` it starts over). The shards are the same, byte for byte, whatever
     the number of threads.
-
-    Args:
-        output_path: A local folder; made where it does not exist.
-        max_shard_size: File size at which a shard is closed, at its next row group.
-        num_shards: Exact number of shards instead; runs of 1,024 rows are dealt to them in turn.
-        compression: "none", "gzip", "lz4", "zstd" or "snappy", as far as the format has it; None:
-            zstd for Parquet, none for the others.
-        overwrite: Replace an output that is there already, wholly; else it is an error. Deletes
-            what the output's own metadata names and nothing else: any other file in the folder is
-            an error, and so is one that is read.
-        columns: Columns to write, in this order, or `{name: type}` with types such as "int32",
-            "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python
-            dicts) are those of the first 1,000 rows.
-        num_threads: Worker threads; None: one for each core.
-        progress: Called with `{"rows", "tokens", "bytes", "shards", "kept_shards"}` done so far, up
-            to ten times a second.
     """
 
     format: str = ""
 
-    def __init__(
+    def _take(
         self,
-        output_path: _Path,
-        max_shard_size: str | int = 500 * 2**20,
-        num_shards: int | None = None,
-        compression: str | None = None,
-        overwrite: bool = False,
-        *,
-        columns: _Columns | None = None,
-        num_threads: int | None = None,
-        progress: _Progress | None = None,
+        output_path: str | os.PathLike[str],
+        columns: _Columns | None,
+        progress: _Progress | None,
+        options: dict[str, Any],
     ) -> None:
         self._output_path = os.fspath(output_path)
-        self._max_shard_size = parse_size(max_shard_size)
-        self._num_shards = num_shards
-        self._compression = compression
-        self._overwrite = overwrite
+        self._given = {**options, "max_shard_size": parse_size(options["max_shard_size"])}
         self._columns = columns
-        self._num_threads = num_threads
         self._progress = progress
 
     @property
@@ -134,17 +110,12 @@ class DatasetWriter:
         job = _native.WriteJob(
             stream,
             self._output_path,
-            format=self.format,
-            compression=self._compression or "",
-            max_shard_size=self._max_shard_size,
-            num_shards=self._num_shards,
-            overwrite=self._overwrite,
-            resumable=resumable,
-            columns=dict(columns) if isinstance(columns, Mapping) else columns,
-            sample_rows=-1 if in_memory else 1000,
-            num_threads=self._num_threads,
-            config=config,
-            tokenizers=known_tokenizers(),
+            dict(columns) if isinstance(columns, Mapping) else columns,
+            resumable,
+            in_memory,
+            config,
+            known_tokenizers(),
+            **{**self._given, "format": self.format},
         )
         return WriteJob(job, stream, self._output_path, self._progress)
 

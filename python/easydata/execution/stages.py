@@ -28,9 +28,9 @@ from easydata.execution.stage import BaseStage
 from easydata.sources.base import ShardedDataSource, TransformedShardedSource
 from easydata.sources.create import create_source
 from easydata.sources.known_fields import absent_fields, require_fields
-from easydata.sources.mixed import WeightScheduler
 from easydata.sources.packed import PackedShardedSource
 from easydata.sources.tokenized import TokenizedShardedSource
+from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
 
@@ -210,14 +210,9 @@ class MixStage(BaseStage):
         if len(data) < 2:
             return data
         config = self._config
-        options: dict[str, Any] = {
-            "block_size": config.block_size,
-            "seed": context.seed if config.seed is None else config.seed,
-            "stop_strategy": config.stop_strategy,
-            "schedule_unit": config.schedule_unit,
-            "unit": config.unit,
-            "order": config.order,
-        }
+        options = options_of(config, "MixOptions")
+        if config.seed is None:
+            options["seed"] = context.seed
         if config.weight_schedule:
             points: list[Any] = list(config.weight_schedule)
             options["weight_scheduler"] = WeightScheduler(points, config.weight_schedule_type)
@@ -402,18 +397,11 @@ class SaveStage(BaseStage):
             path = Path(config.output_dir)
         else:
             path = Path(config.output_dir) / _folder_name(name)
-        options: dict[str, Any] = {}
-        if config.columns is not None:
-            options["columns"] = config.columns
-        return create_writer(
-            path,
-            (dataset and dataset.save_format) or config.format,
-            config.max_shard_size,
-            (dataset and dataset.num_shards) or config.num_shards,
-            config.compression,
-            config.overwrite,
-            **options,
-        )
+        options = options_of(config, "WriteOptions")
+        if dataset is not None:
+            options["format"] = dataset.save_format or config.format
+            options["num_shards"] = dataset.num_shards or config.num_shards
+        return create_writer(path, columns=config.columns, **options)
 
 
 def _rows_known(source: ShardedDataSource[Any]) -> int | None:

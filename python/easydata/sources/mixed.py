@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
 from easydata.sources.base import ShardedDataSource, Shuffle
 from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.mixed_signature import MixedShardedSourceSignature
+from easydata.sources.weight_schedule import WeightScheduler
 from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
@@ -19,73 +21,6 @@ if TYPE_CHECKING:
 StopStrategy: TypeAlias = Literal["restart", "first_exhausted", "all_exhausted"]
 
 SOURCE_FIELD = "__source__"
-
-
-class _Point(Protocol):
-    """Anything with a step and the weights that hold there, such as a WeightSchedulePoint."""
-
-    step: int
-    weights: Mapping[str, float]
-
-
-class WeightScheduler:
-    """Mixing weights as a function of the step.
-
-    Before the first point its weights hold, from the last one on those of the last; in between
-    they are held ("step"), drawn as a line ("linear") or as half a cosine wave ("cosine").
-
-    Args:
-        schedule: The points, in any order; each names the same sources.
-        interpolation: "step", "linear" or "cosine".
-
-    Raises:
-        ValueError: For an empty schedule, points that name different sources, two points of one
-            step, or weights that are negative or all zero.
-    """
-
-    def __init__(
-        self,
-        schedule: Sequence[_Point],
-        interpolation: Literal["step", "linear", "cosine"] = "step",
-    ) -> None:
-        points = sorted(schedule, key=lambda point: point.step)
-        if not points:
-            raise ValueError("a weight schedule needs at least one point")
-        names = list(points[0].weights)
-        for point in points:
-            if set(point.weights) != set(names):
-                raise ValueError(
-                    "every point of a weight schedule must name the same sources; step "
-                    f"{points[0].step} names {sorted(names)}, "
-                    f"step {point.step} names {sorted(point.weights)}"
-                )
-        self.schedule = points
-        self.interpolation = interpolation
-        self._points = [(point.step, [point.weights[name] for name in names]) for point in points]
-        self._names = names
-        self._native = _native.WeightSchedule(names, self._points, interpolation)
-
-    @property
-    def dataset_names(self) -> list[str]:
-        """Names of the sources that the schedule weighs."""
-        return list(self._names)
-
-    def get_weights(self, step: int) -> dict[str, float]:
-        """The weights at a step, by name; their sum is 1."""
-        return dict(zip(self._names, self._native.at(step), strict=True))
-
-    def __repr__(self) -> str:
-        steps = [step for step, _ in self._points]
-        return f"WeightScheduler({self._names}, steps={steps}, {self.interpolation!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return WeightScheduler, (self.schedule, self.interpolation)
-
-    def _in_order(self, names: list[str]) -> _native.WeightSchedule:
-        """The schedule with its weights in the order of `names`."""
-        places = [self._names.index(name) for name in names]
-        points = [(step, [weights[place] for place in places]) for step, weights in self._points]
-        return _native.WeightSchedule(names, points, self.interpolation)
 
 
 @dataclass
@@ -99,7 +34,7 @@ class MixedShardState:
     examples_yielded: int = 0
 
 
-class MixedShardedSource(ShardedDataSource[Any]):
+class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
     """Several sources mixed block by block, or as Grain mixes.
 
     In each block of `block_size` examples every source has its share, and NumPy's
@@ -109,44 +44,18 @@ class MixedShardedSource(ShardedDataSource[Any]):
     With `order="grain"` the number of a row alone says which source it is of, exactly as in Grain's
     `MapDataset.mix` and `IterDataset.mix`.
 
-    Args:
-        sources: The sources by name; a list gets the names in `weights`, if that is a dict of as
-            many, else dataset_0, dataset_1, ...
-        weights: By name, or a list in the sources' order; any positive sum. None: equal.
-        block_size: Examples of a block. Grain's order is the same for each.
-        seed: Seed of the order; None means 0. Grain's order has none: with it the seed has no
-            effect.
-        stop_strategy: "restart" goes on for ever, starting sources again that end;
-            "first_exhausted" stops when an example of a source that has ended is wanted;
-            "all_exhausted" when each source has been given out whole, others starting again.
-        weight_scheduler: Weights that change, instead of `weights`.
-        schedule_unit: What the scheduler's steps count: "examples" that were given out or, in
-            front of a loader, its "steps".
-        unit: What weights are shares of: "examples", or "tokens", the values in each row's
-            "input_ids"; each source's share of tokens is then within one document of its weight at
-            every prefix of the stream. Sources must be tokenized.
-        order: "blocks", or "grain": Grain's order, of fixed weights above 0 and of examples.
-            "first_exhausted" then ends where Grain's `IterDataset.mix` does, and "restart" gives
-            `MapDataset.mix` of repeated sources. It cannot be edited at a checkpoint.
-
     Raises:
         ValueError: For weights that name other sources, are negative or all zero, for unknown
             options, and for what Grain's order has no meaning for: `unit="tokens"`, a
             `weight_scheduler`, a weight of 0.
     """
 
-    def __init__(
+    def _take(
         self,
         sources: Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]],
-        weights: Mapping[str, float] | Sequence[float] | None = None,
-        block_size: int = 1000,
-        seed: int | None = None,
-        stop_strategy: StopStrategy = "restart",
-        weight_scheduler: WeightScheduler | None = None,
-        *,
-        schedule_unit: Literal["examples", "steps"] = "examples",
-        unit: Literal["examples", "tokens"] = "examples",
-        order: Literal["blocks", "grain"] = "blocks",
+        weights: Mapping[str, float] | Sequence[float] | None,
+        weight_scheduler: WeightScheduler | None,
+        options: dict[str, Any],
     ) -> None:
         if weight_scheduler is not None and not isinstance(weight_scheduler, WeightScheduler):
             raise TypeError(
@@ -154,12 +63,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             )
         self._sources = _named(sources, weights)
         self._names = list(self._sources)
-        self._block_size = block_size
-        self._seed = seed
-        self._stop_strategy = stop_strategy
-        self._unit = unit
-        self._order_kind = order
-        self._schedule_unit = schedule_unit
+        self._given = options
         self._scheduler = weight_scheduler
         self._weights = _weights_in_order(self._names, weights)
         if weight_scheduler is not None:
@@ -186,7 +90,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
         """The mixed rows from the first on, each a new dict with its source as `__source__`."""
         if shard_name not in self.shard_names:
             raise KeyError(f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}")
-        if self._unit == "tokens":
+        if self._given["unit"] == "tokens":
             yield from _native.iterate_rows(self._stream())
             return
         for name, row in self._picks():
@@ -212,24 +116,14 @@ class MixedShardedSource(ShardedDataSource[Any]):
         return tuple(self._sources.values())
 
     def __repr__(self) -> str:
-        return f"MixedShardedSource({self._names}, stop_strategy={self._stop_strategy!r})"
+        return f"MixedShardedSource({self._names}, {self._given})"
 
     @property
     def _schedule(self) -> _native.WeightSchedule | None:
         return None if self._scheduler is None else self._scheduler._in_order(self._names)
 
     def _options(self) -> _native.MixOptions:
-        return _native.MixOptions(
-            names=self._names,
-            weights=self._weights,
-            schedule=self._schedule,
-            block_size=self._block_size,
-            seed=self._seed,
-            stop_strategy=self._stop_strategy,
-            unit=self._unit,
-            schedule_unit=self._schedule_unit,
-            order=self._order_kind,
-        )
+        return _native.MixOptions(self._names, self._weights, self._schedule, **self._given)
 
     def _order(self) -> _native.MixOrder:
         return _native.MixOrder(self._options())
@@ -254,15 +148,15 @@ class MixedShardedSource(ShardedDataSource[Any]):
                             "it; remove it from the mix, or look at what filters its rows out"
                         )
                     seen_whole[place] = True
-                    if self._stop_strategy == "first_exhausted" or (
-                        self._stop_strategy == "all_exhausted" and all(seen_whole)
+                    if self._given["stop_strategy"] == "first_exhausted" or (
+                        self._given["stop_strategy"] == "all_exhausted" and all(seen_whole)
                     ):
                         return
                     iterators[place] = iter(self._sources[names[place]].iter_shards())
                     has_rows[place] = False
                     row = next(iterators[place], _END)
                 has_rows[place] = True
-                if self._stop_strategy == "all_exhausted" and not seen_whole[place]:
+                if self._given["stop_strategy"] == "all_exhausted" and not seen_whole[place]:
                     # The mixture ends with the last row of a source: is this it?
                     try:
                         ahead[place] = next(iterators[place], _END)
@@ -293,7 +187,7 @@ class MixedShardedSource(ShardedDataSource[Any]):
             return [None] * len(self._sources)
 
         asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
-        if self._unit == "tokens":
+        if self._given["unit"] == "tokens":
             asked.setdefault("input_ids", "tokens")  # what is counted
         known = [_native.column_names(source._stream(None)) for source in self._sources.values()]
         somewhere = set(asked)

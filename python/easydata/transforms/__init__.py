@@ -9,12 +9,7 @@ from easydata.lazy_names import lazy_names
 if TYPE_CHECKING:
     from easydata.sources.base import TransformedShardedSource
     from easydata.sources.limited import LimitedShardedSource
-    from easydata.sources.mixed import (
-        MixedShardedSource,
-        MixedShardState,
-        WeightScheduler,
-        block_mixture_interleave,
-    )
+    from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave
     from easydata.sources.packed import (
         PackedShardedSource,
         pack_constant_length,
@@ -25,6 +20,7 @@ if TYPE_CHECKING:
         batched_tokenize_iterator,
         tokenize_dataset_config,
     )
+    from easydata.sources.weight_schedule import WeightScheduler
     from easydata.transforms.base import (
         ChainedTransform,
         Example,
@@ -92,7 +88,7 @@ else:
             "TokenizerManager": "easydata.transforms.tokenize_row",
             "Transform": "easydata.transforms.base",
             "TransformedShardedSource": "easydata.sources.base",
-            "WeightScheduler": "easydata.sources.mixed",
+            "WeightScheduler": "easydata.sources.weight_schedule",
             "batched_tokenize_iterator": "easydata.sources.tokenized",
             "block_mixture_interleave": "easydata.sources.mixed",
             "compute_tokenizer_hash": "easydata.transforms.tokenize_row",

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "easydata/config/descriptor.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {
@@ -12,15 +13,29 @@ namespace {
 // Of a far Seek(), between two looks at whether it was cancelled.
 constexpr int64_t kBlocksAtOnce = 100'000;
 
-const char* InterpolationName(Interpolation interpolation) {
-  switch (interpolation) {
-    case Interpolation::kLinear:
-      return "linear";
-    case Interpolation::kCosine:
-      return "cosine";
-    default:
-      return "step";
-  }
+constexpr NamedValue<StopStrategy> kStopStrategies[] = {
+    {"restart", StopStrategy::kRestart},
+    {"first_exhausted", StopStrategy::kFirstExhausted},
+    {"all_exhausted", StopStrategy::kAllExhausted},
+};
+constexpr NamedValue<MixUnit> kMixUnits[] = {
+    {"examples", MixUnit::kExamples},
+    {"tokens", MixUnit::kTokens},
+};
+constexpr NamedValue<ScheduleUnit> kScheduleUnits[] = {
+    {"steps", ScheduleUnit::kSteps},
+    {"examples", ScheduleUnit::kExamples},
+};
+constexpr NamedValue<MixOrderKind> kMixOrders[] = {
+    {"blocks", MixOrderKind::kBlocks},
+    {"grain", MixOrderKind::kGrain},
+};
+
+/// The value that a description gives by its name.
+template <typename E>
+Result<E> NamedIn(const nlohmann::json& keys, const char* key, E preset) {
+  const std::string name = keys.value(key, NameOf(NamesOf(preset), preset));
+  return ParseName(NamesOf(preset), key, name);
 }
 
 std::vector<double> WeightsOf(const MixOptions& options) {
@@ -60,53 +75,10 @@ Result<int64_t> WholeNumber(const nlohmann::json& value) {
 
 }  // namespace
 
-Result<StopStrategy> ParseStopStrategy(const std::string& name) {
-  if (name == "restart") return StopStrategy::kRestart;
-  if (name == "first_exhausted") return StopStrategy::kFirstExhausted;
-  if (name == "all_exhausted") return StopStrategy::kAllExhausted;
-  return Status::Invalid(
-      "unknown stop strategy; use \"restart\", \"first_exhausted\" or \"all_exhausted\": \"", name,
-      "\"");
-}
-
-const char* StopStrategyName(StopStrategy stop) {
-  switch (stop) {
-    case StopStrategy::kFirstExhausted:
-      return "first_exhausted";
-    case StopStrategy::kAllExhausted:
-      return "all_exhausted";
-    default:
-      return "restart";
-  }
-}
-
-Result<ScheduleUnit> ParseScheduleUnit(const std::string& name) {
-  if (name == "examples") return ScheduleUnit::kExamples;
-  if (name == "steps") return ScheduleUnit::kSteps;
-  return Status::Invalid("schedule_unit must be 'examples' or 'steps', not '", name, "'");
-}
-
-const char* ScheduleUnitName(ScheduleUnit unit) {
-  return unit == ScheduleUnit::kSteps ? "steps" : "examples";
-}
-
-Result<MixUnit> ParseMixUnit(const std::string& name) {
-  if (name == "examples") return MixUnit::kExamples;
-  if (name == "tokens") return MixUnit::kTokens;
-  return Status::Invalid("unit must be \"examples\" or \"tokens\", not \"", name, "\"");
-}
-
-const char* MixUnitName(MixUnit unit) { return unit == MixUnit::kTokens ? "tokens" : "examples"; }
-
-Result<MixOrderKind> ParseMixOrderKind(const std::string& name) {
-  if (name == "blocks") return MixOrderKind::kBlocks;
-  if (name == "grain") return MixOrderKind::kGrain;
-  return Status::Invalid("order must be \"blocks\" or \"grain\", not \"", name, "\"");
-}
-
-const char* MixOrderKindName(MixOrderKind order) {
-  return order == MixOrderKind::kGrain ? "grain" : "blocks";
-}
+std::span<const NamedValue<StopStrategy>> NamesOf(StopStrategy) { return kStopStrategies; }
+std::span<const NamedValue<MixUnit>> NamesOf(MixUnit) { return kMixUnits; }
+std::span<const NamedValue<ScheduleUnit>> NamesOf(ScheduleUnit) { return kScheduleUnits; }
+std::span<const NamedValue<MixOrderKind>> NamesOf(MixOrderKind) { return kMixOrders; }
 
 Status MixOptions::Validate() const {
   if (names.empty()) return Status::Invalid("a mix needs at least one source");
@@ -131,19 +103,20 @@ Status MixOptions::Validate() const {
   if (!clock.batch_sizes.empty() && clock.batch_sizes[0].step != 0) {
     return Status::Invalid("the mix's clock needs a batch size from step 0 on");
   }
+  ARROW_RETURN_NOT_OK(config::CheckBounds(*this));
   ARROW_RETURN_NOT_OK(BlockMixer::Make(1, block_size, 0).status());
   return order == MixOrderKind::kGrain ? CheckGrain(*this) : Status::OK();
 }
 
 nlohmann::json MixOptions::Description() const {
   nlohmann::json keys = {{"sources", names},
-                         {"unit", MixUnitName(unit)},
+                         {"unit", NameOf(kMixUnits, unit)},
                          {"block_size", block_size},
                          {"seed", seed},
-                         {"stop_strategy", StopStrategyName(stop)},
+                         {"stop_strategy", NameOf(kStopStrategies, stop)},
                          {"add_source", add_source}};
   // Only where it is set: plans and states from before there was a choice stay what they were.
-  if (order != MixOrderKind::kBlocks) keys["order"] = MixOrderKindName(order);
+  if (order != MixOrderKind::kBlocks) keys["order"] = NameOf(kMixOrders, order);
   if (unit == MixUnit::kTokens || by_steps()) keys["token_column"] = token_column;
   if (!schedule.has_value()) {
     keys["weights"] = weights.empty() ? std::vector<double>(names.size(), 1.0) : weights;
@@ -154,8 +127,8 @@ nlohmann::json MixOptions::Description() const {
     points.push_back({{"step", point.step}, {"weights", point.weights}});
   }
   keys["weight_schedule"] = std::move(points);
-  keys["weight_schedule_type"] = InterpolationName(schedule->interpolation());
-  if (by_steps()) keys["schedule_unit"] = ScheduleUnitName(schedule_unit);
+  keys["weight_schedule_type"] = NameOf(NamesOf(Interpolation{}), schedule->interpolation());
+  if (by_steps()) keys["schedule_unit"] = NameOf(kScheduleUnits, schedule_unit);
   return keys;
 }
 
@@ -163,14 +136,12 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
   const auto read = [&]() -> Result<MixOptions> {
     MixOptions options;
     options.names = keys.at("sources").get<std::vector<std::string>>();
-    ARROW_ASSIGN_OR_RAISE(options.unit, ParseMixUnit(keys.at("unit").get<std::string>()));
-    ARROW_ASSIGN_OR_RAISE(options.order,
-                          ParseMixOrderKind(keys.value("order", MixOrderKindName(options.order))));
+    ARROW_ASSIGN_OR_RAISE(options.unit, NamedIn(keys, "unit", options.unit));
+    ARROW_ASSIGN_OR_RAISE(options.order, NamedIn(keys, "order", options.order));
     ARROW_ASSIGN_OR_RAISE(options.block_size, WholeNumber(keys.at("block_size")));
     if (!keys.at("seed").is_number_integer()) return DamagedMix();
     options.seed = keys.at("seed").get<uint64_t>();
-    ARROW_ASSIGN_OR_RAISE(options.stop,
-                          ParseStopStrategy(keys.at("stop_strategy").get<std::string>()));
+    ARROW_ASSIGN_OR_RAISE(options.stop, NamedIn(keys, "stop_strategy", options.stop));
     options.add_source = keys.at("add_source").get<bool>();
     options.token_column = keys.value("token_column", options.token_column);
     if (keys.contains("weights")) {
@@ -182,12 +153,11 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
         points.push_back({step, point.at("weights").get<std::vector<double>>()});
       }
       ARROW_ASSIGN_OR_RAISE(const auto interpolation,
-                            ParseInterpolation(keys.at("weight_schedule_type").get<std::string>()));
+                            NamedIn(keys, "weight_schedule_type", Interpolation::kStep));
       ARROW_ASSIGN_OR_RAISE(options.schedule,
                             WeightSchedule::Make(options.names, std::move(points), interpolation));
-      ARROW_ASSIGN_OR_RAISE(
-          options.schedule_unit,
-          ParseScheduleUnit(keys.value("schedule_unit", ScheduleUnitName(options.schedule_unit))));
+      ARROW_ASSIGN_OR_RAISE(options.schedule_unit,
+                            NamedIn(keys, "schedule_unit", options.schedule_unit));
     }
     ARROW_RETURN_NOT_OK(options.Validate());
     return options;

@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
+#include "easydata/config/field.h"
 #include "easydata/mix/block_mixer.h"
 #include "easydata/mix/grain_mix.h"
 #include "easydata/mix/token_shares.h"
@@ -22,14 +26,12 @@ enum class StopStrategy {
   kAllExhausted,    // when each has been given out whole; those that end before start again
 };
 
-Result<StopStrategy> ParseStopStrategy(const std::string& name);
-const char* StopStrategyName(StopStrategy stop);
+std::span<const NamedValue<StopStrategy>> NamesOf(StopStrategy);
 
 /// What weights are shares of.
 enum class MixUnit { kExamples, kTokens };
 
-Result<MixUnit> ParseMixUnit(const std::string& name);
-const char* MixUnitName(MixUnit unit);
+std::span<const NamedValue<MixUnit>> NamesOf(MixUnit);
 
 /// What the steps of a weight schedule count.
 enum class ScheduleUnit {
@@ -37,8 +39,7 @@ enum class ScheduleUnit {
   kSteps,     // of the loader downstream; where there is none, examples
 };
 
-Result<ScheduleUnit> ParseScheduleUnit(const std::string& name);
-const char* ScheduleUnitName(ScheduleUnit unit);
+std::span<const NamedValue<ScheduleUnit>> NamesOf(ScheduleUnit);
 
 /// What decides whose turn it is.
 enum class MixOrderKind {
@@ -46,10 +47,12 @@ enum class MixOrderKind {
   kGrain,   // the number of the row, as in Grain's mix (GrainMix)
 };
 
-Result<MixOrderKind> ParseMixOrderKind(const std::string& name);
-const char* MixOrderKindName(MixOrderKind order);
+std::span<const NamedValue<MixOrderKind>> NamesOf(MixOrderKind);
 
 struct MixOptions {
+  static constexpr const char* kName = "MixOptions";
+  static constexpr const char* kDoc = "The options of easydata.MixedShardedSource.";
+
   std::vector<std::string> names;
   /// By source; empty: equal. Not used where there is a schedule.
   std::vector<double> weights;
@@ -59,7 +62,6 @@ struct MixOptions {
   /// What the schedule reads its step from. A stage sets it by its Demand, for steps.
   StepClock clock;
   MixUnit unit = MixUnit::kExamples;
-  /// Grain's has fixed weights above 0, of examples; the seed and the size of blocks do not matter.
   MixOrderKind order = MixOrderKind::kBlocks;
   int64_t block_size = 1000;
   uint64_t seed = 0;
@@ -68,6 +70,39 @@ struct MixOptions {
   bool add_source = true;
   /// The column whose lengths are counted, where tokens are.
   std::string token_column = "input_ids";
+
+  static auto Fields() {
+    using O = MixOptions;
+    return std::tuple{
+        config::Field{
+            "block_size", &O::block_size,
+            "Examples of a block; at a block's end each source is within one example of its share. "
+            "Without effect where order is \"grain\"."}
+            .AtLeast(1),
+        config::Field{"seed", &O::seed,
+                      "Seed of the order within blocks; unset: 0. Without effect where order is "
+                      "\"grain\"."}
+            .OrNone(),
+        config::Field{
+            "stop_strategy", &O::stop,
+            "When a source ends: start it again for ever (restart), end the mixture as soon as an "
+            "example is wanted of one that has no more (first_exhausted), or start it again until "
+            "each has been given out whole (all_exhausted)."},
+        config::Field{
+            "unit", &O::unit,
+            "What weights are shares of: examples, or tokens, of which each source then has its "
+            "share to within one document at every prefix of the stream; tokenize it before."},
+        config::Field{"schedule_unit", &O::schedule_unit,
+                      "What the steps of weights that change count: examples that were given out, "
+                      "or the steps of the loader that reads the mix."},
+        config::Field{
+            "order", &O::order,
+            "blocks: each block has each source's share, in an order of the seed; grain: exactly "
+            "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
+            "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
+            "of repeated datasets. It cannot be edited at a checkpoint."},
+    };
+  }
 
   Status Validate() const;
   /// What a plan says of the mix.

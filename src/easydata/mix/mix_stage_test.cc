@@ -326,7 +326,6 @@ TEST(MixStageTest, RefusesWhatCannotBeMixed) {
   EXPECT_FALSE(Options({"a", "b"}, {1}).Validate().ok());
   EXPECT_FALSE(Options({"a", "b"}, {1, -1}).Validate().ok());
   EXPECT_FALSE(Options({"a", "b"}, {0, 0}).Validate().ok());
-  EXPECT_FALSE(ParseStopStrategy("never").ok());
 }
 
 TEST(MixStageTest, ThePlanNamesEachSource) {

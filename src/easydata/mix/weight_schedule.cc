@@ -8,13 +8,17 @@
 
 namespace easydata {
 
-Result<Interpolation> ParseInterpolation(const std::string& name) {
-  if (name == "step") return Interpolation::kStep;
-  if (name == "linear") return Interpolation::kLinear;
-  if (name == "cosine") return Interpolation::kCosine;
-  return Status::Invalid(
-      "unknown interpolation of weights; use \"step\", \"linear\" or \"cosine\": ", name);
-}
+namespace {
+
+constexpr NamedValue<Interpolation> kInterpolations[] = {
+    {"step", Interpolation::kStep},
+    {"linear", Interpolation::kLinear},
+    {"cosine", Interpolation::kCosine},
+};
+
+}  // namespace
+
+std::span<const NamedValue<Interpolation>> NamesOf(Interpolation) { return kInterpolations; }
 
 Status CheckWeights(const std::vector<std::string>& names, const std::vector<double>& weights,
                     const std::string& where) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
 #include "easydata/stream/stage_context.h"
 
@@ -16,7 +18,7 @@ enum class Interpolation {
   kCosine,  // half a cosine wave: slow at both ends
 };
 
-Result<Interpolation> ParseInterpolation(const std::string& name);
+std::span<const NamedValue<Interpolation>> NamesOf(Interpolation);
 
 /// The weights that hold at one step, in the order of the schedule's names.
 struct WeightPoint {

@@ -39,7 +39,6 @@ TEST(WeightScheduleTest, RefusesBadPoints) {
             std::string::npos)
       << negative;
   EXPECT_FALSE(CheckWeights({"a"}, {std::numeric_limits<double>::quiet_NaN()}, "weights").ok());
-  EXPECT_FALSE(ParseInterpolation("quadratic").ok());
 }
 
 TEST(StepClockTest, D36CountsStepsOfTrainingWhereTheBatchIsKnown) {

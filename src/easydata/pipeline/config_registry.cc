@@ -21,7 +21,8 @@ const std::vector<ConfigDescriptor>& AllConfigs() {
 
 const std::vector<ConfigDescriptor>& AllOptions() {
   static const std::vector<ConfigDescriptor> options = {
-      Describe<PackOptions>(), Describe<PackedOptions>(), Describe<LoadOptions>()};
+      Describe<PackOptions>(), Describe<PackedOptions>(), Describe<LoadOptions>(),
+      Describe<MixOptions>(), Describe<WriteOptions>()};
   return options;
 }
 

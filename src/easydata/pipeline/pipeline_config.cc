@@ -104,7 +104,7 @@ void PipelineConfig::Check(const std::string& path, Problems* problems) const {
                                std::to_string(found->second) + "]; names are unique"});
     }
     if (datasets[i].save_format) {
-      CheckCodec(*datasets[i].save_format, save.compression,
+      CheckCodec(*datasets[i].save_format, save.options.compression,
                  at + ".save_format with save.compression", problems);
     }
   }

@@ -1,5 +1,6 @@
 #include "easydata/pipeline/stage_configs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -25,7 +26,7 @@ void CheckWeights(const Named<double>& weights, const std::string& path, Problem
 
 /// What Grain's order of a mix has no meaning for.
 void CheckGrainMix(const MixStageConfig& mix, const std::string& path, Problems* problems) {
-  if (mix.unit == "tokens") {
+  if (mix.options.unit == MixUnit::kTokens) {
     problems->push_back(
         {Problem::Kind::kValue, JoinPath(path, "order"),
          "must be \"blocks\" where unit is \"tokens\": Grain's mix is of examples"});
@@ -52,7 +53,7 @@ void WeightSchedulePoint::Check(const std::string& path, Problems* problems) con
 
 void MixStageConfig::Check(const std::string& path, Problems* problems) const {
   if (weights) CheckWeights(*weights, JoinPath(path, "weights"), problems);
-  if (order == "grain") CheckGrainMix(*this, path, problems);
+  if (options.order == MixOrderKind::kGrain) CheckGrainMix(*this, path, problems);
   if (!weight_schedule) return;
   const std::string at = JoinPath(path, "weight_schedule");
   if (weight_schedule->empty())
@@ -118,23 +119,22 @@ void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
   }
 }
 
-void CheckCodec(const std::string& format, const std::optional<std::string>& compression,
-                const std::string& path, Problems* problems) {
-  if (!compression || *compression == "none") return;
-  const bool fits = format == "arrow" ? *compression == "lz4" || *compression == "zstd"
-                    : format == "jsonl"
-                        ? *compression == "gzip" || *compression == "zstd" || *compression == "lz4"
-                        : true;
-  if (fits) return;
-  problems->push_back({Problem::Kind::kValue, path,
-                       std::string("must be one of ") +
-                           (format == "arrow" ? "none, lz4, zstd" : "none, gzip, lz4, zstd") +
-                           " for " + format + " files, not \"" + *compression + "\""});
+void CheckCodec(const std::string& format, const std::string& compression, const std::string& path,
+                Problems* problems) {
+  const auto& known = CompressionsOf(format);
+  if (compression.empty() || std::find(known.begin(), known.end(), compression) != known.end()) {
+    return;
+  }
+  std::string names;
+  for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+  problems->push_back(
+      {Problem::Kind::kValue, path,
+       "must be one of " + names + " for " + format + " files, not \"" + compression + "\""});
 }
 
 void SaveStageConfig::Check(const std::string& path, Problems* problems) const {
   CheckLocal(output_dir, JoinPath(path, "output_dir"), problems);
-  CheckCodec(format, compression, JoinPath(path, "compression"), problems);
+  CheckCodec(options.format, options.compression, JoinPath(path, "compression"), problems);
 }
 
 }  // namespace easydata::config

@@ -7,9 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "easydata/mix/mix_order.h"
 #include "easydata/pipeline/dataset_config.h"
 #include "easydata/pipeline/load_plan.h"
 #include "easydata/pipeline/packed_plan.h"
+#include "easydata/sink/stream_writer.h"
 
 /// The options of the pipeline's stages.
 namespace easydata::config {
@@ -135,55 +137,37 @@ struct WeightSchedulePoint {
 struct MixStageConfig {
   static constexpr const char* kName = "MixStageConfig";
   static constexpr const char* kDoc = "How several datasets become one stream.";
+  static constexpr const char* kFirst[] = {"weights",    "weight_schedule", "weight_schedule_type",
+                                           "block_size", "stop_strategy",   "seed",
+                                           "unit",       "schedule_unit"};
 
   std::optional<Named<double>> weights;
   std::optional<std::vector<WeightSchedulePoint>> weight_schedule;
-  std::string weight_schedule_type = "step";
-  int64_t block_size = 1000;
-  std::string stop_strategy = "restart";
+  Interpolation weight_schedule_type = Interpolation::kStep;
   std::optional<int64_t> seed;
-  std::string unit = "examples";
-  std::string schedule_unit = "steps";
-  std::string order = "blocks";
+  ScheduleUnit schedule_unit = ScheduleUnit::kSteps;
+  MixOptions options;
 
   static auto Fields() {
     using C = MixStageConfig;
-    return std::tuple{
-        Field{"weights", &C::weights,
-              "Share of each dataset by name; they sum to 1. Unset: equal shares."},
-        Field{"weight_schedule", &C::weight_schedule,
-              "Weights that change over time; it goes before weights."},
-        Field{"weight_schedule_type", &C::weight_schedule_type,
-              "Between two points: stay at the left one (step), or go from one to the other "
-              "(linear, cosine)."}
-            .OneOf({"step", "linear", "cosine"}),
-        Field{"block_size", &C::block_size,
-              "Examples of a block; at a block's end each dataset is within one example of its "
-              "share."}
-            .AtLeast(1),
-        Field{"stop_strategy", &C::stop_strategy,
-              "When a dataset ends: start it again for ever (restart), end the mixture "
-              "(first_exhausted), or start it "
-              "again until each has been seen once (all_exhausted)."}
-            .OneOf({"restart", "first_exhausted", "all_exhausted"}),
-        Field{"seed", &C::seed,
-              "Seed of the order within blocks; unset: the pipeline's. Without effect where order "
-              "is \"grain\"."}
-            .AtLeast(0),
-        Field{"unit", &C::unit,
-              "What weights are shares of: examples, or tokens, of which each dataset then has its "
-              "share to within one document at every prefix of the stream; tokenize() it before."}
-            .OneOf({"examples", "tokens"}),
-        Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}.OneOf(
-            {"steps", "examples"}),
-        Field{
-            "order", &C::order,
-            "blocks: each block has each dataset's share, in an order of the seed; grain: exactly "
-            "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
-            "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
-            "of repeated datasets."}
-            .OneOf({"blocks", "grain"}),
-    };
+    return std::tuple_cat(
+        std::tuple{
+            Field{"weights", &C::weights,
+                  "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+            Field{"weight_schedule", &C::weight_schedule,
+                  "Weights that change over time; it goes before weights."},
+            Field{"weight_schedule_type", &C::weight_schedule_type,
+                  "Between two points: stay at the left one (step), or go from one to the other "
+                  "(linear, cosine)."},
+            Field{"seed", &C::seed,
+                  "Seed of the order within blocks; unset: the pipeline's. Without effect where "
+                  "order is \"grain\"."}
+                .AtLeast(0),
+            Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}
+                .Differs("a pipeline has a loader whose steps a schedule means; a source alone has "
+                         "none"),
+        },
+        FieldsOf(&C::options, MixOptions::Fields()));
   }
 
   void Check(const std::string& path, Problems* problems) const;
@@ -267,52 +251,51 @@ struct LoadStageConfig {
 };
 
 /// Adds a problem when files of `format` cannot be written with `compression`.
-void CheckCodec(const std::string& format, const std::optional<std::string>& compression,
-                const std::string& path, Problems* problems);
+void CheckCodec(const std::string& format, const std::string& compression, const std::string& path,
+                Problems* problems);
 
 struct SaveStageConfig {
   static constexpr const char* kName = "SaveStageConfig";
   static constexpr const char* kDoc = "How rows are written.";
 
+  static constexpr const char* kFirst[] = {
+      "enabled",   "output_dir",  "format",      "num_shards",  "compression", "max_shard_size",
+      "overwrite", "push_to_hub", "hub_repo_id", "hub_private", "hub_token",   "columns"};
+
   bool enabled = false;
   std::string output_dir = "./output";
-  std::string format = "parquet";
-  std::optional<int64_t> num_shards;
-  std::optional<std::string> compression;
   std::variant<std::string, int64_t> max_shard_size = "500MB";
-  bool overwrite = false;
   bool push_to_hub = false;
   std::optional<std::string> hub_repo_id;
   bool hub_private = false;
   std::optional<std::string> hub_token;
   std::optional<std::vector<std::string>> columns;
+  WriteOptions options;
 
   static auto Fields() {
     using C = SaveStageConfig;
-    return std::tuple{
-        Field{"enabled", &C::enabled,
-              "Save where a pipeline is run from its config; calling .save() means it."},
-        Field{"output_dir", &C::output_dir,
-              "Folder of the output; with several datasets, of a folder for each."},
-        Field{"format", &C::format, "Format of the shards."}.OneOf({"parquet", "arrow", "jsonl"}),
-        Field{"num_shards", &C::num_shards, "Exact number of shards, in place of max_shard_size."}
-            .AtLeast(1),
-        Field{"compression", &C::compression,
-              "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
-            .OneOf({"none", "gzip", "lz4", "zstd", "snappy"}),
-        Field{"max_shard_size", &C::max_shard_size,
-              "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
-            .AtLeast(1),
-        Field{"overwrite", &C::overwrite, "Replace an output that is there already, wholly."},
-        Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault(
-            "the Hub comes with a later version"),
-        Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
-        Field{"hub_private", &C::hub_private, "Make the repository of push_to_hub a private one."},
-        Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
-        Field{"columns", &C::columns,
-              "Columns to write; unset: all of them, for rows without a schema those of the first "
-              "1,000."},
-    };
+    return std::tuple_cat(
+        std::tuple{
+            Field{"enabled", &C::enabled,
+                  "Save where a pipeline is run from its config; calling .save() means it."},
+            Field{"output_dir", &C::output_dir,
+                  "Folder of the output; with several datasets, of a folder for each."},
+            Field{"max_shard_size", &C::max_shard_size,
+                  "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
+                .AtLeast(1)
+                .Differs("the same size, as people write it"),
+            Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault(
+                "the Hub comes with a later version"),
+            Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
+            Field{"hub_private", &C::hub_private,
+                  "Make the repository of push_to_hub a private one."},
+            Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
+            Field{"columns", &C::columns,
+                  "Columns to write; unset: all of them, for rows without a schema those of the "
+                  "first "
+                  "1,000."},
+        },
+        FieldsOf(&C::options, WriteOptions::Fields()));
   }
 
   void Check(const std::string& path, Problems* problems) const;

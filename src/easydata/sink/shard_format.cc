@@ -12,7 +12,7 @@ struct FormatInfo {
 
 const std::vector<FormatInfo>& Formats() {
   static const std::vector<FormatInfo> formats = {
-      {"parquet", {"none", "snappy", "gzip", "lz4", "zstd"}},
+      {"parquet", {"none", "gzip", "lz4", "zstd", "snappy"}},
       {"arrow", {"none", "lz4", "zstd"}},
       {"jsonl", {"none", "gzip", "lz4", "zstd"}},
   };
@@ -29,23 +29,44 @@ std::string Join(const std::vector<std::string>& words) {
 }
 
 Status CheckFormat(const std::string& name, const std::string& compression) {
-  for (const FormatInfo& format : Formats()) {
-    if (name != format.name) continue;
-    const auto& known = format.compressions;
-    if (compression.empty() || std::find(known.begin(), known.end(), compression) != known.end()) {
-      return Status::OK();
-    }
-    return Status::Invalid("compression: the format ", name, " has ", Join(known), ", not '",
-                           compression, "'");
+  const auto& known = CompressionsOf(name);
+  if (known.empty()) {
+    return Status::Invalid("format: must be ", Join(FormatNames()), ", not '", name, "'");
   }
-  return Status::Invalid("format: must be ", Join(FormatNames()), ", not '", name, "'");
+  if (compression.empty() || std::find(known.begin(), known.end(), compression) != known.end()) {
+    return Status::OK();
+  }
+  return Status::Invalid("compression: the format ", name, " has ", Join(known), ", not '",
+                         compression, "'");
 }
 
 }  // namespace
 
 const std::vector<std::string>& FormatNames() {
-  static const std::vector<std::string> names = {"parquet", "arrow", "jsonl"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const FormatInfo& format : Formats()) all.emplace_back(format.name);
+    return all;
+  }();
   return names;
+}
+
+const std::vector<std::string>& CompressionsOf(const std::string& format) {
+  static const std::vector<std::string> none;
+  for (const FormatInfo& known : Formats()) {
+    if (format == known.name) return known.compressions;
+  }
+  return none;
+}
+
+std::vector<std::string> CompressionNames() {
+  std::vector<std::string> all;
+  for (const FormatInfo& format : Formats()) {
+    for (const std::string& codec : format.compressions) {
+      if (std::find(all.begin(), all.end(), codec) == all.end()) all.push_back(codec);
+    }
+  }
+  return all;
 }
 
 Result<std::unique_ptr<ShardFormat>> MakeShardFormat(const std::string& name,

@@ -64,6 +64,10 @@ Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Sche
 
 /// The names of the formats: parquet, arrow, jsonl.
 const std::vector<std::string>& FormatNames();
+/// The codecs of a format, "none" among them; nothing where there is no such format.
+const std::vector<std::string>& CompressionsOf(const std::string& format);
+/// The codecs of all formats.
+std::vector<std::string> CompressionNames();
 
 /// Makes the format called `name`; Invalid where there is no such format or it lacks the
 /// compression, saying which there are.

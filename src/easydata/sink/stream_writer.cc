@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "easydata/base/version.h"
+#include "easydata/config/descriptor.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/sink/output_file.h"
 #include "easydata/sink/plan_inputs.h"
@@ -137,13 +138,8 @@ StreamWriter::~StreamWriter() = default;
 
 Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options) {
   ARROW_ASSIGN_OR_RAISE(auto extension, ShardExtension(options.format, options.compression));
-  if (options.max_shard_size < 1) {
-    return Status::Invalid("max_shard_size: must be at least 1 byte, not ", options.max_shard_size);
-  }
+  ARROW_RETURN_NOT_OK(config::CheckBounds(options));
   if (options.num_shards.has_value()) {
-    if (*options.num_shards < 1 || *options.num_shards > 100'000) {
-      return Status::Invalid("num_shards: must be from 1 to 100000, not ", *options.num_shards);
-    }
     options.row_groups.rows = kRowsDealt;
     options.row_groups.exact_rows = true;
   }

@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/config/field.h"
 #include "easydata/sink/column_layout.h"
 #include "easydata/sink/output_folder.h"
 #include "easydata/sink/row_groups.h"
+#include "easydata/sink/shard_format.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
@@ -28,17 +31,19 @@ struct KnownTokenizer {
 };
 
 struct WriteOptions {
+  static constexpr const char* kName = "WriteOptions";
+  static constexpr const char* kDoc = "The options of easydata.save_dataset.";
+
   /// A local folder; made where it does not exist.
   std::string output_path;
-  /// "parquet", "arrow" or "jsonl".
   std::string format = "parquet";
   /// "" for the format's own default; see shard_format.h.
   std::string compression;
-  /// A shard closes at the first row group at or past so many bytes of the file.
   int64_t max_shard_size = int64_t{500} << 20;
-  /// Exactly so many shards instead: runs of 1,024 rows are dealt to them in turn.
   std::optional<int64_t> num_shards;
   bool overwrite = false;
+  /// Worker threads; 0 for one a core.
+  int32_t num_threads = 0;
   /// False where the stream cannot be read again: nothing is left behind to go on from.
   bool resumable = true;
   /// A finished output of this very job is kept; else it is one that is there already.
@@ -48,14 +53,40 @@ struct WriteOptions {
   /// Rows that the types of JSON columns and the columns of free-form rows are taken from; -1 for
   /// all.
   int64_t sample_rows = 1000;
-  /// Worker threads; 0 for one a core.
-  int num_threads = 0;
   /// What the metadata gives as the configuration of the whole job; null: these options.
   nlohmann::json config;
   /// The tokenizers that are known, by fingerprint; the metadata describes those of the plan.
   std::map<std::string, KnownTokenizer> tokenizers;
   /// For tests.
   RowGroupLimits row_groups;
+
+  static auto Fields() {
+    using O = WriteOptions;
+    return std::tuple{
+        config::Field{"format", &O::format, "Format of the shards."}.OneOf(FormatNames()),
+        config::Field{"max_shard_size", &O::max_shard_size,
+                      "Bytes of a file at which a shard is closed, at its next row group."}
+            .AtLeast(1),
+        config::Field{
+            "num_shards", &O::num_shards,
+            "Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to "
+            "them in turn."}
+            .AtLeast(1)
+            .AtMost(100'000),
+        config::Field{
+            "compression", &O::compression,
+            "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
+            .OneOf(CompressionNames())
+            .OrNone(),
+        config::Field{
+            "overwrite", &O::overwrite,
+            "Replace an output that is there already, wholly. Only what its own metadata names is "
+            "deleted: any other file in the folder is an error, and so is one that is read."},
+        config::Field{"num_threads", &O::num_threads, "Worker threads; unset: one for each core."}
+            .AtLeast(1, " (None: one for each core)")
+            .OrNone(),
+    };
+  }
 };
 
 struct WriteResult {

@@ -251,7 +251,7 @@ def test_bad_weights_are_refused(weights: Any, message: str) -> None:
 def test_bad_options_are_refused() -> None:
     sources = {"a": source("a", 3)}
     schedule = scheduler([(0, {"a": 1.0})])
-    with pytest.raises(ValueError, match="unknown stop strategy"):
+    with pytest.raises(ValueError, match="stop_strategy: must be one of"):
         MixedShardedSource(sources, stop_strategy="never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="block_size"):
         MixedShardedSource(sources, block_size=0)
@@ -263,7 +263,7 @@ def test_bad_options_are_refused() -> None:
         MixedShardedSource({"b": source("b", 3)}, weight_scheduler=schedule)
     with pytest.raises(ValueError, match="at least one source"):
         MixedShardedSource({})
-    with pytest.raises(ValueError, match="unit must be"):
+    with pytest.raises(ValueError, match="unit: must be one of"):
         MixedShardedSource(sources, unit="words")  # type: ignore[arg-type]
 
 

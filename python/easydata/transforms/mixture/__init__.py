@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.sources.mixed import (
-        MixedShardedSource,
-        MixedShardState,
-        WeightScheduler,
-        block_mixture_interleave,
-    )
+    from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave
+    from easydata.sources.weight_schedule import WeightScheduler
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "MixedShardState": "easydata.sources.mixed",
             "MixedShardedSource": "easydata.sources.mixed",
-            "WeightScheduler": "easydata.sources.mixed",
+            "WeightScheduler": "easydata.sources.weight_schedule",
             "block_mixture_interleave": "easydata.sources.mixed",
         },
     )

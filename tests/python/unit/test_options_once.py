@@ -1,0 +1,119 @@
+"""An option has one default, wherever a user can set it, or a reason to have several."""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from easydata.core.config_class import Unset, is_set
+from easydata.execution import parse_size
+
+import easydata
+from easydata import _native
+
+CONFIGS: dict[str, Any] = {
+    entry["name"]: {field["name"]: field for field in entry["fields"]}
+    for entry in json.loads(_native.config_descriptors())
+}
+OPTIONS: dict[str, Any] = {
+    entry["name"]: {field["name"]: field for field in entry["fields"]}
+    for entry in json.loads(_native.option_descriptors())
+}
+
+# What takes options: (callable, the engine's struct, the config, {parameter: the option there}).
+PACK, MIX, SAVE = "PackStageConfig", "MixStageConfig", "SaveStageConfig"
+TAKERS: list[tuple[Callable[..., Any], str, str, dict[str, str]]] = [
+    (easydata.PackedShardedSource, "PackedOptions", PACK, {"shuffle": "shuffle_packed"}),
+    (easydata.GreedyPacker, "PackOptions", PACK, {}),
+    (easydata.PoolPacker, "PackOptions", PACK, {}),
+    (easydata.FirstFitPacker, "PackOptions", PACK, {"buffer_size": "pack_window"}),
+    (easydata.MixedShardedSource, "MixOptions", MIX, {}),
+    (easydata.WeightScheduler, "MixOptions", MIX, {"interpolation": "weight_schedule_type"}),
+    (easydata.AsyncDataLoader, "LoadOptions", "LoadStageConfig", {}),
+    (easydata.ParquetWriter, "WriteOptions", SAVE, {}),
+    (easydata.create_writer, "WriteOptions", SAVE, {}),
+    (easydata.save_dataset, "WriteOptions", SAVE, {}),
+    (easydata.save_iterator, "WriteOptions", SAVE, {}),
+    (easydata.block_mixture_interleave, "MixOptions", MIX, {"stop": "stop_strategy"}),
+]
+
+# Parameters whose default is the manual's, and another one than the option's.
+REASONS = {
+    ("block_mixture_interleave", "seed"): "EasyDeL's is 42; the option is unset",
+}
+
+
+def shown(value: Any) -> Any:
+    """A default as its meaning: sizes as bytes."""
+    return parse_size(value) if isinstance(value, str) and value[:1].isdigit() else value
+
+
+@pytest.mark.parametrize("taker", TAKERS, ids=lambda taker: taker[0].__name__)
+def test_parameters_have_the_default_of_their_option(
+    taker: tuple[Callable[..., Any], str, str, dict[str, str]],
+) -> None:
+    function, options, config, names = taker
+    seen = 0
+    for name, parameter in inspect.signature(function).parameters.items():
+        option = names.get(name, name)
+        declared = OPTIONS[options].get(name if name in OPTIONS[options] else option)
+        declared = declared or CONFIGS[config].get(option)
+        if declared is None or parameter.default is inspect.Parameter.empty:
+            continue
+        seen += 1
+        if (function.__name__, name) not in REASONS:
+            assert shown(parameter.default) == shown(declared["default"]), name
+    assert seen >= 2 or function is easydata.WeightScheduler
+
+
+def test_configs_have_the_defaults_of_the_engine() -> None:
+    seen = 0
+    for _, options, config, names in TAKERS:
+        for name, declared in OPTIONS[options].items():
+            of_config = CONFIGS[config].get(names.get(name, name))
+            if of_config is None:
+                continue
+            seen += 1
+            same = shown(of_config["default"]) == shown(declared["default"])
+            assert same or of_config["differs"], (
+                f"{config}.{name} has another default, and no reason"
+            )
+    assert seen > 80
+
+
+def test_a_stage_hands_every_option_on() -> None:
+    """What a struct of the engine has, its config has, but for the sources' own parameters."""
+    own = {"PackedOptions": {"input_field", "seed", "shuffle"}}
+    for options, config in (
+        ("PackedOptions", PACK),
+        ("MixOptions", MIX),
+        ("LoadOptions", "LoadStageConfig"),
+        ("WriteOptions", SAVE),
+    ):
+        missing = set(OPTIONS[options]) - set(CONFIGS[config])
+        assert missing == own.get(options, set()), config
+
+
+def test_defaults_of_classes_are_those_of_the_descriptors() -> None:
+    for name, fields in CONFIGS.items():
+        required = {
+            field["name"]: {
+                "data_files": "a",
+                "name_or_path": "a",
+                "step": 0,
+                "weights": {"a": 1},
+            }.get(field["name"], [easydata.DatasetConfig(data_files="a")])
+            for field in fields.values()
+            if field["required"]
+        }
+        config = getattr(easydata, name)(**required)
+        for field in fields.values():
+            if field["required"] or field["config"]:
+                continue
+            value = getattr(config, field["name"])
+            if field["reads_as"] is None:
+                assert value == field["default"] or (field["name"] == "name"), (name, field["name"])
+            else:
+                assert isinstance(value, Unset), (name, field["name"])
+                assert not is_set(config, field["name"])
