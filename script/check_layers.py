@@ -3,7 +3,8 @@
 
 A room uses rooms of lower rank, never its neighbours. Nothing under src/ knows Python, and the
 Parquet library is known to the rooms that read and write files only. The tokenizers are a library
-of their own, which knows two of the engine's rooms and is known to those that run it.
+of their own, which knows two of the engine's rooms and is known to those that run it. The packages
+of Python keep an order, too; see python_layers.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -14,6 +15,8 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import python_layers
 
 # Rooms of one line are neighbours.
 RANKS = (
@@ -94,11 +97,13 @@ def check(room: str, header: str) -> str | None:
 def main() -> int:
     """Prints the problems and returns the exit status."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
-    found = list(problems(root))
+    found = [*problems(root), *python_layers.problems(root)]
     for problem in found:
         print(problem)
     if found:
-        print(f"{len(found)} includes break the order of the rooms (docs/architecture.md)")
+        print(
+            f"{len(found)} includes and imports break the order of the rooms (docs/architecture.md)"
+        )
     return 1 if found else 0
 
 

@@ -136,7 +136,7 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
         ],
         [],
     ),
-    "transforms/packed_signature.py": (
+    "sources/packed_signature.py": (
         "The signature of PackedShardedSource.",
         [
             Signature(
@@ -157,9 +157,9 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
                 parameters=[_SOURCE],
             )
         ],
-        ["from easydata.core.source import ShardedDataSource"],
+        ["from easydata.sources.base import ShardedDataSource"],
     ),
-    "transforms/mixed_signature.py": (
+    "sources/mixed_signature.py": (
         "The signature of MixedShardedSource.",
         [
             Signature(
@@ -196,8 +196,8 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
             )
         ],
         [
-            "from easydata.core.source import ShardedDataSource",
-            "from easydata.transforms.mixture import WeightScheduler",
+            "from easydata.sources.base import ShardedDataSource",
+            "from easydata.sources.weight_schedule import WeightScheduler",
         ],
     ),
     "execution/writer_signature.py": (
@@ -274,8 +274,8 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
             )
         ],
         [
-            "from easydata.core.source import ShardedDataSource",
-            "from easydata.execution.loader import PadSpec",
+            "from easydata.execution.collate import PadSpec",
+            "from easydata.sources.base import ShardedDataSource",
         ],
     ),
 }

@@ -260,7 +260,7 @@ std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
   std::map<std::string, PadSpec> out;
   const nb::dict given = MappingOption("padding", padding);
   if (given.size() == 0) return out;
-  const nb::object type = nb::module_::import_("easydata.execution.loader").attr("PadSpec");
+  const nb::object type = nb::module_::import_("easydata.execution.collate").attr("PadSpec");
   for (auto [column, spec] : given) {
     const auto name = OptionValue<std::string>("padding, a column", column);
     const std::string place = "padding['" + name + "']";

@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
+from easydata import _native
+from easydata.sources.data_files import expand_data_files
+
 if TYPE_CHECKING:
     import datasets
 
@@ -81,15 +84,11 @@ def is_streaming(dataset: object) -> bool:
 
 def infer_builder_from_ext(path: str | os.PathLike[str]) -> str | None:
     """The name of the `datasets` builder for a file, by its name; None where it tells none."""
-    from easydata import _native
-
     return _BUILDERS.get(_native.format_of_name(os.fspath(path)))
 
 
 def glob_files(pattern: str | os.PathLike[str]) -> list[str]:
     """The files that a path, pattern or folder stands for; see `expand_data_files`."""
-    from easydata.sources.data_files import expand_data_files
-
     return expand_data_files(pattern)
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from easydata.cli import main
+from easydata.cli.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

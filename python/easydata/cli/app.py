@@ -8,7 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from easydata.cli import flags
+from easydata.cli.bench import bench_files
+from easydata.cli.bench import bench_tokenizer as run_bench
+from easydata.cli.inspect_rows import inspect_rows
+from easydata.cli.jobs import pack, tokenize
 from easydata.cli.report import InterruptedJobError, Report
+from easydata.cli.stats import stats
+from easydata.cli.verify import verify as verify_files
 from easydata.core.config import ConfigError
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -63,15 +69,11 @@ def _command(
 
 def _tokenize(values: dict[str, Any], report: Report) -> None:
     """Tokenize text and write the tokens."""
-    from easydata.cli.jobs import tokenize
-
     tokenize(values, report)
 
 
 def _pack(values: dict[str, Any], report: Report) -> None:
     """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
-    from easydata.cli.jobs import pack
-
     pack(values, report)
 
 
@@ -79,8 +81,6 @@ def _stats(
     values: dict[str, Any], report: Report, shuffle_quality: bool, batch_size: int | None
 ) -> None:
     """Tell shards, blocks, rows and bytes of data; with --shuffle, how well it is shuffled."""
-    from easydata.cli.stats import stats
-
     stats(values, report, shuffle=shuffle_quality, batch_size=batch_size)
 
 
@@ -137,8 +137,6 @@ def inspect(
     as_json: _JSON = False,
 ) -> None:
     """Show rows of data files: columns, tokens, and where documents begin."""
-    from easydata.cli.inspect_rows import inspect_rows
-
     inspect_rows(data, rows, skip, tokenizer, width, Report(as_json=as_json))
 
 
@@ -154,8 +152,6 @@ def verify(
     as_json: _JSON = False,
 ) -> int:
     """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
-    from easydata.cli.verify import verify as verify_files
-
     intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
     return DONE if intact else FAILED
 
@@ -191,8 +187,6 @@ def bench_tokenizer(
     as_json: _JSON = False,
 ) -> None:
     """Measure text to ids; the ids are compared, too."""
-    from easydata.cli.bench import bench_tokenizer as run_bench
-
     run_bench(data, tokenizer, content_field, megabytes, rounds, Report(as_json=as_json))
 
 
@@ -211,8 +205,6 @@ def bench(
     as_json: _JSON = False,
 ) -> None:
     """Measure tokenizing and packing of your own text, beside the `tokenizers` library."""
-    from easydata.cli.bench import bench_files
-
     bench_files(
         data, tokenizer, content_field, seq_length, megabytes, rounds, Report(as_json=as_json)
     )

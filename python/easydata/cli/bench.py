@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from easydata import _native
 from easydata.cli.report import Report, human
+from easydata.core.config import (
+    DatasetConfig,
+    LoadStageConfig,
+    PackStageConfig,
+    PipelineConfig,
+    TokenizerConfig,
+    TokenizeStageConfig,
+)
+from easydata.execution.pipeline import Pipeline
+from easydata.sources.create import create_source
+from easydata.tokenizers.tokenizer import Tokenizer
 
 _PEER_BATCH = 1000
 
@@ -27,8 +39,6 @@ def bench_files(
     The library only encodes texts that are in memory already; EasyData reads, tokenizes, packs and
     hands out batches.
     """
-    from easydata.tokenizer import Tokenizer
-
     engine = Tokenizer(tokenizer)
     texts, size = _read_texts(data, content_field, megabytes)
 
@@ -55,8 +65,6 @@ def bench_tokenizer(
 ) -> None:
     """Measures text → ids, in turn with the `tokenizers` library, and compares the ids."""
     import pyarrow as pa
-
-    from easydata.tokenizer import Tokenizer
 
     engine = Tokenizer(tokenizer)
     texts, size = _read_texts(data, content_field, megabytes)
@@ -142,16 +150,11 @@ def _compare(library: Any, texts: Sequence[str], ids: Any) -> float:
 
 def _read_texts(data: Sequence[str], content_field: str, megabytes: float) -> tuple[list[str], int]:
     """Texts of the files, up to so many megabytes, and their size in bytes."""
-    from easydata.core.config import DatasetConfig
-    from easydata.sources import create_source
-
     source = create_source(DatasetConfig(data[0] if len(data) == 1 else list(data)))
     texts: list[str] = []
     size = 0
     for row in source:
         if content_field not in row:
-            from easydata import _native
-
             hint = _native.suggestion(content_field, list(row))
             raise KeyError(f"the rows have no column {content_field!r}{hint}")
         texts.append(str(row[content_field]))
@@ -176,16 +179,6 @@ def _write_sample(texts: Sequence[str], folder: Path) -> str:
 
 def _ours(sample: str, engine: Any, seq_length: int) -> tuple[float, int]:
     """Seconds for files → tokens → packed batches, and the tokens there were."""
-    from easydata.core.config import (
-        DatasetConfig,
-        LoadStageConfig,
-        PackStageConfig,
-        PipelineConfig,
-        TokenizerConfig,
-        TokenizeStageConfig,
-    )
-    from easydata.execution.pipeline import Pipeline
-
     options = TokenizerConfig(engine, truncation=False)
     eos = engine.eos_token_id
     config = PipelineConfig(

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata.cli.report import Report
+from easydata.core.config import DatasetConfig
+from easydata.sources.create import create_source
+from easydata.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from easydata.tokenizer import Tokenizer
 
 # Documents side by side never share a colour.
 _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
@@ -20,13 +22,8 @@ def inspect_rows(
     data: Sequence[str], rows: int, skip: int, tokenizer: str | None, width: int, report: Report
 ) -> None:
     """Shows rows `skip` .. `skip + rows` of the files."""
-    from easydata.core.config import DatasetConfig
-    from easydata.sources import create_source
-
     text = None
     if tokenizer is not None:
-        from easydata.tokenizer import Tokenizer
-
         text = Tokenizer(tokenizer)
     source = create_source(DatasetConfig(data[0] if len(data) == 1 else list(data)))
     shown = []

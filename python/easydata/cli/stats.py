@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from easydata import _native
 from easydata.cli.flags import make_config
 from easydata.cli.report import Report, human
 from easydata.core.config import DatasetConfig, PipelineConfig
-from easydata.sources import create_source
-from easydata.sources.create import window_bytes_of
+from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
-    from easydata.core.source import Columns, ShardedDataSource
-    from easydata.sources.order_quality import OrderQuality, Rung, ShuffleReport
+    from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
+    from easydata.sources.base import ShardedDataSource
+    from easydata.transforms.base import Columns
 
 # Rows of a batch where no load.batch_size is given.
 _BATCH_ROWS = 1024
@@ -55,8 +56,6 @@ def stats(values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: 
 
 def _contents(source: ShardedDataSource[Any]) -> dict[str, int | None]:
     """Shards, and where files say so without being read: blocks, rows, bytes."""
-    from easydata import _native
-
     infos = [source.get_shard_info(name) for name in source.shard_names]
     rows = [None if info is None else info.num_rows for info in infos]
     sizes = [None if info is None else info.byte_size for info in infos]
@@ -82,8 +81,9 @@ def _shuffle(
     batch_rows: int,
     report: Report,
 ) -> dict[str, Any]:
-    from easydata.sources.order_quality import shuffle_report
-    from easydata.sources.row_order import BlockMap, Setting
+    # lazy: they need numpy, which takes its time to import
+    from easydata.reports.order_quality import shuffle_report
+    from easydata.reports.row_order import BlockMap, Setting
 
     if not isinstance(source, FileSource):
         raise ValueError(

@@ -4,14 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from easydata.cli.report import Report, human
+from easydata.execution.verify import verify as verify_files
 
 
 def verify(
     data: Sequence[str], tokenizer: str | None, vocab_size: int | None, report: Report
 ) -> bool:
     """Prints a line for each damaged file and a summary; False where there is one."""
-    from easydata.execution.verify import verify as verify_files
-
     found = verify_files(data, tokenizer=tokenizer, vocab_size=vocab_size)
     for file in found.damaged:
         report.line(f"{file.path}: {file.problem}")

@@ -19,6 +19,7 @@ from easydata.core.config_class import (
     problems_of,
     require,
 )
+from easydata.core.config_file import read_config_file
 
 __all__ = [
     "CacheStageConfig",
@@ -173,8 +174,6 @@ class PipelineConfig:
             ConfigError: When it does not parse, gives a key twice, stands for more than 100,000
                 values once its aliases are put in, or as in from_dict().
         """
-        from easydata.core.config_file import read_config_file
-
         return cls.from_dict(read_config_file(path))
 
 

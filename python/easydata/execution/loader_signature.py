@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from easydata.core.source import ShardedDataSource
-    from easydata.execution.loader import PadSpec
+    from easydata.execution.collate import PadSpec
+    from easydata.sources.base import ShardedDataSource
 
 
 class AsyncDataLoaderSignature:

@@ -4,6 +4,8 @@ import sys
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from easydata import _native
+
 if TYPE_CHECKING:
     from easydata.execution.loader import AsyncDataLoader
 
@@ -193,8 +195,6 @@ class LoadersInTurn:
             IndexError: When there are fewer steps up to the end of this pass.
             ValueError: When it came in a pass before this one: where those ended is not kept.
         """
-        from easydata import _native
-
         step = _native.whole_number("step", step)
         if step < 0:
             raise IndexError(f"step: must be at least 0, not {step}")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from easydata import _native
 from easydata.core.config import (
     DatasetConfig,
     ObservabilityConfig,
@@ -13,10 +14,12 @@ from easydata.core.config import (
 )
 from easydata.execution.pipeline import Pipeline
 from easydata.execution.progress import Progress
+from easydata.execution.save import save_dataset
+from easydata.sources.base import TransformedShardedSource
 
 if TYPE_CHECKING:
-    from easydata.core.source import ShardedDataSource
     from easydata.execution.save import WriteStats
+    from easydata.sources.base import ShardedDataSource
 
 __all__ = ["pretokenize", "tokenize_and_save"]
 
@@ -80,10 +83,6 @@ def pretokenize(
     Returns:
         What was written.
     """
-    from easydata import _native
-    from easydata.execution.save import save_dataset
-    from easydata.transforms import TransformedShardedSource
-
     if num_proc is not None and _native.whole_number("num_proc", num_proc) < 1:
         raise ValueError(f"num_proc must be at least 1, not {num_proc}")
     if compression == "snappy" and output_format != "parquet":

@@ -17,8 +17,9 @@ from easydata.core.config import (
     TokenizeStageConfig,
     check,
 )
-from easydata.core.context import PipelineContext
-from easydata.core.stage import PipelineStage
+from easydata.execution.context import PipelineContext
+from easydata.execution.loaders_in_turn import LoadersInTurn
+from easydata.execution.stage import PipelineStage
 from easydata.execution.stages import (
     LoadStage,
     MixStage,
@@ -176,7 +177,6 @@ class Pipeline(Generic[_Built_co]):
         if self._stages[-1] == "load":
             if len(data) == 1:
                 return cast("_Built_co", next(iter(data.values())))
-            from easydata.execution.loaders_in_turn import LoadersInTurn
 
             return cast("_Built_co", LoadersInTurn(data))
         if self._stages[-1] == "save":

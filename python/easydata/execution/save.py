@@ -6,14 +6,14 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.core.sizes import parse_size
-from easydata.core.source import ShardedDataSource
 from easydata.execution.writer_signature import DatasetWriterSignature
-
-if TYPE_CHECKING:
-    from easydata import _native
+from easydata.sources.base import ShardedDataSource
+from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
+from easydata.tokenizers.engine import known_tokenizers
 
 __all__ = [
     "ArrowWriter",
@@ -106,9 +106,6 @@ class DatasetWriter(DatasetWriterSignature):
     def _job_of(
         self, stream: _native.Stream, resumable: bool, in_memory: bool, config: Any = None
     ) -> WriteJob:
-        from easydata import _native
-        from easydata.tokenizer_engine import known_tokenizers
-
         columns = self._columns
         job = _native.WriteJob(
             stream,
@@ -178,8 +175,6 @@ class WriteJob:
 
     def say_what_is_kept(self, interrupt: KeyboardInterrupt, finished: int = 0) -> None:
         """Adds to an interruption what running again keeps, beside `finished` shards of others."""
-        from easydata import _native
-
         kept = finished + _native.unfinished_shards(self.path)
         if kept:
             interrupt.add_note(f"run again to go on: {kept_text(kept)}")
@@ -279,8 +274,6 @@ def save_iterator(
 
     An iterator cannot be read twice, so an interrupted job leaves nothing behind to go on from.
     """
-    from easydata import _native
-
     rows = iter(iterator)
 
     stream = _native.python_stream(
@@ -304,15 +297,12 @@ def as_source(source: Any) -> ShardedDataSource[Any]:
     """The source itself, or one around a `datasets` object or a list of dicts."""
     if isinstance(source, ShardedDataSource):
         return source
-    from easydata.sources import wrap_hf_dataset
 
     return wrap_hf_dataset(source)
 
 
 def _in_memory(source: object) -> bool:
     """Whether looking at all rows before writing costs no more than looking at some."""
-    from easydata.sources import HFDatasetShardedSource
-
     return isinstance(source, HFDatasetShardedSource) and isinstance(
         getattr(source, "_dataset", None), Sequence
     )

@@ -4,8 +4,9 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.core.config import (
     ConfigError,
     DatasetConfig,
@@ -17,16 +18,21 @@ from easydata.core.config import (
     merge_tokenizer_config,
 )
 from easydata.core.config_class import options_of, plain
-from easydata.core.stage import BaseStage
+from easydata.execution.collate import PadSpec
+from easydata.execution.context import PipelineContext
+from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
+from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
-
-if TYPE_CHECKING:
-    from easydata.core.context import PipelineContext
-    from easydata.core.source import ShardedDataSource
-    from easydata.execution.save import DatasetWriter, WriteJob, WriteStats
-    from easydata.tokenizer import Tokenizer
-
-    Sources = dict[str, ShardedDataSource[Any]]
+from easydata.execution.save import DatasetWriter, WriteJob, WriteStats, create_writer
+from easydata.execution.stage import BaseStage
+from easydata.sources.base import ShardedDataSource, TransformedShardedSource
+from easydata.sources.create import create_source
+from easydata.sources.known_fields import absent_fields, require_fields
+from easydata.sources.packed import PackedShardedSource
+from easydata.sources.tokenized import TokenizedShardedSource
+from easydata.sources.weight_schedule import WeightScheduler
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import MapTransform
 
 __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
 
@@ -45,12 +51,8 @@ class SourceStage(BaseStage):
         """What get_stages() calls it."""
         return "source"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives a source for each dataset; `data` is not looked at."""
-        from easydata.sources import create_source
-        from easydata.transforms import MapTransform
-        from easydata.transforms.source import require_fields
-
         made: Sources = {}
         for dataset in context.config.datasets:
             source: ShardedDataSource[Any] = create_source(dataset, context.seed)
@@ -76,7 +78,7 @@ class TokenizeStage(BaseStage):
         """What get_stages() calls it."""
         return "tokenize"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Puts tokenizing behind each source; tokens that need no tokenizer stay as they are.
 
         Raises:
@@ -99,12 +101,8 @@ class TokenizeStage(BaseStage):
         return made
 
     def _tokenized(
-        self, name: str, source: "ShardedDataSource[Any]", context: "PipelineContext"
-    ) -> "ShardedDataSource[Any]":
-        from easydata import _native
-        from easydata.transforms import TokenizedShardedSource
-        from easydata.transforms.source import absent_fields, require_fields
-
+        self, name: str, source: ShardedDataSource[Any], context: PipelineContext
+    ) -> ShardedDataSource[Any]:
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
@@ -148,11 +146,8 @@ class TokenizeStage(BaseStage):
             quarantine_path=dataset.quarantine_path,
         )
 
-    def _check_removed(self, data: "Sources", context: "PipelineContext") -> None:
+    def _check_removed(self, data: Sources, context: PipelineContext) -> None:
         """Raises for names in remove_columns that are fields of no dataset."""
-        from easydata import _native
-        from easydata.transforms.source import TransformedShardedSource, absent_fields
-
         known = {"input_ids", "attention_mask"}
         for dataset in context.config.datasets:
             known.update(dataset.additional_fields or (), dataset.format_fields or ())
@@ -179,7 +174,7 @@ class TokenizeStage(BaseStage):
             )
 
 
-def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
+def _shared_dataset(name: str, context: PipelineContext) -> DatasetConfig:
     """What holds for all datasets, for a source that a stage has made of several.
 
     Raises:
@@ -198,23 +193,6 @@ def _shared_dataset(name: str, context: "PipelineContext") -> DatasetConfig:
     return first
 
 
-class Mixture:
-    """A mixed source, and how to mix other inputs in the same way."""
-
-    def __init__(self, inputs: "Sources", options: Mapping[str, Any]) -> None:
-        self._options = dict(options)
-        self.inputs: Sources = {}
-        self.mixed: ShardedDataSource[Any] = self.rebuild(inputs)
-
-    def rebuild(self, inputs: "Sources") -> "ShardedDataSource[Any]":
-        """The mixture of these inputs; they have the same names."""
-        from easydata.transforms import MixedShardedSource
-
-        self.inputs = dict(inputs)
-        self.mixed = MixedShardedSource(dict(inputs), **self._options)
-        return self.mixed
-
-
 class MixStage(BaseStage):
     """Makes one stream of several datasets."""
 
@@ -227,12 +205,10 @@ class MixStage(BaseStage):
         """What get_stages() calls it."""
         return "mix"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives {"mixed": the mixture}, or one dataset as it is."""
         if len(data) < 2:
             return data
-        from easydata.transforms import WeightScheduler
-
         config = self._config
         options = options_of(config, "MixOptions")
         if config.seed is None:
@@ -259,10 +235,8 @@ class PackStage(BaseStage):
         """What get_stages() calls it."""
         return "pack"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Puts a packer behind each source."""
-        from easydata.transforms import PackedShardedSource
-
         options = options_of(self._config, "PackedOptions", shuffle="shuffle_packed")
         options["seed"] = context.seed
         packed: Sources = {}
@@ -271,7 +245,7 @@ class PackStage(BaseStage):
             packed[name] = PackedShardedSource(source, **options)
         return packed
 
-    def _eos(self, name: str, context: "PipelineContext") -> int:
+    def _eos(self, name: str, context: PipelineContext) -> int:
         """The token that closes documents: the option's, the tokenizer's, or the manual's 2."""
         if self._config.eos_token_id is not None:
             return self._config.eos_token_id
@@ -300,7 +274,7 @@ class PackStage(BaseStage):
         return DEFAULT_EOS
 
 
-def _tokenizer_of(dataset: DatasetConfig, context: "PipelineContext") -> "Tokenizer | None":
+def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer | None:
     """The tokenizer that a dataset's tokens are of: of who made them, else the config's."""
     known = context.tokenized.get(str(dataset.name))
     if known is not None:
@@ -323,10 +297,8 @@ class LoadStage(BaseStage):
         """What get_stages() calls it."""
         return "load"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> dict[str, Any]:
+    def process(self, data: Sources, context: PipelineContext) -> dict[str, Any]:
         """Gives a loader for each source."""
-        from easydata.execution.loader import AsyncDataLoader, OneOfLoaders, PadSpec
-
         config = self._config
         # A config file has the options of a PadSpec.
         padding = {
@@ -352,7 +324,7 @@ class SaveStage(BaseStage):
         """What get_stages() calls it."""
         return "save"
 
-    def process(self, data: "Sources", context: "PipelineContext") -> "Sources":
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Writes each source, and gives the sources on as they are.
 
         Of several sources, those that an earlier run of the same job had finished are kept, unless
@@ -383,12 +355,12 @@ class SaveStage(BaseStage):
     def _write(
         self,
         name: str,
-        job: "WriteJob",
-        context: "PipelineContext",
+        job: WriteJob,
+        context: PipelineContext,
         rows: int | None,
         *,
         keep: bool,
-    ) -> "WriteStats":
+    ) -> WriteStats:
         with self._progress(name, context, rows) as progress:
 
             def tell(text: str) -> None:
@@ -400,7 +372,7 @@ class SaveStage(BaseStage):
                 tell(f"dataset {name!r} is finished and kept")
             return job.run(keep_finished=keep, notice=tell)
 
-    def _progress(self, name: str, context: "PipelineContext", rows: int | None) -> Progress:
+    def _progress(self, name: str, context: PipelineContext, rows: int | None) -> Progress:
         dataset = self._get_dataset_config(name, context)
         limit = dataset.num_rows if dataset is not None else None
         total = min((n for n in (rows, limit) if n is not None), default=None)
@@ -408,10 +380,8 @@ class SaveStage(BaseStage):
             return context.progress(name, total)
         return Progress.of(context.config.observability, name, total)
 
-    def _writer(self, name: str, datasets: int, context: "PipelineContext") -> "DatasetWriter":
+    def _writer(self, name: str, datasets: int, context: PipelineContext) -> DatasetWriter:
         """What writes the dataset `name`, and where."""
-        from easydata.execution.save import create_writer
-
         config = self._config
         dataset = self._get_dataset_config(name, context)
         if dataset is None:
@@ -434,7 +404,7 @@ class SaveStage(BaseStage):
         return create_writer(path, columns=config.columns, **options)
 
 
-def _rows_known(source: "ShardedDataSource[Any]") -> int | None:
+def _rows_known(source: ShardedDataSource[Any]) -> int | None:
     """How many rows there will be, where the files say so without being read; else None."""
     infos = [source.get_shard_info(shard) for shard in source.shard_names]
     rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from easydata import _native
+
 
 def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One state that any rank goes on from, whatever its number, of the states of all ranks.
@@ -17,8 +19,6 @@ def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ValueError: When the states are of different streams or steps, a lane is in none of them, or
             in two at different positions; the message names it.
     """
-    from easydata import _native
-
     plain = [dict(state) for state in states]
     if not plain or not all("loaders" in state for state in plain):
         return _native.merge_states(plain)

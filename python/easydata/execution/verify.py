@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from easydata.tokenizer import Tokenizer
+from easydata import _native
+from easydata.tokenizers.tokenizer import Tokenizer
 
 __all__ = ["VerifiedFile", "VerifyReport", "verify"]
 
@@ -81,12 +80,9 @@ def verify(
         FileNotFoundError: When there are no such files.
         ValueError: When both `tokenizer` and `vocab_size` are given.
     """
-    from easydata import _native
-
     if tokenizer is not None:
         if vocab_size is not None:
             raise ValueError("tokenizer, vocab_size: both say what the vocabulary is; give one")
-        from easydata.tokenizer import Tokenizer
 
         known = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
         vocab_size = known.id_limit

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from easydata import _native
 from easydata.sources.files import FileSource
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class ArrowShardedSource(FileSource):
@@ -25,6 +21,4 @@ class ArrowShardedSource(FileSource):
     _one_schema = False  # rows may differ from file to file; a stream's columns may not
 
     def _make_source(self) -> _native.Source:
-        from easydata import _native
-
         return _native.arrow_source(self._files, self._identity)

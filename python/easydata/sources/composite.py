@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
-
-if TYPE_CHECKING:
-    from easydata import _native
+from easydata import _native
+from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
+from easydata.transforms.base import Columns
 
 
 class CompositeShardedSource(ShardedDataSource[Any]):
@@ -92,11 +91,12 @@ class CompositeShardedSource(ShardedDataSource[Any]):
         whole._sources = [source._split_later() for source in self._sources]
         return whole
 
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return tuple(self._sources)
+
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
-        from easydata import _native
-
         # Runs of shards of one source are one part.
         parts: list[tuple[int, list[str], dict[str, str]]] = []
         for shard in self._shards if shards is None else shards:

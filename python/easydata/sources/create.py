@@ -7,9 +7,18 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from easydata import _native
 from easydata.core.sizes import parse_size
-from easydata.core.source import ShardedDataSource
+from easydata.sources.arrow import ArrowShardedSource
+from easydata.sources.base import ShardedDataSource
+from easydata.sources.csv import CsvShardedSource
 from easydata.sources.data_files import expand_data_files
+from easydata.sources.huggingface import HuggingFaceShardedSource, wrap_hf_dataset
+from easydata.sources.json import JsonShardedSource
+from easydata.sources.known_fields import require_fields
+from easydata.sources.limited import LimitedShardedSource
+from easydata.sources.parquet import ParquetShardedSource
+from easydata.sources.text import TextShardedSource
 
 if TYPE_CHECKING:
     from easydata.core.config import DatasetConfig
@@ -33,9 +42,6 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
     """
     source = _unlimited(config)
     if config.columns is not None:
-        from easydata.sources.parquet import ParquetShardedSource
-        from easydata.transforms.source import require_fields
-
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
             source = source.select_fields(config.columns)
@@ -43,8 +49,6 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
     if config.shuffle is not None:
         source = source.shuffle(config.shuffle, seed, window_bytes=window)
     if config.num_rows is not None:
-        from easydata.transforms import LimitedShardedSource
-
         source = LimitedShardedSource(source, config.num_rows)
     return source
 
@@ -71,12 +75,8 @@ def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
         isinstance(data, (list, tuple)) and all(isinstance(x, (str, os.PathLike)) for x in data)
     )
     if holds_rows:
-        from easydata.sources.huggingface import wrap_hf_dataset
-
         return wrap_hf_dataset(data, config.name)
     if kind in _HUB and not _names_files(data):
-        from easydata.sources.huggingface import HuggingFaceShardedSource
-
         names = data if isinstance(data, (str, os.PathLike)) else ", ".join(map(str, data))
         return HuggingFaceShardedSource(
             os.fspath(names), config.split, subset=config.dataset_split_name
@@ -93,8 +93,6 @@ def _names_files(data: Any) -> bool:
 
 
 def _format_of(files: list[str], data: Any) -> str:
-    from easydata import _native
-
     formats = Counter(_native.format_of_name(path) for path in files)
     if "" in formats:
         unknown = next(path for path in files if not _native.format_of_name(path))
@@ -137,8 +135,6 @@ def _of_kind(
 
 
 def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    from easydata.sources.json import JsonShardedSource
-
     # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
     return JsonShardedSource(files, jsonl=None if kind == "json" else True, **options)
 
@@ -146,24 +142,16 @@ def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSo
 def _parquet(
     files: list[str], columns: list[str] | None, options: dict[str, Any]
 ) -> ShardedDataSource[Any]:
-    from easydata.sources.parquet import ParquetShardedSource
-
     return ParquetShardedSource(files, columns=columns, **options)
 
 
 def _arrow(files: list[str], options: dict[str, Any]) -> ShardedDataSource[Any]:
-    from easydata.sources.arrow import ArrowShardedSource
-
     return ArrowShardedSource(files, **options)
 
 
 def _csv(files: list[str], delimiter: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    from easydata.sources.csv import CsvShardedSource
-
     return CsvShardedSource(files, delimiter=delimiter, **options)
 
 
 def _text(files: list[str], field: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    from easydata.sources.text import TextShardedSource
-
     return TextShardedSource(files, text_field=field, **options)

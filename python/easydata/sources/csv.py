@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.sources.files import DataFiles, FileSource, Identity, OnError, Row
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class CsvShardedSource(FileSource):
@@ -54,8 +52,6 @@ class CsvShardedSource(FileSource):
         self._made_for_rows: _native.Source | None = None
 
     def _make_source(self) -> _native.Source:
-        from easydata import _native
-
         return _native.csv_source(self._files, self._delimiter, False, self._identity)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -63,8 +59,6 @@ class CsvShardedSource(FileSource):
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
         """The rows of a file from row `row` on; records are counted from the file's start."""
-        from easydata import _native
-
         if self._made_for_rows is None:
             self._made_for_rows = _native.csv_source(
                 self._files, self._delimiter, True, self._identity

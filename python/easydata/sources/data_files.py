@@ -6,6 +6,8 @@ import logging
 import os
 from collections.abc import Sequence
 
+from easydata import _native
+
 _logger = logging.getLogger("easydata")
 _told: set[str] = set()
 
@@ -31,8 +33,6 @@ def expand_data_files(
         OSError: Something is no regular file, but a FIFO, a socket or a device.
         NotImplementedError: A URI: remote files come with a later release.
     """
-    from easydata import _native
-
     items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
     files, left_out = _native.expand_data_files([os.fspath(item) for item in items])
     if new := [path for path in left_out if path not in _told]:

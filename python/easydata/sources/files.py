@@ -6,13 +6,12 @@ import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata import _native
+from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import expand_data_files
-
-if TYPE_CHECKING:
-    from easydata import _native
+from easydata.transforms.base import Columns
 
 Row: TypeAlias = dict[str, Any]
 DataFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -107,14 +106,11 @@ class FileSource(ShardedDataSource[Row]):
         built while reading (or by counting line ends); compressed text and JSON arrays are read,
         though not parsed, from their start.
         """
-        from easydata import _native
-
         return _native.iterate_rows(self._open_stream(None, [shard_name], row))
 
     def __iter__(self) -> Iterator[Row]:
         if not self._one_schema:
             return itertools.chain.from_iterable(map(self.open_shard, self._files))
-        from easydata import _native
 
         return _native.iterate_rows(self._stream())
 
@@ -174,9 +170,16 @@ class FileSource(ShardedDataSource[Row]):
             **({} if order is None else vars(order)),
         )
 
+    def _can_seek(self) -> bool:
+        return True
+
+    def _stream_from(
+        self, columns: Columns | None, shards: Sequence[str] | None, row: int
+    ) -> _native.Stream:
+        return self._open_stream(columns, shards, row)
+
     def _peek(self) -> Iterator[Any]:
-        """The rows, for a look ahead: nothing is logged or put aside, which reading will do."""
-        from easydata import _native
+        # Nothing is logged or put aside, which reading will do.
 
         on_error = "raise" if self._on_error == "raise" else "skip"
         stream = self._source.stream(name=self._name, on_error=on_error)

@@ -8,12 +8,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from easydata.core.source import Columns, ShardedDataSource, ShardInfo, Shuffle
+from easydata import _native
+from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
+from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from easydata import _native
 
 _ROWS_AT_ONCE = 1024
 # Where rows are made by Python code, which may be slow.
@@ -99,8 +100,6 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
         """The rows from row `row` on; a streaming data set passes over those before."""
         self._check(shard_name)
         if self._arrow_schema() is not None:
-            from easydata import _native
-
             return _native.iterate_rows(self._arrow_stream(None, row))
         return self._plain_rows(row)
 
@@ -128,8 +127,6 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
         return _StreamedTables(dataset, row, state) if self.is_streaming else _tables(dataset, row)
 
     def _arrow_stream(self, columns: Columns | None, row: int) -> _native.Stream:
-        from easydata import _native
-
         def tables(_: str, first: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
             return self._tables(first, state)
 
@@ -157,7 +154,6 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
                 "window_bytes is for rows that are read in a window; those of a data set at hand "
                 "are permuted as a whole: leave it out (shuffle_window_bytes in a config)"
             )
-        from easydata import _native
 
         schema = self._arrow_schema()
 
@@ -281,8 +277,6 @@ class _Places:
 
     def chunks(self, begin: int) -> Iterator[Sequence[int]]:
         """The rows of the places from `begin` on, in chunks on a fixed grid."""
-        from easydata import _native
-
         if self._order.shuffle == "blocks":
             yield from self._blocks(begin)
             return
@@ -293,8 +287,6 @@ class _Places:
             begin = end
 
     def _blocks(self, skip: int) -> Iterator[Sequence[int]]:
-        from easydata import _native
-
         blocks = -(-self._size // _ROWS_AT_ONCE)
         for block in _native.permuted(blocks, self._order.seed, self._epoch, 0, blocks):
             rows = range(block * _ROWS_AT_ONCE, min((block + 1) * _ROWS_AT_ONCE, self._size))

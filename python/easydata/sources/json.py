@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.sources.files import DataFiles, FileSource, Identity, OnError
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class JsonShardedSource(FileSource):
@@ -49,7 +47,5 @@ class JsonShardedSource(FileSource):
         self._jsonl = jsonl
 
     def _make_source(self) -> _native.Source:
-        from easydata import _native
-
         layouts = {True: "lines", False: "document", None: "auto"}
         return _native.json_source(self._files, layouts[self._jsonl], self._identity)

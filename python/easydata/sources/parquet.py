@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from easydata.core.source import Columns, ShardInfo, Shuffle
+from easydata import _native
+from easydata.sources.base import ShardInfo, Shuffle
 from easydata.sources.files import DataFiles, FileSource, Identity, OnError
-
-if TYPE_CHECKING:
-    from easydata import _native
+from easydata.transforms.base import Columns
 
 
 @dataclass
@@ -62,8 +61,6 @@ class ParquetShardedSource(FileSource):
         self._columns = None if columns is None else list(columns)
 
     def _make_source(self) -> _native.Source:
-        from easydata import _native
-
         return _native.parquet_source(self._files, self._identity)
 
     def get_shard_info(self, shard_name: str) -> ParquetShardInfo:

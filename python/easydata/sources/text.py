@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.sources.files import DataFiles, FileSource, Identity, OnError
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class TextShardedSource(FileSource):
@@ -47,6 +45,4 @@ class TextShardedSource(FileSource):
         self._text_field = text_field
 
     def _make_source(self) -> _native.Source:
-        from easydata import _native
-
         return _native.text_source(self._files, self._text_field, self._identity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -14,7 +14,7 @@ Example: TypeAlias = dict[str, Any]
 """One row: field names and values."""
 
 Columns: TypeAlias = Mapping[str, Literal["any", "text", "tokens"]]
-"""Fields that a later stage reads, and the form in which it wants them."""
+"""Fields that a later stage reads, and the form in which it wants them; None means all."""
 
 
 class _Step:
@@ -216,6 +216,21 @@ def run_steps(steps: Sequence[_Step], example: Example) -> Iterator[Example]:
             return
         example = result
     yield example
+
+
+def fail_at(error: Exception, shard: str, row: int) -> NoReturn:
+    """Raises an exception of a callable with a note of the row that it was called for.
+
+    A StopIteration, which would look like the end of the rows, becomes a RuntimeError, as in a
+    generator (PEP 479).
+    """
+    note = f"at {shard} row {row}"
+    if isinstance(error, StopIteration):
+        stopped = RuntimeError("the callable raised StopIteration")
+        stopped.add_note(note)
+        raise stopped from error
+    error.add_note(note)
+    raise error
 
 
 def _name(fn: object) -> str:

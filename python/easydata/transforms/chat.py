@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from easydata.tokenizers.chat_template import renderer_of
 from easydata.transforms.base import Columns, Example, Transform
-from easydata.transforms.chat_template import renderer_of
 from easydata.transforms.conversation import (
     DEFAULT_ROLE_MAPPING,
     FROM_VALUE_ROLES,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from easydata.transforms.chat_template import Renderer
+    from easydata.tokenizers.chat_template import Renderer
 
 DEFAULT_ROLE_MAPPING = {
     "human": "user",

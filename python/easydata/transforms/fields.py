@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.transforms.base import Columns, Example, Transform, _name
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class _FieldTransform(Transform):
@@ -78,8 +76,6 @@ class RenameFields(_FieldTransform):
         return len(set(new_names)) < len(new_names)
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        from easydata import _native
-
         return _native.ColumnOp.rename(list(self._mapping.items()))
 
     def __repr__(self) -> str:
@@ -103,8 +99,6 @@ class SelectFields(_FieldTransform):
         return {name: kind for name, kind in wanted.items() if name in self._fields}
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        from easydata import _native
-
         return _native.ColumnOp.select(self._fields)
 
     def __repr__(self) -> str:
@@ -128,8 +122,6 @@ class DropFields(_FieldTransform):
         return {name: kind for name, kind in wanted.items() if name not in self._fields}
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        from easydata import _native
-
         return _native.ColumnOp.drop(self._fields)
 
     def __repr__(self) -> str:
@@ -262,7 +254,6 @@ class AddField(_FieldTransform):
             return None
         if json.loads(text) != self._value:
             return None
-        from easydata import _native
 
         return _native.ColumnOp.add_constant(self._field, text)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.transforms.base import Columns, Example, Transform, _name
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class _Filter(Transform):
@@ -88,8 +86,6 @@ class FilterNonEmpty(_Filter):
         return None if wanted is None else {**wanted, **dict.fromkeys(self._fields, "any")}
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        from easydata import _native
-
         return _native.ColumnOp.filter_non_empty(self._fields)
 
     def __repr__(self) -> str:

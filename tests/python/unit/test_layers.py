@@ -67,3 +67,120 @@ def test_lower_rooms_are_fine(tmp_path: Path) -> None:
 def test_this_repository_keeps_the_rules() -> None:
     result = run(ROOT)
     assert result.returncode == 0, result.stdout
+
+
+def package(root: Path, files: dict[str, str]) -> Path:
+    """A tree with these modules in python/easydata, and the faces above them."""
+    top = root / "python" / "easydata"
+    for name, text in files.items():
+        path = top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        for folder in path.relative_to(top).parents:
+            (top / folder / "__init__.py").touch()
+    return root
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "complaint"),
+    [
+        ("core/a.py", "from easydata.sources.base import Source", "'sources' stands above 'core'"),
+        ("sources/a.py", "import easydata.execution.b", "'execution' stands above 'sources'"),
+        ("core/a.py", "from easydata.tokenizers.b import T", "neighbour of 'core'"),
+        ("legacy/a.py", "from easydata import utils", "neighbour of 'legacy'"),
+        ("execution/a.py", "from easydata.sources import Source", "is a face"),
+        ("execution/a.py", "import easydata", "is a face"),
+        ("sources/a.py", "from . import Source", "is a face"),
+        ("sources/a.py", "from ..execution import b", "'execution' stands above 'sources'"),
+        ("sources/a.py", "from easydata.nowhere import x", "no module 'easydata.nowhere'"),
+        ("helpers/a.py", "import os", "has no place"),
+        (
+            "sources/a.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+            "    from easydata.execution.b import Loader",
+            "'execution' stands above 'sources'",
+        ),
+        (
+            "core/a.py",
+            "def late():\n    from easydata.sources.base import Source",
+            "'sources' stands above 'core'",
+        ),
+        (
+            "sources/a.py",
+            "def late():\n    from easydata.sources.base import Source",
+            "at the top of the file",
+        ),
+    ],
+)
+def test_broken_rule_of_python_is_named(
+    tmp_path: Path, file: str, statement: str, complaint: str
+) -> None:
+    others = {
+        "sources/base.py": "Source = object\n",
+        "execution/b.py": "Loader = object\n",
+        "tokenizers/b.py": "T = object\n",
+        "utils.py": "",
+    }
+    result = run(package(tmp_path, {**others, file: f"{statement}\n"}))
+    assert result.returncode == 1
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"python/easydata/{file}")
+    assert complaint in lines[0]
+    assert len(lines) == 2  # and nothing else
+
+
+@pytest.mark.parametrize(
+    "way_back",
+    [
+        "from easydata.sources.a import A\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+        "    from easydata.sources.a import A\n",
+        "def late():\n    # lazy: it takes long\n    from easydata.sources.a import A\n",
+    ],
+)
+def test_planted_circle_is_found(tmp_path: Path, way_back: str) -> None:
+    modules = {
+        "sources/a.py": "from easydata.sources import b\n",
+        "sources/b.py": "from easydata.core.x import X\nfrom easydata.sources.c import C\n",
+        "sources/c.py": way_back,
+        "sources/d.py": "from easydata.sources.a import A\n",
+        "core/x.py": "X = 1\n",
+    }
+    result = run(package(tmp_path, modules))
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[0] == (
+        "modules import each other in a circle: "
+        "easydata.sources.a → easydata.sources.b → easydata.sources.c → easydata.sources.a"
+    )
+    assert len(result.stdout.splitlines()) == 2
+
+    (tmp_path / "python/easydata/sources/c.py").write_text("C = 1\n")
+    assert run(tmp_path).returncode == 0
+
+
+def test_two_circles_are_two(tmp_path: Path) -> None:
+    modules = {
+        "core/a.py": "import easydata.core.b\n",
+        "core/b.py": "import easydata.core.a\n",
+        "sources/c.py": "from easydata.core import a\nfrom easydata.sources import d\n",
+        "sources/d.py": "from easydata.sources import c\n",
+    }
+    result = run(package(tmp_path, modules))
+    assert [line for line in result.stdout.splitlines() if "circle" in line] == [
+        "modules import each other in a circle: "
+        "easydata.core.a → easydata.core.b → easydata.core.a",
+        "modules import each other in a circle: "
+        "easydata.sources.c → easydata.sources.d → easydata.sources.c",
+    ]
+
+
+def test_lower_floors_and_lazy_imports_with_a_reason_are_fine(tmp_path: Path) -> None:
+    modules = {
+        "core/a.py": "from easydata import _native\n",
+        "sources/b.py": "from easydata.core.a import A\nfrom easydata.sources import c\n",
+        "sources/c.py": "",
+        "cli/d.py": "def late():\n    # lazy: numpy takes long\n"
+        "    from easydata.sources.b import B\n    from easydata.sources.c import C\n",
+    }
+    result = run(package(tmp_path, modules))
+    assert result.returncode == 0, result.stdout

@@ -7,7 +7,7 @@ import pytest
 from easydata.sources import JsonShardedSource
 from easydata.transforms import LimitedShardedSource, TransformedShardedSource
 
-from easydata import _native
+from easydata import AsyncDataLoader, _native
 
 
 @pytest.fixture
@@ -70,3 +70,9 @@ def test_counting_does_not_work_on_the_rows(three: JsonShardedSource) -> None:
 def test_negative_limit() -> None:
     with pytest.raises(ValueError, match="negative"):
         LimitedShardedSource(JsonShardedSource.__new__(JsonShardedSource), -1)
+
+
+def test_states_of_0_1_0_go_on(three: JsonShardedSource) -> None:
+    """The class moved to another module since, whose path the plan of a shuffled limit has."""
+    loader = AsyncDataLoader(LimitedShardedSource(three, 7).shuffle("rows"), batch_size=1)
+    assert loader.state_dict()["plan"]["source.kind"] == "#b7b868fc71323ec4"

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.sources import order_quality, row_order
-from easydata.sources.order_quality import IdealOrder, cost_of, measure, shuffle_report
-from easydata.sources.row_order import BlockMap, GrainOrder, Setting, order_of
+from easydata.reports import order_quality, row_order
+from easydata.reports.order_quality import IdealOrder, cost_of, measure, shuffle_report
+from easydata.reports.row_order import BlockMap, GrainOrder, Setting, order_of
 
 from easydata import (
     ArrowShardedSource,

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from data_folders import needs_shared, tokenizer_folder, tokenizer_names
+from easydata.tokenizers import files
 
-from easydata import Tokenizer, tokenizer_source
+from easydata import Tokenizer
 
 pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
@@ -28,7 +29,7 @@ TEXTS = [
 @pytest.fixture(autouse=True)
 def unnoticed() -> None:
     """Warnings are given once for each tokenizer: each test starts afresh."""
-    tokenizer_source._noticed.clear()
+    files._noticed.clear()
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -185,7 +186,7 @@ def test_the_steps_that_differ() -> None:
 
     def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
         texts = (json.dumps(value).encode() for value in (one, other))
-        return tokenizer_source.differing_steps(*texts)
+        return files.differing_steps(*texts)
 
     model = {"type": "Unigram", "unk_id": 0, "vocab": [["a", -0.1], ["b", -2.0122928619384766]]}
     near = {"type": "Unigram", "unk_id": 0, "vocab": [["a", -0.1], ["b", -2.012292861938477]]}

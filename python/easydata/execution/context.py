@@ -1,0 +1,100 @@
+"""What the stages of one pipeline share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from easydata.core.config import PipelineConfig
+from easydata.execution.mixture import Mixture
+from easydata.execution.progress import Progress
+from easydata.execution.save import WriteStats
+from easydata.tokenizers.tokenizer import Tokenizer
+
+
+@dataclass
+class PipelineContext:
+    """The config of a pipeline, and what its stages find out on the way.
+
+    Attributes:
+        config: The pipeline's config.
+        seed: Seed of everything that is shuffled or mixed; None: 0.
+        step: Training step, as told by update_step().
+        epoch: Pass over the data, as told by update_epoch().
+        metrics: What stages have recorded, by stage.
+        written: What save() has written, by dataset.
+        progress: Makes what shows the progress of a job, from its name and number of rows; None: as
+            the config's observability says.
+        mixtures: The mixtures that mix() has made, by name.
+        tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
+    """
+
+    config: PipelineConfig
+    seed: int | None = None
+    step: int = 0
+    epoch: int = 0
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    written: dict[str, WriteStats] = field(default_factory=dict)
+    progress: Callable[[str, int | None], Progress] | None = field(
+        default=None, repr=False, compare=False
+    )
+    mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
+    tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
+    _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
+
+    def get_tokenizer(self, name: Any) -> Tokenizer:
+        """The tokenizer of that name, path or object; made once."""
+        key = name if isinstance(name, str) else id(name)
+        if key not in self._tokenizers:
+            self._tokenizers[key] = name if isinstance(name, Tokenizer) else Tokenizer(name)
+        return self._tokenizers[key]
+
+    @property
+    def cache_manager(self) -> Any:
+        """The pipeline's cache.
+
+        Raises:
+            NotImplementedError: Caching comes with a later version.
+        """
+        raise NotImplementedError(
+            "PipelineContext.cache_manager: caching comes with a later version"
+        )
+
+    def update_step(self, step: int) -> None:
+        """Tells the training step."""
+        self.step = step
+
+    def update_epoch(self, epoch: int) -> None:
+        """Tells the pass over the data."""
+        self.epoch = epoch
+
+    def record_metric(self, stage: str, key: str, value: Any) -> None:
+        """Keeps a figure of a stage, unless observability.metrics_enabled is off."""
+        if self.config.observability.metrics_enabled:
+            self.metrics.setdefault(stage, {})[key] = value
+
+    def get_metrics(self) -> dict[str, dict[str, Any]]:
+        """A copy of what stages have recorded, by stage."""
+        return {stage: dict(values) for stage, values in self.metrics.items()}
+
+
+@dataclass
+class ResumeState:
+    """A position by hand: shard and row, for sources that are read row by row.
+
+    The position of a loader is what its state_dict() gives.
+    """
+
+    shard_index: int = 0
+    row_index: int = 0
+    epoch: int = 0
+    step: int = 0
+    dataset_states: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as a dict that from_dict() takes."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "ResumeState":
+        """The state that to_dict() was called on."""
+        return cls(**state)

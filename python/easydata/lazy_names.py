@@ -1,0 +1,36 @@
+"""What a package's face is made of: names that are imported when they are first used (PEP 562)."""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def lazy_names(
+    face: str, homes: Mapping[str, str], submodules: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Makes the `__getattr__` and `__dir__` of a face.
+
+    Args:
+        face: The package whose names they are.
+        homes: The module that defines each name.
+        submodules: Modules of the package that are attributes of it without having been imported.
+    """
+
+    def get(name: str) -> Any:
+        if name in submodules:
+            return importlib.import_module(f"{face}.{name}")
+        home = homes.get(name)
+        if home is None:
+            near = [] if name.startswith("_") else difflib.get_close_matches(name, homes, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"module {face!r} has no attribute {name!r}{hint}")
+        value = getattr(importlib.import_module(home), name)
+        setattr(sys.modules[face], name, value)  # the next look finds it there
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[face]), *homes, *submodules})
+
+    return get, names

@@ -1,0 +1,288 @@
+"""Mixing of several sources into one, by weights that may change over time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from easydata import _native
+from easydata.sources.base import ShardedDataSource, Shuffle
+from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.mixed_signature import MixedShardedSourceSignature
+from easydata.sources.weight_schedule import WeightScheduler
+from easydata.transforms.base import Columns
+
+if TYPE_CHECKING:
+    import datasets
+
+
+StopStrategy: TypeAlias = Literal["restart", "first_exhausted", "all_exhausted"]
+
+SOURCE_FIELD = "__source__"
+
+
+@dataclass
+class MixedShardState:
+    """Where a mixture stands, in EasyDeL's terms; a loader's state_dict() is its own."""
+
+    source_index: int
+    shard_index: int
+    row_index: int
+    block_index: int = 0
+    examples_yielded: int = 0
+
+
+class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
+    """Several sources mixed block by block, or as Grain mixes.
+
+    In each block of `block_size` examples every source has its share, and NumPy's
+    `default_rng(seed + block)` orders them. A share that is no whole number is carried on: at every
+    block's end each source is within one example of what its weight gives it.
+
+    With `order="grain"` the number of a row alone says which source it is of, exactly as in Grain's
+    `MapDataset.mix` and `IterDataset.mix`.
+
+    Raises:
+        ValueError: For weights that name other sources, are negative or all zero, for unknown
+            options, and for what Grain's order has no meaning for: `unit="tokens"`, a
+            `weight_scheduler`, a weight of 0.
+    """
+
+    def _take(
+        self,
+        sources: Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]],
+        weights: Mapping[str, float] | Sequence[float] | None,
+        weight_scheduler: WeightScheduler | None,
+        options: dict[str, Any],
+    ) -> None:
+        if weight_scheduler is not None and not isinstance(weight_scheduler, WeightScheduler):
+            raise TypeError(
+                f"weight_scheduler: must be a WeightScheduler, not {weight_scheduler!r}"
+            )
+        self._sources = _named(sources, weights)
+        self._names = list(self._sources)
+        self._given = options
+        self._scheduler = weight_scheduler
+        self._weights = _weights_in_order(self._names, weights)
+        if weight_scheduler is not None:
+            if weights is not None:
+                raise ValueError("give a mixture weights or a weight_scheduler, not both")
+            _check_names(self._names, weight_scheduler.dataset_names, "the weight schedule")
+        self._order()  # the engine judges weights and options before anything is read
+
+    @property
+    def sources(self) -> dict[str, ShardedDataSource[Any]]:
+        """The sources that are mixed, by name."""
+        return dict(self._sources)
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The mixture is one shard."""
+        return ["mixed_shard_0"]
+
+    def num_shards(self) -> int:
+        """Always 1."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The mixed rows from the first on, each a new dict with its source as `__source__`."""
+        if shard_name not in self.shard_names:
+            raise KeyError(f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}")
+        if self._given["unit"] == "tokens":
+            yield from _native.iterate_rows(self._stream())
+            return
+        for name, row in self._picks():
+            yield {**row, SOURCE_FIELD: name}
+
+    def __len__(self) -> int:
+        return sum(len(source) for source in self._sources.values())
+
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
+        mixed = copy.copy(self)
+        mixed._sources = {name: source._shuffled(order) for name, source in self._sources.items()}
+        return mixed
+
+    def _split_later(self) -> ShardedDataSource[Any]:
+        mixed = copy.copy(self)
+        mixed._sources = {name: source._split_later() for name, source in self._sources.items()}
+        return mixed
+
+    def _field_names(self) -> set[str]:
+        return {name for source in self._sources.values() for name in source._field_names()}
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return tuple(self._sources.values())
+
+    def __repr__(self) -> str:
+        return f"MixedShardedSource({self._names}, {self._given})"
+
+    @property
+    def _schedule(self) -> _native.WeightSchedule | None:
+        return None if self._scheduler is None else self._scheduler._in_order(self._names)
+
+    def _options(self) -> _native.MixOptions:
+        return _native.MixOptions(self._names, self._weights, self._schedule, **self._given)
+
+    def _order(self) -> _native.MixOrder:
+        return _native.MixOrder(self._options())
+
+    def _picks(self) -> Iterator[tuple[str, Any]]:
+        """(source name, row) in the order of the mixture; the rows are the sources' own."""
+        order = self._order()
+        names = self._names
+        iterators = [iter(self._sources[name].iter_shards()) for name in names]
+        has_rows = [False] * len(names)
+        seen_whole = [not order.wanted(place) for place in range(len(names))]
+        ahead: dict[int, Any] = {}
+        while True:
+            for place in order.next_block():
+                row = ahead.pop(place) if place in ahead else next(iterators[place], _END)
+                if isinstance(row, Exception):
+                    raise row
+                while row is _END:
+                    if not has_rows[place]:
+                        raise ValueError(
+                            f'sources["{names[place]}"] is empty: a mix cannot take examples from '
+                            "it; remove it from the mix, or look at what filters its rows out"
+                        )
+                    seen_whole[place] = True
+                    if self._given["stop_strategy"] == "first_exhausted" or (
+                        self._given["stop_strategy"] == "all_exhausted" and all(seen_whole)
+                    ):
+                        return
+                    iterators[place] = iter(self._sources[names[place]].iter_shards())
+                    has_rows[place] = False
+                    row = next(iterators[place], _END)
+                has_rows[place] = True
+                if self._given["stop_strategy"] == "all_exhausted" and not seen_whole[place]:
+                    # The mixture ends with the last row of a source: is this it?
+                    try:
+                        ahead[place] = next(iterators[place], _END)
+                    except Exception as error:
+                        ahead[place] = error  # raised when its turn comes
+                    seen_whole[place] = ahead[place] is _END
+                    if all(seen_whole):
+                        yield names[place], row
+                        return
+                yield names[place], row
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        if shards is not None and list(shards) != self.shard_names:
+            raise KeyError(
+                f"the shard of a mixture is {self.shard_names[0]!r}, not {list(shards)!r}"
+            )
+        add_source = columns is None or SOURCE_FIELD in columns
+        streams = []
+        for wanted, source in zip(self._wanted(columns), self._sources.values(), strict=True):
+            streams.append(source._stream(wanted))
+        return _native.mix(streams, self._options(), add_source)
+
+    def _wanted(self, columns: Columns | None) -> list[Columns | None]:
+        """The columns to ask each source for: a column that it lacks and another has is null."""
+        if columns is None:
+            return [None] * len(self._sources)
+
+        asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
+        if self._given["unit"] == "tokens":
+            asked.setdefault("input_ids", "tokens")  # what is counted
+        known = [_native.column_names(source._stream(None)) for source in self._sources.values()]
+        somewhere = set(asked)
+        if all(names is not None for names in known):
+            somewhere = {name for names in known if names is not None for name in names}
+        wanted: list[Columns | None] = []
+        for names in known:
+            lacks = () if names is None else {name for name in asked if name not in names}
+            # What no source has is asked of all: their error says which column it is.
+            wanted.append(
+                {n: kind for n, kind in asked.items() if n not in lacks or n not in somewhere}
+            )
+        return wanted
+
+
+_END = object()
+
+
+def block_mixture_interleave(
+    datasets: Mapping[str, Any] | Sequence[Any],
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    block_size: int = 1000,
+    seed: int | None = 42,
+    stop: StopStrategy = "restart",
+) -> datasets.IterableDataset:
+    """Mixes datasets block by block into one `datasets.IterableDataset`.
+
+    Args:
+        datasets: Hugging Face datasets, or sources of this package, by name; a list gets the names
+            in `weights`, if that is a dict of as many, else dataset_0, dataset_1, ...
+        weights: By name, or a list in the datasets' order; any positive sum. None: equal.
+        block_size: Examples of a block.
+        seed: Seed of the order; None means 0.
+        stop: "restart", "first_exhausted" or "all_exhausted", as for MixedShardedSource.
+
+    Returns:
+        The rows as the datasets have them, without `__source__`.
+    """
+    from datasets import IterableDataset
+
+    mixed = MixedShardedSource(datasets, weights, block_size, seed, stop)
+    return IterableDataset.from_generator(_mixed_rows, gen_kwargs={"mixed": mixed})
+
+
+def _mixed_rows(mixed: MixedShardedSource) -> Iterator[Any]:
+    for _, row in mixed._picks():
+        yield dict(row)
+
+
+def _named(
+    sources: Mapping[str, Any] | Sequence[Any], weights: Any
+) -> dict[str, ShardedDataSource[Any]]:
+    """Sources by name; what holds rows otherwise becomes a source."""
+    if isinstance(sources, Mapping):
+        named = {str(name): source for name, source in sources.items()}
+    elif isinstance(sources, Sequence) and not isinstance(sources, str):
+        names = [f"dataset_{place}" for place in range(len(sources))]
+        given = list(weights) if isinstance(weights, Mapping) else names
+        if len(given) == len(names) and not set(given) & set(names):
+            names = given
+        named = dict(zip(names, sources, strict=True))
+    else:
+        raise TypeError(
+            f"sources to mix come as a dict by name or as a list, not as {type(sources).__name__}"
+        )
+    if not named:
+        raise ValueError("a mix needs at least one source")
+    return {name: wrap_hf_dataset(source) for name, source in named.items()}
+
+
+def _check_names(names: list[str], given: Sequence[str], what: str) -> None:
+    """Raises ValueError unless `given` names exactly the sources."""
+    for name in given:
+        if name not in names:
+            raise ValueError(
+                f"{what} names no source of the mix with {name!r}{_native.suggestion(name, names)}"
+            )
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(f"{what} must name every source of the mix; missing: {', '.join(missing)}")
+
+
+def _weights_in_order(
+    names: list[str], weights: Mapping[str, float] | Sequence[float] | None
+) -> list[float]:
+    """Weights in the order of the names; none at all for equal ones."""
+    if weights is None:
+        return []
+    if isinstance(weights, Mapping):
+        _check_names(names, list(weights), "weights")
+        return [weights[name] for name in names]
+    if isinstance(weights, str) or not hasattr(weights, "__len__"):
+        raise TypeError(
+            f"weights: must be a mapping or a list, one for each source, not {weights!r}"
+        )
+    if len(weights) != len(names):
+        raise ValueError(f"the mix has {len(names)} sources, but {len(weights)} weights")
+    return list(weights)

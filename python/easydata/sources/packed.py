@@ -1,0 +1,204 @@
+"""Token lists packed into rows of one length."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from easydata import _native
+from easydata.core.choices import PackStrategy
+from easydata.sources.base import ShardedDataSource, Shuffle
+from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.packed_signature import PackedShardedSourceSignature
+from easydata.sources.tokenized import tokenizers_of
+from easydata.transforms.base import Columns
+from easydata.transforms.packers import _matrix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints: TypeAlias = NDArray[np.int32]
+
+Strategy: TypeAlias = PackStrategy
+
+
+class PackedShardedSource(PackedShardedSourceSignature, ShardedDataSource["dict[str, Ints]"]):
+    """The token lists of a source in rows of exactly seq_length tokens.
+
+    Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
+    position_ids (from 0 in each segment), segment_ids (from 0; padding has the next number) and the
+    token fields. Each document is closed by one EOS token, and none of its tokens is lost.
+
+    "grain_first_fit", "grain_best_fit" and "grain_concat" are as of Grain 0.2.18. Documents without
+    tokens are left out there too (Grain gives them a segment number).
+    """
+
+    def _take(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
+        self._source = wrap_hf_dataset(source)
+        self._given = options
+        # The engine judges the options before anything is read; kept as given, they can be pickled.
+        native = _native.PackedOptions(**options)
+        limits = [known.id_limit for known in tokenizers_of(self._source)]
+        if limits and native.eos_token_id >= max(limits):
+            raise ValueError(
+                f"eos_token_id: {native.eos_token_id} is no id of the tokenizer: its ids end at "
+                f"{max(limits) - 1}"
+            )
+        self._given["token_fields"] = native.token_fields
+
+    @property
+    def source(self) -> ShardedDataSource[Any]:
+        """Where the documents come from."""
+        return self._source
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Packed rows are one shard."""
+        return ["packed_shard_0"]
+
+    def num_shards(self) -> int:
+        """Always 1."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Ints]]:
+        """The packed rows; their arrays are read-only."""
+        return _rows_of(self._stream(None, [shard_name]))
+
+    def __len__(self) -> int:
+        raise TypeError("the number of packed rows is not known before they are packed")
+
+    def _shuffled(self, order: Shuffle) -> PackedShardedSource:
+        packed = copy.copy(self)
+        packed._source = self._source._shuffled(order)
+        return packed
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
+
+    def __repr__(self) -> str:
+        return f"PackedShardedSource({self._source!r}, {self._given})"
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        if shards is not None and list(shards) != self.shard_names:
+            raise KeyError(
+                f"the shard of packed rows is {self.shard_names[0]!r}, not {list(shards)!r}"
+            )
+        options = _native.PackedOptions(**self._given)
+        fields = options.token_fields
+        if fields is None:
+            known = self._source._field_names()
+            fields = [name for name in _native.default_token_fields() if name in known]
+        wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
+        source = self._source
+        if options.splits_documents:
+            source = source._split_later()
+        return _native.pack(source._stream(wanted), options, fields)
+
+
+def _rows_of(stream: _native.Stream) -> Iterator[dict[str, Ints]]:
+    """Packed rows as dicts of arrays, which lie in the engine's memory."""
+    batch: Any
+    for batch in _native.iterate_batches(stream):
+        columns = {name: _matrix(batch, name) for name in batch.schema.names}
+        for row in range(batch.num_rows):
+            yield {name: values[row] for name, values in columns.items()}
+
+
+def pack_pre_tokenized(
+    stream: Iterable[Mapping[str, Any]],
+    seq_length: int,
+    eos_token_id: int,
+    batch_size: int = 1,
+    shuffle: bool = True,
+    buffer_factor: int = 16,
+    *,
+    pad_token_id: int = 0,
+    tokens_field: str = "tokens",
+    seed: int | None = None,
+) -> Callable[[], Iterator[dict[str, Ints]]]:
+    """Packs samples that have tokens into rows of `seq_length`, end to end.
+
+    Args:
+        stream: Samples; each call of the result reads it from its start.
+        seq_length: Tokens of a row.
+        eos_token_id: Closes every sample.
+        batch_size: With `buffer_factor`, rows of a shuffle window.
+        shuffle: Whether rows are permuted within windows.
+        buffer_factor: See `batch_size`.
+        pad_token_id: Fills the last row, so that no token is lost.
+        tokens_field: The field of the tokens.
+        seed: Seed of the shuffle; None means 0.
+
+    Returns:
+        A function that gives an iterator over the rows, as PackedShardedSource has them.
+    """
+    return pack_constant_length(
+        stream,
+        lambda sample: sample[tokens_field],
+        seq_length,
+        eos_token_id,
+        batch_size,
+        shuffle,
+        buffer_factor,
+        pad_token_id=pad_token_id,
+        seed=seed,
+    )
+
+
+def pack_constant_length(
+    stream: Iterable[Any],
+    tokenize_fn: Callable[[Any], Sequence[int]],
+    seq_length: int,
+    eos_token_id: int,
+    batch_size: int = 1,
+    shuffle: bool = True,
+    buffer_factor: int = 16,
+    *,
+    pad_token_id: int = 0,
+    seed: int | None = None,
+) -> Callable[[], Iterator[dict[str, Ints]]]:
+    """As pack_pre_tokenized, with `tokenize_fn(sample)` for the tokens of a sample."""
+    packed = PackedShardedSource(
+        _Samples(stream, tokenize_fn),
+        seq_length,
+        eos_token_id,
+        pad_token_id,
+        shuffle=False,
+        seed=seed,
+        token_fields=[],
+    )
+
+    def rows() -> Iterator[dict[str, Ints]]:
+        stream = packed._stream()
+        if shuffle:
+            window = max(1, batch_size * buffer_factor)
+            stream = _native.shuffle_window(stream, window, seed or 0, "pack.shuffle")
+        return _rows_of(stream)
+
+    return rows
+
+
+class _Samples(ShardedDataSource["dict[str, Any]"]):
+    """The tokens of the samples of any iterable, as one shard."""
+
+    def __init__(self, stream: Iterable[Any], tokenize_fn: Callable[[Any], Sequence[int]]) -> None:
+        self._samples = stream
+        self._tokenize_fn = tokenize_fn
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        return ["samples"]
+
+    def num_shards(self) -> int:
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        for sample in self._samples:
+            yield {"input_ids": self._tokenize_fn(sample)}
+
+    def _field_names(self) -> set[str]:
+        return {"input_ids"}

@@ -1,0 +1,369 @@
+"""Sources of tokens."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from easydata import _native
+from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer_config
+from easydata.core.config_class import is_set
+from easydata.sources.base import (
+    ShardedDataSource,
+    ShardInfo,
+    Shuffle,
+    TransformedShardedSource,
+    first_rows,
+)
+from easydata.sources.known_fields import LOOKED_AT
+from easydata.tokenizers.chat_template import Renderer, renderer_of
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import ChainedTransform, Columns, Example, MapTransform, _Step
+from easydata.transforms.chat import MESSAGE_FIELDS
+from easydata.transforms.conversation import decoded, is_messages
+from easydata.transforms.messages import _MoveFields, _RenderMessages, _WholeRow
+from easydata.transforms.tokenize_row import (
+    TokenizerManager,
+    _CutReport,
+    _max_length,
+    _Padding,
+    _text_of,
+    _tokenize,
+    _tokenizer,
+)
+
+OnError = Literal["raise", "skip", "quarantine"]
+
+_log = logging.getLogger("easydata")
+
+
+class TokenizedShardedSource(ShardedDataSource[Example]):
+    """A source's rows as tokens.
+
+    A row becomes `input_ids`, `attention_mask` unless switched off, and those of
+    `additional_fields` that it has. Before that, `format_callback` and then `format_fields` are
+    applied to it.
+
+    What `content_field` holds in the first row that has anything there holds for all: text is
+    tokenized; messages (or the JSON of messages) are rendered by the tokenizer's chat template
+    first, as `ChatTemplateTransform` does, with the functions in the row's field `tools`, and no
+    special tokens are added to those of the template. Where rows lack `content_field` but have
+    messages in `messages`, `conversations` or `conversation`, they are taken.
+    """
+
+    def __init__(
+        self,
+        source: ShardedDataSource[Any],
+        tokenizer: Any,
+        tokenizer_config: TokenizerConfig,
+        content_field: str = "text",
+        additional_fields: Sequence[str] | None = None,
+        format_callback: Callable[[Example], Example | None] | None = None,
+        format_fields: Mapping[str, str] | None = None,
+        *,
+        batch_size: int = 0,
+        num_workers: int = 0,
+        on_error: OnError = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Wraps a source.
+
+        Args:
+            source: where the rows come from.
+            tokenizer: an `easydata.Tokenizer` or what one is made of: a folder, a path, a live
+                tokenizer.
+            tokenizer_config: how to tokenize; its `name_or_path` is not looked at.
+            content_field: the field that holds the text or the messages.
+            additional_fields: fields to keep.
+            format_callback: a pure function of a row, called first; None drops the row.
+            format_fields: fields to move, from old to new names.
+            batch_size: how many texts are given to the tokenizer at once; 0 means as they come.
+            num_workers: how many threads may tokenize at a time; 0 means all.
+            on_error: what becomes of rows without a text, or with messages that cannot be
+                rendered: "raise", "skip" or "quarantine".
+            quarantine_path: the JSONL file for rows in quarantine.
+        """
+        if on_error not in ("raise", "skip", "quarantine"):
+            raise ValueError(f'on_error must be "raise", "skip" or "quarantine", got {on_error!r}')
+        if on_error == "quarantine" and quarantine_path is None:
+            raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
+        self._source = source
+        self._tokenizer = _tokenizer(tokenizer)
+        self._renderer_of: Callable[[], Renderer] = functools.partial(renderer_of, tokenizer)
+        self._config = tokenizer_config
+        self._content_field = content_field
+        self._additional_fields = list(additional_fields or ())
+        self._callback = format_callback
+        self._batch_size = batch_size
+        self._num_workers = num_workers
+        self._on_error = on_error
+        self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        self._padding = _Padding.of(self._tokenizer, tokenizer_config)
+        self._is_split = False
+        steps: list[_Step] = []
+        if format_callback is not None:
+            steps.append(MapTransform(format_callback))
+        if format_fields:
+            steps.append(_MoveFields(format_fields))
+        self._steps = steps
+        self._rows = TransformedShardedSource(source, ChainedTransform(steps)) if steps else source
+        self._messages_field: str | None = None
+        self._looked = False
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer at work."""
+        return self._tokenizer
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
+
+    def open_shard(self, shard_name: str) -> Iterator[Example]:
+        """The tokenized rows of a shard as dicts of lists, in order."""
+        return _native.iterate_rows(self._stream(None, [shard_name]))
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
+        """The rows of a shard from row `row` on; where no row can go, none before is tokenized."""
+        if row > 0 and self._one_to_one():
+            stream = self._tokenized(None, [shard_name], row)
+            if stream is not None:
+                return _native.iterate_rows(stream)
+        return itertools.islice(self.open_shard(shard_name), row, None)
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard; its number of rows only where none can go."""
+        return self._rows.get_shard_info(shard_name) if self._one_to_one() else None
+
+    def __iter__(self) -> Iterator[Example]:
+        return _native.iterate_rows(self._stream())
+
+    def __len__(self) -> int:
+        if not self._one_to_one():
+            raise TypeError("the number of rows is not known: some may be left out")
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"TokenizedShardedSource({self._source!r}, max_length={self._config.max_length}, "
+            f"content_field={self._content_field!r})"
+        )
+
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
+        tokenized = copy.copy(self)
+        tokenized._source = self._source._shuffled(order)
+        tokenized._rows = tokenized._source
+        if self._steps:
+            tokenized._rows = TransformedShardedSource(
+                tokenized._source, ChainedTransform(self._steps)
+            )
+        return tokenized
+
+    def _split_later(self) -> ShardedDataSource[Example]:
+        if is_set(self._config, "max_length") or self._padding.length > 0:
+            return self
+        whole = copy.copy(self)
+        whole._is_split = True
+        return whole
+
+    def _one_to_one(self) -> bool:
+        return self._callback is None and self._on_error == "raise"
+
+    def _row_source(self) -> ShardedDataSource[Any] | None:
+        return self._source if self._one_to_one() else None
+
+    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
+        return (self._source,)
+
+    def _find_messages(self) -> str | None:
+        """The field that holds messages, or None where text is tokenized."""
+        if not self._looked:
+            self._messages_field = self._look_for_messages()
+            self._looked = True
+        return self._messages_field
+
+    def _look_for_messages(self) -> str | None:
+        empty = None
+        for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
+            fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
+            values = {field: decoded(row.get(field)) for field in fields}
+            for field, value in values.items():
+                if is_messages(value):
+                    return field
+                if isinstance(value, list) and not value:
+                    empty = empty or field  # of messages, if of anything
+            if isinstance(values.get(self._content_field), str):
+                return None
+        return empty
+
+    def _stream(
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
+    ) -> _native.Stream:
+        stream = self._tokenized(columns, shards, 0)
+        assert stream is not None
+        return stream
+
+    def _tokenized(
+        self, columns: Columns | None, shards: Sequence[str] | None, row: int
+    ) -> _native.Stream | None:
+        """The stream from a row of the first shard on; None where the source cannot seek."""
+        messages = self._find_messages()
+        keep = [name for name in self._additional_fields if columns is None or name in columns]
+        needs: dict[str, Any] = {name: (columns or {}).get(name, "any") for name in keep}
+        needs[self._content_field] = "text"
+        stream = self._texts(messages, needs, shards, row)
+        if stream is None:
+            return None
+        config = self._config
+        stream = _native.tokenize(
+            stream,
+            self._tokenizer.encoder,
+            column=self._content_field,
+            add_special_tokens=config.add_special_tokens and messages is None,
+            max_length=0 if self._is_split else _max_length(config),
+            attention_mask=config.return_attention_mask
+            and (columns is None or "attention_mask" in columns),
+            pad_to=self._padding.length,
+            pad_id=self._padding.token_id,
+            pad_left=self._padding.left,
+            keep=keep,
+            on_error=self._on_error,
+            rows_per_call=self._batch_size,
+            max_threads=self._num_workers,
+            report=_CutReport(config.max_length, is_set(config, "max_length")),
+        )
+        return stream if columns is None else _native.conform(stream, dict(columns))
+
+    def _texts(
+        self,
+        messages: str | None,
+        needs: Mapping[str, Any],
+        shards: Sequence[str] | None,
+        row: int,
+    ) -> _native.Stream | None:
+        """The stream of what is tokenized, and of what is kept beside it."""
+        render = None
+        if messages is not None:
+            render = _RenderMessages(
+                self._renderer_of(), messages, self._content_field, self._on_error != "raise"
+            )
+        aside = self._on_error == "quarantine"
+        rows = self._rows
+        if aside:
+            # A row goes into quarantine as it was read, so whole rows are read, and all that is
+            # done to a row is done in one step.
+            steps = list(self._steps) if render is None else [*self._steps, render]
+            rows, steps = _below_steps(self._source, steps)
+            if not steps:
+                stream = rows._stream_from(None, shards, row)
+                if stream is None:
+                    return None
+                stream = _native.read_or_refuse(stream, dict(needs), self._content_field)
+                return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
+            rows = TransformedShardedSource(rows, _WholeRow(steps, self._content_field))
+        elif render is not None:
+            rows = TransformedShardedSource(rows, render)
+        stream = rows._stream_from(needs, shards, row)
+        if stream is None or not (aside or (render is not None and render.refuses)):
+            return stream
+        return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
+
+
+def batched_tokenize_iterator(
+    source: ShardedDataSource[Any],
+    tokenizer: Any,
+    tokenizer_config: TokenizerConfig,
+    content_field: str = "text",
+    batch_size: int = 1000,
+    additional_fields: Sequence[str] | None = None,
+    format_callback: Callable[[Example], Example] | None = None,
+) -> Iterator[Example]:
+    """Yields the tokenized rows of all shards; "longest" pads to the longest of each batch.
+
+    Args:
+        source: where the rows come from.
+        tokenizer: an `easydata.Tokenizer` or what one is made of.
+        tokenizer_config: how to tokenize.
+        content_field: the field that holds the text.
+        batch_size: rows that are tokenized together.
+        additional_fields: fields to keep; None where a row lacks one.
+        format_callback: a function of a row, called first.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    made = _tokenizer(tokenizer)
+    report = _CutReport(tokenizer_config.max_length, is_set(tokenizer_config, "max_length"))
+    rows = source.iter_shards()
+    while batch := list(itertools.islice(rows, batch_size)):
+        if format_callback is not None:
+            batch = [format_callback(dict(row)) for row in batch]
+        texts = [_text_of(row, content_field) for row in batch]
+        tokens = _tokenize(made, texts, tokenizer_config, report)
+        for index, row in enumerate(batch):
+            yield {
+                **{name: values[index] for name, values in tokens.items()},
+                **{name: row.get(name) for name in additional_fields or ()},
+            }
+
+
+def tokenize_dataset_config(
+    source: ShardedDataSource[Any],
+    config: DatasetConfig,
+    global_tokenizer: Any | None = None,
+) -> TokenizedShardedSource:
+    """Tokenizes a source as its dataset's configuration says.
+
+    Args:
+        source: where the rows come from.
+        config: names the tokenizer, the fields and what becomes of bad rows.
+        global_tokenizer: the tokenizer to use where `config` names none.
+
+    Raises:
+        ValueError: neither names a tokenizer.
+    """
+    tokenizer_config = merge_tokenizer_config(config, global_tokenizer)
+    if tokenizer_config is None:
+        raise ValueError(
+            f"dataset {config.name or config.data_files!r} names no tokenizer; set tokenizer= in "
+            "its DatasetConfig or give global_tokenizer="
+        )
+    return TokenizedShardedSource(
+        source,
+        TokenizerManager().get_tokenizer(tokenizer_config),
+        tokenizer_config,
+        content_field=config.content_field,
+        additional_fields=config.additional_fields,
+        format_callback=config.format_callback,
+        format_fields=config.format_fields,
+        on_error=config.on_error,
+        quarantine_path=config.quarantine_path,
+    )
+
+
+def tokenizers_of(source: ShardedDataSource[Any]) -> list[Any]:
+    """The tokenizers that the rows of a source come from, as far as they are known."""
+    own = getattr(source, "tokenizer", None)
+    if own is not None:
+        return [own]
+    return [tokenizer for each in source._inputs() for tokenizer in tokenizers_of(each)]
+
+
+def _below_steps(
+    source: ShardedDataSource[Any], steps: list[_Step]
+) -> tuple[ShardedDataSource[Any], list[_Step]]:
+    """The source below all steps that make one row or none of each, and all these steps."""
+    if isinstance(source, TransformedShardedSource):
+        below = source._steps
+        if not any(step.is_expand for step in below):
+            return source._root, [*below, *steps]
+    return source, steps

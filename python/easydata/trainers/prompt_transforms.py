@@ -1,3 +1,0 @@
-"""The trainer transforms under the import path of easydel.trainers."""
-
-from easydata.trainers import *  # noqa: F403

@@ -1,0 +1,122 @@
+"""Packers that take one document at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from easydata import _native
+from easydata.core.choices import PackStrategy
+from easydata.transforms.packer_signatures import (
+    FirstFitPackerSignature,
+    GreedyPackerSignature,
+    PoolPackerSignature,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints: TypeAlias = NDArray[np.int32]
+
+
+@dataclass
+class PackedSequence:
+    """One packed row: int32 arrays of the packer's seq_length.
+
+    Attributes:
+        input_ids: The tokens, each document closed by the EOS token.
+        attention_mask: 1, and 0 on padding.
+        position_ids: Places in the segment, from 0.
+        segment_ids: Number of the document in the row, from 0; padding has the next number. None
+            where the packer leaves them out.
+        source_ids: The source_id of each segment's document; None where none was given.
+    """
+
+    input_ids: Ints
+    attention_mask: Ints
+    position_ids: Ints
+    segment_ids: Ints | None = None
+    source_ids: list[Any] | None = None
+
+    def to_dict(self) -> dict[str, Ints]:
+        """The arrays that there are, by name."""
+        arrays = {
+            "input_ids": self.input_ids,
+            "attention_mask": self.attention_mask,
+            "position_ids": self.position_ids,
+        }
+        if self.segment_ids is not None:
+            arrays["segment_ids"] = self.segment_ids
+        return arrays
+
+
+class _Packer:
+    """What the packers share: the engine's packer, and who the documents belong to."""
+
+    def _start(self, strategy: PackStrategy, options: dict[str, Any], window: str) -> None:
+        self._native = _native.Packer(strategy=strategy, **options)
+        self._remembered: int = options[window] + 1  # documents that may still be in an open row
+        self._source_ids: dict[int, Any] = {}
+        self._count = 0
+
+    def add(self, tokens: Sequence[int] | Ints, source_id: Any = None) -> list[PackedSequence]:
+        """Takes a document in and gives the rows that it completes: none, one or many.
+
+        A document that ends in the EOS token gets no second one; one without tokens is passed over.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        if source_id is not None:
+            self._source_ids[self._count] = source_id
+            if len(self._source_ids) > 2 * self._remembered:
+                oldest = self._count - self._remembered
+                self._source_ids = {n: s for n, s in self._source_ids.items() if n >= oldest}
+        self._count += 1
+        # A copy: the document's tokens are needed until its rows are complete.
+        rows = self._native.add(pa.array(np.array(tokens, dtype=np.int32)))
+        return [self._sequence(*row) for row in rows]
+
+    def flush(self) -> list[PackedSequence]:
+        """Closes the open rows with padding and gives them."""
+        return [self._sequence(*row) for row in self._native.flush()]
+
+    def _sequence(self, row: Any, documents: list[int]) -> PackedSequence:
+        arrays = {name: _matrix(row, name)[0] for name in row.schema.names}
+        ids = None
+        if self._source_ids:
+            ids = [self._source_ids.get(document) for document in documents]
+        return PackedSequence(**arrays, source_ids=ids)
+
+
+class GreedyPacker(GreedyPackerSignature, _Packer):
+    """Puts documents end to end and cuts rows off."""
+
+    def _take(self, options: dict[str, Any]) -> None:
+        self._start("greedy", options, "seq_length")
+
+
+class PoolPacker(PoolPackerSignature, _Packer):
+    """Keeps several rows open and puts a document where it fits best.
+
+    A document that fits into none is cut at the end of the first row.
+    """
+
+    def _take(self, options: dict[str, Any]) -> None:
+        self._start("pool", options, "pack_window")
+
+
+class FirstFitPacker(FirstFitPackerSignature, _Packer):
+    """Sorts a window of documents by length, longest first, and puts each where it first fits."""
+
+    def _take(self, options: dict[str, Any]) -> None:
+        self._start("first_fit", options, "pack_window")
+
+
+def _matrix(batch: Any, name: str) -> Ints:
+    """A column of packed rows as an array [rows, seq_length] over the engine's own memory."""
+    column = batch.column(name)
+    values: Ints = column.flatten().to_numpy(zero_copy_only=True)
+    return values.reshape(batch.num_rows, column.type.list_size)
