@@ -3,7 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 #include "easydata/config/registry.h"
 
 namespace easydata {

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 
 namespace easydata::config {
 namespace {

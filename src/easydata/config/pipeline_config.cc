@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 
 namespace easydata::config {
 namespace {

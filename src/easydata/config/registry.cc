@@ -1,7 +1,7 @@
 #include "easydata/config/registry.h"
 
 #include "easydata/base/hash.h"
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 #include "easydata/config/pipeline_config.h"
 
 namespace easydata::config {

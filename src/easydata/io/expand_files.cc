@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
 #include "easydata/io/local_file.h"
 
@@ -32,26 +33,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats
     {".txt", "txt"},
     {".text", "txt"},
 }};
-
-/// The number of letters to add, drop, replace or swap with their neighbour (optimal string
-/// alignment).
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] =
-          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
 
 bool IsPattern(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
@@ -279,21 +260,6 @@ std::string FormatOfName(std::string_view path) {
     if (name.ends_with(suffix)) return std::string(format);
   }
   return "";
-}
-
-std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names) {
-  std::vector<std::pair<size_t, std::string>> near;
-  const size_t limit = std::max<size_t>(1, wanted.size() / 3);
-  for (const std::string& name : names) {
-    if (wanted.size() + limit < name.size() || name.size() + limit < wanted.size()) continue;
-    const size_t distance = Distance(wanted, name);
-    if (distance <= limit) near.emplace_back(distance, name);
-  }
-  if (near.empty()) return "";
-  std::sort(near.begin(), near.end());
-  std::string out = "; did you mean " + near[0].second;
-  if (near.size() > 1) out += " or " + near[1].second;
-  return out + "?";
 }
 
 Result<ExpandedFiles> ExpandDataFiles(const std::vector<std::string>& data_files) {

@@ -34,7 +34,4 @@ struct ExpandedFiles {
 /// NotImplemented.
 Result<ExpandedFiles> ExpandDataFiles(const std::vector<std::string>& data_files);
 
-/// Near misses of `wanted` among `names`, as "; did you mean a or b?", or nothing.
-std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names);
-
 }  // namespace easydata

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
 #include "easydata/io/expand_files.h"
 #include "easydata/source/concat_stage.h"

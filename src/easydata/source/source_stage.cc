@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/base/nearest_name.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/ordered_map.h"
-#include "easydata/io/expand_files.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/quarantine.h"

@@ -3,7 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include "easydata/io/expand_files.h"
+#include "easydata/base/nearest_name.h"
 
 namespace easydata {
 namespace {

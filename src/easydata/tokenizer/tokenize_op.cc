@@ -13,7 +13,7 @@
 #include <semaphore>
 #include <utility>
 
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/row_error.h"

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 #include "easydata/stream/dom_parse.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/row_error.h"

@@ -1,4 +1,4 @@
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
-#include "easydata/config/nearest_name.h"
+#include "easydata/base/nearest_name.h"
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace easydata {
 namespace {
@@ -12,7 +13,8 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
-size_t Distance(const std::string& a, const std::string& b) {
+/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+size_t EditDistance(std::string_view a, std::string_view b) {
   const size_t width = b.size() + 1;
   std::vector<size_t> table((a.size() + 1) * width);
   for (size_t i = 0; i <= a.size(); ++i) table[i * width] = i;
@@ -40,7 +42,7 @@ std::optional<std::string> NearestName(std::string_view name,
   // is near as well.
   size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    size_t distance = Distance(wanted, Lower(candidate));
+    size_t distance = EditDistance(wanted, Lower(candidate));
     if (distance < best_distance && distance < wanted.size()) {
       best_distance = distance;
       best = &candidate;
@@ -72,6 +74,21 @@ std::string Suggestion(std::string_view name, const std::vector<std::string>& ca
   }
   if (candidates.size() > kShown) out += ", ...";
   return out;
+}
+
+std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names) {
+  std::vector<std::pair<size_t, std::string>> near;
+  const size_t limit = std::max<size_t>(1, wanted.size() / 3);
+  for (const std::string& name : names) {
+    if (wanted.size() + limit < name.size() || name.size() + limit < wanted.size()) continue;
+    const size_t distance = EditDistance(wanted, name);
+    if (distance <= limit) near.emplace_back(distance, name);
+  }
+  if (near.empty()) return "";
+  std::sort(near.begin(), near.end());
+  std::string out = "; did you mean " + near[0].second;
+  if (near.size() > 1) out += " or " + near[1].second;
+  return out + "?";
 }
 
 }  // namespace easydata

@@ -17,4 +17,8 @@ std::optional<std::string> NearestName(std::string_view name,
 /// them).
 std::string Suggestion(std::string_view name, const std::vector<std::string>& candidates);
 
+/// `; did you mean a or b?` for the nearest one or two of `names`, case regarded; else nothing. For
+/// names of files and columns, of which there may be very many.
+std::string DidYouMean(std::string_view wanted, const std::vector<std::string>& names);
+
 }  // namespace easydata
