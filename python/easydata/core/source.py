@@ -227,6 +227,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """
         return self._python_stream(columns, shards)
 
+    def _column_names(self) -> list[str] | None:
+        """Names of the columns of `_stream()`; None where rows have no schema."""
+        from easydata import _native
+
+        return _native.column_names(self._stream())
+
     def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
         """The rows in a random order."""
         if order.shuffle == "grain":

@@ -24,7 +24,7 @@ class ArrowShardedSource(FileSource):
 
     _one_schema = False  # rows may differ from file to file; a stream's columns may not
 
-    def _make_source(self) -> _native.Source:
+    def _make_source(self, files: _native.FileListing) -> _native.Source:
         from easydata import _native
 
-        return _native.arrow_source(self._files, self._identity)
+        return _native.arrow_source(files)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from easydata.core.sizes import parse_size
 from easydata.core.source import ShardedDataSource
-from easydata.sources.data_files import expand_data_files
+from easydata.sources.data_files import list_data_files
 
 if TYPE_CHECKING:
+    from easydata import _native
     from easydata.core.config import DatasetConfig
 
 _HUB = ("hf", "huggingface")
@@ -81,15 +82,17 @@ def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
         return HuggingFaceShardedSource(
             os.fspath(names), config.split, subset=config.dataset_split_name
         )
-    files = expand_data_files(data)
+    files = list_data_files(data)
     if kind is None or kind in _HUB:
-        kind = _format_of(files, data)
+        kind = _format_of(files.uris, data)
     return _of_kind(_FORMATS.get(kind, kind), kind, files, config)
 
 
 def _names_files(data: Any) -> bool:
+    from easydata import _native
+
     items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    return all(os.path.exists(item) for item in items)
+    return all(_native.exists(os.fspath(item)) for item in items)
 
 
 def _format_of(files: list[str], data: Any) -> str:
@@ -113,7 +116,7 @@ def _format_of(files: list[str], data: Any) -> str:
 
 
 def _of_kind(
-    reader: str, kind: str, files: list[str], config: DatasetConfig
+    reader: str, kind: str, files: _native.FileListing, config: DatasetConfig
 ) -> ShardedDataSource[Any]:
     options: dict[str, Any] = {
         "name": config.name or "",
@@ -136,7 +139,7 @@ def _of_kind(
     return makers[reader]()
 
 
-def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
+def _json(files: _native.FileListing, kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
     from easydata.sources.json import JsonShardedSource
 
     # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
@@ -144,26 +147,30 @@ def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSo
 
 
 def _parquet(
-    files: list[str], columns: list[str] | None, options: dict[str, Any]
+    files: _native.FileListing, columns: list[str] | None, options: dict[str, Any]
 ) -> ShardedDataSource[Any]:
     from easydata.sources.parquet import ParquetShardedSource
 
     return ParquetShardedSource(files, columns=columns, **options)
 
 
-def _arrow(files: list[str], options: dict[str, Any]) -> ShardedDataSource[Any]:
+def _arrow(files: _native.FileListing, options: dict[str, Any]) -> ShardedDataSource[Any]:
     from easydata.sources.arrow import ArrowShardedSource
 
     return ArrowShardedSource(files, **options)
 
 
-def _csv(files: list[str], delimiter: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
+def _csv(
+    files: _native.FileListing, delimiter: str, options: dict[str, Any]
+) -> ShardedDataSource[Any]:
     from easydata.sources.csv import CsvShardedSource
 
     return CsvShardedSource(files, delimiter=delimiter, **options)
 
 
-def _text(files: list[str], field: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
+def _text(
+    files: _native.FileListing, field: str, options: dict[str, Any]
+) -> ShardedDataSource[Any]:
     from easydata.sources.text import TextShardedSource
 
     return TextShardedSource(files, text_field=field, **options)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError, Row
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError, Row
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -33,7 +34,7 @@ class CsvShardedSource(FileSource):
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         delimiter: str = ",",
         *,
@@ -53,10 +54,10 @@ class CsvShardedSource(FileSource):
         self._delimiter = delimiter
         self._made_for_rows: _native.Source | None = None
 
-    def _make_source(self) -> _native.Source:
+    def _make_source(self, files: _native.FileListing) -> _native.Source:
         from easydata import _native
 
-        return _native.csv_source(self._files, self._delimiter, False, self._identity)
+        return _native.csv_source(files, self._delimiter, False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made_for_rows": None}
@@ -66,8 +67,6 @@ class CsvShardedSource(FileSource):
         from easydata import _native
 
         if self._made_for_rows is None:
-            self._made_for_rows = _native.csv_source(
-                self._files, self._delimiter, True, self._identity
-            )
+            self._made_for_rows = _native.csv_source(self._identified(), self._delimiter, True)
         stream = self._stream_of(self._made_for_rows, None, [shard_name], row)
         return _native.iterate_rows(stream)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -29,7 +30,7 @@ class JsonShardedSource(FileSource):
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         jsonl: bool | None = True,
         *,
@@ -48,8 +49,8 @@ class JsonShardedSource(FileSource):
         )
         self._jsonl = jsonl
 
-    def _make_source(self) -> _native.Source:
+    def _make_source(self, files: _native.FileListing) -> _native.Source:
         from easydata import _native
 
         layouts = {True: "lines", False: "document", None: "auto"}
-        return _native.json_source(self._files, layouts[self._jsonl], self._identity)
+        return _native.json_source(files, layouts[self._jsonl])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.source import Columns, ShardInfo, Shuffle
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -42,7 +43,7 @@ class ParquetShardedSource(FileSource):
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
         *,
@@ -61,19 +62,22 @@ class ParquetShardedSource(FileSource):
         )
         self._columns = None if columns is None else list(columns)
 
-    def _make_source(self) -> _native.Source:
+    def _make_source(self, files: _native.FileListing) -> _native.Source:
         from easydata import _native
 
-        return _native.parquet_source(self._files, self._identity)
+        return _native.parquet_source(files)
 
     def get_shard_info(self, shard_name: str) -> ParquetShardInfo:
         """Number, size, rows and row groups of a file."""
-        import pyarrow.parquet
-
         info = super().get_shard_info(shard_name)
         assert info is not None
-        groups = pyarrow.parquet.read_metadata(shard_name).num_row_groups
+        groups = self._source.num_blocks(info.shard_id)
         return ParquetShardInfo(**vars(info), num_row_groups=groups)
+
+    def _column_names(self) -> list[str] | None:
+        if self._columns is None:
+            return super()._column_names()
+        return self._source.column_names(dict.fromkeys(self._columns, "any"))
 
     def _open_stream(
         self,

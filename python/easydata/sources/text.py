@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
@@ -27,7 +28,7 @@ class TextShardedSource(FileSource):
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         text_field: str = "text",
         *,
@@ -46,7 +47,7 @@ class TextShardedSource(FileSource):
         )
         self._text_field = text_field
 
-    def _make_source(self) -> _native.Source:
+    def _make_source(self, files: _native.FileListing) -> _native.Source:
         from easydata import _native
 
-        return _native.text_source(self._files, self._text_field, self._identity)
+        return _native.text_source(files, self._text_field)

@@ -295,12 +295,11 @@ class MixedShardedSource(ShardedDataSource[Any]):
         """The columns to ask each source for: a column that it lacks and another has is null."""
         if columns is None:
             return [None] * len(self._sources)
-        from easydata import _native
 
         asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
         if self._unit == "tokens":
             asked.setdefault("input_ids", "tokens")  # what is counted
-        known = [_native.column_names(source._stream(None)) for source in self._sources.values()]
+        known = [source._column_names() for source in self._sources.values()]
         somewhere = set(asked)
         if all(names is not None for names in known):
             somewhere = {name for names in known if names is not None for name in names}

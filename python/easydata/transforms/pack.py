@@ -459,7 +459,6 @@ def _matrix(batch: Any, name: str) -> Ints:
 
 def _fields_of(source: ShardedDataSource[Any]) -> set[str]:
     """Names of the fields that a source's rows have; without a schema, those of the first row."""
-    from easydata import _native
     from easydata.transforms.mixture import MixedShardedSource
     from easydata.transforms.source import first_row
 
@@ -467,5 +466,5 @@ def _fields_of(source: ShardedDataSource[Any]) -> set[str]:
         return {name for part in source.sources.values() for name in _fields_of(part)}
     if isinstance(source, _Samples):
         return {"input_ids"}
-    names = _native.column_names(source._stream(None))
+    names = source._column_names()
     return set(names if names is not None else first_row(source) or ())

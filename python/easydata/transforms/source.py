@@ -142,9 +142,7 @@ class TransformedShardedSource(ShardedDataSource[Example]):
     def _schema(self) -> list[str] | None:
         """Names of the root's columns; None where its rows have no schema."""
         if not self._names_known:
-            from easydata import _native
-
-            self._names = _native.column_names(self._root._stream(None))
+            self._names = self._root._column_names()
             self._names_known = True
         return self._names
 
@@ -308,9 +306,7 @@ def absent_fields(
     A schema tells; of rows without one the first 1,000 do, or as many as it takes to see all. Where
     there are no rows nothing is absent.
     """
-    from easydata import _native
-
-    names = _native.column_names(source._stream(None))
+    names = source._column_names()
     if names is None:
         seen: dict[str, None] = {}
         for row in itertools.islice(first_rows(source), LOOKED_AT):

@@ -9,8 +9,8 @@
 
 #include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
-#include "easydata/io/expand_files.h"
 #include "easydata/source/concat_stage.h"
+#include "easydata/source/data_files.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/python_json.h"
@@ -37,8 +37,8 @@ std::string CsvText(int rows) {
 TEST(CsvSourceTest, KeepsTheContract) {
   TestFolder folder;
   auto source =
-      MakeCsvSource({folder.Write("a.csv", CsvText(2500)), folder.Write("b.csv", "id,text\n"),
-                     folder.Write("c.csv", CsvText(3))},
+      MakeCsvSource(Listed({folder.Write("a.csv", CsvText(2500)),
+                            folder.Write("b.csv", "id,text\n"), folder.Write("c.csv", CsvText(3))}),
                     ",")
           .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
@@ -49,15 +49,16 @@ TEST(TextSourceTest, KeepsTheContract) {
   std::string text;
   std::mt19937 random(5);
   for (int i = 0; i < 3000; ++i) text += std::string(random() % 2000, 'x') + "\n";
-  auto source = MakeTextSource({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n")}, "t")
-                    .ValueOrDie();
+  auto source =
+      MakeTextSource(Listed({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n")}), "t")
+          .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
 
 TEST(TextSourceTest, ErrorsOfColumnsNameTheFile) {
   TestFolder folder;
   const std::string path = folder.Write("a.txt", "one\n");
-  const auto source = MakeTextSource({path}, "text").ValueOrDie();
+  const auto source = MakeTextSource(Listed({path}), "text").ValueOrDie();
   const Columns columns = std::vector<ColumnRequest>{{"txet"}};
   const Status status = source->Schema(columns, 0).status();
   EXPECT_TRUE(status.IsKeyError());
@@ -67,7 +68,8 @@ TEST(TextSourceTest, ErrorsOfColumnsNameTheFile) {
 TEST(TextSourceTest, LineThatIsNotUtf8IsNamedAfterTheLinesBeforeIt) {
   TestFolder folder;
   auto source =
-      MakeTextSource({folder.Write("a.txt", "one\ntwo\nthr\xe9\xe9\nfour\n")}, "t").ValueOrDie();
+      MakeTextSource(Listed({folder.Write("a.txt", "one\ntwo\nthr\xe9\xe9\nfour\n")}), "t")
+          .ValueOrDie();
   const Status error = CheckErrorContract(ContractOf(source, {}), 2);
   EXPECT_NE(error.message().find("row 2: line 3: not UTF-8 at byte 4"), std::string::npos) << error;
 }
@@ -82,8 +84,9 @@ TEST(JsonDocumentTest, KeepsTheContract) {
     sequence += object + "\n";
   }
   auto source =
-      MakeJsonSource({folder.Write("a.json", array + "\n]"), folder.Write("b.json", sequence)},
-                     JsonLayout::kAuto)
+      MakeJsonSource(
+          Listed({folder.Write("a.json", array + "\n]"), folder.Write("b.json", sequence)}),
+          JsonLayout::kAuto)
           .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
@@ -114,10 +117,10 @@ std::string WriteArrow(const TestFolder& folder, const std::string& name, int ro
 TEST(ArrowSourceTest, KeepsTheContract) {
   TestFolder folder;
   // Batches larger than a slice, of one row, and none.
-  auto source = MakeArrowSource({WriteArrow(folder, "a.arrow", 20000, 9000, false),
-                                 WriteArrow(folder, "b.arrow", 9, 1, true),
-                                 WriteArrow(folder, "c.arrow", 0, 1, false),
-                                 WriteArrow(folder, "d.arrow", 9000, 8000, true)})
+  auto source = MakeArrowSource(Listed({WriteArrow(folder, "a.arrow", 20000, 9000, false),
+                                        WriteArrow(folder, "b.arrow", 9, 1, true),
+                                        WriteArrow(folder, "c.arrow", 0, 1, false),
+                                        WriteArrow(folder, "d.arrow", 9000, 8000, true)}))
                     .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
@@ -127,7 +130,7 @@ TEST(ConcatStageTest, KeepsTheContractAndRenamesShards) {
   auto plan = [&](const std::string& name, int lines) {
     std::string text;
     for (int i = 0; i < lines; ++i) text += name + std::to_string(i) + "\n";
-    auto source = MakeTextSource({folder.Write(name, text)}, "t").ValueOrDie();
+    auto source = MakeTextSource(Listed({folder.Write(name, text)}), "t").ValueOrDie();
     return SourcePlan(source, {}).ValueOrDie();
   };
   std::vector<ConcatPart> parts;
@@ -153,7 +156,8 @@ TEST(CompressionTest, EveryCutOfAGzipFileGivesItsWholeLinesAndThenAnError) {
                                packed.size(), reinterpret_cast<uint8_t*>(packed.data()))
                     .ValueOrDie());
   for (size_t size : {packed.size() / 3, packed.size() / 2, packed.size() - 1}) {
-    auto source = MakeTextSource({folder.Write("a.gz", packed.substr(0, size))}, "t").ValueOrDie();
+    auto source =
+        MakeTextSource(Listed({folder.Write("a.gz", packed.substr(0, size))}), "t").ValueOrDie();
     auto stage =
         SourcePlan(source, {}).ValueOrDie().make({0, std::make_shared<ThreadPool>(2)}).ValueOrDie();
     int64_t rows = 0;
