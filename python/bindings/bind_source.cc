@@ -18,7 +18,7 @@
 #include "easydata/io/file_system.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_files.h"
-#include "easydata/source/file_sources.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/lane_rows_stage.h"
@@ -160,12 +160,6 @@ OnError OnErrorOf(const std::string& name) {
       ("on_error must be \"raise\", \"skip\" or \"quarantine\", got \"" + name + "\"").c_str());
 }
 
-JsonLayout LayoutOf(const std::string& name) {
-  if (name == "lines") return JsonLayout::kLines;
-  if (name == "document") return JsonLayout::kDocument;
-  return JsonLayout::kAuto;
-}
-
 const char* NameOfIdentity(IdentityKind kind) {
   switch (kind) {
     case IdentityKind::kContent:
@@ -264,6 +258,31 @@ void BindListing(nb::module_& m) {
   m.def(
       "format_of_name", [](const std::string& path) { return FormatOfName(path); }, nb::arg("path"),
       "The format that a file's name tells, or an empty string.");
+  nb::class_<DataFormat>(m, "DataFormat", "A format of data files.")
+      .def_prop_ro("name", [](const DataFormat& self) { return std::string(self.name); })
+      .def_prop_ro(
+          "kind", [](const DataFormat& self) { return std::string(self.kind); },
+          "What formats have in common that may stand side by side.")
+      .def_prop_ro(
+          "builder", [](const DataFormat& self) { return std::string(self.builder); },
+          "What the `datasets` library calls it; empty where it does not know it.")
+      .def_ro("has_one_schema", &DataFormat::has_one_schema,
+              "Whether all files give columns of one schema.");
+  m.def(
+      "data_formats",
+      [] {
+        std::vector<DataFormat> formats;
+        for (const DataFormat* format : DataFormats()) formats.push_back(*format);
+        return formats;
+      },
+      "All formats of data files.");
+  m.def(
+      "find_format",
+      [](const std::string& name) -> std::optional<DataFormat> {
+        const DataFormat* found = FindFormat(name);
+        return found == nullptr ? std::nullopt : std::optional(*found);
+      },
+      nb::arg("name"), "The format of a name, or of a suffix without its dot; None for others.");
 }
 
 /// A callable that may be dropped by a thread without the GIL.
@@ -514,31 +533,15 @@ void BindSource(nb::module_& m) {
           nb::arg("shard"), "Row groups, record batches or chunks of lines of a shard.");
 
   m.def(
-      "json_source",
-      [](const PyFileListing& files, const std::string& layout) {
-        return PySource{Unwrap(MakeJsonSource(files.files, LayoutOf(layout)))};
+      "make_source",
+      [](const PyFileListing& files, const std::string& format, nb::object options) {
+        const nlohmann::json given = JsonFromPython(options, "options");
+        return PySource{Unwrap(MakeSource(format, files.files, given))};
       },
-      nb::arg("files"), nb::arg("layout"));
-  m.def(
-      "parquet_source",
-      [](const PyFileListing& files) { return PySource{Unwrap(MakeParquetSource(files.files))}; },
-      nb::arg("files"));
-  m.def(
-      "arrow_source",
-      [](const PyFileListing& files) { return PySource{Unwrap(MakeArrowSource(files.files))}; },
-      nb::arg("files"));
-  m.def(
-      "csv_source",
-      [](const PyFileListing& files, const std::string& delimiter, bool keep_rest) {
-        return PySource{Unwrap(MakeCsvSource(files.files, delimiter, keep_rest))};
-      },
-      nb::arg("files"), nb::arg("delimiter"), nb::arg("keep_rest"));
-  m.def(
-      "text_source",
-      [](const PyFileListing& files, const std::string& field) {
-        return PySource{Unwrap(MakeTextSource(files.files, field))};
-      },
-      nb::arg("files"), nb::arg("field"));
+      nb::arg("files"), nb::arg("format"), nb::arg("options"),
+      nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "
+              "Source"),
+      "A source of files of a format; options that are missing have the format's defaults.");
   m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
         nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
                 "collections.abc.Sequence[dict[str, str]]) -> Stream"),

@@ -147,6 +147,30 @@ def exists(uri: str) -> bool:
 def format_of_name(path: str) -> str:
     """The format that a file's name tells, or an empty string."""
 
+class DataFormat:
+    """A format of data files."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """What formats have in common that may stand side by side."""
+
+    @property
+    def builder(self) -> str:
+        """What the `datasets` library calls it; empty where it does not know it."""
+
+    @property
+    def has_one_schema(self) -> bool:
+        """Whether all files give columns of one schema."""
+
+def data_formats() -> list[DataFormat]:
+    """All formats of data files."""
+
+def find_format(name: str) -> DataFormat | None:
+    """The format of a name, or of a suffix without its dot; None for others."""
+
 class Source:
     """Files that can be read from any row on."""
 
@@ -177,15 +201,10 @@ class Source:
     def num_blocks(self, shard: int) -> int:
         """Row groups, record batches or chunks of lines of a shard."""
 
-def json_source(files: FileListing, layout: str) -> Source: ...
-
-def parquet_source(files: FileListing) -> Source: ...
-
-def arrow_source(files: FileListing) -> Source: ...
-
-def csv_source(files: FileListing, delimiter: str, keep_rest: bool) -> Source: ...
-
-def text_source(files: FileListing, field: str) -> Source: ...
+def make_source(files: FileListing, format: str, options: dict[str, object]) -> Source:
+    """
+    A source of files of a format; options that are missing have the format's defaults.
+    """
 
 def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> Stream:
     """

@@ -14,6 +14,7 @@
 #include "easydata/pipeline/tokenize_plan.h"    // IWYU pragma: export
 #include "easydata/sink/stream_writer.h"        // IWYU pragma: export
 #include "easydata/source/data_files.h"         // IWYU pragma: export
+#include "easydata/source/data_format.h"        // IWYU pragma: export
 #include "easydata/source/file_sources.h"       // IWYU pragma: export
 #include "easydata/source/source_stage.h"       // IWYU pragma: export
 #include "easydata/stream/plan.h"               // IWYU pragma: export

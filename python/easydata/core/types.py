@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 _R = TypeVar("_R", bound="_Record")
 
-_SUFFIXES = {
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".arrow": "arrow",
-    ".tsv": "tsv",
-    ".txt": "txt",
-}
-_COMPRESSIONS = (".gz", ".zst", ".bz2", ".lz4")
-
 
 class DatasetLoadError(Exception):
     """A data set that cannot be loaded; kept for code that catches it."""
@@ -59,11 +46,11 @@ class DatasetType(StrEnum):
     @classmethod
     def infer_from_path(cls, path: str) -> "DatasetType | None":
         """The type that a file's suffix tells, a compression behind it left out; None: unknown."""
-        file = Path(path)
-        if file.suffix in _COMPRESSIONS:
-            file = file.with_suffix("")
-        found = _SUFFIXES.get(file.suffix)
-        return cls(found) if found else None
+        from easydata import _native
+
+        found = _native.find_format(_native.format_of_name(path))
+        kind = None if found is None else found.kind
+        return next((known for known in cls if known.value == kind), None)
 
 
 class _Record:

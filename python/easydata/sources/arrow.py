@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from easydata.sources.files import FileSource
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 class ArrowShardedSource(FileSource):
@@ -22,9 +17,4 @@ class ArrowShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
-    _one_schema = False  # rows may differ from file to file; a stream's columns may not
-
-    def _make_source(self, files: _native.FileListing) -> _native.Source:
-        from easydata import _native
-
-        return _native.arrow_source(files)
+    _format = "arrow"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.sizes import parse_size
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from easydata.core.config import DatasetConfig
 
 _HUB = ("hf", "huggingface")
-_FORMATS = {"jsonl": "json", "ndjson": "json", "pq": "parquet", "text": "txt"}
+# The formats that have a class of their own, by what the registry calls their kind.
+_CLASSES = {
+    "json": "json:JsonShardedSource",
+    "parquet": "parquet:ParquetShardedSource",
+    "arrow": "arrow:ArrowShardedSource",
+    "csv": "csv:CsvShardedSource",
+    "tsv": "csv:CsvShardedSource",
+    "txt": "text:TextShardedSource",
+}
 
 
 def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedDataSource[Any]:
@@ -85,7 +93,7 @@ def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
     files = list_data_files(data)
     if kind is None or kind in _HUB:
         kind = _format_of(files.uris, data)
-    return _of_kind(_FORMATS.get(kind, kind), kind, files, config)
+    return _of_format(kind, files, config)
 
 
 def _names_files(data: Any) -> bool:
@@ -102,10 +110,10 @@ def _format_of(files: list[str], data: Any) -> str:
     if "" in formats:
         unknown = next(path for path in files if not _native.format_of_name(path))
         raise ValueError(
-            f"the format of {unknown} cannot be told from its name; give type= (json, jsonl, "
-            "parquet, csv, tsv, arrow or txt)"
+            f"the format of {unknown} cannot be told from its name; give type= "
+            f"({_either(_names())})"
         )
-    kinds = {_FORMATS.get(name, name) for name in formats}
+    kinds = {_kind_of(name) for name in formats}
     if len(kinds) > 1:
         found = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
         raise ValueError(
@@ -115,62 +123,40 @@ def _format_of(files: list[str], data: Any) -> str:
     return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
 
 
-def _of_kind(
-    reader: str, kind: str, files: _native.FileListing, config: DatasetConfig
+def _names() -> list[str]:
+    from easydata import _native
+
+    return [known.name for known in _native.data_formats()]
+
+
+def _either(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _kind_of(name: str) -> str:
+    from easydata import _native
+
+    found = _native.find_format(name)
+    return name if found is None else found.kind
+
+
+def _of_format(
+    name: str, files: _native.FileListing, config: DatasetConfig
 ) -> ShardedDataSource[Any]:
+    from easydata import _native
+    from easydata.sources.files import FileSource, FormatSource
+
+    found = _native.find_format(name)
+    if found is None:
+        raise ValueError(f"unknown type {name!r}; expected one of {', '.join(sorted(_names()))}")
     options: dict[str, Any] = {
         "name": config.name or "",
         "on_error": config.on_error,
         "quarantine_path": config.quarantine_path,
         "identity": config.identity,
     }
-    makers: dict[str, Callable[[], ShardedDataSource[Any]]] = {
-        "json": lambda: _json(files, kind, options),
-        "parquet": lambda: _parquet(files, config.columns, options),
-        "arrow": lambda: _arrow(files, options),
-        "csv": lambda: _csv(files, ",", options),
-        "tsv": lambda: _csv(files, "\t", options),
-        "txt": lambda: _text(files, config.content_field, options),
-    }
-    if reader not in makers:
-        raise ValueError(
-            f"unknown type {kind!r}; expected one of {', '.join(sorted(makers))}, jsonl"
-        )
-    return makers[reader]()
-
-
-def _json(files: _native.FileListing, kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    from easydata.sources.json import JsonShardedSource
-
-    # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
-    return JsonShardedSource(files, jsonl=None if kind == "json" else True, **options)
-
-
-def _parquet(
-    files: _native.FileListing, columns: list[str] | None, options: dict[str, Any]
-) -> ShardedDataSource[Any]:
-    from easydata.sources.parquet import ParquetShardedSource
-
-    return ParquetShardedSource(files, columns=columns, **options)
-
-
-def _arrow(files: _native.FileListing, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    from easydata.sources.arrow import ArrowShardedSource
-
-    return ArrowShardedSource(files, **options)
-
-
-def _csv(
-    files: _native.FileListing, delimiter: str, options: dict[str, Any]
-) -> ShardedDataSource[Any]:
-    from easydata.sources.csv import CsvShardedSource
-
-    return CsvShardedSource(files, delimiter=delimiter, **options)
-
-
-def _text(
-    files: _native.FileListing, field: str, options: dict[str, Any]
-) -> ShardedDataSource[Any]:
-    from easydata.sources.text import TextShardedSource
-
-    return TextShardedSource(files, text_field=field, **options)
+    reader: type[FileSource] = FormatSource
+    if found.kind in _CLASSES:
+        module, _, class_name = _CLASSES[found.kind].partition(":")
+        reader = getattr(importlib.import_module(f"easydata.sources.{module}"), class_name)
+    return reader._of_config(files, found.name, config, options)

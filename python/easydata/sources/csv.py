@@ -11,6 +11,7 @@ from easydata.sources.files import FileSource, Identity, OnError, Row
 
 if TYPE_CHECKING:
     from easydata import _native
+    from easydata.core.config import DatasetConfig
 
 
 class CsvShardedSource(FileSource):
@@ -30,7 +31,7 @@ class CsvShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
-    _one_schema = False  # headers may differ from file to file
+    _format = "csv"
 
     def __init__(
         self,
@@ -54,10 +55,14 @@ class CsvShardedSource(FileSource):
         self._delimiter = delimiter
         self._made_for_rows: _native.Source | None = None
 
-    def _make_source(self, files: _native.FileListing) -> _native.Source:
-        from easydata import _native
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, delimiter="\t" if kind == "tsv" else ",", **options)
 
-        return _native.csv_source(files, self._delimiter, False)
+    def _format_options(self) -> dict[str, object]:
+        return {"delimiter": self._delimiter}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made_for_rows": None}
@@ -67,6 +72,7 @@ class CsvShardedSource(FileSource):
         from easydata import _native
 
         if self._made_for_rows is None:
-            self._made_for_rows = _native.csv_source(self._identified(), self._delimiter, True)
+            options = {**self._format_options(), "keep_rest": True}
+            self._made_for_rows = _native.make_source(self._identified(), self._format, options)
         stream = self._stream_of(self._made_for_rows, None, [shard_name], row)
         return _native.iterate_rows(stream)

@@ -13,6 +13,7 @@ from easydata.sources.data_files import DataFiles, list_data_files
 
 if TYPE_CHECKING:
     from easydata import _native
+    from easydata.core.config import DatasetConfig
 
 Row: TypeAlias = dict[str, Any]
 OnError: TypeAlias = Literal["raise", "skip", "quarantine"]
@@ -42,8 +43,8 @@ class FileSource(ShardedDataSource[Row]):
             what a saved state knows besides is not looked at.
     """
 
-    _one_schema = True
-    """Whether all shards give columns of one schema, so that one stream may read them all."""
+    _format = ""
+    """The format of the files, by a name of the registry (src/easydata/config/data_formats.h)."""
 
     def __init__(
         self,
@@ -77,9 +78,24 @@ class FileSource(ShardedDataSource[Row]):
         self._identity: Identity = identity
         self._made: _native.Source | None = None
 
-    def _make_source(self, files: _native.FileListing) -> _native.Source:
-        """The engine's source of these files, which have the identities that were asked for."""
-        raise NotImplementedError
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        """The source of a data set's files, of the format `kind`; `options` are those of all."""
+        return cls(files, **options)
+
+    def _format_options(self) -> dict[str, object]:
+        """The options that the format itself has (src/easydata/source/data_format.h)."""
+        return {}
+
+    @property
+    def _one_schema(self) -> bool:
+        """Whether all shards give columns of one schema, so that one stream may read them all."""
+        from easydata import _native
+
+        found = _native.find_format(self._format)
+        return found is not None and found.has_one_schema
 
     def _identified(self) -> _native.FileListing:
         """The listing with the identities that were asked for; hashing is done once."""
@@ -89,7 +105,11 @@ class FileSource(ShardedDataSource[Row]):
     @property
     def _source(self) -> _native.Source:
         if self._made is None:
-            self._made = self._make_source(self._identified())
+            from easydata import _native
+
+            self._made = _native.make_source(
+                self._identified(), self._format, self._format_options()
+            )
         return self._made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -205,3 +225,25 @@ class FileSource(ShardedDataSource[Row]):
                 break
         stream = self._source.stream(name=self._name, on_error=on_error)
         yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)
+
+
+class FormatSource(FileSource):
+    """Rows of files of a format that has no class of its own.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        format: A name of the registry of formats.
+        options: Those of FileSource.
+    """
+
+    def __init__(
+        self, data_files: DataFiles | _native.FileListing, format: str, **options: Any
+    ) -> None:
+        super().__init__(data_files, **options)
+        self._format = format
+
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, kind, **options)

@@ -11,6 +11,7 @@ from easydata.sources.files import FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
+    from easydata.core.config import DatasetConfig
 
 
 class JsonShardedSource(FileSource):
@@ -27,6 +28,8 @@ class JsonShardedSource(FileSource):
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
     """
+
+    _format = "json"
 
     def __init__(
         self,
@@ -49,8 +52,12 @@ class JsonShardedSource(FileSource):
         )
         self._jsonl = jsonl
 
-    def _make_source(self, files: _native.FileListing) -> _native.Source:
-        from easydata import _native
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
+        return cls(files, jsonl=None if kind == "json" else True, **options)
 
-        layouts = {True: "lines", False: "document", None: "auto"}
-        return _native.json_source(files, layouts[self._jsonl])
+    def _format_options(self) -> dict[str, object]:
+        return {"layout": {True: "lines", False: "document", None: "auto"}[self._jsonl]}

@@ -13,6 +13,7 @@ from easydata.sources.files import FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
+    from easydata.core.config import DatasetConfig
 
 
 @dataclass
@@ -39,7 +40,7 @@ class ParquetShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
-    _one_schema = False  # rows may differ from file to file; a stream's columns may not
+    _format = "parquet"
 
     def __init__(
         self,
@@ -62,10 +63,11 @@ class ParquetShardedSource(FileSource):
         )
         self._columns = None if columns is None else list(columns)
 
-    def _make_source(self, files: _native.FileListing) -> _native.Source:
-        from easydata import _native
-
-        return _native.parquet_source(files)
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, columns=config.columns, **options)
 
     def get_shard_info(self, shard_name: str) -> ParquetShardInfo:
         """Number, size, rows and row groups of a file."""

@@ -11,6 +11,7 @@ from easydata.sources.files import FileSource, Identity, OnError
 
 if TYPE_CHECKING:
     from easydata import _native
+    from easydata.core.config import DatasetConfig
 
 
 class TextShardedSource(FileSource):
@@ -25,6 +26,8 @@ class TextShardedSource(FileSource):
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
     """
+
+    _format = "txt"
 
     def __init__(
         self,
@@ -47,7 +50,11 @@ class TextShardedSource(FileSource):
         )
         self._text_field = text_field
 
-    def _make_source(self, files: _native.FileListing) -> _native.Source:
-        from easydata import _native
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, text_field=config.content_field, **options)
 
-        return _native.text_source(files, self._text_field)
+    def _format_options(self) -> dict[str, object]:
+        return {"field": self._text_field}

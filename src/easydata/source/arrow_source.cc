@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "easydata/source/arrow_file.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/open_files.h"
@@ -221,5 +222,14 @@ Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<FileInfo> file
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ArrowSource>(std::move(list));
 }
+
+constinit const DataFormat kArrowFormat = {
+    .name = "arrow",
+    .kind = "arrow",
+    .suffixes = {".arrow", ".ipc", ".feather"},
+    .builder = "arrow",
+    .make = [](std::vector<FileInfo> files, const nlohmann::json&) {
+      return MakeArrowSource(std::move(files));
+    }};
 
 }  // namespace easydata

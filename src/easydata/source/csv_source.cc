@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "easydata/io/compression.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
@@ -444,5 +445,27 @@ Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<FileInfo> files,
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const CsvSource>(std::move(list), delimiter[0], keep_rest);
 }
+
+constinit const DataFormat kCsvFormat = {
+    .name = "csv",
+    .kind = "csv",
+    .suffixes = {".csv"},
+    .builder = "csv",
+    .options = {"delimiter", "keep_rest"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeCsvSource(std::move(files), options.value("delimiter", ","),
+                           options.value("keep_rest", false));
+    }};
+
+constinit const DataFormat kTsvFormat = {
+    .name = "tsv",
+    .kind = "tsv",
+    .suffixes = {".tsv"},
+    .builder = "csv",
+    .options = {"delimiter", "keep_rest"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeCsvSource(std::move(files), options.value("delimiter", "\t"),
+                           options.value("keep_rest", false));
+    }};
 
 }  // namespace easydata

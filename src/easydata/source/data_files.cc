@@ -6,26 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "easydata/io/compression.h"
 #include "easydata/io/file_system.h"
+#include "easydata/source/data_format.h"
 
 namespace easydata {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats{{
-    {".parquet", "parquet"},
-    {".pq", "parquet"},
-    {".jsonl", "jsonl"},
-    {".ndjson", "jsonl"},
-    {".json", "json"},
-    {".arrow", "arrow"},
-    {".ipc", "arrow"},
-    {".feather", "arrow"},
-    {".csv", "csv"},
-    {".tsv", "tsv"},
-    {".txt", "txt"},
-    {".text", "txt"},
-}};
 
 bool IsData(std::string_view name) {
   return !name.empty() && name[0] != '_' && name[0] != '.' && name != "metadata.json";
@@ -83,14 +68,6 @@ Status CheckItem(const std::string& item) {
 }
 
 }  // namespace
-
-std::string FormatOfName(std::string_view path) {
-  const std::string name = UncompressedName(path);
-  for (const auto& [suffix, format] : kFormats) {
-    if (name.ends_with(suffix)) return std::string(format);
-  }
-  return "";
-}
 
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files) {
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");

@@ -1,17 +1,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
 
 namespace easydata {
-
-/// The format that a file's name tells ("parquet", "jsonl", "json", "arrow", "csv", "tsv", "txt"),
-/// a codec's suffix left out; empty where it tells none.
-std::string FormatOfName(std::string_view path);
 
 struct DataFiles {
   std::vector<FileInfo> files;  // sorted by URI, distinct

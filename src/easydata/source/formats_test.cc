@@ -5,12 +5,17 @@
 #include <arrow/util/compression.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
 #include "easydata/source/concat_stage.h"
-#include "easydata/source/data_files.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/python_json.h"
@@ -191,6 +196,41 @@ TEST(ExpandFilesTest, NearMissesAreNamed) {
   EXPECT_EQ(DidYouMean("zzz", {"train"}), "");
   EXPECT_EQ(FormatOfName("a/B.JSONL.GZ"), "jsonl");
   EXPECT_EQ(FormatOfName("a.gz"), "");
+}
+
+TEST(DataFormatTest, EveryFormatOfTheListIsItsOwn) {
+  std::set<std::string_view> seen;
+  std::vector<std::string> names;
+  for (const DataFormat* format : DataFormats()) {
+    names.emplace_back(format->name);
+    EXPECT_NE(FindFormat(format->kind), nullptr) << format->kind;
+    for (const std::string_view suffix : format->suffixes) {
+      if (suffix.empty()) continue;
+      EXPECT_EQ(suffix[0], '.');
+      EXPECT_TRUE(seen.insert(suffix).second) << suffix << " is of two formats";
+      EXPECT_EQ(FormatOfName("a" + std::string(suffix) + ".zst"), format->name);
+    }
+  }
+  EXPECT_EQ(names, config::DataFormatNames());
+  EXPECT_EQ(FindFormat("ndjson"), &kJsonlFormat);
+  EXPECT_EQ(FindFormat("docx"), nullptr);
+}
+
+TEST(DataFormatTest, MakesSourcesByNameAndRefusesWhatItDoesNotKnow) {
+  const TestFolder folder;
+  const auto files = Listed({folder.Write("a.tsv", "n\tt\n1\tx\n")});
+  const auto source = MakeSource("tsv", files, nlohmann::json::object()).ValueOrDie();
+  EXPECT_EQ(source->Describe()["delimiter"], "\t");
+  const auto semicolons = MakeSource("csv", files, {{"delimiter", ";"}}).ValueOrDie();
+  EXPECT_EQ(semicolons->Describe()["delimiter"], ";");
+  const auto message = [&](std::string_view format, const nlohmann::json& options) {
+    return MakeSource(format, files, options).status().message();
+  };
+  EXPECT_EQ(message("parquett", nlohmann::json::object()),
+            "there is no format \"parquett\" of data files; did you mean \"parquet\"?");
+  EXPECT_EQ(message("csv", {{"delimeter", ","}}),
+            "files of format \"csv\" have no option \"delimeter\"; did you mean \"delimiter\"?");
+  EXPECT_TRUE(MakeSource("csv", files, {{"delimiter", 5}}).status().IsTypeError());
 }
 
 }  // namespace

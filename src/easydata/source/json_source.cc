@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
-#include "easydata/source/data_files.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/json_document.h"
@@ -220,5 +220,42 @@ Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<FileInfo> files
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const JsonSource>(std::move(list), layout);
 }
+
+namespace {
+
+/// A source of JSON in the layout that the options name, or in `layout`.
+Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<FileInfo> files,
+                                                        const nlohmann::json& options,
+                                                        const std::string& layout) {
+  const std::string name = options.value("layout", layout);
+  if (name == "lines") return MakeJsonSource(std::move(files), JsonLayout::kLines);
+  if (name == "document") return MakeJsonSource(std::move(files), JsonLayout::kDocument);
+  if (name == "auto") return MakeJsonSource(std::move(files), JsonLayout::kAuto);
+  return Status::Invalid("layout must be \"lines\", \"document\" or \"auto\", got \"", name, "\"");
+}
+
+}  // namespace
+
+constinit const DataFormat kJsonFormat = {
+    .name = "json",
+    .kind = "json",
+    .suffixes = {".json"},
+    .builder = "json",
+    .has_one_schema = true,
+    .options = {"layout"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeJsonByOptions(std::move(files), options, "auto");
+    }};
+
+constinit const DataFormat kJsonlFormat = {
+    .name = "jsonl",
+    .kind = "json",
+    .suffixes = {".jsonl", ".ndjson"},
+    .builder = "json",
+    .has_one_schema = true,
+    .options = {"layout"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeJsonByOptions(std::move(files), options, "lines");
+    }};
 
 }  // namespace easydata

@@ -18,6 +18,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/io/file_system.h"
 #include "easydata/source/damaged_file.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/open_files.h"
@@ -363,5 +364,14 @@ Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<FileInfo> fi
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ParquetSource>(std::move(list));
 }
+
+constinit const DataFormat kParquetFormat = {
+    .name = "parquet",
+    .kind = "parquet",
+    .suffixes = {".parquet", ".pq"},
+    .builder = "parquet",
+    .make = [](std::vector<FileInfo> files, const nlohmann::json&) {
+      return MakeParquetSource(std::move(files));
+    }};
 
 }  // namespace easydata

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_files.h"
 #include "easydata/source/python_json.h"
@@ -126,5 +127,16 @@ Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<FileInfo> files
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const TextSource>(std::move(list), std::move(field));
 }
+
+constinit const DataFormat kTxtFormat = {
+    .name = "txt",
+    .kind = "txt",
+    .suffixes = {".txt", ".text"},
+    .builder = "text",
+    .has_one_schema = true,
+    .options = {"field"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeTextSource(std::move(files), options.value("field", "text"));
+    }};
 
 }  // namespace easydata

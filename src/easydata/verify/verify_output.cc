@@ -16,8 +16,7 @@
 #include "easydata/io/file_system.h"
 #include "easydata/sink/column_layout.h"
 #include "easydata/sink/output_file.h"
-#include "easydata/source/data_files.h"
-#include "easydata/source/file_sources.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/json_column.h"
@@ -28,13 +27,7 @@ namespace {
 
 Result<std::shared_ptr<const Source>> OpenByName(const FileInfo& file) {
   const std::string format = FormatOfName(file.uri);
-  if (format == "parquet") return MakeParquetSource({file});
-  if (format == "arrow") return MakeArrowSource({file});
-  if (format == "jsonl") return MakeJsonSource({file}, JsonLayout::kLines);
-  if (format == "json") return MakeJsonSource({file}, JsonLayout::kAuto);
-  if (format == "csv") return MakeCsvSource({file}, ",");
-  if (format == "tsv") return MakeCsvSource({file}, "\t");
-  if (format == "txt") return MakeTextSource({file}, "text");
+  if (!format.empty()) return MakeSource(format, {file}, nlohmann::json::object());
   return Status::Invalid("its name tells no format that can be read");
 }
 
