@@ -2,7 +2,8 @@
 """Checks that every file of the engine includes what its room may use, and nothing else.
 
 A room uses rooms of lower rank, never its neighbours. Nothing under src/ knows Python, and the
-Parquet library is known to the rooms that read and write files only.
+Parquet library is known to the rooms that read and write files only. Base and io alone ask the
+system about files.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -27,6 +28,21 @@ RANKS = (
 RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
 PARQUET_ROOMS = ("source", "sink")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+# Calls that open, look at or walk files are for base and io; tests make files as they like.
+FILE_ROOMS = ("base", "io")
+FILE_HEADERS = re.compile(
+    r"^(fcntl\.h|unistd\.h|dirent\.h|glob\.h|ftw\.h|filesystem|sys/(stat|file|mman)\.h)$"
+)
+TEST_FILE = re.compile(r"(_test\.cc|_benchmark\.cc|/test_\w+\.h|_for_tests\.h)$")
+FILE_EXCEPTIONS = {
+    "exec/thread_pool.cc": "getpid: a fork makes threads of its own",
+    "exec/work_gate.cc": "getpid: a fork has gates of its own",
+    "tokenizer/encode_workers.cc": "getpid: a fork has workers of its own",
+    "sink/output_folder.cc": "lists folders of this machine, where all outputs are as yet",
+    "sink/plan_inputs.cc": "follows links, to tell inputs that lie in the output folder",
+    "verify/expected_files.cc": "walks finished outputs, which are folders of this machine",
+    "verify/verify_output.cc": "takes paths apart",
+}
 PYTHON = re.compile(r"^(Python\.h|nanobind/|pybind11/|arrow/python/|numpy/)")
 
 
@@ -44,7 +60,7 @@ def problems(root: Path) -> Iterator[str]:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
-                problem = check(room, match[1])
+                problem = check(room, match[1]) or check_files(path.relative_to(engine), match[1])
                 if problem:
                     yield f"{path.relative_to(root)}:{number}: {problem}"
 
@@ -69,6 +85,19 @@ def check(room: str, header: str) -> str | None:
     if RANK[other] > RANK[room]:
         return f"'{header}': '{other}' stands above '{room}'"
     return None
+
+
+def check_files(path: Path, header: str) -> str | None:
+    """Says that a file of the engine may not call the system about files, or None."""
+    name = path.as_posix()
+    if not FILE_HEADERS.match(header) or path.parts[0] in FILE_ROOMS:
+        return None
+    if name in FILE_EXCEPTIONS or TEST_FILE.search("/" + name):
+        return None
+    return (
+        f"<{header}>: only {' and '.join(FILE_ROOMS)} call the system about files; use "
+        "io/file_system.h or io/file_calls.h"
+    )
 
 
 def main() -> int:

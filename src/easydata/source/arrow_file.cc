@@ -8,13 +8,13 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "easydata/base/machine_memory.h"
 #include "easydata/io/compression.h"
 #include "easydata/source/arrow_footer.h"
 #include "easydata/source/damaged_file.h"
@@ -74,7 +74,7 @@ class SoundSizes : public arrow::MemoryPool {
 /// zstd does of a run, and no sound buffer is larger than the machine's memory.
 int64_t MostBytes(int64_t bytes, arrow::Compression::type codec) {
   constexpr int64_t kPerByte = 1 << 15, kLeast = 1 << 20;
-  const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  const int64_t memory = MachineMemory();
   if (codec != arrow::Compression::UNCOMPRESSED || bytes > memory / kPerByte) return memory;
   return std::max(kLeast, bytes * kPerByte);
 }
