@@ -2,9 +2,9 @@
 """Checks that every file of the engine includes what its room may use, and nothing else.
 
 A room uses rooms of lower rank, never its neighbours. Nothing under src/ knows Python, and the
-Parquet library is known to the rooms that read and write files only. The tokenizers are a library
-of their own, which knows two of the engine's rooms and is known to those that run it. The packages
-of Python keep an order, too; see python_layers.py.
+Parquet library is known to the rooms that read and write files only. Base and io alone ask the
+system about files. The tokenizers are a library of their own, which knows two of the engine's rooms
+and is known to those that run it. The packages of Python keep an order, too; see python_layers.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -34,6 +34,21 @@ TOKENIZERS = "tokenizers"
 TOKENIZERS_USE = ("base", "exec")
 TOKENIZERS_ROOMS = ("transform", "pipeline")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+# Calls that open, look at or walk files are for base and io; tests make files as they like.
+FILE_ROOMS = ("base", "io")
+FILE_HEADERS = re.compile(
+    r"^(fcntl\.h|unistd\.h|dirent\.h|glob\.h|ftw\.h|filesystem|sys/(stat|file|mman)\.h)$"
+)
+TEST_FILE = re.compile(r"(_test\.cc|_benchmark\.cc|/test_\w+\.h|_for_tests\.h)$")
+FILE_EXCEPTIONS = {
+    "exec/thread_pool.cc": "getpid: a fork makes threads of its own",
+    "exec/work_gate.cc": "getpid: a fork has gates of its own",
+    "tokenizers/encode_workers.cc": "getpid: a fork has workers of its own",
+    "sink/output_folder.cc": "lists folders of this machine, where all outputs are as yet",
+    "sink/plan_inputs.cc": "follows links, to tell inputs that lie in the output folder",
+    "verify/expected_files.cc": "walks finished outputs, which are folders of this machine",
+    "verify/verify_output.cc": "takes paths apart",
+}
 PYTHON = re.compile(r"^(Python\.h|nanobind/|pybind11/|arrow/python/|numpy/)")
 
 
@@ -45,17 +60,18 @@ def problems(root: Path) -> Iterator[str]:
         if path.suffix not in (".h", ".cc"):
             continue
         if path.is_relative_to(tokenizers):
+            name = path.relative_to(root / "src")
             room = TOKENIZERS
         else:
-            parts = path.relative_to(engine).parts
-            room = parts[0] if len(parts) > 1 else ""
+            name = path.relative_to(engine)
+            room = name.parts[0] if len(name.parts) > 1 else ""
         if room and room not in RANK and room != TOKENIZERS:
             yield f"{path.relative_to(root)}: the room '{room}' has no place in check_layers.py"
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
-                problem = check(room, match[1])
+                problem = check(room, match[1]) or check_files(name, match[1])
                 if match[1].startswith("reference_tokenizer/") and not path.stem.endswith("_test"):
                     problem = f"'{match[1]}': it is there for tests alone"
                 if problem:
@@ -92,6 +108,19 @@ def check(room: str, header: str) -> str | None:
     if RANK[other] > RANK[room]:
         return f"'{header}': '{other}' stands above '{room}'"
     return None
+
+
+def check_files(path: Path, header: str) -> str | None:
+    """Says that a file of the engine may not call the system about files, or None."""
+    name = path.as_posix()
+    if not FILE_HEADERS.match(header) or path.parts[0] in FILE_ROOMS:
+        return None
+    if name in FILE_EXCEPTIONS or TEST_FILE.search("/" + name):
+        return None
+    return (
+        f"<{header}>: only {' and '.join(FILE_ROOMS)} call the system about files; use "
+        "io/file_system.h or io/file_calls.h"
+    )
 
 
 def main() -> int:

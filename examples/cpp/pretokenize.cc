@@ -11,13 +11,14 @@
 namespace {
 
 easydata::Status Run(const std::string& tokenizer_path, const std::string& output,
-                     std::vector<std::string> files) {
+                     const std::vector<std::string>& files) {
   using namespace easydata;
 
   ARROW_ASSIGN_OR_RAISE(auto tokenizer, tokenizers::Tokenizer::FromFile(tokenizer_path));
 
   // Read only the field `text`, as text.
-  ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource(std::move(files), JsonLayout::kLines));
+  ARROW_ASSIGN_OR_RAISE(const DataFiles data, ListDataFiles(files));
+  ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource(data.files, JsonLayout::kLines));
   SourceStageOptions read;
   read.columns = std::vector<ColumnRequest>{{"text", ColumnKind::kText}};
   ARROW_ASSIGN_OR_RAISE(StreamPlan plan, SourcePlan(source, read));

@@ -18,7 +18,8 @@ using namespace easydata;
 // The tokens of a file's field `text`.
 Result<StreamPlan> Documents(const std::string& file,
                              std::shared_ptr<const tokenizers::TextEncoder> encoder) {
-  ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource({file}, JsonLayout::kLines));
+  ARROW_ASSIGN_OR_RAISE(const DataFiles data, ListDataFiles({file}));
+  ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource(data.files, JsonLayout::kLines));
   SourceStageOptions read;
   read.columns = std::vector<ColumnRequest>{{"text", ColumnKind::kText}};
   ARROW_ASSIGN_OR_RAISE(StreamPlan plan, SourcePlan(source, read));

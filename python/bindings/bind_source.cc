@@ -1,21 +1,26 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "arrow_exchange.h"
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/expand_files.h"
+#include "easydata/io/file_system.h"
 #include "easydata/source/concat_stage.h"
-#include "easydata/source/file_sources.h"
+#include "easydata/source/data_files.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/stream/json_column.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
 #include "engine_gil.h"
@@ -155,30 +160,129 @@ OnError OnErrorOf(const std::string& name) {
       ("on_error must be \"raise\", \"skip\" or \"quarantine\", got \"" + name + "\"").c_str());
 }
 
-JsonLayout LayoutOf(const std::string& name) {
-  if (name == "lines") return JsonLayout::kLines;
-  if (name == "document") return JsonLayout::kDocument;
-  return JsonLayout::kAuto;
+const char* NameOfIdentity(IdentityKind kind) {
+  switch (kind) {
+    case IdentityKind::kContent:
+      return "content";
+    case IdentityKind::kSize:
+      return "size";
+    default:
+      return "mtime";
+  }
 }
 
-/// A source of files, which are looked at without the GIL; Ctrl-C ends that.
-template <typename Make>
-PySource MakeSource(const std::string& identity, Make make) {
-  ListingOptions listing;
-  listing.identity = Unwrap(ParseFileIdentity(identity));
+/// The same files by another identity. Hashing goes on without the GIL; Ctrl-C ends it.
+PyFileListing WithIdentity(const PyFileListing& listing, const std::string& identity) {
+  const IdentityKind kind = Unwrap(ParseIdentityKind(identity));
+  PyFileListing out = listing;
   bool interrupted = false;
-  listing.stop = [&interrupted] {
+  const auto stop = [&interrupted] {
     EngineGil gil;
     interrupted = !gil.held() || PyErr_CheckSignals() != 0;
     return interrupted;
   };
-  Result<std::shared_ptr<const Source>> source = std::shared_ptr<const Source>();
+  Status status;
   {
     WithoutGil released;
-    source = make(listing);
+    for (FileInfo& file : out.files) {
+      status = SetIdentity(kind, stop, &file);
+      if (!status.ok()) break;
+    }
   }
   if (interrupted) throw nb::python_error();
-  return PySource{Unwrap(std::move(source))};
+  Check(status);
+  return out;
+}
+
+/// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
+using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
+
+std::vector<PickledFile> PickleFiles(const PyFileListing& listing) {
+  std::vector<PickledFile> out;
+  for (const auto& [uri, size, identity] : listing.files) {
+    out.emplace_back(uri, size, NameOfIdentity(identity.kind), identity.mtime_ns, identity.tag);
+  }
+  return out;
+}
+
+PyFileListing UnpickleFiles(const std::vector<PickledFile>& files) {
+  PyFileListing out;
+  for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
+    out.files.push_back({uri, size, {Unwrap(ParseIdentityKind(kind)), mtime_ns, tag}});
+  }
+  return out;
+}
+
+void BindListing(nb::module_& m) {
+  nb::class_<PyFileListing>(m, "FileListing", "Files as they were when they were listed.")
+      .def_prop_ro("uris",
+                   [](const PyFileListing& self) {
+                     std::vector<std::string> uris;
+                     for (const FileInfo& file : self.files) uris.push_back(file.uri);
+                     return uris;
+                   })
+      .def(
+          "size_of",
+          [](const PyFileListing& self, size_t index) { return self.files.at(index).size; },
+          nb::arg("index"), "Bytes of a file.")
+      .def("with_identity", &WithIdentity, nb::arg("identity"),
+           "The same files, told from others by \"mtime\", \"content\" (for which each is read, "
+           "once) "
+           "or \"size\".")
+      .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
+      .def("__getstate__", &PickleFiles)
+      .def("__setstate__", [](PyFileListing& self, const std::vector<PickledFile>& files) {
+        new (&self) PyFileListing(UnpickleFiles(files));
+      });
+  m.def(
+      "list_data_files",
+      [](const std::vector<std::string>& data_files) {
+        Result<DataFiles> listed = DataFiles();
+        {
+          WithoutGil released;
+          listed = ListDataFiles(data_files);
+        }
+        DataFiles found = Unwrap(std::move(listed));
+        return std::pair(PyFileListing{std::move(found.files)}, std::move(found.left_out));
+      },
+      nb::arg("data_files"),
+      "The files that paths, patterns and folders stand for, and what was left out beside them.");
+  m.def(
+      "exists",
+      [](const std::string& uri) {
+        const auto files = FileSystemOf(uri);
+        return files.ok() && (*files)->Exists(uri);
+      },
+      nb::arg("uri"),
+      "Whether there is a file or a folder of this name, as far as it can be told.");
+  m.def(
+      "format_of_name", [](const std::string& path) { return FormatOfName(path); }, nb::arg("path"),
+      "The format that a file's name tells, or an empty string.");
+  nb::class_<DataFormat>(m, "DataFormat", "A format of data files.")
+      .def_prop_ro("name", [](const DataFormat& self) { return std::string(self.name); })
+      .def_prop_ro(
+          "kind", [](const DataFormat& self) { return std::string(self.kind); },
+          "What formats have in common that may stand side by side.")
+      .def_prop_ro(
+          "builder", [](const DataFormat& self) { return std::string(self.builder); },
+          "What the `datasets` library calls it; empty where it does not know it.")
+      .def_ro("has_one_schema", &DataFormat::has_one_schema,
+              "Whether all files give columns of one schema.");
+  m.def(
+      "data_formats",
+      [] {
+        std::vector<DataFormat> formats;
+        for (const DataFormat* format : DataFormats()) formats.push_back(*format);
+        return formats;
+      },
+      "All formats of data files.");
+  m.def(
+      "find_format",
+      [](const std::string& name) -> std::optional<DataFormat> {
+        const DataFormat* found = FindFormat(name);
+        return found == nullptr ? std::nullopt : std::optional(*found);
+      },
+      nb::arg("name"), "The format of a name, or of a suffix without its dot; None for others.");
 }
 
 /// A callable that may be dropped by a thread without the GIL.
@@ -338,6 +442,7 @@ Columns ColumnsFromPython(nb::handle columns) {
 }
 
 void BindSource(nb::module_& m) {
+  BindListing(m);
   nb::class_<PySource>(m, "Source", "Files that can be read from any row on.")
       .def_prop_ro("shard_names", [](const PySource& self) { return self.source->shard_names(); })
       .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
@@ -373,61 +478,70 @@ void BindSource(nb::module_& m) {
             }
             return Unwrap(std::move(rows));
           },
-          nb::arg("shard"), "Rows of a shard, counted where the file does not say.");
+          nb::arg("shard"), "Rows of a shard, counted where the file does not say.")
+      .def(
+          "column_names",
+          [](const PySource& self, nb::object columns) -> std::optional<std::vector<std::string>> {
+            const Columns wanted = ColumnsFromPython(columns);
+            Result<std::shared_ptr<arrow::Schema>> schema = std::shared_ptr<arrow::Schema>();
+            {
+              WithoutGil released(nb::find(self));
+              schema = self.source->Schema(wanted, 0);
+            }
+            std::vector<std::string> names = Unwrap(std::move(schema))->field_names();
+            if (std::find(names.begin(), names.end(), kRowColumn) != names.end()) {
+              return std::nullopt;
+            }
+            return names;
+          },
+          nb::arg("columns") = nb::none(),
+          nb::sig("def column_names(self, columns: dict[str, str] | None = None) -> list[str] | "
+                  "None"),
+          "Names of the rows' columns, by the first shard; None where rows have no schema.")
+      .def(
+          "peek",
+          [](const PySource& self, int64_t num_rows, const std::string& on_error) {
+            const OnError policy = OnErrorOf(on_error);
+            Result<FirstRows> peeked = FirstRows();
+            {
+              WithoutGil released(nb::find(self));
+              peeked = self.source->Peek(num_rows, policy);
+            }
+            nb::list rows;
+            // Reading on tells of an error, and where it is.
+            if (!peeked.ok()) return std::pair(rows, false);
+            RowConverter converter;
+            for (const auto& batch : peeked->batches) {
+              rows.extend(converter.Convert(*batch, 0, batch->num_rows()));
+            }
+            return std::pair(rows, peeked->is_all);
+          },
+          nb::arg("num_rows"), nb::arg("on_error"),
+          nb::sig("def peek(self, num_rows: int, on_error: str) -> tuple[list[dict[str, "
+                  "typing.Any]], bool]"),
+          "The first rows up to one that cannot be read, and whether there are no others.")
+      .def(
+          "num_blocks",
+          [](const PySource& self, size_t shard) {
+            Result<Blocks> blocks = Blocks();
+            {
+              WithoutGil released(nb::find(self));
+              blocks = self.source->ListBlocks(shard);
+            }
+            return Unwrap(std::move(blocks)).count;
+          },
+          nb::arg("shard"), "Row groups, record batches or chunks of lines of a shard.");
 
   m.def(
-      "expand_data_files",
-      [](const std::vector<std::string>& data_files) {
-        ExpandedFiles expanded = Unwrap(ExpandDataFiles(data_files));
-        return std::pair(std::move(expanded.files), std::move(expanded.left_out));
+      "make_source",
+      [](const PyFileListing& files, const std::string& format, nb::object options) {
+        const nlohmann::json given = JsonFromPython(options, "options");
+        return PySource{Unwrap(MakeSource(format, files.files, given))};
       },
-      nb::arg("data_files"),
-      "The files that paths, patterns and folders stand for, and what was left out beside them.");
-  m.def(
-      "format_of_name", [](const std::string& path) { return FormatOfName(path); }, nb::arg("path"),
-      "The format that a file's name tells, or an empty string.");
-
-  m.def(
-      "json_source",
-      [](std::vector<std::string> files, const std::string& layout, const std::string& identity) {
-        return MakeSource(identity, [&](const ListingOptions& listing) {
-          return MakeJsonSource(std::move(files), LayoutOf(layout), listing);
-        });
-      },
-      nb::arg("files"), nb::arg("layout"), nb::arg("identity"));
-  m.def(
-      "parquet_source",
-      [](std::vector<std::string> files, const std::string& identity) {
-        return MakeSource(identity, [&](const ListingOptions& listing) {
-          return MakeParquetSource(std::move(files), listing);
-        });
-      },
-      nb::arg("files"), nb::arg("identity"));
-  m.def(
-      "arrow_source",
-      [](std::vector<std::string> files, const std::string& identity) {
-        return MakeSource(identity, [&](const ListingOptions& listing) {
-          return MakeArrowSource(std::move(files), listing);
-        });
-      },
-      nb::arg("files"), nb::arg("identity"));
-  m.def(
-      "csv_source",
-      [](std::vector<std::string> files, const std::string& delimiter, bool keep_rest,
-         const std::string& identity) {
-        return MakeSource(identity, [&](const ListingOptions& listing) {
-          return MakeCsvSource(std::move(files), delimiter, keep_rest, listing);
-        });
-      },
-      nb::arg("files"), nb::arg("delimiter"), nb::arg("keep_rest"), nb::arg("identity"));
-  m.def(
-      "text_source",
-      [](std::vector<std::string> files, const std::string& field, const std::string& identity) {
-        return MakeSource(identity, [&](const ListingOptions& listing) {
-          return MakeTextSource(std::move(files), field, listing);
-        });
-      },
-      nb::arg("files"), nb::arg("field"), nb::arg("identity"));
+      nb::arg("files"), nb::arg("format"), nb::arg("options"),
+      nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "
+              "Source"),
+      "A source of files of a format; options that are missing have the format's defaults.");
   m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
         nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
                 "collections.abc.Sequence[dict[str, str]]) -> Stream"),

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "easydata/exec/thread_pool.h"
+#include "easydata/io/file_info.h"
 #include "easydata/source/source.h"
 
 namespace easydata {
@@ -10,6 +12,11 @@ namespace easydata {
 /// What Python holds as `_native.Source`.
 struct PySource {
   std::shared_ptr<const Source> source;
+};
+
+/// What Python holds as `_native.FileListing`.
+struct PyFileListing {
+  std::vector<FileInfo> files;
 };
 
 /// What iterators of rows share, however many are open; it ends with the last of them.

@@ -27,16 +27,6 @@ __all__ = [
     "wrap_format_callback",
 ]
 
-_BUILDERS = {
-    "jsonl": "json",
-    "json": "json",
-    "parquet": "parquet",
-    "csv": "csv",
-    "tsv": "csv",
-    "arrow": "arrow",
-    "txt": "text",
-}
-
 
 def with_retry(
     max_retries: int = 3,
@@ -84,7 +74,8 @@ def is_streaming(dataset: object) -> bool:
 
 def infer_builder_from_ext(path: str | os.PathLike[str]) -> str | None:
     """The name of the `datasets` builder for a file, by its name; None where it tells none."""
-    return _BUILDERS.get(_native.format_of_name(os.fspath(path)))
+    found = _native.find_format(_native.format_of_name(os.fspath(path)))
+    return None if found is None else found.builder or None
 
 
 def glob_files(pattern: str | os.PathLike[str]) -> list[str]:

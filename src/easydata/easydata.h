@@ -13,6 +13,8 @@
 #include "easydata/pipeline/packed_plan.h"      // IWYU pragma: export
 #include "easydata/pipeline/tokenize_plan.h"    // IWYU pragma: export
 #include "easydata/sink/stream_writer.h"        // IWYU pragma: export
+#include "easydata/source/data_files.h"         // IWYU pragma: export
+#include "easydata/source/data_format.h"        // IWYU pragma: export
 #include "easydata/source/file_sources.h"       // IWYU pragma: export
 #include "easydata/source/source_stage.h"       // IWYU pragma: export
 #include "easydata/stream/plan.h"               // IWYU pragma: export

@@ -125,7 +125,7 @@ class TokenizeStage(BaseStage):
             return source.drop_fields(sorted(removed)) if removed else source
         if "attention_mask" in removed:
             config.return_attention_mask = False
-        if dataset.additional_fields and _native.column_names(source._stream(None)) is None:
+        if dataset.additional_fields and source._column_names() is None:
             # Where there is a schema, the engine names what it lacks.
             option = f"additional_fields of dataset {dataset.name!r}"
             require_fields(source, dataset.additional_fields, option)

@@ -8,29 +8,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from easydata import _native
 from easydata.core.config_class import import_path
-
-if TYPE_CHECKING:
-    pass
 
 Row = dict[str, Any]
 _R = TypeVar("_R", bound="_Record")
-
-_SUFFIXES = {
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".arrow": "arrow",
-    ".tsv": "tsv",
-    ".txt": "txt",
-}
-_COMPRESSIONS = (".gz", ".zst", ".bz2", ".lz4")
 
 
 class DatasetLoadError(Exception):
@@ -59,11 +43,9 @@ class DatasetType(StrEnum):
     @classmethod
     def infer_from_path(cls, path: str) -> "DatasetType | None":
         """The type that a file's suffix tells, a compression behind it left out; None: unknown."""
-        file = Path(path)
-        if file.suffix in _COMPRESSIONS:
-            file = file.with_suffix("")
-        found = _SUFFIXES.get(file.suffix)
-        return cls(found) if found else None
+        found = _native.find_format(_native.format_of_name(path))
+        kind = None if found is None else found.kind
+        return next((known for known in cls if known.value == kind), None)
 
 
 class _Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from easydata import _native
 from easydata.sources.files import FileSource
 
 
@@ -18,7 +17,4 @@ class ArrowShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
-    _one_schema = False  # rows may differ from file to file; a stream's columns may not
-
-    def _make_source(self) -> _native.Source:
-        return _native.arrow_source(self._files, self._identity)
+    _format = "arrow"

@@ -227,6 +227,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """
         return self._python_stream(columns, shards)
 
+    def _column_names(self) -> list[str] | None:
+        """Names of the columns of `_stream()`; None where rows have no schema."""
+        return _native.column_names(self._stream())
+
     def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
         """The rows in a random order."""
         if order.shuffle == "grain":
@@ -253,7 +257,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def _field_names(self) -> set[str]:
         """Names of the fields that rows have; without a schema, those of the first row."""
-        names = _native.column_names(self._stream(None))
+        names = self._column_names()
         return set(names if names is not None else first_row(self) or ())
 
     def _row_source(self) -> ShardedDataSource[Any] | None:
@@ -462,7 +466,7 @@ class TransformedShardedSource(ShardedDataSource[Example]):
     def _schema(self) -> list[str] | None:
         """Names of the root's columns; None where its rows have no schema."""
         if not self._names_known:
-            self._names = _native.column_names(self._root._stream(None))
+            self._names = self._root._column_names()
             self._names_known = True
         return self._names
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from easydata import _native
+from easydata.core.config import DatasetConfig
 from easydata.core.sizes import parse_size
 from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.base import ShardedDataSource
 from easydata.sources.csv import CsvShardedSource
-from easydata.sources.data_files import expand_data_files
+from easydata.sources.data_files import list_data_files
+from easydata.sources.files import FileSource, FormatSource
 from easydata.sources.huggingface import HuggingFaceShardedSource, wrap_hf_dataset
 from easydata.sources.json import JsonShardedSource
 from easydata.sources.known_fields import require_fields
@@ -20,11 +21,16 @@ from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.parquet import ParquetShardedSource
 from easydata.sources.text import TextShardedSource
 
-if TYPE_CHECKING:
-    from easydata.core.config import DatasetConfig
-
 _HUB = ("hf", "huggingface")
-_FORMATS = {"jsonl": "json", "ndjson": "json", "pq": "parquet", "text": "txt"}
+# The formats that have a class of their own, by what the registry calls their kind.
+_CLASSES: dict[str, type[FileSource]] = {
+    "json": JsonShardedSource,
+    "parquet": ParquetShardedSource,
+    "arrow": ArrowShardedSource,
+    "csv": CsvShardedSource,
+    "tsv": CsvShardedSource,
+    "txt": TextShardedSource,
+}
 
 
 def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedDataSource[Any]:
@@ -81,15 +87,15 @@ def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
         return HuggingFaceShardedSource(
             os.fspath(names), config.split, subset=config.dataset_split_name
         )
-    files = expand_data_files(data)
+    files = list_data_files(data)
     if kind is None or kind in _HUB:
-        kind = _format_of(files, data)
-    return _of_kind(_FORMATS.get(kind, kind), kind, files, config)
+        kind = _format_of(files.uris, data)
+    return _of_format(kind, files, config)
 
 
 def _names_files(data: Any) -> bool:
     items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    return all(os.path.exists(item) for item in items)
+    return all(_native.exists(os.fspath(item)) for item in items)
 
 
 def _format_of(files: list[str], data: Any) -> str:
@@ -97,10 +103,10 @@ def _format_of(files: list[str], data: Any) -> str:
     if "" in formats:
         unknown = next(path for path in files if not _native.format_of_name(path))
         raise ValueError(
-            f"the format of {unknown} cannot be told from its name; give type= (json, jsonl, "
-            "parquet, csv, tsv, arrow or txt)"
+            f"the format of {unknown} cannot be told from its name; give type= "
+            f"({_either(_names())})"
         )
-    kinds = {_FORMATS.get(name, name) for name in formats}
+    kinds = {_kind_of(name) for name in formats}
     if len(kinds) > 1:
         found = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
         raise ValueError(
@@ -110,48 +116,30 @@ def _format_of(files: list[str], data: Any) -> str:
     return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
 
 
-def _of_kind(
-    reader: str, kind: str, files: list[str], config: DatasetConfig
+def _names() -> list[str]:
+    return [known.name for known in _native.data_formats()]
+
+
+def _either(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _kind_of(name: str) -> str:
+    found = _native.find_format(name)
+    return name if found is None else found.kind
+
+
+def _of_format(
+    name: str, files: _native.FileListing, config: DatasetConfig
 ) -> ShardedDataSource[Any]:
+    found = _native.find_format(name)
+    if found is None:
+        raise ValueError(f"unknown type {name!r}; expected one of {', '.join(sorted(_names()))}")
     options: dict[str, Any] = {
         "name": config.name or "",
         "on_error": config.on_error,
         "quarantine_path": config.quarantine_path,
         "identity": config.identity,
     }
-    makers: dict[str, Callable[[], ShardedDataSource[Any]]] = {
-        "json": lambda: _json(files, kind, options),
-        "parquet": lambda: _parquet(files, config.columns, options),
-        "arrow": lambda: _arrow(files, options),
-        "csv": lambda: _csv(files, ",", options),
-        "tsv": lambda: _csv(files, "\t", options),
-        "txt": lambda: _text(files, config.content_field, options),
-    }
-    if reader not in makers:
-        raise ValueError(
-            f"unknown type {kind!r}; expected one of {', '.join(sorted(makers))}, jsonl"
-        )
-    return makers[reader]()
-
-
-def _json(files: list[str], kind: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
-    return JsonShardedSource(files, jsonl=None if kind == "json" else True, **options)
-
-
-def _parquet(
-    files: list[str], columns: list[str] | None, options: dict[str, Any]
-) -> ShardedDataSource[Any]:
-    return ParquetShardedSource(files, columns=columns, **options)
-
-
-def _arrow(files: list[str], options: dict[str, Any]) -> ShardedDataSource[Any]:
-    return ArrowShardedSource(files, **options)
-
-
-def _csv(files: list[str], delimiter: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    return CsvShardedSource(files, delimiter=delimiter, **options)
-
-
-def _text(files: list[str], field: str, options: dict[str, Any]) -> ShardedDataSource[Any]:
-    return TextShardedSource(files, text_field=field, **options)
+    reader = _CLASSES.get(found.kind, FormatSource)
+    return reader._of_config(files, found.name, config, options)

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError, Row
+from easydata.core.config import DatasetConfig
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError, Row
 
 
 class CsvShardedSource(FileSource):
@@ -27,11 +29,11 @@ class CsvShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
-    _one_schema = False  # headers may differ from file to file
+    _format = "csv"
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         delimiter: str = ",",
         *,
@@ -51,8 +53,14 @@ class CsvShardedSource(FileSource):
         self._delimiter = delimiter
         self._made_for_rows: _native.Source | None = None
 
-    def _make_source(self) -> _native.Source:
-        return _native.csv_source(self._files, self._delimiter, False, self._identity)
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, delimiter="\t" if kind == "tsv" else ",", **options)
+
+    def _format_options(self) -> dict[str, object]:
+        return {"delimiter": self._delimiter}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made_for_rows": None}
@@ -60,8 +68,7 @@ class CsvShardedSource(FileSource):
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
         """The rows of a file from row `row` on; records are counted from the file's start."""
         if self._made_for_rows is None:
-            self._made_for_rows = _native.csv_source(
-                self._files, self._delimiter, True, self._identity
-            )
+            options = {**self._format_options(), "keep_rest": True}
+            self._made_for_rows = _native.make_source(self._identified(), self._format, options)
         stream = self._stream_of(self._made_for_rows, None, [shard_name], row)
         return _native.iterate_rows(stream)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from easydata import _native
+
+DataFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _logger = logging.getLogger("easydata")
 _told: set[str] = set()
 
 
-def expand_data_files(
-    data_files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-) -> list[str]:
+def expand_data_files(data_files: DataFiles) -> list[str]:
     """The files that paths, patterns and folders stand for, sorted and distinct.
 
     A folder stands for all files below it whose names tell a known format (.parquet .pq .jsonl
@@ -33,8 +34,17 @@ def expand_data_files(
         OSError: Something is no regular file, but a FIFO, a socket or a device.
         NotImplementedError: A URI: remote files come with a later release.
     """
+    return list_data_files(data_files).uris
+
+
+def list_data_files(data_files: DataFiles) -> _native.FileListing:
+    """The files of `expand_data_files`, each with its size and the time of its last change.
+
+    This is the one look that a job takes at where its data is: what is made of the listing reads
+    these files, and refuses others under their names.
+    """
     items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
-    files, left_out = _native.expand_data_files([os.fspath(item) for item in items])
+    listing, left_out = _native.list_data_files([os.fspath(item) for item in items])
     if new := [path for path in left_out if path not in _told]:
         _told.update(new)
         shown = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")
@@ -43,4 +53,4 @@ def expand_data_files(
             "to read it",
             shown,
         )
-    return files
+    return listing

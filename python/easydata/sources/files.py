@@ -9,16 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from easydata import _native
+from easydata.core.config import DatasetConfig
 from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
-from easydata.sources.data_files import expand_data_files
+from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.transforms.base import Columns
 
 Row: TypeAlias = dict[str, Any]
-DataFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 OnError: TypeAlias = Literal["raise", "skip", "quarantine"]
 Identity: TypeAlias = Literal["mtime", "content", "size"]
 
 _logger = logging.getLogger("easydata")
+_LOOKS = (1, 1000)
+"""Rows that a look ahead reads at once: the first, which often tells all, and a good many."""
 
 
 class FileSource(ShardedDataSource[Row]):
@@ -31,21 +33,21 @@ class FileSource(ShardedDataSource[Row]):
         on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
         quarantine_path: The JSONL file for rows in quarantine.
-        identity: What tells a file from another one under its name. Files are looked at once, when
-            the source is first used. One that is another by then, when its turn comes, is an
+        identity: What tells a file from another one under its name. Files are listed once, when the
+            source is made. One that is another by then, when its turn comes, is an
             OSError that names it, and a saved state of other files is a ValueError. "mtime": the
             size and the time of the last change; a copy has another time, unless it was copied
             with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
-            every file is read once more. "size": the size alone; what a saved state knows besides
-            is not looked at.
+            every file is read once more, when the source is first used. "size": the size alone;
+            what a saved state knows besides is not looked at.
     """
 
-    _one_schema = True
-    """Whether all shards give columns of one schema, so that one stream may read them all."""
+    _format = ""
+    """The format of the files, by a name of the registry (src/easydata/config/data_formats.h)."""
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         *,
         name: str = "",
@@ -63,20 +65,44 @@ class FileSource(ShardedDataSource[Row]):
             raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
         if identity not in ("mtime", "content", "size"):
             raise ValueError(f'identity must be "mtime", "content" or "size", got {identity!r}')
-        self._files = expand_data_files(data_files)
+        if not isinstance(data_files, _native.FileListing):
+            data_files = list_data_files(data_files)
+        self._listing = data_files
+        self._files = self._listing.uris
         self._name = name
         self._on_error = on_error
         self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
         self._identity: Identity = identity
         self._made: _native.Source | None = None
 
-    def _make_source(self) -> _native.Source:
-        raise NotImplementedError
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        """The source of a data set's files, of the format `kind`; `options` are those of all."""
+        return cls(files, **options)
+
+    def _format_options(self) -> dict[str, object]:
+        """The options that the format itself has (src/easydata/source/data_format.h)."""
+        return {}
+
+    @property
+    def _one_schema(self) -> bool:
+        """Whether all shards give columns of one schema, so that one stream may read them all."""
+        found = _native.find_format(self._format)
+        return found is not None and found.has_one_schema
+
+    def _identified(self) -> _native.FileListing:
+        """The listing with the identities that were asked for; hashing is done once."""
+        self._listing = self._listing.with_identity(self._identity)
+        return self._listing
 
     @property
     def _source(self) -> _native.Source:
         if self._made is None:
-            self._made = self._make_source()
+            self._made = _native.make_source(
+                self._identified(), self._format, self._format_options()
+            )
         return self._made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -127,7 +153,7 @@ class FileSource(ShardedDataSource[Row]):
             shard_id=index,
             shard_name=shard_name,
             num_rows=self._source.known_rows(index),
-            byte_size=os.stat(shard_name).st_size,
+            byte_size=self._listing.size_of(index),
         )
 
     def __len__(self) -> int:
@@ -178,9 +204,43 @@ class FileSource(ShardedDataSource[Row]):
     ) -> _native.Stream:
         return self._open_stream(columns, shards, row)
 
+    def _column_names(self) -> list[str] | None:
+        return self._source.column_names()
+
     def _peek(self) -> Iterator[Any]:
         # Nothing is logged or put aside, which reading will do.
 
         on_error = "raise" if self._on_error == "raise" else "skip"
+        seen = 0
+        for count in _LOOKS:
+            rows, is_all = self._source.peek(count, on_error)
+            yield from rows[seen:]
+            seen = len(rows)
+            if is_all:
+                return
+            if seen < count:
+                break
         stream = self._source.stream(name=self._name, on_error=on_error)
-        return iter(_native.iterate_rows(stream, ahead=False))
+        yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)
+
+
+class FormatSource(FileSource):
+    """Rows of files of a format that has no class of its own.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        format: A name of the registry of formats.
+        options: Those of FileSource.
+    """
+
+    def __init__(
+        self, data_files: DataFiles | _native.FileListing, format: str, **options: Any
+    ) -> None:
+        super().__init__(data_files, **options)
+        self._format = format
+
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, kind, **options)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.core.config import DatasetConfig
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError
 
 
 class JsonShardedSource(FileSource):
@@ -25,9 +27,11 @@ class JsonShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
+    _format = "json"
+
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         jsonl: bool | None = True,
         *,
@@ -46,6 +50,12 @@ class JsonShardedSource(FileSource):
         )
         self._jsonl = jsonl
 
-    def _make_source(self) -> _native.Source:
-        layouts = {True: "lines", False: "document", None: "auto"}
-        return _native.json_source(self._files, layouts[self._jsonl], self._identity)
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
+        return cls(files, jsonl=None if kind == "json" else True, **options)
+
+    def _format_options(self) -> dict[str, object]:
+        return {"layout": {True: "lines", False: "document", None: "auto"}[self._jsonl]}

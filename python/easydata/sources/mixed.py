@@ -189,7 +189,7 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
         asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
         if self._given["unit"] == "tokens":
             asked.setdefault("input_ids", "tokens")  # what is counted
-        known = [_native.column_names(source._stream(None)) for source in self._sources.values()]
+        known = [source._column_names() for source in self._sources.values()]
         somewhere = set(asked)
         if all(names is not None for names in known):
             somewhere = {name for names in known if names is not None for name in names}

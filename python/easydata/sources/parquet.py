@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from easydata import _native
+from easydata.core.config import DatasetConfig
 from easydata.sources.base import ShardInfo, Shuffle
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError
 from easydata.transforms.base import Columns
 
 
@@ -37,11 +39,11 @@ class ParquetShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
-    _one_schema = False  # rows may differ from file to file; a stream's columns may not
+    _format = "parquet"
 
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
         *,
@@ -60,17 +62,23 @@ class ParquetShardedSource(FileSource):
         )
         self._columns = None if columns is None else list(columns)
 
-    def _make_source(self) -> _native.Source:
-        return _native.parquet_source(self._files, self._identity)
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, columns=config.columns, **options)
 
     def get_shard_info(self, shard_name: str) -> ParquetShardInfo:
         """Number, size, rows and row groups of a file."""
-        import pyarrow.parquet
-
         info = super().get_shard_info(shard_name)
         assert info is not None
-        groups = pyarrow.parquet.read_metadata(shard_name).num_row_groups
+        groups = self._source.num_blocks(info.shard_id)
         return ParquetShardInfo(**vars(info), num_row_groups=groups)
+
+    def _column_names(self) -> list[str] | None:
+        if self._columns is None:
+            return super()._column_names()
+        return self._source.column_names(dict.fromkeys(self._columns, "any"))
 
     def _open_stream(
         self,

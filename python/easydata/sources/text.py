@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.sources.files import DataFiles, FileSource, Identity, OnError
+from easydata.core.config import DatasetConfig
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource, Identity, OnError
 
 
 class TextShardedSource(FileSource):
@@ -23,9 +25,11 @@ class TextShardedSource(FileSource):
         identity: "mtime", "content" or "size"; see FileSource.
     """
 
+    _format = "txt"
+
     def __init__(
         self,
-        data_files: DataFiles,
+        data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         text_field: str = "text",
         *,
@@ -44,5 +48,11 @@ class TextShardedSource(FileSource):
         )
         self._text_field = text_field
 
-    def _make_source(self) -> _native.Source:
-        return _native.text_source(self._files, self._text_field, self._identity)
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, text_field=config.content_field, **options)
+
+    def _format_options(self) -> dict[str, object]:
+        return {"field": self._text_field}

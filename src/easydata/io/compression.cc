@@ -194,27 +194,28 @@ std::string UncompressedName(std::string_view path) {
   return name;
 }
 
-Result<Compression::type> DetectCompression(const DataFile& data_file) {
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
+Result<Compression::type> DetectCompression(arrow::io::RandomAccessFile* file,
+                                            std::string_view name) {
   bool is_empty = false;
-  ARROW_ASSIGN_OR_RAISE(const auto codec, CodecOf(file.get(), &is_empty));
-  const std::string name = Lower(data_file.path);
+  ARROW_ASSIGN_OR_RAISE(const auto codec, CodecOf(file, &is_empty));
+  const std::string lower = Lower(name);
   for (const auto& [suffix, expected] : kSuffixes) {
-    if (is_empty || codec != Compression::UNCOMPRESSED || !name.ends_with(suffix)) continue;
-    return Status::Invalid(data_file.path, ": the name ends in ", suffix,
+    if (is_empty || codec != Compression::UNCOMPRESSED || !lower.ends_with(suffix)) continue;
+    return Status::Invalid(name, ": the name ends in ", suffix,
                            " but the file does not start as such a file does; rename or repack it");
   }
   return codec;
 }
 
-Result<std::shared_ptr<arrow::io::InputStream>> OpenDecompressed(const DataFile& data_file,
-                                                                 Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
-  if (codec == Compression::UNCOMPRESSED) return file;
+Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
+    std::shared_ptr<arrow::io::RandomAccessFile> file, Compression::type codec) {
+  ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
+  ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::RandomAccessFile::GetStream(file, 0, size));
+  if (codec == Compression::UNCOMPRESSED) return stream;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> decoder,
                         arrow::util::Codec::Create(codec));
   ARROW_ASSIGN_OR_RAISE(auto decompressor, decoder->MakeDecompressor());
-  return std::make_shared<DecompressedStream>(std::move(file), std::move(decoder),
+  return std::make_shared<DecompressedStream>(std::move(stream), std::move(decoder),
                                               std::move(decompressor));
 }
 

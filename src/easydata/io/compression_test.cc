@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "easydata/io/file_system.h"
+
 namespace easydata {
 namespace {
 
@@ -37,6 +39,10 @@ class CompressionTest : public ::testing::Test {
     return out;
   }
 
+  static std::shared_ptr<arrow::io::RandomAccessFile> Open(const std::string& path) {
+    return OpenFile(StatFile(path).ValueOrDie()).ValueOrDie();
+  }
+
   /// A frame without data, as zstd and lz4 have them.
   static std::string Skippable(char kind, const std::string& content) {
     std::string out = {static_cast<char>(0x50 + kind), 0x2a, 0x4d, 0x18};
@@ -47,11 +53,11 @@ class CompressionTest : public ::testing::Test {
   /// The text of a file and, behind it, its error.
   std::string Read(const std::string& name, const std::string& content, Status* error) {
     std::ofstream(folder_ / name, std::ios::binary) << content;
-    const DataFile file = LookAtFile((folder_ / name).string()).ValueOrDie();
-    auto codec = DetectCompression(file);
+    const auto file = Open((folder_ / name).string());
+    auto codec = DetectCompression(file.get(), name);
     *error = codec.status();
     if (!codec.ok()) return "";
-    auto stream = OpenDecompressed(file, *codec).ValueOrDie();
+    auto stream = ReadDecompressed(file, *codec).ValueOrDie();
     std::string out;
     for (;;) {
       auto buffer = stream->Read(1000);
@@ -136,8 +142,8 @@ TEST_F(CompressionTest, WhatFollowsCompressedDataIsAnErrorBehindIt) {  // B15
 TEST_F(CompressionTest, LengthsThatTheDataDoesNotHaveTakeNoMemory) {
   const std::string packed = Pack(Compression::ZSTD, "some text\n");
   std::ofstream(folder_ / "a.zst", std::ios::binary) << packed;
-  const DataFile file = LookAtFile((folder_ / "a.zst").string()).ValueOrDie();
-  auto stream = OpenDecompressed(file, Compression::ZSTD).ValueOrDie();
+  const auto file = Open((folder_ / "a.zst").string());
+  auto stream = ReadDecompressed(file, Compression::ZSTD).ValueOrDie();
   EXPECT_EQ(stream->Read(int64_t{1} << 60).ValueOrDie()->ToString(), "some text\n");
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "easydata/pipeline/tokenizer_config.h"
+#include "easydata/source/data_formats.h"
 
 namespace easydata::config {
 
@@ -58,7 +59,7 @@ struct DatasetConfig {
             "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
             "position; where no dataset has a name, those of as many mix.weights, in their order."},
         Field{"type", &C::type, "Format of the files; unset: by their suffixes, which must agree."}
-            .OneOf({"json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "huggingface", "hf"})
+            .OneOf(DataFormatNames({"huggingface", "hf"}))
             .Refuse("huggingface",
                     "datasets from the Hub come with a later version; wrap a loaded one with "
                     "HFDatasetShardedSource")

@@ -1,10 +1,6 @@
 #include "easydata/sink/output_folder.h"
 
 #include <arrow/util/io_util.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,8 +10,8 @@
 #include <utility>
 
 #include "easydata/base/hash.h"
-#include "easydata/sink/file_calls.h"
-#include "easydata/sink/output_file.h"
+#include "easydata/io/file_calls.h"
+#include "easydata/io/output_file.h"
 
 namespace easydata {
 namespace {
@@ -110,19 +106,8 @@ Status OutputFolder::DamagedPosition(const std::string& what) const {
 }
 
 Status OutputFolder::Lock() {
-  const std::string path = WorkPath(kLock);
-  for (;;) {
-    ARROW_ASSIGN_OR_RAISE(lock_fd_, OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW));
-    const bool locked = ::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0;
-    struct stat held, there;
-    const bool same = locked && ::fstat(lock_fd_, &held) == 0 &&
-                      ::stat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino;
-    if (same) return Status::OK();
-    ::close(lock_fd_);
-    lock_fd_ = -1;
-    // Else whoever held it has finished, and taken the file away, in between.
-    if (!locked) break;
-  }
+  ARROW_ASSIGN_OR_RAISE(lock_fd_, LockFile(WorkPath(kLock)));
+  if (lock_fd_ >= 0) return Status::OK();
   return Status::IOError(
       "another process is writing to this folder; wait for it or choose another "
       "output path: ",
@@ -449,10 +434,11 @@ OutputFolder::~OutputFolder() {
   if (lock_fd_ >= 0) {
     // As far as it goes: the error that the job ended with is the one to tell.
     if (!done_ && !takes_place_) (void)LeaveUnfinished();
-    ::close(lock_fd_);
+    UnlockFile(lock_fd_);
   }
   // Only goes where it is empty.
-  if (!done_ && created_) ::rmdir(job_.path.c_str());
+  std::error_code error;
+  if (!done_ && created_) fs::remove(job_.path, error);
 }
 
 Status OutputFolder::LeaveUnfinished() const {

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "easydata/sink/file_calls.h"
+#include "easydata/io/file_calls.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "easydata/base/hash.h"
-#include "easydata/sink/file_calls.h"
+#include "easydata/io/file_calls.h"
 
 namespace easydata {
 namespace {

@@ -11,7 +11,7 @@
 #include "easydata/base/version.h"
 #include "easydata/config/descriptor.h"
 #include "easydata/exec/ordered_map.h"
-#include "easydata/sink/output_file.h"
+#include "easydata/io/output_file.h"
 #include "easydata/sink/plan_inputs.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/fingerprint.h"

@@ -151,11 +151,11 @@ TEST(ArrowDamageTest, DamagedFilesAreErrorsThatNameThem) {
       const std::string path = WriteBatches(folder, "a.arrow", stream, codec);
       const std::string whole = ReadFile(path);
       int64_t rows = 0;
-      Ok(ReadAll(MakeArrowSource({path}).ValueOrDie(), SourceShuffle::kNone, &rows));
+      Ok(ReadAll(MakeArrowSource(Listed({path})).ValueOrDie(), SourceShuffle::kNone, &rows));
       ASSERT_EQ(rows, 90);
       for (int i = 0; i < per_kind; ++i) {
         folder.Write("a.arrow", Damage(whole, &random));
-        const auto source = MakeArrowSource({path}).ValueOrDie();
+        const auto source = MakeArrowSource(Listed({path})).ValueOrDie();
         rows = 0;
         const Status status =
             ReadAll(source, i % 3 == 0 ? SourceShuffle::kBlocks : SourceShuffle::kNone, &rows);
@@ -191,7 +191,8 @@ TEST(ArrowDamageTest, InvalidBatchesAreNamed) {
   damaged.replace(at + 5 * 4, 4, reinterpret_cast<const char*>(&far), 4);
   folder.Write("a.arrow", damaged);
   int64_t rows = 0;
-  const Status status = ReadAll(MakeArrowSource({path}).ValueOrDie(), SourceShuffle::kNone, &rows);
+  const Status status =
+      ReadAll(MakeArrowSource(Listed({path})).ValueOrDie(), SourceShuffle::kNone, &rows);
   EXPECT_TRUE(status.IsIOError()) << status;
   EXPECT_THAT(status.message(), HasSubstr(path + ": record batch 1 cannot be read ("));
   EXPECT_THAT(status.message(), HasSubstr("the file is damaged or cut short"));
@@ -199,7 +200,7 @@ TEST(ArrowDamageTest, InvalidBatchesAreNamed) {
   // A column that is not read is not looked at, either.
   SourceStageOptions options;
   options.columns = {{{"c0", ColumnKind::kAny}, {"c4", ColumnKind::kAny}}};
-  const auto contract = ContractOf(MakeArrowSource({path}).ValueOrDie(), options);
+  const auto contract = ContractOf(MakeArrowSource(Listed({path})).ValueOrDie(), options);
   EXPECT_EQ(AllRows(contract).size(), 90u);
 }
 
@@ -207,7 +208,8 @@ TEST(ArrowDamageTest, InvalidBatchesAreNamed) {
 TEST(ArrowDamageTest, FileThatIsCutWhileItIsReadIsAnError) {
   TestFolder folder;
   const std::string path = WriteBatches(folder, "a.arrow", false, Compression::UNCOMPRESSED);
-  auto file = ArrowFile::Open(LookAtFile(path).ValueOrDie()).ValueOrDie();
+  const FileInfo info = StatFile(path).ValueOrDie();
+  auto file = ArrowFile::Open(info, OpenFile(info).ValueOrDie()).ValueOrDie();
   const auto first = file->Next().ValueOrDie();
   std::filesystem::resize_file(path, 0);
   Ok(first->ValidateFull());

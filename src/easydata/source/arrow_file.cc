@@ -8,13 +8,13 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "easydata/base/machine_memory.h"
 #include "easydata/io/compression.h"
 #include "easydata/source/arrow_footer.h"
 #include "easydata/source/damaged_file.h"
@@ -74,7 +74,7 @@ class SoundSizes : public arrow::MemoryPool {
 /// zstd does of a run, and no sound buffer is larger than the machine's memory.
 int64_t MostBytes(int64_t bytes, arrow::Compression::type codec) {
   constexpr int64_t kPerByte = 1 << 15, kLeast = 1 << 20;
-  const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  const int64_t memory = MachineMemory();
   if (codec != arrow::Compression::UNCOMPRESSED || bytes > memory / kPerByte) return memory;
   return std::max(kLeast, bytes * kPerByte);
 }
@@ -114,35 +114,37 @@ std::vector<int> PlacesOf(const arrow::Schema& wanted, const arrow::Schema& file
 }
 
 /// Whether a file is of the format with a footer, not a stream.
-Result<bool> HasFileFormat(const DataFile& data_file, arrow::Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(data_file, codec));
+Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                           arrow::Compression::type codec) {
+  ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(file, codec));
   ARROW_ASSIGN_OR_RAISE(const auto head, stream->Read(6));
   return head->ToString() == "ARROW1";
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(const DataFile& file,
-                                                   const arrow::Schema* wanted) {
-  ARROW_ASSIGN_OR_RAISE(const auto codec, DetectCompression(file));
+Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
+    const FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file,
+    const arrow::Schema* wanted) {
+  ARROW_ASSIGN_OR_RAISE(const auto codec, DetectCompression(file.get(), info.uri));
   if (codec != arrow::Compression::UNCOMPRESSED) {
     ARROW_ASSIGN_OR_RAISE(const bool is_file, HasFileFormat(file, codec));
     // The file format needs its end first; only streams can be read as they come out of a
     // decompressor.
     if (is_file) {
-      return Status::NotImplemented(file.path,
+      return Status::NotImplemented(info.uri,
                                     " is an Arrow file (not stream) inside a compressed file; "
                                     "unpack it first, or write it with Arrow's own compression");
     }
   }
-  std::unique_ptr<ArrowFile> out(new ArrowFile(file));
-  out->most_bytes_ = MostBytes(file.bytes, codec);
+  std::unique_ptr<ArrowFile> out(new ArrowFile(info, std::move(file)));
+  out->most_bytes_ = MostBytes(info.size, codec);
   Status status = out->OpenReader(codec, {});
   if (status.ok() && wanted != nullptr) {
     const std::vector<int> fields = PlacesOf(*wanted, *out->schema_);
     if (!fields.empty()) status = out->OpenReader(codec, fields);
   }
-  if (!status.ok()) return NotWhole(file.path, kKind, status);
+  if (!status.ok()) return NotWhole(info.uri, kKind, status);
   return out;
 }
 
@@ -152,14 +154,13 @@ Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<i
   options.memory_pool = SoundSizes::Get();
   options.included_fields = fields;
   const SoundSizes::Limit limit(most_bytes_);
-  ARROW_ASSIGN_OR_RAISE(const bool is_file, HasFileFormat(data_file_, codec));
+  ARROW_ASSIGN_OR_RAISE(const bool is_file, HasFileFormat(random_file_, codec));
   if (is_file) {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file_));
-    ARROW_ASSIGN_OR_RAISE(file_, arrow::ipc::RecordBatchFileReader::Open(file, options));
+    ARROW_ASSIGN_OR_RAISE(file_, arrow::ipc::RecordBatchFileReader::Open(random_file_, options));
     schema_ = file_->schema();
     return Status::OK();
   }
-  ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(data_file_, codec));
+  ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(random_file_, codec));
   ARROW_ASSIGN_OR_RAISE(auto reader,
                         arrow::ipc::RecordBatchStreamReader::Open(std::move(stream), options));
   // With some fields only, the reader's schema is of those.
@@ -184,7 +185,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ArrowFile::Next() {
   if (file_ != nullptr && next_ >= file_->num_record_batches()) return nullptr;
   auto batch = Read();
   if (!batch.ok()) {
-    return Damaged(data_file_.path + ": record batch " + std::to_string(next_), batch.status());
+    return Damaged(info_.uri + ": record batch " + std::to_string(next_), batch.status());
   }
   ++next_;
   return batch;
@@ -199,10 +200,10 @@ Status ArrowFile::Skip(int64_t batches) {
   return Status::OK();
 }
 
-Result<std::vector<int64_t>> RowsOfBatches(const DataFile& data_file) {
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
-  auto rows = RowsOfBatches(file.get());
-  if (!rows.ok()) return NotWhole(data_file.path, "Arrow IPC file", rows.status());
+Result<std::vector<int64_t>> RowsOfBatches(const FileInfo& info,
+                                           arrow::io::RandomAccessFile* file) {
+  auto rows = RowsOfBatches(file);
+  if (!rows.ok()) return NotWhole(info.uri, "Arrow IPC file", rows.status());
   return rows;
 }
 

@@ -7,10 +7,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/local_file.h"
+#include "easydata/io/file_info.h"
 
 namespace easydata {
 
@@ -26,7 +27,8 @@ namespace easydata {
 class ArrowFile {
  public:
   /// `wanted`: the names of the columns to read; null for all.
-  static Result<std::unique_ptr<ArrowFile>> Open(const DataFile& file,
+  static Result<std::unique_ptr<ArrowFile>> Open(const FileInfo& info,
+                                                 std::shared_ptr<arrow::io::RandomAccessFile> file,
                                                  const arrow::Schema* wanted = nullptr);
 
   /// The schema of the file, with all columns.
@@ -43,11 +45,13 @@ class ArrowFile {
   bool is_stream() const { return file_ == nullptr; }
 
  private:
-  explicit ArrowFile(const DataFile& file) : data_file_(file) {}
+  ArrowFile(const FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
+      : info_(info), random_file_(std::move(file)) {}
   Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields);
   Result<std::shared_ptr<arrow::RecordBatch>> Read();
 
-  const DataFile data_file_;
+  const FileInfo info_;
+  const std::shared_ptr<arrow::io::RandomAccessFile> random_file_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
   std::shared_ptr<arrow::RecordBatchReader> stream_;
   std::shared_ptr<arrow::Schema> schema_;
@@ -56,6 +60,6 @@ class ArrowFile {
 };
 
 /// Rows of each batch of a file of the file format, by their heads.
-Result<std::vector<int64_t>> RowsOfBatches(const DataFile& file);
+Result<std::vector<int64_t>> RowsOfBatches(const FileInfo& info, arrow::io::RandomAccessFile* file);
 
 }  // namespace easydata

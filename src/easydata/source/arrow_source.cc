@@ -1,3 +1,4 @@
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/byte_size.h>
@@ -9,8 +10,10 @@
 #include <utility>
 
 #include "easydata/source/arrow_file.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/table_columns.h"
 
@@ -136,23 +139,27 @@ class ArrowReader : public ShardReader {
 
 class ArrowSource : public Source {
  public:
-  explicit ArrowSource(FileList files) : files_(std::move(files)), rows_(files_.paths().size()) {}
+  explicit ArrowSource(FileList files)
+      : files_(std::move(files)), open_(files_.files(), OpenFile), rows_(files_.uris().size()) {}
 
-  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard]));
-    return ChosenSchema(*file->schema(), columns, files_.paths()[shard]);
+    if (files_.uris().empty()) return arrow::schema(arrow::FieldVector{});
+    ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], opened));
+    return ChosenSchema(*file->schema(), columns, files_.uris()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], schema.get()));
-    ARROW_RETURN_NOT_OK(ChosenFields(*file->schema(), *schema, files_.paths()[shard]).status());
+    ARROW_ASSIGN_OR_RAISE(auto opened, open_.Open(shard, context.is_look));
+    ARROW_ASSIGN_OR_RAISE(auto file,
+                          ArrowFile::Open(files_.files()[shard], std::move(opened), schema.get()));
+    ARROW_RETURN_NOT_OK(ChosenFields(*file->schema(), *schema, files_.uris()[shard]).status());
     return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, options.end_at,
                                          context);
   }
@@ -172,7 +179,8 @@ class ArrowSource : public Source {
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto known, KnownRows(shard));
     if (known.has_value()) return *known;
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard]));
+    ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], opened));
     int64_t rows = 0;
     for (;;) {
       ARROW_ASSIGN_OR_RAISE(auto batch, file->Next());
@@ -182,10 +190,11 @@ class ArrowSource : public Source {
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard]));
+    ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], opened));
     Blocks blocks;
     if (file->is_stream()) return blocks;
-    ARROW_ASSIGN_OR_RAISE(const auto rows, RowsOfBatches(files_.files()[shard]));
+    ARROW_ASSIGN_OR_RAISE(const auto rows, RowsOfBatches(files_.files()[shard], opened.get()));
     blocks.count = static_cast<int64_t>(rows.size());
     blocks.row_starts = {0};
     for (const int64_t count : rows) blocks.row_starts.push_back(blocks.row_starts.back() + count);
@@ -202,16 +211,25 @@ class ArrowSource : public Source {
   }
 
   const FileList files_;
+  mutable OpenFiles<arrow::io::RandomAccessFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<int64_t>> rows_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<std::string> files,
-                                                      const ListingOptions& listing) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
+Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<FileInfo> files) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ArrowSource>(std::move(list));
 }
+
+constinit const DataFormat kArrowFormat = {
+    .name = "arrow",
+    .kind = "arrow",
+    .suffixes = {".arrow", ".ipc", ".feather"},
+    .builder = "arrow",
+    .make = [](std::vector<FileInfo> files, const nlohmann::json&) {
+      return MakeArrowSource(std::move(files));
+    }};
 
 }  // namespace easydata

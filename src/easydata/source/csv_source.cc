@@ -12,9 +12,11 @@
 #include <utility>
 
 #include "easydata/io/compression.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
+#include "easydata/source/open_files.h"
 #include "easydata/source/python_json.h"
 #include "easydata/source/record_reader.h"
 #include "easydata/source/row_runs.h"
@@ -305,38 +307,93 @@ class CsvDecoder : public RecordDecoder {
   std::vector<size_t> places_;  // of each column among the fields
 };
 
+struct CsvFile {
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  Header header;
+};
+
+Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter, int64_t at) {
+  const Header& header = file.header;
+  ARROW_ASSIGN_OR_RAISE(
+      auto window, TextWindow::Open(file.file, header.codec, at == 0 ? header.data_begin : at));
+  return std::make_unique<CsvCutter>(std::move(window), delimiter);
+}
+
+/// Finds the first record of a file that `header` is of, and what comes behind it.
+Status ReadHeader(const FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
+                  Header* header) {
+  int64_t begin = window->at();
+  CsvCutter cutter(std::move(window), delimiter);
+  RecordPiece piece;
+  for (;;) {  // pieces of blank lines come first
+    piece = RecordPiece();
+    ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
+    if (!more) return Status::OK();
+    if (!piece.records.empty()) break;
+    ARROW_RETURN_NOT_OK(piece.broken);
+    begin = piece.end;
+    header->lines += piece.num_lines();
+  }
+  const auto& record = piece.records[0];
+  const std::string_view text = piece.Text(record);
+  if (!simdjson::validate_utf8(text.data(), text.size())) {
+    return Status::Invalid(info.uri, ": the header, line ",
+                           header->lines + RecordLines(piece).Before(record.begin) + 1,
+                           ", is not UTF-8");
+  }
+  std::vector<std::string_view> fields;
+  std::vector<std::string> scratch;
+  SplitRecord(text, delimiter, &fields, &scratch);
+  header->names.assign(fields.begin(), fields.end());
+  int64_t end = record.begin + record.size;
+  if (end < piece.size && piece.text[end] == '\r') ++end;
+  if (end < piece.size && piece.text[end] == '\n') ++end;
+  header->data_begin = begin + end;
+  header->lines += RecordLines(piece).Before(end);
+  return Status::OK();
+}
+
+Result<std::shared_ptr<CsvFile>> OpenCsv(const FileInfo& info, char delimiter) {
+  auto out = std::make_shared<CsvFile>();
+  ARROW_ASSIGN_OR_RAISE(out->file, OpenFile(info));
+  ARROW_ASSIGN_OR_RAISE(out->header.codec, DetectCompression(out->file.get(), info.uri));
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(out->file, out->header.codec, 0));
+  ARROW_RETURN_NOT_OK(ReadHeader(info, std::move(window), delimiter, &out->header));
+  return out;
+}
+
 class CsvSource : public Source {
  public:
   CsvSource(FileList files, char delimiter, bool keep_rest)
       : files_(std::move(files)),
         delimiter_(delimiter),
         keep_rest_(keep_rest),
-        counts_(files_.paths().size()) {}
+        open_(files_.files(),
+              [delimiter](const FileInfo& file) { return OpenCsv(file, delimiter); }),
+        counts_(files_.uris().size()) {}
 
-  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
-    return ChosenSchema(*FileSchema(header), columns, files_.paths()[shard]);
+    if (files_.uris().empty()) return arrow::schema(arrow::FieldVector{});
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    return ChosenSchema(*FileSchema(file->header), columns, files_.uris()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, context.is_look));
+    const Header& header = file->header;
     if (!header.names.empty()) {
       ARROW_RETURN_NOT_OK(
-          ChosenFields(*FileSchema(header), *schema, files_.paths()[shard]).status());
+          ChosenFields(*FileSchema(header), *schema, files_.uris()[shard]).status());
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
     return MakeRecordReader(
-        [file = files_.files()[shard], header,
-         delimiter = delimiter_](int64_t at) -> Result<std::unique_ptr<RecordCutter>> {
-          return Cutter(file, header, delimiter, at);
-        },
+        [file, delimiter = delimiter_](int64_t at) { return Cutter(*file, delimiter, at); },
         std::move(decoder), from, header.lines, context);
   }
 
@@ -347,8 +404,8 @@ class CsvSource : public Source {
       std::lock_guard<std::mutex> lock(mutex_);
       if (counts_[shard].has_value()) return *counts_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(auto header, ReadHeader(shard));
-    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(files_.files()[shard], header, delimiter_, 0));
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(*file, delimiter_, 0));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     std::lock_guard<std::mutex> lock(mutex_);
     counts_[shard] = rows;
@@ -368,68 +425,47 @@ class CsvSource : public Source {
     return arrow::schema(std::move(fields));
   }
 
-  static Result<std::unique_ptr<RecordCutter>> Cutter(const DataFile& file, const Header& header,
-                                                      char delimiter, int64_t at) {
-    ARROW_ASSIGN_OR_RAISE(auto window,
-                          TextWindow::Open(file, header.codec, at == 0 ? header.data_begin : at));
-    return std::make_unique<CsvCutter>(std::move(window), delimiter);
-  }
-
-  Result<Header> ReadHeader(size_t shard) const {
-    const DataFile& file = files_.files()[shard];
-    Header header;
-    ARROW_ASSIGN_OR_RAISE(header.codec, DetectCompression(file));
-    ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, header.codec, 0));
-    int64_t begin = window->at();
-    CsvCutter cutter(std::move(window), delimiter_);
-    RecordPiece piece;
-    for (;;) {  // pieces of blank lines come first
-      piece = RecordPiece();
-      ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
-      if (!more) return header;
-      if (!piece.records.empty()) break;
-      ARROW_RETURN_NOT_OK(piece.broken);
-      begin = piece.end;
-      header.lines += piece.num_lines();
-    }
-    const auto& record = piece.records[0];
-    const std::string_view text = piece.Text(record);
-    if (!simdjson::validate_utf8(text.data(), text.size())) {
-      return Status::Invalid(file.path, ": the header, line ",
-                             header.lines + RecordLines(piece).Before(record.begin) + 1,
-                             ", is not UTF-8");
-    }
-    std::vector<std::string_view> fields;
-    std::vector<std::string> scratch;
-    SplitRecord(text, delimiter_, &fields, &scratch);
-    header.names.assign(fields.begin(), fields.end());
-    int64_t end = record.begin + record.size;
-    if (end < piece.size && piece.text[end] == '\r') ++end;
-    if (end < piece.size && piece.text[end] == '\n') ++end;
-    header.data_begin = begin + end;
-    header.lines += RecordLines(piece).Before(end);
-    return header;
-  }
-
   const FileList files_;
   const char delimiter_;
   const bool keep_rest_;
+  mutable OpenFiles<CsvFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<int64_t>> counts_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<std::string> files,
-                                                    const std::string& delimiter, bool keep_rest,
-                                                    const ListingOptions& listing) {
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<FileInfo> files,
+                                                    const std::string& delimiter, bool keep_rest) {
   if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
     return Status::Invalid(
         "the delimiter must be one character that is no quote and no line end, got \"", delimiter,
         "\"");
   }
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const CsvSource>(std::move(list), delimiter[0], keep_rest);
 }
+
+constinit const DataFormat kCsvFormat = {
+    .name = "csv",
+    .kind = "csv",
+    .suffixes = {".csv"},
+    .builder = "csv",
+    .options = {"delimiter", "keep_rest"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeCsvSource(std::move(files), options.value("delimiter", ","),
+                           options.value("keep_rest", false));
+    }};
+
+constinit const DataFormat kTsvFormat = {
+    .name = "tsv",
+    .kind = "tsv",
+    .suffixes = {".tsv"},
+    .builder = "csv",
+    .options = {"delimiter", "keep_rest"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeCsvSource(std::move(files), options.value("delimiter", "\t"),
+                           options.value("keep_rest", false));
+    }};
 
 }  // namespace easydata

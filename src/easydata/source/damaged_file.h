@@ -3,7 +3,7 @@
 #include <string>
 
 #include "easydata/base/status.h"
-#include "easydata/io/local_file.h"
+#include "easydata/io/file_system.h"
 
 namespace easydata {
 

@@ -2,31 +2,29 @@
 
 #include <nlohmann/json.hpp>
 #include <unordered_set>
-#include <utility>
 
 namespace easydata {
 
-Result<FileList> FileList::Make(std::vector<std::string> paths, const ListingOptions& options) {
+Result<FileList> FileList::Make(std::vector<FileInfo> files) {
   std::unordered_set<std::string> seen;
-  std::vector<DataFile> files;
-  files.reserve(paths.size());
-  for (const std::string& path : paths) {
-    if (!seen.insert(path).second) {
-      return Status::Invalid("the file ", path, " is named twice; each may be given once");
+  std::vector<std::string> uris;
+  uris.reserve(files.size());
+  for (const FileInfo& file : files) {
+    if (!seen.insert(file.uri).second) {
+      return Status::Invalid("the file ", file.uri, " is named twice; each may be given once");
     }
-    ARROW_ASSIGN_OR_RAISE(DataFile file, LookAtFile(path, options.identity, options.stop));
-    files.push_back(std::move(file));
+    uris.push_back(file.uri);
   }
-  return FileList(std::move(paths), std::move(files));
+  return FileList(std::move(uris), std::move(files));
 }
 
 nlohmann::json FileList::Describe(const std::string& kind) const {
-  nlohmann::json out = {{"kind", kind}, {"files", paths_}};
+  nlohmann::json out = {{"kind", kind}, {"files", uris_}};
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
-  for (const DataFile& file : files_) {
-    sizes.push_back(file.bytes);
-    if (file.identity == FileIdentity::kTime) out["mtimes"].push_back(file.mtime_ns);
-    if (file.identity == FileIdentity::kContent) out["hashes"].push_back(file.hash);
+  for (const FileInfo& file : files_) {
+    sizes.push_back(file.size);
+    if (file.identity.kind == IdentityKind::kTime) out["mtimes"].push_back(file.identity.mtime_ns);
+    if (file.identity.kind == IdentityKind::kContent) out["hashes"].push_back(file.identity.tag);
   }
   return out;
 }

@@ -5,12 +5,17 @@
 #include <arrow/util/compression.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
-#include "easydata/io/expand_files.h"
 #include "easydata/source/concat_stage.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/python_json.h"
@@ -37,8 +42,8 @@ std::string CsvText(int rows) {
 TEST(CsvSourceTest, KeepsTheContract) {
   TestFolder folder;
   auto source =
-      MakeCsvSource({folder.Write("a.csv", CsvText(2500)), folder.Write("b.csv", "id,text\n"),
-                     folder.Write("c.csv", CsvText(3))},
+      MakeCsvSource(Listed({folder.Write("a.csv", CsvText(2500)),
+                            folder.Write("b.csv", "id,text\n"), folder.Write("c.csv", CsvText(3))}),
                     ",")
           .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
@@ -49,15 +54,16 @@ TEST(TextSourceTest, KeepsTheContract) {
   std::string text;
   std::mt19937 random(5);
   for (int i = 0; i < 3000; ++i) text += std::string(random() % 2000, 'x') + "\n";
-  auto source = MakeTextSource({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n")}, "t")
-                    .ValueOrDie();
+  auto source =
+      MakeTextSource(Listed({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n")}), "t")
+          .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
 
 TEST(TextSourceTest, ErrorsOfColumnsNameTheFile) {
   TestFolder folder;
   const std::string path = folder.Write("a.txt", "one\n");
-  const auto source = MakeTextSource({path}, "text").ValueOrDie();
+  const auto source = MakeTextSource(Listed({path}), "text").ValueOrDie();
   const Columns columns = std::vector<ColumnRequest>{{"txet"}};
   const Status status = source->Schema(columns, 0).status();
   EXPECT_TRUE(status.IsKeyError());
@@ -67,7 +73,8 @@ TEST(TextSourceTest, ErrorsOfColumnsNameTheFile) {
 TEST(TextSourceTest, LineThatIsNotUtf8IsNamedAfterTheLinesBeforeIt) {
   TestFolder folder;
   auto source =
-      MakeTextSource({folder.Write("a.txt", "one\ntwo\nthr\xe9\xe9\nfour\n")}, "t").ValueOrDie();
+      MakeTextSource(Listed({folder.Write("a.txt", "one\ntwo\nthr\xe9\xe9\nfour\n")}), "t")
+          .ValueOrDie();
   const Status error = CheckErrorContract(ContractOf(source, {}), 2);
   EXPECT_NE(error.message().find("row 2: line 3: not UTF-8 at byte 4"), std::string::npos) << error;
 }
@@ -82,8 +89,9 @@ TEST(JsonDocumentTest, KeepsTheContract) {
     sequence += object + "\n";
   }
   auto source =
-      MakeJsonSource({folder.Write("a.json", array + "\n]"), folder.Write("b.json", sequence)},
-                     JsonLayout::kAuto)
+      MakeJsonSource(
+          Listed({folder.Write("a.json", array + "\n]"), folder.Write("b.json", sequence)}),
+          JsonLayout::kAuto)
           .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
@@ -114,10 +122,10 @@ std::string WriteArrow(const TestFolder& folder, const std::string& name, int ro
 TEST(ArrowSourceTest, KeepsTheContract) {
   TestFolder folder;
   // Batches larger than a slice, of one row, and none.
-  auto source = MakeArrowSource({WriteArrow(folder, "a.arrow", 20000, 9000, false),
-                                 WriteArrow(folder, "b.arrow", 9, 1, true),
-                                 WriteArrow(folder, "c.arrow", 0, 1, false),
-                                 WriteArrow(folder, "d.arrow", 9000, 8000, true)})
+  auto source = MakeArrowSource(Listed({WriteArrow(folder, "a.arrow", 20000, 9000, false),
+                                        WriteArrow(folder, "b.arrow", 9, 1, true),
+                                        WriteArrow(folder, "c.arrow", 0, 1, false),
+                                        WriteArrow(folder, "d.arrow", 9000, 8000, true)}))
                     .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
@@ -127,7 +135,7 @@ TEST(ConcatStageTest, KeepsTheContractAndRenamesShards) {
   auto plan = [&](const std::string& name, int lines) {
     std::string text;
     for (int i = 0; i < lines; ++i) text += name + std::to_string(i) + "\n";
-    auto source = MakeTextSource({folder.Write(name, text)}, "t").ValueOrDie();
+    auto source = MakeTextSource(Listed({folder.Write(name, text)}), "t").ValueOrDie();
     return SourcePlan(source, {}).ValueOrDie();
   };
   std::vector<ConcatPart> parts;
@@ -153,7 +161,8 @@ TEST(CompressionTest, EveryCutOfAGzipFileGivesItsWholeLinesAndThenAnError) {
                                packed.size(), reinterpret_cast<uint8_t*>(packed.data()))
                     .ValueOrDie());
   for (size_t size : {packed.size() / 3, packed.size() / 2, packed.size() - 1}) {
-    auto source = MakeTextSource({folder.Write("a.gz", packed.substr(0, size))}, "t").ValueOrDie();
+    auto source =
+        MakeTextSource(Listed({folder.Write("a.gz", packed.substr(0, size))}), "t").ValueOrDie();
     auto stage =
         SourcePlan(source, {}).ValueOrDie().make({0, std::make_shared<ThreadPool>(2)}).ValueOrDie();
     int64_t rows = 0;
@@ -187,6 +196,41 @@ TEST(ExpandFilesTest, NearMissesAreNamed) {
   EXPECT_EQ(DidYouMean("zzz", {"train"}), "");
   EXPECT_EQ(FormatOfName("a/B.JSONL.GZ"), "jsonl");
   EXPECT_EQ(FormatOfName("a.gz"), "");
+}
+
+TEST(DataFormatTest, EveryFormatOfTheListIsItsOwn) {
+  std::set<std::string_view> seen;
+  std::vector<std::string> names;
+  for (const DataFormat* format : DataFormats()) {
+    names.emplace_back(format->name);
+    EXPECT_NE(FindFormat(format->kind), nullptr) << format->kind;
+    for (const std::string_view suffix : format->suffixes) {
+      if (suffix.empty()) continue;
+      EXPECT_EQ(suffix[0], '.');
+      EXPECT_TRUE(seen.insert(suffix).second) << suffix << " is of two formats";
+      EXPECT_EQ(FormatOfName("a" + std::string(suffix) + ".zst"), format->name);
+    }
+  }
+  EXPECT_EQ(names, DataFormatNames());
+  EXPECT_EQ(FindFormat("ndjson"), &kJsonlFormat);
+  EXPECT_EQ(FindFormat("docx"), nullptr);
+}
+
+TEST(DataFormatTest, MakesSourcesByNameAndRefusesWhatItDoesNotKnow) {
+  const TestFolder folder;
+  const auto files = Listed({folder.Write("a.tsv", "n\tt\n1\tx\n")});
+  const auto source = MakeSource("tsv", files, nlohmann::json::object()).ValueOrDie();
+  EXPECT_EQ(source->Describe()["delimiter"], "\t");
+  const auto semicolons = MakeSource("csv", files, {{"delimiter", ";"}}).ValueOrDie();
+  EXPECT_EQ(semicolons->Describe()["delimiter"], ";");
+  const auto message = [&](std::string_view format, const nlohmann::json& options) {
+    return MakeSource(format, files, options).status().message();
+  };
+  EXPECT_EQ(message("parquett", nlohmann::json::object()),
+            "there is no format \"parquett\" of data files; did you mean \"parquet\"?");
+  EXPECT_EQ(message("csv", {{"delimeter", ","}}),
+            "files of format \"csv\" have no option \"delimeter\"; did you mean \"delimiter\"?");
+  EXPECT_TRUE(MakeSource("csv", files, {{"delimiter", 5}}).status().IsTypeError());
 }
 
 }  // namespace

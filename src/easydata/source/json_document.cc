@@ -189,7 +189,8 @@ class JsonCutter : public RecordCutter {
 
 }  // namespace
 
-Result<JsonForm> DetectJsonForm(const DataFile& file, arrow::Compression::type codec) {
+Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                                arrow::Compression::type codec) {
   ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, 0));
   size_t begin = std::string_view::npos;
   do {
@@ -217,10 +218,10 @@ Result<JsonForm> DetectJsonForm(const DataFile& file, arrow::Compression::type c
   return unfinished ? JsonForm::kSequence : JsonForm::kLines;
 }
 
-Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const DataFile& file,
-                                                     arrow::Compression::type codec, JsonForm form,
-                                                     int64_t at) {
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, at));
+Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
+    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
+    JsonForm form, int64_t at) {
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(std::move(file), codec, at));
   return std::make_unique<JsonCutter>(std::move(window), form, at > 0);
 }
 

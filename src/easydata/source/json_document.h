@@ -15,12 +15,13 @@ enum class JsonForm {
 
 /// The form of a file of JSON, by its first bytes: an array starts with '['; a file whose first
 /// line is a whole object is one of lines.
-Result<JsonForm> DetectJsonForm(const DataFile& file, arrow::Compression::type codec);
+Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                                arrow::Compression::type codec);
 
 /// Finds the values of a document (not of lines) from byte `at` on, which is 0 or the end of a
 /// piece.
-Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(const DataFile& file,
-                                                     arrow::Compression::type codec, JsonForm form,
-                                                     int64_t at);
+Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
+    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
+    JsonForm form, int64_t at);
 
 }  // namespace easydata

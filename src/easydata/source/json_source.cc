@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/expand_files.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/json_document.h"
@@ -125,10 +125,10 @@ class JsonSource : public Source {
       : files_(std::move(files)),
         lines_(files_.files()),
         layout_(layout),
-        forms_(files_.paths().size()),
-        counts_(files_.paths().size()) {}
+        forms_(files_.uris().size()),
+        counts_(files_.uris().size()) {}
 
-  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
@@ -139,28 +139,31 @@ class JsonSource : public Source {
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
-    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, context.is_look));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
     if (form == JsonForm::kLines) {
-      return OpenLineReader(file, from, options.end_at, true,
+      return OpenLineReader(lines, from, options.end_at, true,
                             std::make_shared<JsonLines>(options, std::move(schema)), context);
     }
     return MakeRecordReader(
-        [file, form](int64_t at) { return OpenJsonCutter(file->file, file->codec, form, at); },
+        [lines, form](int64_t at) {
+          return OpenJsonCutter(lines.file, lines.shard->codec, form, at);
+        },
         std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from, 0, context);
   }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
-    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
-    if (form == JsonForm::kLines) return CountLineRows(file, true, context);
+    if (const auto counted = lines_.CountedRows(shard); counted.has_value()) return *counted;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (counts_[shard].has_value()) return *counts_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(file->file, file->codec, form, 0));
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
+    if (form == JsonForm::kLines) return CountLineRows(lines, true, context);
+    ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(lines.file, lines.shard->codec, form, 0));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     std::lock_guard<std::mutex> lock(mutex_);
     counts_[shard] = rows;
@@ -168,28 +171,28 @@ class JsonSource : public Source {
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
-    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
-    return form == JsonForm::kLines ? ListLineBlocks(*file) : Blocks{};
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
+    return form == JsonForm::kLines ? ListLineBlocks(*lines.shard) : Blocks{};
   }
 
   Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, lines_.Get(shard));
-    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, *file));
-    return form == JsonForm::kLines ? CountLineBlocks(file, true, context)
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
+    return form == JsonForm::kLines ? CountLineBlocks(lines, true, context)
                                     : Source::CountBlocks(shard, context);
   }
 
   nlohmann::json Describe() const override { return files_.Describe("json"); }
 
  private:
-  Result<JsonForm> FormOf(size_t shard, const LineShard& file) const {
+  Result<JsonForm> FormOf(size_t shard, const OpenLines& lines) const {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (forms_[shard].has_value()) return *forms_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(JsonForm form, DetectJsonForm(file.file, file.codec));
-    const std::string format = FormatOfName(file.file.path);
+    ARROW_ASSIGN_OR_RAISE(JsonForm form, DetectJsonForm(lines.file, lines.shard->codec));
+    const std::string format = FormatOfName(lines.shard->info.uri);
     if (form == JsonForm::kArray) {
       // Tells itself, whatever was expected: a line that is an array is no row.
     } else if (layout_ == JsonLayout::kDocument) {
@@ -212,11 +215,47 @@ class JsonSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<std::string> files,
-                                                     JsonLayout layout,
-                                                     const ListingOptions& listing) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
+Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<FileInfo> files,
+                                                     JsonLayout layout) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const JsonSource>(std::move(list), layout);
 }
+
+namespace {
+
+/// A source of JSON in the layout that the options name, or in `layout`.
+Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<FileInfo> files,
+                                                        const nlohmann::json& options,
+                                                        const std::string& layout) {
+  const std::string name = options.value("layout", layout);
+  if (name == "lines") return MakeJsonSource(std::move(files), JsonLayout::kLines);
+  if (name == "document") return MakeJsonSource(std::move(files), JsonLayout::kDocument);
+  if (name == "auto") return MakeJsonSource(std::move(files), JsonLayout::kAuto);
+  return Status::Invalid("layout must be \"lines\", \"document\" or \"auto\", got \"", name, "\"");
+}
+
+}  // namespace
+
+constinit const DataFormat kJsonFormat = {
+    .name = "json",
+    .kind = "json",
+    .suffixes = {".json"},
+    .builder = "json",
+    .has_one_schema = true,
+    .options = {"layout"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeJsonByOptions(std::move(files), options, "auto");
+    }};
+
+constinit const DataFormat kJsonlFormat = {
+    .name = "jsonl",
+    .kind = "json",
+    .suffixes = {".jsonl", ".ndjson"},
+    .builder = "json",
+    .has_one_schema = true,
+    .options = {"layout"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeJsonByOptions(std::move(files), options, "lines");
+    }};
 
 }  // namespace easydata

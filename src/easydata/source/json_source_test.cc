@@ -19,7 +19,8 @@ SourceStageOptions Text(const char* column = "text") {
 }
 
 StageContract Jsonl(const std::vector<std::string>& files, SourceStageOptions options = Text()) {
-  return ContractOf(MakeJsonSource(files, JsonLayout::kLines).ValueOrDie(), std::move(options));
+  return ContractOf(MakeJsonSource(Listed(files), JsonLayout::kLines).ValueOrDie(),
+                    std::move(options));
 }
 
 /// Lines of mixed lengths, some longer than a chunk, with blank ones between.
@@ -133,7 +134,7 @@ TEST(JsonSourceTest, TokensAndAnyColumns) {
 TEST(JsonSourceTest, StartsAtAnyRow) {
   TestFolder folder;
   const std::string path = folder.Write("a.jsonl", ManyLines(3000, 1000));
-  auto source = MakeJsonSource({path}, JsonLayout::kLines).ValueOrDie();
+  auto source = MakeJsonSource(Listed({path}), JsonLayout::kLines).ValueOrDie();
   const auto whole = AllRows(ContractOf(source, Text()));
   ASSERT_EQ(whole.size(), 3000u);
   for (int64_t row : {0, 1, 17, 1500, 2999, 3000, 4000}) {

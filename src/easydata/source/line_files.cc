@@ -1,23 +1,34 @@
 #include "easydata/source/line_files.h"
 
+#include <arrow/io/interfaces.h>
+
 #include <utility>
 
 #include "easydata/io/compression.h"
 
 namespace easydata {
 
-LineFiles::LineFiles(std::vector<DataFile> files)
-    : files_(std::move(files)), shards_(files_.size()) {}
+LineFiles::LineFiles(std::vector<FileInfo> files)
+    : files_(std::move(files)), open_(files_, OpenFile), shards_(files_.size()) {}
 
-Result<std::shared_ptr<LineShard>> LineFiles::Get(size_t i) const {
+Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
+  ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(i, is_look));
   std::lock_guard<std::mutex> lock(mutex_);
   if (shards_[i] == nullptr) {
     auto shard = std::make_shared<LineShard>();
-    shard->file = files_[i];
-    ARROW_ASSIGN_OR_RAISE(shard->codec, DetectCompression(shard->file));
+    shard->info = files_[i];
+    ARROW_ASSIGN_OR_RAISE(shard->codec, DetectCompression(file.get(), shard->info.uri));
     shards_[i] = std::move(shard);
   }
-  return shards_[i];
+  return OpenLines{shards_[i], std::move(file)};
+}
+
+std::optional<int64_t> LineFiles::CountedRows(size_t i) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (shards_[i] == nullptr) return std::nullopt;
+  std::lock_guard<std::mutex> shard_lock(shards_[i]->mutex);
+  if (shards_[i]->num_rows < 0) return std::nullopt;
+  return shards_[i]->num_rows;
 }
 
 }  // namespace easydata

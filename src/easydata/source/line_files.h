@@ -2,21 +2,30 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "easydata/source/file_list.h"
 #include "easydata/source/line_source.h"
+#include "easydata/source/open_files.h"
 
 namespace easydata {
 
-/// What is known of the files of a source of lines; each is looked at when it is first asked for.
+/// The files of a source of lines, opened as OpenFiles does; the codec of each is found out when it
+/// is first opened.
 class LineFiles {
  public:
-  explicit LineFiles(std::vector<DataFile> files);
-  Result<std::shared_ptr<LineShard>> Get(size_t i) const;
+  explicit LineFiles(std::vector<FileInfo> files);
+
+  /// Opens file `i`, which stays open behind it for a look.
+  Result<OpenLines> Open(size_t i, bool is_look) const;
+
+  /// Rows of file `i`, where they were counted before (CountLineRows).
+  std::optional<int64_t> CountedRows(size_t i) const;
 
  private:
-  const std::vector<DataFile> files_;
+  const std::vector<FileInfo> files_;
+  mutable OpenFiles<arrow::io::RandomAccessFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<LineShard>> shards_;
 };

@@ -30,12 +30,7 @@ struct File {
   int64_t num_chunks() const { return (size + kChunkBytes - 1) / kChunkBytes; }
 };
 
-Result<File> OpenFile(const DataFile& file) {
-  File out;
-  ARROW_ASSIGN_OR_RAISE(out.file, OpenLocalFile(file));
-  ARROW_ASSIGN_OR_RAISE(out.size, out.file->GetSize());
-  return out;
-}
+File FileOf(const OpenLines& lines) { return {lines.file, lines.shard->info.size}; }
 
 struct ChunkCount {
   LineCount lines;
@@ -145,16 +140,16 @@ struct CutChunk {
 /// Compressed: one task at a time decompresses, as many as there are decode.
 class CompressedReader : public ShardReader {
  public:
-  CompressedReader(std::shared_ptr<LineShard> shard, const ShardPosition& from, bool skip_blank,
+  CompressedReader(const OpenLines& lines, const ShardPosition& from, bool skip_blank,
                    std::shared_ptr<const LineDecoder> decoder, const ReadContext& context)
-      : shard_(std::move(shard)),
+      : lines_(lines),
         position_(from),
         skip_blank_(skip_blank),
         decoder_(std::move(decoder)),
         context_(context) {}
 
   Result<ShardPosition> Start() override {
-    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard_->file, shard_->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(lines_.file, lines_.shard->codec));
     auto cutter = std::make_shared<LineCutter>(std::move(stream));
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(
@@ -222,7 +217,7 @@ class CompressedReader : public ShardReader {
     return Status::OK();
   }
 
-  const std::shared_ptr<LineShard> shard_;
+  const OpenLines lines_;
   ShardPosition position_;
   const bool skip_blank_;
   const std::shared_ptr<const LineDecoder> decoder_;
@@ -242,33 +237,30 @@ Result<DecodedBlock> LineDecoder::LinesBefore(std::string_view text, int64_t ski
   return block;
 }
 
-Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
-                                                    const ShardPosition& from, int64_t end_at,
-                                                    bool skip_blank,
+Result<std::unique_ptr<ShardReader>> OpenLineReader(OpenLines lines, const ShardPosition& from,
+                                                    int64_t end_at, bool skip_blank,
                                                     std::shared_ptr<const LineDecoder> decoder,
                                                     const ReadContext& context) {
-  if (shard->codec != arrow::Compression::UNCOMPRESSED) {
-    return std::make_unique<CompressedReader>(std::move(shard), from, skip_blank,
-                                              std::move(decoder), context);
+  if (lines.shard->codec != arrow::Compression::UNCOMPRESSED) {
+    return std::make_unique<CompressedReader>(lines, from, skip_blank, std::move(decoder), context);
   }
-  ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->file));
-  return std::make_unique<PlainReader>(std::move(shard), std::move(file), from, end_at, skip_blank,
+  return std::make_unique<PlainReader>(lines.shard, FileOf(lines), from, end_at, skip_blank,
                                        std::move(decoder), context);
 }
 
-Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip_blank,
-                              const ReadContext& context) {
+Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const ReadContext& context) {
+  const std::shared_ptr<LineShard>& shard = lines.shard;
   {
     std::lock_guard<std::mutex> lock(shard->mutex);
     if (shard->num_rows >= 0) return shard->num_rows;
   }
   int64_t rows = 0;
   if (shard->codec == arrow::Compression::UNCOMPRESSED) {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenFile(shard->file));
     ARROW_ASSIGN_OR_RAISE(
-        rows, ExtendIndex(shard, file, std::numeric_limits<int64_t>::max(), skip_blank, context));
+        rows, ExtendIndex(shard, FileOf(lines), std::numeric_limits<int64_t>::max(), skip_blank,
+                          context));
   } else {
-    ARROW_ASSIGN_OR_RAISE(auto stream, OpenDecompressed(shard->file, shard->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(lines.file, shard->codec));
     LineCutter cutter(std::move(stream));
     std::vector<char> text;
     int64_t size = 0;
@@ -287,18 +279,17 @@ Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip
 Result<Blocks> ListLineBlocks(const LineShard& shard) {
   Blocks blocks;
   if (shard.codec != arrow::Compression::UNCOMPRESSED) return blocks;
-  ARROW_ASSIGN_OR_RAISE(const File file, OpenFile(shard.file));
-  blocks.count = file.num_chunks();
+  blocks.count = File{nullptr, shard.info.size}.num_chunks();
   blocks.bytes = kChunkBytes;
   return blocks;
 }
 
-Result<Blocks> CountLineBlocks(const std::shared_ptr<LineShard>& shard, bool skip_blank,
+Result<Blocks> CountLineBlocks(const OpenLines& lines, bool skip_blank,
                                const ReadContext& context) {
-  ARROW_ASSIGN_OR_RAISE(Blocks blocks, ListLineBlocks(*shard));
-  ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountLineRows(shard, skip_blank, context));
+  ARROW_ASSIGN_OR_RAISE(Blocks blocks, ListLineBlocks(*lines.shard));
+  ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountLineRows(lines, skip_blank, context));
   for (int64_t k = 0; k < blocks.count; ++k) {
-    blocks.row_starts.push_back(k == 0 ? 0 : shard->index.At(k).row);
+    blocks.row_starts.push_back(k == 0 ? 0 : lines.shard->index.At(k).row);
   }
   blocks.row_starts.push_back(rows);
   return blocks;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <arrow/io/type_fwd.h>
 #include <arrow/util/type_fwd.h>
 
 #include <memory>
@@ -7,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "easydata/io/local_file.h"
+#include "easydata/io/file_info.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/source.h"
 
@@ -29,28 +30,31 @@ class LineDecoder {
 
 /// What is known of one file of lines.
 struct LineShard {
-  DataFile file;
+  FileInfo info;
   arrow::Compression::type codec;
   LineIndex index;
   std::mutex mutex;
   int64_t num_rows = -1;  // once counted
 };
 
+/// The same, and the file itself.
+struct OpenLines {
+  std::shared_ptr<LineShard> shard;
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+};
+
 /// A reader of a file of lines, up to chunk `end_at`. `skip_blank`: blank lines are no rows.
-Result<std::unique_ptr<ShardReader>> OpenLineReader(std::shared_ptr<LineShard> shard,
-                                                    const ShardPosition& from, int64_t end_at,
-                                                    bool skip_blank,
+Result<std::unique_ptr<ShardReader>> OpenLineReader(OpenLines lines, const ShardPosition& from,
+                                                    int64_t end_at, bool skip_blank,
                                                     std::shared_ptr<const LineDecoder> decoder,
                                                     const ReadContext& context);
 
 /// Counts the rows of a file of lines, chunks in parallel, and remembers where each chunk begins.
-Result<int64_t> CountLineRows(const std::shared_ptr<LineShard>& shard, bool skip_blank,
-                              const ReadContext& context);
+Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const ReadContext& context);
 
 /// Source::ListBlocks and Source::CountBlocks of a file of lines: its chunks, or one block where
 /// the file is compressed.
 Result<Blocks> ListLineBlocks(const LineShard& shard);
-Result<Blocks> CountLineBlocks(const std::shared_ptr<LineShard>& shard, bool skip_blank,
-                               const ReadContext& context);
+Result<Blocks> CountLineBlocks(const OpenLines& lines, bool skip_blank, const ReadContext& context);
 
 }  // namespace easydata

@@ -16,10 +16,12 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/local_file.h"
+#include "easydata/io/file_system.h"
 #include "easydata/source/damaged_file.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/table_columns.h"
 
@@ -79,10 +81,10 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> OpenGroup(const ParquetFile&
   });
 }
 
-Result<std::shared_ptr<const ParquetFile>> OpenParquet(const DataFile& file) {
+Result<std::shared_ptr<ParquetFile>> OpenParquet(const FileInfo& file) {
   auto out = std::make_shared<ParquetFile>();
-  out->path = file.path;
-  ARROW_ASSIGN_OR_RAISE(out->file, OpenLocalFile(file));
+  out->path = file.uri;
+  ARROW_ASSIGN_OR_RAISE(out->file, OpenFile(file));
   const Status status = Guard([&]() -> Status {
     auto raw = parquet::ParquetFileReader::Open(out->file);
     out->metadata = raw->metadata();
@@ -92,7 +94,7 @@ Result<std::shared_ptr<const ParquetFile>> OpenParquet(const DataFile& file) {
                                                  ArrowProperties()));
     return reader->GetSchema(&out->schema);
   });
-  if (!status.ok()) return NotWhole(file.path, "Parquet file", status);
+  if (!status.ok()) return NotWhole(file.uri, "Parquet file", status);
   return out;
 }
 
@@ -295,16 +297,15 @@ class ParquetReader : public ShardReader {
 
 class ParquetSource : public Source {
  public:
-  explicit ParquetSource(FileList files) : files_(std::move(files)) {
-    rows_.resize(files_.paths().size());
-  }
+  explicit ParquetSource(FileList files)
+      : files_(std::move(files)), open_(files_.files(), OpenParquet), rows_(files_.uris().size()) {}
 
-  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    if (files_.paths().empty()) return arrow::schema(arrow::FieldVector{});
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
+    if (files_.uris().empty()) return arrow::schema(arrow::FieldVector{});
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     return ChosenSchema(*file->schema, columns, file->path);
   }
 
@@ -312,7 +313,7 @@ class ParquetSource : public Source {
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
+    ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(shard, context.is_look));
     ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*file->schema, *schema, file->path));
     return std::make_unique<ParquetReader>(std::move(file), std::move(fields), std::move(schema),
                                            from, options.end_at, context);
@@ -325,7 +326,7 @@ class ParquetSource : public Source {
       std::lock_guard<std::mutex> lock(mutex_);
       if (rows_[shard].has_value()) return rows_[shard];
     }
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     std::lock_guard<std::mutex> lock(mutex_);
     rows_[shard] = file->metadata->num_rows();
     return rows_[shard];
@@ -337,7 +338,7 @@ class ParquetSource : public Source {
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenParquet(files_.files()[shard]));
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     Blocks blocks;
     blocks.count = file->metadata->num_row_groups();
     blocks.row_starts = {0};
@@ -352,16 +353,25 @@ class ParquetSource : public Source {
 
  private:
   const FileList files_;
+  mutable OpenFiles<ParquetFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<int64_t>> rows_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<std::string> files,
-                                                        const ListingOptions& listing) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<FileInfo> files) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ParquetSource>(std::move(list));
 }
+
+constinit const DataFormat kParquetFormat = {
+    .name = "parquet",
+    .kind = "parquet",
+    .suffixes = {".parquet", ".pq"},
+    .builder = "parquet",
+    .make = [](std::vector<FileInfo> files, const nlohmann::json&) {
+      return MakeParquetSource(std::move(files));
+    }};
 
 }  // namespace easydata

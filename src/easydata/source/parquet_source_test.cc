@@ -46,7 +46,7 @@ TEST(ParquetSourceTest, KeepsTheContract) {
   const std::string a = WriteParquet(folder, "a.parquet", 1000, 100);
   const std::string b = WriteParquet(folder, "b.parquet", 0, 100);
   const std::string c = WriteParquet(folder, "c.parquet", 3, 1);
-  auto source = MakeParquetSource({a, b, c}).ValueOrDie();
+  auto source = MakeParquetSource(Listed({a, b, c})).ValueOrDie();
   CheckStageContract(ContractOf(source, Columns3({"text", "ids"})));
   CheckStageContract(ContractOf(source, {}));
 }
@@ -55,7 +55,7 @@ TEST(ParquetSourceTest, KeepsTheContractWhereRowGroupsAreCut) {
   TestFolder folder;
   // About 20 MB and 12 MB of text: decoded in slices.
   const std::string a = WriteParquet(folder, "a.parquet", 32000, 20000, 1000);
-  auto source = MakeParquetSource({a}).ValueOrDie();
+  auto source = MakeParquetSource(Listed({a})).ValueOrDie();
   const auto contract = ContractOf(source, Columns3({"text"}));
   CheckStageContract(contract);
   const auto whole = AllRows(contract);
@@ -73,7 +73,7 @@ TEST(ParquetSourceTest, KeepsTheContractWhereRowGroupsAreCut) {
 TEST(ParquetSourceTest, StartsAtAnyRow) {
   TestFolder folder;
   const std::string a = WriteParquet(folder, "a.parquet", 30, 10);
-  auto source = MakeParquetSource({a}).ValueOrDie();
+  auto source = MakeParquetSource(Listed({a})).ValueOrDie();
   const auto whole = AllRows(ContractOf(source, {}));
   for (int64_t row = 0; row <= 31; ++row) {
     SourceStageOptions options;
@@ -86,7 +86,7 @@ TEST(ParquetSourceTest, StartsAtAnyRow) {
 
 TEST(ParquetSourceTest, MissingColumnIsNamedWithWhatIsNear) {
   TestFolder folder;
-  auto source = MakeParquetSource({WriteParquet(folder, "a.parquet", 3, 3)}).ValueOrDie();
+  auto source = MakeParquetSource(Listed({WriteParquet(folder, "a.parquet", 3, 3)})).ValueOrDie();
   const Status error = source->Schema({{{"texr", ColumnKind::kText}}}, 0).status();
   EXPECT_TRUE(error.IsKeyError());
   EXPECT_NE(error.message().find("no column \"texr\"; did you mean text?"), std::string::npos)
@@ -99,7 +99,7 @@ TEST(ParquetSourceTest, CutFileIsAnErrorThatNamesIt) {
   const std::string b = WriteParquet(folder, "b.parquet", 1000, 100);
   std::filesystem::resize_file(b, std::filesystem::file_size(b) / 2);
   const Status error =
-      CheckErrorContract(ContractOf(MakeParquetSource({a, b}).ValueOrDie(), {}), 1000);
+      CheckErrorContract(ContractOf(MakeParquetSource(Listed({a, b})).ValueOrDie(), {}), 1000);
   EXPECT_NE(error.message().find(b + " is not a whole Parquet file"), std::string::npos) << error;
 }
 
@@ -111,7 +111,7 @@ TEST(ParquetSourceTest, DamagedPageComesAfterTheRowsBeforeIt) {
     file.seekp(std::filesystem::file_size(a) / 2);
     file << std::string(400, '\xff');
   }
-  auto contract = ContractOf(MakeParquetSource({a}).ValueOrDie(), Columns3({"text"}));
+  auto contract = ContractOf(MakeParquetSource(Listed({a})).ValueOrDie(), Columns3({"text"}));
   StageContext context;
   context.pool = std::make_shared<ThreadPool>(2);
   auto stage = contract.make(context).ValueOrDie();

@@ -46,25 +46,25 @@ std::vector<TextFormat> TextFormats() {
        },
        "{\"i\": nope}\n", "not valid JSON at byte 7", false,
        [](const std::string& path) {
-         return MakeJsonSource({path}, JsonLayout::kLines).ValueOrDie();
+         return MakeJsonSource(Listed({path}), JsonLayout::kLines).ValueOrDie();
        }},
       {"txt", "", "",
        [](int i, const std::string& text) { return "i=" + std::to_string(i) + " " + text + "\n"; },
        "\xff\n", "not UTF-8 at byte 1", true,
-       [](const std::string& path) { return MakeTextSource({path}, "text").ValueOrDie(); }},
+       [](const std::string& path) { return MakeTextSource(Listed({path}), "text").ValueOrDie(); }},
       {"csv", "\ni,text\r\n", "",
        [](int i, const std::string& text) {
          return std::to_string(i) + (i % 3 == 0 ? ",\"\n" + text + "\"\r\n" : "," + text + "\n");
        },
        "1,2,3\n", "the record has 3 fields", false,
-       [](const std::string& path) { return MakeCsvSource({path}, ",").ValueOrDie(); }},
+       [](const std::string& path) { return MakeCsvSource(Listed({path}), ",").ValueOrDie(); }},
       {"json", "\n [\n{\"i\": \"first\", \"text\": \"\"}", "\n ]\n",
        [](int i, const std::string& text) {
          return ",\n{\"i\": \"" + std::to_string(i) + "\",\n \"text\": \"" + text + "\"}";
        },
        ",\n7", "the row is a number", false,
        [](const std::string& path) {
-         return MakeJsonSource({path}, JsonLayout::kAuto).ValueOrDie();
+         return MakeJsonSource(Listed({path}), JsonLayout::kAuto).ValueOrDie();
        }},
   };
 }
@@ -374,7 +374,8 @@ TEST(JsonDocumentTest, WhiteSpaceIsNoPartOfAnyRowHoweverMuchOfIt) {
   const std::string space(5 * kChunkBytes / 2, '\n');
   const TestFolder folder;
   const auto numbers = [&](const std::string& text) {
-    auto source = MakeJsonSource({folder.Write("a.json", text)}, JsonLayout::kAuto).ValueOrDie();
+    auto source =
+        MakeJsonSource(Listed({folder.Write("a.json", text)}), JsonLayout::kAuto).ValueOrDie();
     SourceStageOptions options;
     options.columns = {{{"i", ColumnKind::kAny}}};
     std::string out;
@@ -404,7 +405,7 @@ TEST(CsvSourceTest, ReturnsEndRecordsAndLines) {
   }
   const std::string path = folder.Write("a.csv", text + "1,2,3\r");
   const Status error =
-      CheckErrorContract(ContractOf(MakeCsvSource({path}, ",").ValueOrDie(), {}), 3000);
+      CheckErrorContract(ContractOf(MakeCsvSource(Listed({path}), ",").ValueOrDie(), {}), 3000);
   EXPECT_THAT(error.message(), HasSubstr("row 3000: line 3602: the record has 3 fields"));
 }
 

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,7 +18,7 @@ namespace easydata {
 
 /// Runs a producer that must go step by step (a decompressor, say) on the pool, up to `depth` items
 /// ahead of the consumer. The producer runs on one thread at a time. Next() is for one thread,
-/// Cancel() for any.
+/// Cancel() for any. Without a pool Next() runs the producer itself.
 template <typename T>
 class ReadAhead {
  public:
@@ -53,7 +54,7 @@ class ReadAhead {
     }
     std::optional<T> item(std::move(state_->items.front()));
     state_->items.pop_front();
-    Schedule(&lock);
+    if (pool_ != nullptr) Schedule(&lock);
     return item;
   }
 
@@ -84,14 +85,20 @@ class ReadAhead {
     if (state_->running || !state_->WantsMore()) return;
     state_->running = true;
     lock->unlock();
+    if (pool_ == nullptr) {
+      Run(state_.get(), 1);
+      lock->lock();
+      return;
+    }
     // The state lives on in the task: the pool may run it after this object died.
-    pool_->Submit([state = state_] { Run(state.get()); });
+    pool_->Submit([state = state_] { Run(state.get(), std::numeric_limits<int>::max()); });
     lock->lock();
   }
 
-  static void Run(State* state) {
+  /// Produces items as long as some are wanted, `most` at most.
+  static void Run(State* state, int most) {
     std::unique_lock<std::mutex> lock(state->mutex);
-    while (state->WantsMore()) {
+    for (; most > 0 && state->WantsMore(); --most) {
       lock.unlock();
       auto item = CatchExceptions(state->produce);
       lock.lock();

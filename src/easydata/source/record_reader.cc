@@ -128,17 +128,16 @@ Result<DecodedBlock> RecordDecoder::RecordsBefore(int64_t records, const RecordP
   return block;
 }
 
-Result<std::unique_ptr<TextWindow>> TextWindow::Open(const DataFile& data_file,
-                                                     arrow::Compression::type codec, int64_t at) {
+Result<std::unique_ptr<TextWindow>> TextWindow::Open(
+    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec, int64_t at) {
   auto out = std::make_unique<TextWindow>();
   out->at_ = at;
   if (codec == arrow::Compression::UNCOMPRESSED) {
-    ARROW_ASSIGN_OR_RAISE(auto file, OpenLocalFile(data_file));
     ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
     ARROW_ASSIGN_OR_RAISE(out->stream_, arrow::io::RandomAccessFile::GetStream(
                                             file, std::min(at, size), size - std::min(at, size)));
   } else {
-    ARROW_ASSIGN_OR_RAISE(out->stream_, OpenDecompressed(data_file, codec));
+    ARROW_ASSIGN_OR_RAISE(out->stream_, ReadDecompressed(std::move(file), codec));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     while (out->bytes_read_ < at) {
       const int64_t step = std::min<int64_t>(at - out->bytes_read_, kStep);

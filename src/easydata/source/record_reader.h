@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "easydata/io/local_file.h"
 #include "easydata/source/source.h"
 
 namespace easydata {
@@ -58,8 +57,8 @@ class RecordLines {
 /// A window on a text file that moves on; what it holds stays in place until Consume().
 class TextWindow {
  public:
-  /// Opens a file at byte `at` of its decompressed content.
-  static Result<std::unique_ptr<TextWindow>> Open(const DataFile& file,
+  /// Reads an open file from byte `at` of its decompressed content on.
+  static Result<std::unique_ptr<TextWindow>> Open(std::shared_ptr<arrow::io::RandomAccessFile> file,
                                                   arrow::Compression::type codec, int64_t at);
 
   /// What is read and not consumed.

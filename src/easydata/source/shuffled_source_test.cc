@@ -103,23 +103,23 @@ std::vector<Format> Formats() {
   return {
       {"parquet",
        [](const TestFolder& folder) {
-         return MakeParquetSource({WriteRowGroups(folder, "a.parquet", 0, 1000, 100),
-                                   WriteRowGroups(folder, "b.parquet", 1000, 0, 10),
-                                   WriteRowGroups(folder, "c.parquet", 1000, 501, 50)})
+         return MakeParquetSource(Listed({WriteRowGroups(folder, "a.parquet", 0, 1000, 100),
+                                          WriteRowGroups(folder, "b.parquet", 1000, 0, 10),
+                                          WriteRowGroups(folder, "c.parquet", 1000, 501, 50)}))
              .ValueOrDie();
        },
        1501, 21},
       {"arrow",
        [](const TestFolder& folder) {
-         return MakeArrowSource({WriteArrowFile(folder, "a.arrow", 0, 1000, 100),
-                                 WriteArrowFile(folder, "b.arrow", 1000, 501, 50)})
+         return MakeArrowSource(Listed({WriteArrowFile(folder, "a.arrow", 0, 1000, 100),
+                                        WriteArrowFile(folder, "b.arrow", 1000, 501, 50)}))
              .ValueOrDie();
        },
        1501, 21},
       {"lines",
        [](const TestFolder& folder) {
-         return MakeJsonSource({WriteLines(folder, "a.jsonl", 0, 4000),
-                                WriteLines(folder, "b.jsonl", 4000, 3000)},
+         return MakeJsonSource(Listed({WriteLines(folder, "a.jsonl", 0, 4000),
+                                       WriteLines(folder, "b.jsonl", 4000, 3000)}),
                                JsonLayout::kLines)
              .ValueOrDie();
        },
@@ -174,7 +174,8 @@ TEST(ShuffledSourceTest, BlocksKeepTheirRowsTogether) {
 
 TEST(ShuffledSourceTest, WindowEndsAtItsBytes) {
   TestFolder folder;
-  auto source = MakeParquetSource({WriteRowGroups(folder, "a.parquet", 0, 4000, 100)}).ValueOrDie();
+  auto source =
+      MakeParquetSource(Listed({WriteRowGroups(folder, "a.parquet", 0, 4000, 100)})).ValueOrDie();
   SourceStageOptions options = Shuffled(SourceShuffle::kRows);
   options.shuffle.window_bytes = 500 * 8;
   CheckStageContract(ContractOf(source, options));
@@ -201,9 +202,10 @@ TEST_P(ShuffledSourceRecordedTest, GrainOrderIsThatOfGrain) {
     if (one["name"] != "range(n).shuffle(seed=s).repeat(E)") continue;
     const auto n = one["n"].get<int64_t>();
     const auto name = "n" + std::to_string(n) + ".parquet";
-    auto source = MakeParquetSource({WriteRowGroups(folder, "1" + name, 0, n / 3, 7),
-                                     WriteRowGroups(folder, "2" + name, n / 3, n - n / 3, 90)})
-                      .ValueOrDie();
+    auto source =
+        MakeParquetSource(Listed({WriteRowGroups(folder, "1" + name, 0, n / 3, 7),
+                                  WriteRowGroups(folder, "2" + name, n / 3, n - n / 3, 90)}))
+            .ValueOrDie();
     std::vector<int64_t> order;
     for (int64_t epoch = 0; epoch < one["epochs"].get<int64_t>(); ++epoch) {
       for (int64_t row : Pass(source, Shuffled(SourceShuffle::kGrain, one["seed"]), epoch)) {
@@ -222,7 +224,7 @@ TEST(ShuffledSourceTest, ManyShardsAreDrawnInGroups) {
   for (int i = 0; i < 200; ++i) {
     files.push_back(WriteRowGroups(folder, std::to_string(1000 + i), i * 20, 20, 10));
   }
-  const auto source = MakeParquetSource(files).ValueOrDie();
+  const auto source = MakeParquetSource(Listed(files)).ValueOrDie();
   CheckStageContract(ContractOf(source, Shuffled(SourceShuffle::kBlocks)));
   auto order = Pass(source, Shuffled(SourceShuffle::kBlocks));
   std::set<int64_t> early;  // shards among the first 64 * 2 blocks
@@ -294,7 +296,7 @@ TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
       R"({"n": 2})"
       "\n";
   const auto source =
-      MakeJsonSource({folder.Write("a.jsonl", text)}, JsonLayout::kLines).ValueOrDie();
+      MakeJsonSource(Listed({folder.Write("a.jsonl", text)}), JsonLayout::kLines).ValueOrDie();
   auto contract = ContractOf(source, Shuffled(SourceShuffle::kBlocks));
   StageContext context;
   context.pool = std::make_shared<ThreadPool>(2);
@@ -314,7 +316,7 @@ TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
   std::string mended = text;
   mended.replace(mended.find("{broken"), 7, "{\"n\":7}");
   const auto other =
-      MakeJsonSource({folder.Write("a.jsonl", mended)}, JsonLayout::kLines).ValueOrDie();
+      MakeJsonSource(Listed({folder.Write("a.jsonl", mended)}), JsonLayout::kLines).ValueOrDie();
   auto rest = ContractOf(other, Shuffled(SourceShuffle::kBlocks)).make(context).ValueOrDie();
   ASSERT_TRUE(rest->Restore(cursor).ok());
   auto batch = rest->Next().ValueOrDie();
@@ -325,7 +327,8 @@ TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
 
 TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
   TestFolder folder;
-  auto source = MakeParquetSource({WriteRowGroups(folder, "a.parquet", 0, 10, 5)}).ValueOrDie();
+  auto source =
+      MakeParquetSource(Listed({WriteRowGroups(folder, "a.parquet", 0, 10, 5)})).ValueOrDie();
   SourceStageOptions options = Shuffled(SourceShuffle::kBlocks);
   options.start_row = 3;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("read as a whole"));

@@ -1,10 +1,89 @@
 #include "easydata/source/source.h"
 
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
 #include <arrow/record_batch.h>
+#include <arrow/type.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "easydata/exec/exception_status.h"
+#include "easydata/source/text_check.h"
 
 namespace easydata {
+namespace {
+
+/// Adds the rows of one shard until there are `num_rows`; false where what follows is not known.
+Result<bool> AddFirstRows(const Source& source, size_t shard, int64_t num_rows, OnError on_error,
+                          const std::shared_ptr<arrow::Schema>& schema, FirstRows* out) {
+  ReadContext context;
+  context.count_bytes = [](int64_t) {};
+  context.is_look = true;
+  const ReadOptions options{std::nullopt, on_error, kToTheEnd};
+  ARROW_ASSIGN_OR_RAISE(auto reader, source.Open(shard, {}, options, schema, context));
+  ARROW_RETURN_NOT_OK(reader->Start().status());
+  while (out->num_rows < num_rows) {
+    ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
+    if (!task.has_value()) return true;
+    ARROW_ASSIGN_OR_RAISE(DecodedBlock block, task->decode());
+    if (source.has_unchecked_text()) ARROW_RETURN_NOT_OK(CheckText(on_error, &block));
+    const int64_t rows = std::min(block.rows->num_rows(), num_rows - out->num_rows);
+    if (rows > 0) out->batches.push_back(block.rows->Slice(0, rows));
+    out->num_rows += rows;
+    if (block.stopped.has_value() || !block.broken.ok()) return false;
+  }
+  return false;
+}
+
+/// A batch of one row that does not keep the others' memory.
+Result<std::shared_ptr<arrow::RecordBatch>> CopyOfFirstRow(const arrow::RecordBatch& batch) {
+  arrow::ArrayVector columns;
+  for (const auto& column : batch.columns()) {
+    arrow::ArrayVector row = {column->Slice(0, 1)};
+    ARROW_ASSIGN_OR_RAISE(auto copied, arrow::Concatenate(row));
+    columns.push_back(std::move(copied));
+  }
+  return arrow::RecordBatch::Make(batch.schema(), 1, std::move(columns));
+}
+
+Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError on_error) {
+  FirstRows out;
+  const size_t num_shards = source.shard_names().size();
+  if (num_shards == 0) {
+    out.is_all = true;
+    return out;
+  }
+  // As a pass does it: the first shard's columns are those of all.
+  ARROW_ASSIGN_OR_RAISE(const auto schema, source.Schema(std::nullopt, 0));
+  for (size_t shard = 0; shard < num_shards; ++shard) {
+    ARROW_ASSIGN_OR_RAISE(const bool ended,
+                          AddFirstRows(source, shard, num_rows, on_error, schema, &out));
+    if (!ended) return out;
+  }
+  out.is_all = true;
+  return out;
+}
+
+}  // namespace
+
+Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
+  std::optional<FirstRows>& known = on_error == OnError::kRaise ? peeked_raise_ : peeked_skip_;
+  if (num_rows == 1) {
+    std::lock_guard<std::mutex> lock(peeked_mutex_);
+    if (known.has_value()) return *known;
+  }
+  ARROW_ASSIGN_OR_RAISE(FirstRows rows,
+                        CatchExceptions([&] { return ReadFirstRows(*this, num_rows, on_error); }));
+  if (num_rows == 1 && rows.num_rows == 1) {
+    auto copy = CopyOfFirstRow(*rows.batches[0]);
+    if (!copy.ok()) return rows;  // of a type that cannot be copied: read again next time
+    rows.batches[0] = std::move(*copy);
+    std::lock_guard<std::mutex> lock(peeked_mutex_);
+    known = rows;
+  }
+  return rows;
+}
 
 Result<Blocks> Source::CountBlocks(size_t shard, const ReadContext& context) const {
   ARROW_ASSIGN_OR_RAISE(Blocks blocks, ListBlocks(shard));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -46,9 +47,20 @@ struct Blocks {
 
 /// What a reader needs of the pass that it is part of.
 struct ReadContext {
+  /// Null: the thread that reads does all the work, and nothing is read ahead.
   std::shared_ptr<ThreadPool> pool;
   /// Adds to the bytes read from files; any thread.
   std::function<void(int64_t)> count_bytes;
+  /// Whether a pass comes after this reading, which may use the same open file.
+  bool is_look = false;
+};
+
+/// The first rows of a source.
+struct FirstRows {
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  int64_t num_rows = 0;
+  /// False where more rows may follow, or an error: reading the source tells.
+  bool is_all = false;
 };
 
 /// Data in shards (files, mostly) that can be read from any row on. Immutable but for what it
@@ -88,8 +100,19 @@ class Source {
   /// The same with row_starts; counts rows where it must.
   virtual Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const;
 
-  /// What determines the rows: {"kind": ..., "files": ..., ...}.
+  /// Reads the first `num_rows` rows of the source, with all columns; fewer where there are fewer,
+  /// or where a row cannot be read (kSkip and kQuarantine leave it out). Runs on this thread. The
+  /// first row is remembered, and the file that it is in stays open for the pass that comes.
+  Result<FirstRows> Peek(int64_t num_rows, OnError on_error) const;
+
+  /// What determines the rows: {"kind": ..., "files": ..., ...}; of files, as they were listed:
+  /// the disk is asked nothing.
   virtual nlohmann::json Describe() const = 0;
+
+ private:
+  mutable std::mutex peeked_mutex_;
+  mutable std::optional<FirstRows> peeked_raise_;  // one row, as on_error says
+  mutable std::optional<FirstRows> peeked_skip_;
 };
 
 }  // namespace easydata

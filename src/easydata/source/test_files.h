@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "easydata/exec/thread_pool.h"
+#include "easydata/io/file_system.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/stage_contract.h"
 
@@ -34,6 +35,13 @@ class TestFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// The files of these paths, in this order, as they are now.
+inline std::vector<FileInfo> Listed(const std::vector<std::string>& paths) {
+  std::vector<FileInfo> files;
+  for (const std::string& path : paths) files.push_back(StatFile(path).ValueOrDie());
+  return files;
+}
 
 inline StageContract ContractOf(std::shared_ptr<const Source> source, SourceStageOptions options) {
   StageContract contract;

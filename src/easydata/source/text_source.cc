@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/source/data_format.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_files.h"
 #include "easydata/source/python_json.h"
@@ -71,20 +72,20 @@ class TextSource : public Source {
   TextSource(FileList files, std::string field)
       : files_(std::move(files)), lines_(files_.files()), field_(std::move(field)) {}
 
-  const std::vector<std::string>& shard_names() const override { return files_.paths(); }
+  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
     return ChosenSchema(*arrow::schema({arrow::field(field_, arrow::utf8())}), columns,
-                        files_.paths().empty() ? "the text" : files_.paths()[shard]);
+                        files_.uris().empty() ? "the text" : files_.uris()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
-    return OpenLineReader(lines, from, options.end_at, false,
+    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Open(shard, context.is_look));
+    return OpenLineReader(std::move(lines), from, options.end_at, false,
                           std::make_shared<TextLines>(options.on_error, std::move(schema)),
                           context);
   }
@@ -92,17 +93,18 @@ class TextSource : public Source {
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
+    if (const auto counted = lines_.CountedRows(shard); counted.has_value()) return *counted;
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
     return CountLineRows(lines, false, context);
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
-    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
-    return ListLineBlocks(*lines);
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
+    return ListLineBlocks(*lines.shard);
   }
 
   Result<Blocks> CountBlocks(size_t shard, const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto lines, lines_.Get(shard));
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
     return CountLineBlocks(lines, false, context);
   }
 
@@ -120,11 +122,21 @@ class TextSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<std::string> files,
-                                                     std::string field,
-                                                     const ListingOptions& listing) {
-  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files), listing));
+Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<FileInfo> files,
+                                                     std::string field) {
+  ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const TextSource>(std::move(list), std::move(field));
 }
+
+constinit const DataFormat kTxtFormat = {
+    .name = "txt",
+    .kind = "txt",
+    .suffixes = {".txt", ".text"},
+    .builder = "text",
+    .has_one_schema = true,
+    .options = {"field"},
+    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+      return MakeTextSource(std::move(files), options.value("field", "text"));
+    }};
 
 }  // namespace easydata

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "easydata/io/expand_files.h"
+#include "easydata/source/data_files.h"
 
 namespace easydata {
 namespace {
@@ -21,16 +21,16 @@ class Collector {
   Status Add(const std::string& item) {
     std::error_code error;
     if (!fs::is_directory(item, error)) {
-      ARROW_ASSIGN_OR_RAISE(const auto files, ExpandDataFiles({item}));
-      for (const std::string& file : files.files) AddFile(file, /*alone=*/true);
+      ARROW_ASSIGN_OR_RAISE(const auto files, ListDataFiles({item}));
+      for (const FileInfo& file : files.files) AddFile(file.uri, /*alone=*/true);
       return Status::OK();
     }
     const fs::path folder = fs::path(item).lexically_normal();
     const size_t before = files_.size();
     AddOutputs(folder.has_filename() ? folder : folder.parent_path());
-    auto files = ExpandDataFiles({item});
+    auto files = ListDataFiles({item});
     if (!files.ok()) return files_.size() > before ? Status::OK() : files.status();
-    for (const std::string& file : files->files) AddFile(file, /*alone=*/false);
+    for (const FileInfo& file : files->files) AddFile(file.uri, /*alone=*/false);
     return Status::OK();
   }
 

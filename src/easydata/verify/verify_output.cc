@@ -13,11 +13,10 @@
 
 #include "easydata/exec/parallel_for.h"
 #include "easydata/exec/thread_pool.h"
-#include "easydata/io/expand_files.h"
-#include "easydata/io/local_file.h"
+#include "easydata/io/file_system.h"
+#include "easydata/io/output_file.h"
 #include "easydata/sink/column_layout.h"
-#include "easydata/sink/output_file.h"
-#include "easydata/source/file_sources.h"
+#include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/json_column.h"
@@ -26,15 +25,9 @@
 namespace easydata {
 namespace {
 
-Result<std::shared_ptr<const Source>> OpenByName(const std::string& path) {
-  const std::string format = FormatOfName(path);
-  if (format == "parquet") return MakeParquetSource({path});
-  if (format == "arrow") return MakeArrowSource({path});
-  if (format == "jsonl") return MakeJsonSource({path}, JsonLayout::kLines);
-  if (format == "json") return MakeJsonSource({path}, JsonLayout::kAuto);
-  if (format == "csv") return MakeCsvSource({path}, ",");
-  if (format == "tsv") return MakeCsvSource({path}, "\t");
-  if (format == "txt") return MakeTextSource({path}, "text");
+Result<std::shared_ptr<const Source>> OpenByName(const FileInfo& file) {
+  const std::string format = FormatOfName(file.uri);
+  if (!format.empty()) return MakeSource(format, {file}, nlohmann::json::object());
   return Status::Invalid("its name tells no format that can be read");
 }
 
@@ -107,8 +100,8 @@ class FileCheck {
 
   /// Size and hash of the file as it lies there.
   Status CheckBytes() {
-    ARROW_ASSIGN_OR_RAISE(const DataFile file, LookAtFile(expected_.path));
-    found_.bytes = file.bytes;
+    ARROW_ASSIGN_OR_RAISE(file_, StatFile(expected_.path));
+    found_.bytes = file_.size;
     if (expected_.record == nullptr) return Status::OK();
     const ShardRecord& record = *expected_.record;
     if (found_.bytes != record.bytes) {
@@ -125,7 +118,7 @@ class FileCheck {
   }
 
   Status ReadRows() {
-    ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(expected_.path));
+    ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(file_));
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, SourcePlan(std::move(source), {}));
     StageContext context;
     context.pool = pool_;
@@ -241,6 +234,7 @@ class FileCheck {
   const std::optional<int64_t> vocab_size_;
   const std::shared_ptr<ThreadPool> pool_;
   const std::atomic<bool>* const cancelled_;
+  FileInfo file_;
   VerifiedFile found_;
   std::optional<TypesByName> types_;
   bool free_form_ = false;

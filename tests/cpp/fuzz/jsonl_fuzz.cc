@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "easydata/exec/thread_pool.h"
+#include "easydata/io/file_system.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/python_json.h"
 #include "easydata/source/source_stage.h"
@@ -175,7 +176,8 @@ void Compare(const uint8_t* data, size_t size) {
     options.columns = {
         {{kText, ColumnKind::kText}, {kTokens, ColumnKind::kTokens}, {kAny, ColumnKind::kAny}}};
   }
-  const auto source = MakeJsonSource({path}, JsonLayout::kLines).ValueOrDie();
+  const auto source =
+      MakeJsonSource({StatFile(path).ValueOrDie()}, JsonLayout::kLines).ValueOrDie();
   StageContext context;
   context.pool = pool;
   auto made = SourcePlan(source, options).ValueOrDie().make(context);

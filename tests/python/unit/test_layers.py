@@ -29,6 +29,9 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
         ("base/a.cc", '"easydata/Utils/x.h"', "no room 'Utils'"),
         ("helpers/a.cc", "<string>", "has no place"),
         ("source/a.cc", '"tokenizers/tokenizer.h"', "only transform and pipeline"),
+        ("source/a.cc", "<fcntl.h>", "only base and io call the system about files"),
+        ("sink/a.cc", "<sys/stat.h>", "use io/file_system.h"),
+        ("verify/a.h", "<filesystem>", "call the system about files"),
     ],
 )
 def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint: str) -> None:
@@ -61,6 +64,14 @@ def test_lower_rooms_are_fine(tmp_path: Path) -> None:
         '#include <parquet/arrow/writer.h>\n#include "easydata/stream/batch.h"\n'
         '#include "easydata/sink/a.h"\n#include "easydata/base/status.h"\n'
     )
+    assert run(tmp_path).returncode == 0
+
+
+def test_files_are_the_business_of_io_and_of_tests(tmp_path: Path) -> None:
+    for file in ("io/a.cc", "source/a_test.cc", "sink/output_folder.cc"):
+        path = tmp_path / "src" / "easydata" / file
+        path.parent.mkdir(parents=True)
+        path.write_text("#include <filesystem>\n")
     assert run(tmp_path).returncode == 0
 
 

@@ -1,7 +1,8 @@
-#include "easydata/sink/file_calls.h"
+#include "easydata/io/file_calls.h"
 
 #include <arrow/util/io_util.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ Status PathError(const std::string& what, const std::string& path, int error) {
       .WithDetail(arrow::internal::StatusDetailFromErrno(error));
 }
 
-Result<int> OpenFile(const std::string& path, int flags) {
+Result<int> OpenPath(const std::string& path, int flags) {
   int fd = -1;
   const int error = ErrorOf(FaultKind::kOpen, path, [&] {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
@@ -121,7 +122,7 @@ Status RemoveFolder(const std::string& path) {
 }
 
 Status SyncFolder(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_RDONLY | O_DIRECTORY));
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDONLY | O_DIRECTORY));
   const int error = ErrorOf(FaultKind::kSync, path, [&] { return ::fsync(fd); });
   const Status closed = CloseFile(fd, path);
   // Some file systems keep no folders that could be waited for.
@@ -146,7 +147,7 @@ Result<std::string> ReadWholeFile(const std::string& path) {
     return Status::IOError(path, " is not a regular file, and nothing else is read there");
   }
   // Whatever took the file's place since is neither followed nor waited for.
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   std::string content;
   std::array<char, 64 * 1024> chunk;
   for (;;) {
@@ -171,15 +172,43 @@ Status WriteAndClose(int fd, const std::string& path, const std::string& content
 
 }  // namespace
 
+Status AppendAtOnce(const std::string& path, const std::string& content) {
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_APPEND));
+  ssize_t written = 0;
+  int error = ErrorOf(FaultKind::kWrite, path, [&] {
+    written = ::write(fd, content.data(), content.size());
+    return written;
+  });
+  if (error == 0 && written != static_cast<ssize_t>(content.size())) error = ENOSPC;
+  ::close(fd);
+  return error == 0 ? Status::OK() : PathError("write", path, error);
+}
+
+Result<int> LockFile(const std::string& path) {
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDWR | O_CREAT | O_NOFOLLOW));
+    const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+    struct stat held, there;
+    const bool same = locked && ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
+                      held.st_ino == there.st_ino;
+    if (same) return fd;
+    ::close(fd);
+    // Else whoever held it has finished, and taken the file away, in between.
+    if (!locked) return -1;
+  }
+}
+
+void UnlockFile(int fd) { ::close(fd); }
+
 Status AppendToFile(const std::string& path, const std::string& content) {
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
   return WriteAndClose(fd, path, content);
 }
 
 Status WriteFileAtomically(const std::string& path, const std::string& temporary,
                            const std::string& content) {
   ARROW_ASSIGN_OR_RAISE(const int fd,
-                        OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
+                        OpenPath(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   Status status = WriteAndClose(fd, temporary, content);
   if (status.ok()) status = RenameFile(temporary, path);
   if (!status.ok()) {

@@ -1,24 +1,21 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/file_info.h"
 
 namespace easydata {
 
-/// The format that a file's name tells ("parquet", "jsonl", "json", "arrow", "csv", "tsv", "txt"),
-/// a codec's suffix left out; empty where it tells none.
-std::string FormatOfName(std::string_view path);
-
-struct ExpandedFiles {
-  std::vector<std::string> files;
+struct DataFiles {
+  std::vector<FileInfo> files;  // sorted by URI, distinct
   /// What was found and is no data by its name beside the others; hidden names are not listed.
   std::vector<std::string> left_out;
 };
 
-/// The files that paths, patterns and folders stand for: sorted, distinct.
+/// Lists the files that paths, patterns and folders stand for, with their identities: the one look
+/// that a job takes at where its data is.
 ///
 /// A path of a file is that file, whatever its name. A folder is all files below it whose names
 /// tell a known format. In a pattern `*`, `?` and `[...]` match within a name and `**` any number
@@ -30,8 +27,8 @@ struct ExpandedFiles {
 /// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
 ///
 /// What matches nothing is an IOError (ENOENT) with the folder that was looked in and near misses;
-/// what is no regular file (a FIFO, a socket, a device) is an IOError, too; a URI is
-/// NotImplemented.
-Result<ExpandedFiles> ExpandDataFiles(const std::vector<std::string>& data_files);
+/// what is no regular file (a FIFO, a socket, a device) is an IOError, too; a scheme that is not
+/// known yet is NotImplemented.
+Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files);
 
 }  // namespace easydata

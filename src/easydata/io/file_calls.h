@@ -7,14 +7,14 @@
 
 namespace easydata {
 
-// The system calls of an output, each with its fault point. They go on after EINTR, and their
-// errors name the path and keep the errno.
+// The system calls of files that are written, each with its fault point. They go on after EINTR,
+// and their errors name the path and keep the errno.
 
 /// `cannot <what> <path>: <reason>`, an IOError with the errno of the call that failed.
 Status PathError(const std::string& what, const std::string& path, int error);
 
 /// Opens a file with these flags of open(2) and gives its descriptor, which exec closes.
-Result<int> OpenFile(const std::string& path, int flags);
+Result<int> OpenPath(const std::string& path, int flags);
 Status WriteAll(int fd, const void* data, int64_t size, const std::string& path);
 /// Reads up to `size` bytes from where the last call ended; 0 at the end.
 Result<int64_t> ReadSome(int fd, void* data, size_t size, const std::string& path);
@@ -41,6 +41,15 @@ Result<std::string> ReadWholeFile(const std::string& path);
 
 /// Appends to a file that is there, and waits until it is on the disk.
 Status AppendToFile(const std::string& path, const std::string& content);
+
+/// Appends to a file by one call, which makes it where there is none: what several processes append
+/// does not mix.
+Status AppendAtOnce(const std::string& path, const std::string& content);
+
+/// Locks a file against other processes; it is made where there is none. Gives its descriptor,
+/// which UnlockFile() closes, or -1 where another process has it.
+Result<int> LockFile(const std::string& path);
+void UnlockFile(int fd);
 
 /// Puts a small file into its place: under the name `temporary` in the same file system, on the
 /// disk, then renamed, so that readers see the old one or the new one, also after the machine

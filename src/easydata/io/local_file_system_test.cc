@@ -1,4 +1,4 @@
-#include "easydata/io/local_file.h"
+#include "easydata/io/file_system.h"
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
@@ -47,6 +47,11 @@ class LocalFileTest : public Test {
     const timespec times[] = {time, time};
     ASSERT_EQ(utimensat(AT_FDCWD, Path().c_str(), times, 0), 0);
   }
+  FileInfo WithIdentity(IdentityKind kind) const {
+    FileInfo file = StatFile(Path()).ValueOrDie();
+    EXPECT_TRUE(SetIdentity(kind, nullptr, &file).ok());
+    return file;
+  }
   /// The error of opening the file as it was listed.
   static void ExpectChanged(const Status& error, const std::string& sentence) {
     EXPECT_TRUE(error.IsIOError()) << error;
@@ -59,7 +64,7 @@ class LocalFileTest : public Test {
 };
 
 TEST_F(LocalFileTest, GivesEveryRangeAsTheFileHasIt) {
-  auto file = OpenLocalFile(LookAtFile(Path()).ValueOrDie()).ValueOrDie();
+  auto file = OpenFile(StatFile(Path()).ValueOrDie()).ValueOrDie();
   const auto size = static_cast<int64_t>(content_.size());
   EXPECT_EQ(file->GetSize().ValueOrDie(), size);
   for (const int64_t begin : {0, 1, 4095, 4096, 70'000, 499'999, 500'001}) {
@@ -75,13 +80,13 @@ TEST_F(LocalFileTest, GivesEveryRangeAsTheFileHasIt) {
 }
 
 TEST_F(LocalFileTest, LengthsThatNoFileHasTakeNoMemory) {  // A9
-  auto file = OpenLocalFile(LookAtFile(Path()).ValueOrDie()).ValueOrDie();
+  auto file = OpenFile(StatFile(Path()).ValueOrDie()).ValueOrDie();
   EXPECT_EQ(file->ReadAt(100, int64_t{1} << 62).ValueOrDie()->size(), 500'001 - 100);
   EXPECT_EQ(file->ReadAt(int64_t{1} << 61, int64_t{1} << 62).ValueOrDie()->size(), 0);
 }
 
 TEST_F(LocalFileTest, FileThatIsCutWhileItIsReadIsAnErrorAndNoCrash) {  // A6, B4
-  auto file = OpenLocalFile(LookAtFile(Path()).ValueOrDie()).ValueOrDie();
+  auto file = OpenFile(StatFile(Path()).ValueOrDie()).ValueOrDie();
   const auto before = file->ReadAt(0, 400'000).ValueOrDie();
   fs::resize_file(Path(), 1);
   ExpectChanged(
@@ -94,30 +99,30 @@ TEST_F(LocalFileTest, FileThatIsCutWhileItIsReadIsAnErrorAndNoCrash) {  // A6, B
 
 TEST_F(LocalFileTest, TellsAFileByItsTimeOrItsContentOrItsSize) {  // A7
   SetTime(1'700'000'000'123'456'789);
-  const auto by_time = LookAtFile(Path(), FileIdentity::kTime).ValueOrDie();
-  const auto by_content = LookAtFile(Path(), FileIdentity::kContent).ValueOrDie();
-  const auto by_size = LookAtFile(Path(), FileIdentity::kSize).ValueOrDie();
+  const auto by_time = StatFile(Path()).ValueOrDie();
+  const auto by_content = WithIdentity(IdentityKind::kContent);
+  const auto by_size = WithIdentity(IdentityKind::kSize);
   for (const auto* file : {&by_time, &by_content, &by_size}) {
-    EXPECT_TRUE(OpenLocalFile(*file).ok());
-    EXPECT_EQ(file->mtime_ns, 1'700'000'000'123'456'789);
+    EXPECT_TRUE(OpenFile(*file).ok());
+    EXPECT_EQ(file->identity.mtime_ns, 1'700'000'000'123'456'789);
   }
   // Only the time is another.
   SetTime(1'700'000'000'123'456'790);
-  ExpectChanged(OpenLocalFile(by_time).status(),
+  ExpectChanged(OpenFile(by_time).status(),
                 "it had 500001 bytes, changed 2023-11-14 22:13:20.123456789 UTC, now it has 500001 "
                 "bytes, changed 2023-11-14 22:13:20.123456790 UTC; put that file back");
-  EXPECT_TRUE(OpenLocalFile(by_content).ok());
-  EXPECT_TRUE(OpenLocalFile(by_size).ok());
+  EXPECT_TRUE(OpenFile(by_content).ok());
+  EXPECT_TRUE(OpenFile(by_size).ok());
   // One byte is another.
   content_[300'000] ^= 1;
   Write(content_);
-  ExpectChanged(OpenLocalFile(by_content).status(), Path());
-  EXPECT_TRUE(OpenLocalFile(by_size).ok());
+  ExpectChanged(OpenFile(by_content).status(), Path());
+  EXPECT_TRUE(OpenFile(by_size).ok());
   // One byte is gone.
   content_.pop_back();
   Write(content_);
   for (const auto* file : {&by_time, &by_content, &by_size}) {
-    ExpectChanged(OpenLocalFile(*file).status(), "now it has 500000 bytes");
+    ExpectChanged(OpenFile(*file).status(), "now it has 500000 bytes");
   }
 }
 
@@ -136,30 +141,32 @@ TEST_F(LocalFileTest, WhatIsNoRegularFileIsRefusedWithoutWaiting) {  // B5
       {name, " is a socket, no regular file"},
       {"/dev/zero", " is a device, no regular file"}};
   for (const auto& [path, sentence] : cases) {
-    ExpectChanged(LookAtFile(path).status(), path + sentence);
+    ExpectChanged(StatFile(path).status(), path + sentence);
     // It may have been a file when it was listed.
-    DataFile was_a_file;
-    was_a_file.path = path;
-    ExpectChanged(OpenLocalFile(was_a_file).status(), path + sentence);
+    FileInfo was_a_file;
+    was_a_file.uri = path;
+    ExpectChanged(OpenFile(was_a_file).status(), path + sentence);
   }
-  EXPECT_EQ(arrow::internal::ErrnoFromStatus(LookAtFile(folder_.string()).status()), EISDIR);
+  EXPECT_EQ(arrow::internal::ErrnoFromStatus(StatFile(folder_.string()).status()), EISDIR);
   fs::create_symlink(Path(), folder_ / "link");
-  auto link = OpenLocalFile(LookAtFile((folder_ / "link").string()).ValueOrDie()).ValueOrDie();
+  auto link = OpenFile(StatFile((folder_ / "link").string()).ValueOrDie()).ValueOrDie();
   EXPECT_EQ(link->Read(4).ValueOrDie()->ToString(), content_.substr(0, 4));
 }
 
 TEST_F(LocalFileTest, MissingFileIsNamed) {
-  const Status error = LookAtFile(Path() + "-none").status();
+  const Status error = StatFile(Path() + "-none").status();
   ExpectChanged(error, "file-none");
   EXPECT_EQ(arrow::internal::ErrnoFromStatus(error), ENOENT);
-  const auto listed = LookAtFile(Path()).ValueOrDie();
+  const auto listed = StatFile(Path()).ValueOrDie();
   fs::remove(Path());
-  ExpectChanged(OpenLocalFile(listed).status(), "cannot open " + Path());
+  ExpectChanged(OpenFile(listed).status(), "cannot open " + Path());
 }
 
 TEST_F(LocalFileTest, HashingEndsWhenItIsToldTo) {
-  EXPECT_TRUE(
-      LookAtFile(Path(), FileIdentity::kContent, [] { return true; }).status().IsCancelled());
+  FileInfo file = StatFile(Path()).ValueOrDie();
+  const auto stop = [] { return true; };
+  EXPECT_TRUE(SetIdentity(IdentityKind::kContent, stop, &file).IsCancelled());
+  EXPECT_EQ(file.identity.kind, IdentityKind::kTime);
 }
 
 #ifdef EASYDATA_FAULT_POINTS
@@ -169,20 +176,20 @@ class FaultyFileTest : public LocalFileTest {
 };
 
 TEST_F(FaultyFileTest, InterruptedCallsAreMadeAgain) {  // E14
-  const auto listed = LookAtFile(Path()).ValueOrDie();
+  const auto listed = StatFile(Path()).ValueOrDie();
   ASSERT_TRUE(SetFaultPlan("fail:open@1=4;fail:open@2=4;fail:read@1=4;fail:read@2=4"));
-  auto file = OpenLocalFile(listed).ValueOrDie();
+  auto file = OpenFile(listed).ValueOrDie();
   EXPECT_EQ(file->ReadAt(0, 500'001).ValueOrDie()->ToString(), content_);
 }
 
 TEST_F(FaultyFileTest, FailuresNamePathAndByte) {  // E14
-  const auto listed = LookAtFile(Path()).ValueOrDie();
+  const auto listed = StatFile(Path()).ValueOrDie();
   ASSERT_TRUE(SetFaultPlan("fail:open@1=13"));
-  const Status denied = OpenLocalFile(listed).status();
+  const Status denied = OpenFile(listed).status();
   ExpectChanged(denied, "cannot open " + Path());
   EXPECT_EQ(arrow::internal::ErrnoFromStatus(denied), EACCES);
   ASSERT_TRUE(SetFaultPlan("fail:read@2+=5;fail:allocate@3=12"));
-  auto file = OpenLocalFile(listed).ValueOrDie();
+  auto file = OpenFile(listed).ValueOrDie();
   EXPECT_TRUE(file->ReadAt(0, 100).ok());
   const Status failed = file->ReadAt(70'000, 100).status();
   ExpectChanged(failed, "cannot read " + Path() + " at byte 70000");

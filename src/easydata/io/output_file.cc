@@ -1,4 +1,4 @@
-#include "easydata/sink/output_file.h"
+#include "easydata/io/output_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "easydata/base/hash.h"
-#include "easydata/sink/file_calls.h"
+#include "easydata/io/file_calls.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -30,7 +30,7 @@ OutputFile::~OutputFile() {
 }
 
 Result<std::shared_ptr<OutputFile>> OutputFile::Open(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   return std::shared_ptr<OutputFile>(new OutputFile(fd, path));
 }
 
@@ -52,7 +52,7 @@ Status OutputFile::Close() {
 std::string OutputFile::hash() const { return ToHex(XXH3_64bits_digest(&hasher_->state)); }
 
 Result<std::string> HashOfFile(const std::string& path, const std::function<bool()>& stopped) {
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   const auto close = std::shared_ptr<void>(nullptr, [fd](void*) { ::close(fd); });
   std::vector<char> chunk(1 << 20);
   XXH3_state_t state;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// By what a file is told from another one under the same name.
+enum class IdentityKind {
+  kTime,     // its size and the time of its last change
+  kContent,  // its size and a hash of all of it, for which it is read once more
+  kSize,     // its size alone
+};
+
+/// "mtime", "content" or "size"; Invalid for any other name.
+Result<IdentityKind> ParseIdentityKind(const std::string& name);
+
+/// What a file was when it was listed, beside its size.
+struct FileIdentity {
+  IdentityKind kind = IdentityKind::kTime;
+  int64_t mtime_ns = 0;  // since 1970
+  std::string tag;       // kContent: the hash, hexadecimal
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
+/// A file as it was when it was listed.
+struct FileInfo {
+  std::string uri;   // a path, for files of this machine
+  int64_t size = 0;  // bytes
+  FileIdentity identity;
+
+  bool operator==(const FileInfo&) const = default;
+};
+
+}  // namespace easydata

@@ -1,0 +1,92 @@
+#include "easydata/io/file_system.h"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/util/io_util.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "easydata/base/hash.h"
+#include "easydata/io/local_file_system.h"
+
+namespace easydata {
+namespace {
+
+constexpr const char kChangedId[] = "easydata::FileChanged";
+
+/// Marks the errors of files that are others now.
+class FileChanged : public arrow::StatusDetail {
+ public:
+  const char* type_id() const override { return kChangedId; }
+  std::string ToString() const override { return "the file was changed"; }
+};
+
+}  // namespace
+
+Result<IdentityKind> ParseIdentityKind(const std::string& name) {
+  if (name == "mtime") return IdentityKind::kTime;
+  if (name == "content") return IdentityKind::kContent;
+  if (name == "size") return IdentityKind::kSize;
+  return Status::Invalid("identity must be \"mtime\", \"content\" or \"size\", got \"", name, "\"");
+}
+
+Result<const FileSystem*> FileSystemOf(std::string_view uri) {
+  static const LocalFileSystem local;
+  const size_t scheme = uri.find("://");
+  if (scheme == std::string_view::npos) return &local;
+  return Status::NotImplemented(uri, ": reading over ", uri.substr(0, scheme),
+                                ":// comes with a later release of EasyData; copy the files to "
+                                "this machine");
+}
+
+Result<FileInfo> StatFile(const std::string& uri) {
+  ARROW_ASSIGN_OR_RAISE(const FileSystem* files, FileSystemOf(uri));
+  return files->Stat(uri);
+}
+
+Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const FileInfo& file) {
+  ARROW_ASSIGN_OR_RAISE(const FileSystem* files, FileSystemOf(file.uri));
+  return files->Open(file);
+}
+
+Status SetIdentity(IdentityKind kind, const std::function<bool()>& stop, FileInfo* file) {
+  if (file->identity.kind == kind) return Status::OK();
+  std::string hash;
+  if (kind == IdentityKind::kContent) {
+    FileInfo listed = *file;
+    listed.identity.kind = IdentityKind::kTime;  // which was known all along
+    ARROW_ASSIGN_OR_RAISE(const auto opened, OpenFile(listed));
+    ARROW_ASSIGN_OR_RAISE(hash, HashOfContent(opened.get(), file->size, stop));
+  }
+  file->identity.kind = kind;
+  file->identity.tag = std::move(hash);
+  return Status::OK();
+}
+
+Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t bytes,
+                                  const std::function<bool()>& stop) {
+  std::vector<char> part(std::min<int64_t>(std::max<int64_t>(bytes, 1), 8 << 20));
+  uint64_t hash = 0;
+  for (int64_t at = 0; at < bytes;) {
+    if (stop != nullptr && stop()) return Status::Cancelled("the files were being hashed");
+    ARROW_ASSIGN_OR_RAISE(const int64_t got,
+                          file->ReadAt(at, static_cast<int64_t>(part.size()), part.data()));
+    if (got == 0) break;
+    hash = Hash64({part.data(), static_cast<size_t>(got)}, hash);
+    at += got;
+  }
+  return ToHex(hash);
+}
+
+Status FileChangedError(std::string message) {
+  return Status(arrow::StatusCode::IOError, std::move(message), std::make_shared<FileChanged>());
+}
+
+bool IsFileError(const Status& status) {
+  if (status.ok() || status.detail() == nullptr) return false;
+  return std::strcmp(status.detail()->type_id(), kChangedId) == 0 ||
+         arrow::internal::ErrnoFromStatus(status) != 0;
+}
+
+}  // namespace easydata

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <arrow/io/type_fwd.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/io/file_info.h"
+
+namespace easydata {
+
+/// What FileSystem::List() was asked about.
+enum class ListedBy {
+  kName,     // a file, spelled out
+  kFolder,   // all that lies below a folder
+  kPattern,  // `*`, `?` and `[...]` match within a name, `**` any number of folders
+};
+
+/// Whether a file of this name (without folders) is wanted; not asked of names that are spelled
+/// out.
+using NameFilter = std::function<bool(ListedBy by, std::string_view name)>;
+
+struct ListedFile {
+  FileInfo info;
+  /// Why there is nothing to read under this name: a link that leads nowhere, a FIFO, a device.
+  Status problem;
+};
+
+struct Listing {
+  ListedBy by = ListedBy::kName;
+  std::vector<ListedFile> files;  // sorted by URI, distinct
+};
+
+/// Files under one scheme: of this machine, of an object store. Thread-safe.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  /// Lists the files that a name, a folder or a pattern stands for, each with its identity by size
+  /// and time. A name that is a file's is that file, whatever characters it has. Hidden folders
+  /// (".git") are entered where they are spelled out only, links to folders not by `**`.
+  virtual Result<Listing> List(const std::string& pattern, const NameFilter& is_wanted) const = 0;
+
+  /// Explains that List() found nothing of use: an IOError (ENOENT) with the folder that was looked
+  /// in, what it holds, and near names.
+  virtual Status NothingFound(const std::string& pattern) const = 0;
+
+  /// Looks at one file, for what it is now, by size and time. An IOError with errno where there is
+  /// none, or it is no file that can be read (a folder, a FIFO, a socket, a device).
+  virtual Result<FileInfo> Stat(const std::string& uri) const = 0;
+
+  /// Whether there is a file or a folder of this name.
+  virtual bool Exists(const std::string& uri) const = 0;
+
+  /// Opens a file for positioned reads, which several threads may make at once.
+  ///
+  /// The file must be the one that was listed, by its identity, at this call and after each read;
+  /// else an IOError names it, with what it was and what it is now. A missing file is an IOError
+  /// with errno; so is a read that fails, with URI and byte. A range behind the file's end gives
+  /// the bytes that there are, and memory is taken for those only, whatever was asked for.
+  virtual Result<std::shared_ptr<arrow::io::RandomAccessFile>> Open(const FileInfo& file) const = 0;
+
+  /// Whether the file under this name is known to be another one than was listed, by a look that
+  /// costs next to nothing: it opens no file and asks no other machine.
+  virtual bool IsKnownToDiffer(const FileInfo& file) const = 0;
+};
+
+/// The file system of a path or URI, by its scheme; NotImplemented for the schemes to come.
+Result<const FileSystem*> FileSystemOf(std::string_view uri);
+
+/// FileSystem::Stat() and Open() of the URI's file system.
+Result<FileInfo> StatFile(const std::string& uri);
+Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const FileInfo& file);
+
+/// Gives a file an identity of another kind. For kContent it is opened and read as a whole, unless
+/// it has its hash already; `stop` is asked now and then, and ends that with Cancelled.
+Status SetIdentity(IdentityKind kind, const std::function<bool()>& stop, FileInfo* file);
+
+/// The XXH3 of a file's first `bytes` bytes, hexadecimal; `stop` as above, may be null.
+Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t bytes,
+                                  const std::function<bool()>& stop);
+
+/// An error that says that a file is another one now than was listed.
+Status FileChangedError(std::string message);
+
+/// Whether an error is of opening or reading a file, or that it is another one now, and not of what
+/// was read. Its message names the file.
+bool IsFileError(const Status& status);
+
+}  // namespace easydata

@@ -1,0 +1,91 @@
+#include "easydata/source/data_files.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "easydata/io/file_system.h"
+#include "easydata/source/data_format.h"
+
+namespace easydata {
+namespace {
+
+bool IsData(std::string_view name) {
+  return !name.empty() && name[0] != '_' && name[0] != '.' && name != "metadata.json";
+}
+
+std::string NameOf(std::string_view uri) { return std::string(uri.substr(uri.rfind('/') + 1)); }
+
+/// Whether a name is one that model folders and saved data sets have beside their shards.
+bool IsBesideShards(const std::string& name) {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "config.json",       "dataset_info.json",       "state.json",
+      "dataset_dict.json", "special_tokens_map.json", "README.md"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         (name.starts_with("tokenizer") && name.ends_with(".json"));
+}
+
+/// Whether `datasets` put a result of map() or filter() there, beside the shards of a saved data
+/// set.
+bool IsCached(const FileSystem& files, const std::string& uri) {
+  const std::string name = NameOf(uri);
+  if (!name.starts_with("cache-") || !name.ends_with(".arrow")) return false;
+  const std::string folder = uri.substr(0, uri.size() - name.size());
+  return files.Exists(folder + "state.json") && files.Exists(folder + "dataset_info.json");
+}
+
+/// Takes what is no data out of what was found.
+void LeaveOut(const FileSystem& files, std::vector<ListedFile>* found,
+              std::vector<std::string>* left_out) {
+  const bool has_shards = std::any_of(found->begin(), found->end(), [](const ListedFile& file) {
+    const std::string format = FormatOfName(file.info.uri);
+    return !format.empty() && format != "json" && !IsBesideShards(NameOf(file.info.uri));
+  });
+  // Beside shards of JSON, only what is none of a format is known to be no data.
+  size_t left = found->size();
+  std::erase_if(*found, [&](const ListedFile& file) {
+    const std::string& uri = file.info.uri;
+    const bool is_beside =
+        IsBesideShards(NameOf(uri)) && (has_shards || (FormatOfName(uri).empty() && left > 1));
+    if (!is_beside && !IsCached(files, uri)) return false;
+    left_out->push_back(uri);
+    --left;
+    return true;
+  });
+}
+
+bool IsWanted(ListedBy by, std::string_view name) {
+  return IsData(name) && (by != ListedBy::kFolder || !FormatOfName(name).empty());
+}
+
+Status CheckItem(const std::string& item) {
+  if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
+  if (item.find('\0') == std::string::npos) return Status::OK();
+  return Status::Invalid("data_files holds a path with a NUL character; it begins with ",
+                         item.c_str());
+}
+
+}  // namespace
+
+Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files) {
+  if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
+  std::map<std::string, FileInfo> found;
+  DataFiles out;
+  for (const std::string& item : data_files) {
+    ARROW_RETURN_NOT_OK(CheckItem(item));
+    ARROW_ASSIGN_OR_RAISE(const FileSystem* files, FileSystemOf(item));
+    ARROW_ASSIGN_OR_RAISE(Listing listing, files->List(item, IsWanted));
+    if (listing.by != ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
+    for (const ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
+    if (listing.files.empty()) return files->NothingFound(item);
+    for (const ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
+  }
+  for (auto& [uri, info] : found) out.files.push_back(std::move(info));
+  // What one pattern leaves out, another may have, or name.
+  std::erase_if(out.left_out, [&](const std::string& uri) { return found.contains(uri); });
+  return out;
+}
+
+}  // namespace easydata

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/io/file_info.h"
+#include "easydata/source/data_formats.h"
+#include "easydata/source/source.h"
+
+namespace easydata {
+
+/// A format of data files: one row of the registry. Texts are lower case.
+struct DataFormat {
+  /// What a person calls it: DatasetConfig's `type`.
+  std::string_view name;
+  /// Formats of one kind may stand side by side in a folder ("jsonl" is "json").
+  std::string_view kind;
+  /// What names of its files end in, codecs left out; without the dot each is another name of it.
+  std::array<std::string_view, 4> suffixes{};
+  /// What the `datasets` library calls it, where it knows it.
+  std::string_view builder{};
+  /// Whether all files give columns of one schema, so that one stream may read them all.
+  bool has_one_schema = false;
+  /// Options that `make` knows; the others are refused before.
+  std::array<std::string_view, 4> options{};
+  /// Makes a source of files; an option that is missing has its default.
+  Result<std::shared_ptr<const Source>> (*make)(std::vector<FileInfo> files,
+                                                const nlohmann::json& options);
+};
+
+#define EASYDATA_DECLARE(Id, name) extern const DataFormat k##Id##Format;
+EASYDATA_DATA_FORMATS(EASYDATA_DECLARE)
+#undef EASYDATA_DECLARE
+
+/// All formats, in the order of the list.
+const std::vector<const DataFormat*>& DataFormats();
+
+/// The format of a name or of a suffix without its dot ("jsonl", "ndjson"); null where there is
+/// none.
+const DataFormat* FindFormat(std::string_view name);
+
+/// The name of the format that a file's name tells, a codec's suffix left out; empty where it tells
+/// none.
+std::string FormatOfName(std::string_view path);
+
+/// Makes a source of files of a format. Invalid, with near names, for a format or an option that
+/// there is not; TypeError for an option of another type.
+Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
+                                                 std::vector<FileInfo> files,
+                                                 const nlohmann::json& options);
+
+}  // namespace easydata
