@@ -117,6 +117,63 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
+class FileListing:
+    """Files as they were when they were listed."""
+
+    @property
+    def uris(self) -> list[str]: ...
+
+    def size_of(self, index: int) -> int:
+        """Bytes of a file."""
+
+    def with_identity(self, identity: str) -> FileListing:
+        """
+        The same files, told from others by "mtime", "content" (for which each is read, once) or "size".
+        """
+
+    def __len__(self) -> int: ...
+
+    def __getstate__(self) -> list[tuple[str, int, str, int, str]]: ...
+
+    def __setstate__(self, arg: Sequence[tuple[str, int, str, int, str]], /) -> None: ...
+
+def list_data_files(data_files: Sequence[str]) -> tuple[FileListing, list[str]]:
+    """
+    The files that paths, patterns and folders stand for, and what was left out beside them.
+    """
+
+def exists(uri: str) -> bool:
+    """
+    Whether there is a file or a folder of this name, as far as it can be told.
+    """
+
+def format_of_name(path: str) -> str:
+    """The format that a file's name tells, or an empty string."""
+
+class DataFormat:
+    """A format of data files."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """What formats have in common that may stand side by side."""
+
+    @property
+    def builder(self) -> str:
+        """What the `datasets` library calls it; empty where it does not know it."""
+
+    @property
+    def has_one_schema(self) -> bool:
+        """Whether all files give columns of one schema."""
+
+def data_formats() -> list[DataFormat]:
+    """All formats of data files."""
+
+def find_format(name: str) -> DataFormat | None:
+    """The format of a name, or of a suffix without its dot; None for others."""
+
 class Source:
     """Files that can be read from any row on."""
 
@@ -134,23 +191,23 @@ class Source:
     def count_rows(self, shard: int) -> int:
         """Rows of a shard, counted where the file does not say."""
 
-def expand_data_files(data_files: Sequence[str]) -> tuple[list[str], list[str]]:
+    def column_names(self, columns: dict[str, str] | None = None) -> list[str] | None:
+        """
+        Names of the rows' columns, by the first shard; None where rows have no schema.
+        """
+
+    def peek(self, num_rows: int, on_error: str) -> tuple[list[dict[str, Any]], bool]:
+        """
+        The first rows up to one that cannot be read, and whether there are no others.
+        """
+
+    def num_blocks(self, shard: int) -> int:
+        """Row groups, record batches or chunks of lines of a shard."""
+
+def make_source(files: FileListing, format: str, options: dict[str, object]) -> Source:
     """
-    The files that paths, patterns and folders stand for, and what was left out beside them.
+    A source of files of a format; options that are missing have the format's defaults.
     """
-
-def format_of_name(path: str) -> str:
-    """The format that a file's name tells, or an empty string."""
-
-def json_source(files: Sequence[str], layout: str, identity: str) -> Source: ...
-
-def parquet_source(files: Sequence[str], identity: str) -> Source: ...
-
-def arrow_source(files: Sequence[str], identity: str) -> Source: ...
-
-def csv_source(files: Sequence[str], delimiter: str, keep_rest: bool, identity: str) -> Source: ...
-
-def text_source(files: Sequence[str], field: str, identity: str) -> Source: ...
 
 def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> Stream:
     """
