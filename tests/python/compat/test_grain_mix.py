@@ -100,7 +100,7 @@ def test_what_has_no_meaning_in_grains_order_is_refused() -> None:
         mix([5, 5], None, "restart", weight_scheduler=WeightScheduler(points))
     with pytest.raises(ValueError, match=r'order="grain".*sources\["dataset_1"\] is 0'):
         mix([5, 5], [1, 0], "restart")
-    with pytest.raises(ValueError, match=r'order must be "blocks" or "grain", not "Grain"'):
+    with pytest.raises(ValueError, match=r'order: must be one of "blocks", "grain", not "Grain"'):
         MixedShardedSource([[{"n": 1}]], order="Grain")  # type: ignore[arg-type, list-item]
 
 
