@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that every file of the engine includes what its room may use, and nothing else.
+"""Checks that every file of the engine includes what its module may use, and nothing else.
 
-A room uses rooms of lower rank, never its neighbours. Nothing under src/ knows Python, and the
-Parquet library is known to the rooms that read and write files only. Base and io alone ask the
-system about files. The tokenizers are a library of their own, which knows two of the engine's rooms
-and is known to those that run it. The packages of Python keep an order, too; see python_layers.py.
+A module uses modules of lower rank, never its neighbours. Nothing under src/ knows Python, and the
+Parquet library is known to the modules that read and write files only. Base and io alone ask the
+system about files. The tokenizers are a library of their own, which knows two of the engine's
+modules and is known to those that run it. The packages of Python keep an order, too; see
+python_layers.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import python_layers
 
-# Rooms of one line are neighbours.
+# Modules of one line are neighbours.
 RANKS = (
     ("base",),
     ("config", "exec"),
@@ -28,14 +29,14 @@ RANKS = (
     ("loader", "cache", "verify"),
     ("pipeline",),
 )
-RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
-PARQUET_ROOMS = ("source", "sink")
+RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules}
+PARQUET_MODULES = ("source", "sink")
 TOKENIZERS = "tokenizers"
 TOKENIZERS_USE = ("base", "exec")
-TOKENIZERS_ROOMS = ("transform", "pipeline")
+TOKENIZERS_USERS = ("transform", "pipeline")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 # Calls that open, look at or walk files are for base and io; tests make files as they like.
-FILE_ROOMS = ("base", "io")
+FILE_MODULES = ("base", "io")
 FILE_HEADERS = re.compile(
     r"^(fcntl\.h|unistd\.h|dirent\.h|glob\.h|ftw\.h|filesystem|sys/(stat|file|mman)\.h)$"
 )
@@ -61,64 +62,64 @@ def problems(root: Path) -> Iterator[str]:
             continue
         if path.is_relative_to(tokenizers):
             name = path.relative_to(root / "src")
-            room = TOKENIZERS
+            module = TOKENIZERS
         else:
             name = path.relative_to(engine)
-            room = name.parts[0] if len(name.parts) > 1 else ""
-        if room and room not in RANK and room != TOKENIZERS:
-            yield f"{path.relative_to(root)}: the room '{room}' has no place in check_layers.py"
+            module = name.parts[0] if len(name.parts) > 1 else ""
+        if module and module not in RANK and module != TOKENIZERS:
+            yield f"{path.relative_to(root)}: the module '{module}' has no place in check_layers.py"
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
-                problem = check(room, match[1]) or check_files(name, match[1])
+                problem = check(module, match[1]) or check_files(name, match[1])
                 if match[1].startswith("reference_tokenizer/") and not path.stem.endswith("_test"):
                     problem = f"'{match[1]}': it is there for tests alone"
                 if problem:
                     yield f"{path.relative_to(root)}:{number}: {problem}"
 
 
-def check(room: str, header: str) -> str | None:
-    """Says what is wrong with `header` in a file of `room` ("" for the top), or None."""
+def check(module: str, header: str) -> str | None:
+    """Says what is wrong with `header` in a file of `module` ("" for the top), or None."""
     if PYTHON.match(header):
         return f"'{header}': the engine knows nothing of Python; put this into python/bindings"
-    if header.startswith("parquet/") and room not in PARQUET_ROOMS:
-        return f"'{header}': only {' and '.join(PARQUET_ROOMS)} know Parquet"
+    if header.startswith("parquet/") and module not in PARQUET_MODULES:
+        return f"'{header}': only {' and '.join(PARQUET_MODULES)} know Parquet"
     if header.startswith(("python/", "bindings")):
         return f"'{header}': the engine knows nothing of its bindings"
-    if not room:
+    if not module:
         return None
     if header.startswith(f"{TOKENIZERS}/"):
-        if room in (TOKENIZERS, *TOKENIZERS_ROOMS):
+        if module in (TOKENIZERS, *TOKENIZERS_USERS):
             return None
-        return f"'{header}': only {' and '.join(TOKENIZERS_ROOMS)} know the tokenizers"
+        return f"'{header}': only {' and '.join(TOKENIZERS_USERS)} know the tokenizers"
     if not header.startswith("easydata/"):
         return None
     other = header.split("/")[1]
-    if room == TOKENIZERS:
+    if module == TOKENIZERS:
         if other in TOKENIZERS_USE:
             return None
         return f"'{header}': the tokenizers use {' and '.join(TOKENIZERS_USE)} alone"
-    if other == room:
+    if other == module:
         return None
     if other not in RANK:
-        return f"'{header}': there is no room '{other}'"
-    if RANK[other] == RANK[room]:
-        return f"'{header}': '{other}' is a neighbour of '{room}'; they meet through stream/"
-    if RANK[other] > RANK[room]:
-        return f"'{header}': '{other}' stands above '{room}'"
+        return f"'{header}': there is no module '{other}'"
+    if RANK[other] == RANK[module]:
+        return f"'{header}': '{other}' is a neighbour of '{module}'; they meet through stream/"
+    if RANK[other] > RANK[module]:
+        return f"'{header}': '{other}' stands above '{module}'"
     return None
 
 
 def check_files(path: Path, header: str) -> str | None:
     """Says that a file of the engine may not call the system about files, or None."""
     name = path.as_posix()
-    if not FILE_HEADERS.match(header) or path.parts[0] in FILE_ROOMS:
+    if not FILE_HEADERS.match(header) or path.parts[0] in FILE_MODULES:
         return None
     if name in FILE_EXCEPTIONS or TEST_FILE.search("/" + name):
         return None
     return (
-        f"<{header}>: only {' and '.join(FILE_ROOMS)} call the system about files; use "
+        f"<{header}>: only {' and '.join(FILE_MODULES)} call the system about files; use "
         "io/file_system.h or io/file_calls.h"
     )
 
@@ -131,7 +132,7 @@ def main() -> int:
         print(problem)
     if found:
         print(
-            f"{len(found)} includes and imports break the order of the rooms (docs/architecture.md)"
+            f"{len(found)} includes and imports break the order of modules (docs/architecture.md)"
         )
     return 1 if found else 0
 

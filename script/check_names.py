@@ -33,10 +33,10 @@ def names_in(text: str) -> list[str]:
     return [name for kind in (FUNCTION, CONSTANT, TYPE) for name in kind.findall(text)]
 
 
-def compiled_together(room: Path) -> dict[str, list[Path]]:
+def compiled_together(module: Path) -> dict[str, list[Path]]:
     """The module's files by what they are compiled for; kernels are compiled one by one."""
     together = defaultdict(list)
-    for path in sorted(room.rglob("*.cc")):
+    for path in sorted(module.rglob("*.cc")):
         if re.search(r"_avx\d+\.cc$|_benchmark\.cc$", path.name) or "fuzz" in path.parts:
             continue
         test = "test" in path.stem
@@ -78,8 +78,8 @@ def problems(files: list[Path]) -> list[str]:
 def main() -> int:
     """Prints what is called the same; 1 where something is."""
     found = []
-    for room in [*sorted((SOURCE / "easydata").iterdir()), SOURCE / "tokenizers", REFERENCE]:
-        for files in compiled_together(room).values():
+    for module in [*sorted((SOURCE / "easydata").iterdir()), SOURCE / "tokenizers", REFERENCE]:
+        for files in compiled_together(module).values():
             found += problems(files)
     for problem in found:
         print(problem, file=sys.stderr)

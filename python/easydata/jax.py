@@ -101,7 +101,7 @@ def iterate(
     Raises:
         ValueError: As ranks() does; when the loader has another rank; while iterating, when the
             rows of a batch cannot be split evenly over the devices. What is raised while iterating
-            comes behind all batches before it, and again with each further `next()`, until a state
+            comes after all batches before it, and again with each further `next()`, until a state
             is loaded.
     """
     return GlobalBatches(loader, mesh, batch_axes, prefetch)
@@ -135,10 +135,10 @@ class GlobalBatches(Iterator[dict[str, Any]]):
         self._prefetch = prefetch
         self._batches = iter(loader)
         self._ended = False
-        # Batches on the devices, each with the loader's state behind it.
+        # Batches on the devices, each with the loader's state after it.
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | None]] = deque()
         self._state: dict[str, Any] | None = None
-        # What came in place of the batch behind those in `_ahead`.
+        # What came in place of the batch after those in `_ahead`.
         self._error: Exception | None = None
 
     def __next__(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class GlobalBatches(Iterator[dict[str, Any]]):
         raise StopIteration
 
     def _read(self) -> None:
-        """Puts the loader's next batch, its end or its error behind what is ahead."""
+        """Puts the loader's next batch, its end or its error after what is ahead."""
         state = None
         if self._prefetch > 0 and self._state is None:
             self._state = self._loader.state_dict()  # of the start: nothing was handed out yet
@@ -198,7 +198,7 @@ class GlobalBatches(Iterator[dict[str, Any]]):
         self._batches = iter(self._loader)
 
     def state_dict(self) -> dict[str, Any]:
-        """The loader's state behind the batch that was handed out last."""
+        """The loader's state after the batch that was handed out last."""
         # Without batches ahead the loader stands where the caller does.
         return self._loader.state_dict() if self._state is None else self._state
 

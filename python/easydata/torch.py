@@ -176,7 +176,7 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         return _OpenBatch(before, columns, size, skip)
 
     def state_dict(self) -> dict[str, Any]:
-        """The position behind what was yielded last; JSON-able and small.
+        """The position after what was yielded last; JSON-able and small.
 
         Between two batches it is the loader's own state, which any number of ranks can go on from
         (with several lanes: what merge_states() makes of those of all ranks). Within a batch it is

@@ -19,7 +19,7 @@ class PadSpec:
 
     Attributes:
         value: What is put in.
-        side: Where: "right" (behind the values) or "left".
+        side: Where: "right" (after the values) or "left".
         length: Values a row; None: as many as the longest row of the batch has. Of several lengths
             the least that the longest row fits into: so many shapes, and no more, come out.
     """

@@ -139,7 +139,7 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
         return self._exhausted
 
     def state_dict(self) -> dict[str, Any]:
-        """The position behind the batch that was handed out last, JSON-able and small.
+        """The position after the batch that was handed out last, JSON-able and small.
 
         Ranks, threads and prefetching may be others when it is loaded; source and batch size may
         not. With one lane it is the same on every rank; with several it has those that this rank
@@ -152,7 +152,7 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
 
         With `allow=("mix",)` the mix of this loader may have other weights, sources, schedules and
         options than that of the state. The stream goes on as it was up to the first block that
-        starts behind what the state's open windows (of packers and shuffles) had read, and from
+        starts after what the state's open windows (of packers and shuffles) had read, and from
         there on with the new mix: an added source from its beginning, the others where they were.
         A source that is to go must stay in with weight 0 until then.
 

@@ -1,4 +1,4 @@
-"""Mixtures that the stages behind them can make again."""
+"""Mixtures that the stages downstream can make again."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pipeline: stages put one behind the other."""
+"""The pipeline: stages, one after the other."""
 
 import dataclasses
 import logging
@@ -59,7 +59,7 @@ _log = logging.getLogger("easydata")
 
 
 class Pipeline(Generic[_Built_co]):
-    """Puts stages one behind the other; rows flow when the result is read.
+    """Puts stages one after the other; rows flow when the result is read.
 
     Each method adds a stage and gives the pipeline back: `source()` first, then any of
     `tokenize()`, `mix()`, `pack()`, `save()` and `load()`, in that order or another that makes
@@ -144,7 +144,7 @@ class Pipeline(Generic[_Built_co]):
     def load(self, config: LoadStageConfig | None = None) -> "Pipeline[AsyncDataLoader]":
         """Makes batches.
 
-        (To a type checker build() gives a loader behind it. That of several unmixed datasets can
+        (To a type checker build() gives a loader after it. That of several unmixed datasets can
         do the same.)
         """
         self._ready("load")

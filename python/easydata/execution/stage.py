@@ -21,7 +21,7 @@ class PipelineStage(Protocol):
     def process(
         self, data: dict[str, ShardedDataSource[Any]], context: PipelineContext
     ) -> dict[str, Any]:
-        """Puts the step behind each source; nothing is read yet."""
+        """Puts the step downstream of each source; nothing is read yet."""
         ...
 
 
@@ -45,7 +45,7 @@ class BaseStage(ABC):
     def process(
         self, data: dict[str, ShardedDataSource[Any]], context: PipelineContext
     ) -> dict[str, Any]:
-        """Puts the step behind each source; nothing is read yet."""
+        """Puts the step downstream of each source; nothing is read yet."""
 
     def validate_config(self, config: Any) -> bool:
         """Whether the options can be used; a pipeline refuses the stage when not."""

@@ -79,7 +79,7 @@ class TokenizeStage(BaseStage):
         return "tokenize"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
-        """Puts tokenizing behind each source; tokens that need no tokenizer stay as they are.
+        """Tokenizes each source; tokens that need no tokenizer stay as they are.
 
         Raises:
             ConfigError: A dataset names no tokenizer and has no tokens, or an option names a field
@@ -236,7 +236,7 @@ class PackStage(BaseStage):
         return "pack"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
-        """Puts a packer behind each source."""
+        """Puts a packer downstream of each source."""
         options = options_of(self._config, "PackedOptions", shuffle="shuffle_packed")
         options["seed"] = context.seed
         packed: Sources = {}

@@ -42,7 +42,7 @@ class DatasetType(StrEnum):
 
     @classmethod
     def infer_from_path(cls, path: str) -> "DatasetType | None":
-        """The type that a file's suffix tells, a compression behind it left out; None: unknown."""
+        """The type that a file's suffix tells, a compression after it left out; None: unknown."""
         found = _native.find_format(_native.format_of_name(path))
         kind = None if found is None else found.kind
         return next((known for known in cls if known.value == kind), None)

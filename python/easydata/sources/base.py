@@ -210,7 +210,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return ShuffledShardedSource(self, order)
 
     def _split_later(self) -> ShardedDataSource[T_co]:
-        """This source in front of a packer that splits documents.
+        """This source upstream of a packer that splits documents.
 
         Documents that nobody said to cut are then whole. What makes rows of other rows asks those.
         """

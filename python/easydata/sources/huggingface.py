@@ -333,7 +333,7 @@ class _StreamedTables:
         return self._batches.pop()
 
     def state(self) -> str | None:
-        """From where to go on behind the last batch; None where only its row tells."""
+        """From where to go on after the last batch; None where only its row tells."""
         if not self._has_state or self._batches:
             return None
         return json.dumps(self._dataset.state_dict())

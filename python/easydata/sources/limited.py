@@ -16,7 +16,8 @@ from easydata.transforms.base import Columns, Example
 class LimitedShardedSource(ShardedDataSource[Example]):
     """The first `max_rows` rows of a source, over its shards in order.
 
-    Rows are counted where they come out: behind a filter, a limit of 6 gives 6 rows if there are 6.
+    Rows are counted where they come out: downstream of a filter, a limit of 6 gives 6 rows if there
+    are 6.
     """
 
     # States that were saved when it lived there go on.

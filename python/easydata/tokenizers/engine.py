@@ -1,4 +1,4 @@
-"""What stands behind `easydata.Tokenizer`: the engines, and the arguments of its methods."""
+"""What `easydata.Tokenizer` runs on: the engines, and the arguments of its methods."""
 
 from __future__ import annotations
 

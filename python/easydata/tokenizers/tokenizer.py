@@ -40,7 +40,7 @@ class Tokenizer:
 
     Ids equal those of the `tokenizers` library on the same file for every text. The native engine
     runs every file but those with a regular expression that it cannot translate exactly; they run
-    on that library, behind the same methods. `engine` tells which, `describe()` why. Immutable and
+    on that library, with the same methods. `engine` tells which, `describe()` why. Immutable and
     thread-safe.
 
     Args:

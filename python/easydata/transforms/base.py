@@ -65,7 +65,7 @@ class _Step:
         return False
 
     def _split_later(self) -> _Step:
-        """The step in front of a packer that splits; see ShardedDataSource._split_later."""
+        """The step upstream of a packer that splits; see ShardedDataSource._split_later."""
         return self
 
     def _has_identity(self) -> bool:

@@ -265,7 +265,7 @@ def _is_elsewhere(
 
 
 def _marked(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message with a mark before and behind each text that it says."""
+    """The message with a mark before and after each text that it says."""
     names = [name for name in ("content", *_REASONING, "tool_calls") if name in message]
     return {**message, **{name: _with_marks(message[name]) for name in names}}
 

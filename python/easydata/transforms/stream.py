@@ -88,7 +88,7 @@ def _names(columns: Columns | None) -> list[str] | None:
 
 
 def _after(step: _Step, names: Sequence[str] | None) -> list[str] | None:
-    """Names of the columns behind a column op: what it makes of a row with all fields."""
+    """Names of the columns downstream of a column op: what it makes of a row with all fields."""
     if names is None:
         return None
     row = step(dict.fromkeys(names, 0))  # type: ignore[operator]

@@ -26,7 +26,7 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
         ("loader/a.cc", "<Python.h>", "knows nothing of Python"),
         ("mix/a.cc", "<nanobind/nanobind.h>", "knows nothing of Python"),
         ("pack/a.cc", "<parquet/arrow/reader.h>", "know Parquet"),
-        ("base/a.cc", '"easydata/Utils/x.h"', "no room 'Utils'"),
+        ("base/a.cc", '"easydata/Utils/x.h"', "no module 'Utils'"),
         ("helpers/a.cc", "<string>", "has no place"),
         ("source/a.cc", '"tokenizers/tokenizer.h"', "only transform and pipeline"),
         ("source/a.cc", "<fcntl.h>", "only base and io call the system about files"),
@@ -44,7 +44,7 @@ def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint
     assert complaint in result.stdout
 
 
-def test_tokenizers_know_two_rooms(tmp_path: Path) -> None:
+def test_tokenizers_know_two_modules(tmp_path: Path) -> None:
     path = tmp_path / "src" / "tokenizers" / "model" / "a.cc"
     path.parent.mkdir(parents=True)
     allowed = ("tokenizers/utf8.h", "easydata/base/status.h", "easydata/exec/parallel_for.h")
@@ -57,7 +57,7 @@ def test_tokenizers_know_two_rooms(tmp_path: Path) -> None:
     assert "use base and exec alone" in result.stdout
 
 
-def test_lower_rooms_are_fine(tmp_path: Path) -> None:
+def test_lower_modules_are_fine(tmp_path: Path) -> None:
     path = tmp_path / "src" / "easydata" / "sink" / "a.cc"
     path.parent.mkdir(parents=True)
     path.write_text(
