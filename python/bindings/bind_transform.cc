@@ -13,12 +13,12 @@
 
 #include "bindings.h"
 #include "callable_op.h"
-#include "easydata/pipeline/column_operator.h"
 #include "easydata/pipeline/limit_plan.h"
 #include "easydata/pipeline/tokenize_plan.h"
 #include "easydata/stream/json_column.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/map_stage.h"
+#include "easydata/transform/column_op.h"
 #include "easydata/transform/conform_columns.h"
 #include "engine_gil.h"
 #include "refused_rows.h"
@@ -97,31 +97,27 @@ CallableKind KindOf(const std::string& name) {
   throw nb::value_error(("there is no kind of callable '" + name + "'").c_str());
 }
 
+struct ColumnOp {
+  std::string name;
+  nlohmann::json options;
+};
+
 }  // namespace
 
 void BindTransform(nb::module_& m) {
   EngineGil::WatchExit();
-  nb::class_<ColumnOperator>(m, "ColumnOp", "Work on whole columns of a stream.")
-      .def_static("select", &Select, nb::arg("names"))
-      .def_static("drop", &Drop, nb::arg("names"))
-      .def_static(
-          "rename",
-          [](std::vector<std::pair<std::string, std::string>> names, bool renamed_wins) {
-            return Rename(std::move(names),
-                          renamed_wins ? NameClash::kRenamedWins : NameClash::kLaterWins);
+  nb::class_<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
+      .def(
+          "__init__",
+          [](ColumnOp* self, std::string name, const std::string& options) {
+            new (self) ColumnOp{std::move(name), nlohmann::json::parse(options)};
           },
-          nb::arg("names"), nb::arg("renamed_wins") = false)
-      .def_static("filter_non_empty", &NonEmpty, nb::arg("names"))
-      .def_static(
-          "add_constant",
-          [](std::string name, const std::string& json) {
-            return Constant(std::move(name), nlohmann::json::parse(json));
-          },
-          nb::arg("name"), nb::arg("json"));
+          nb::arg("name"), nb::arg("options"),
+          "An operation of the engine's list (transform/column_op.h); `options` are JSON.");
   m.def(
       "apply_column_op",
-      [](const Stream& stream, const ColumnOperator& op) {
-        return Stream{ApplyPlan(stream.plan, op)};
+      [](const Stream& stream, const ColumnOp& op) {
+        return Stream{Unwrap(ColumnOpPlan(stream.plan, op.name, op.options))};
       },
       nb::arg("stream"), nb::arg("op"), "The stream with a column operation downstream of it.");
   m.def(

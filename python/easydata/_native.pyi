@@ -255,20 +255,10 @@ def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
 class ColumnOp:
     """Work on whole columns of a stream."""
 
-    @staticmethod
-    def select(names: Sequence[str]) -> ColumnOp: ...
-
-    @staticmethod
-    def drop(names: Sequence[str]) -> ColumnOp: ...
-
-    @staticmethod
-    def rename(names: Sequence[tuple[str, str]], renamed_wins: bool = False) -> ColumnOp: ...
-
-    @staticmethod
-    def filter_non_empty(names: Sequence[str]) -> ColumnOp: ...
-
-    @staticmethod
-    def add_constant(name: str, json: str) -> ColumnOp: ...
+    def __init__(self, name: str, options: str) -> None:
+        """
+        An operation of the engine's list (transform/column_op.h); `options` are JSON.
+        """
 
 def apply_column_op(stream: Stream, op: ColumnOp) -> Stream:
     """The stream with a column operation downstream of it."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
-if TYPE_CHECKING:
-    from easydata import _native
+from easydata import _native
 
 Example: TypeAlias = dict[str, Any]
 """One row: field names and values."""
 
 Columns: TypeAlias = Mapping[str, Literal["any", "text", "tokens"]]
 """Fields that a later stage reads, and the form in which it wants them; None means all."""
+
+
+def column_op(name: str, **options: Any) -> _native.ColumnOp:
+    """An operation of the engine's on whole columns; its name and options are those of plans."""
+    return _native.ColumnOp(name, json.dumps(options, ensure_ascii=False, allow_nan=False))
 
 
 class _Step:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import Columns, Example, Transform, _name
+from easydata.transforms.base import Columns, Example, Transform, _name, column_op
 
 
 class _FieldTransform(Transform):
@@ -76,7 +76,7 @@ class RenameFields(_FieldTransform):
         return len(set(new_names)) < len(new_names)
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return _native.ColumnOp.rename(list(self._mapping.items()))
+        return column_op("rename", fields=list(self._mapping.items()))
 
     def __repr__(self) -> str:
         return f"RenameFields({self._mapping!r})"
@@ -99,7 +99,7 @@ class SelectFields(_FieldTransform):
         return {name: kind for name, kind in wanted.items() if name in self._fields}
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return _native.ColumnOp.select(self._fields)
+        return column_op("select", fields=self._fields)
 
     def __repr__(self) -> str:
         return f"SelectFields({self._fields!r})"
@@ -122,7 +122,7 @@ class DropFields(_FieldTransform):
         return {name: kind for name, kind in wanted.items() if name not in self._fields}
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return _native.ColumnOp.drop(self._fields)
+        return column_op("drop", fields=self._fields)
 
     def __repr__(self) -> str:
         return f"DropFields({self._fields!r})"
@@ -255,7 +255,7 @@ class AddField(_FieldTransform):
         if json.loads(text) != self._value:
             return None
 
-        return _native.ColumnOp.add_constant(self._field, text)
+        return column_op("add_field", field=self._field, value=self._value)
 
     def __repr__(self) -> str:
         value = _name(self._value) if callable(self._value) else repr(self._value)

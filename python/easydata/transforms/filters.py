@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import Columns, Example, Transform, _name
+from easydata.transforms.base import Columns, Example, Transform, _name, column_op
 
 
 class _Filter(Transform):
@@ -86,7 +86,7 @@ class FilterNonEmpty(_Filter):
         return None if wanted is None else {**wanted, **dict.fromkeys(self._fields, "any")}
 
     def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return _native.ColumnOp.filter_non_empty(self._fields)
+        return column_op("filter_non_empty", fields=self._fields)
 
     def __repr__(self) -> str:
         return f"FilterNonEmpty({self._fields!r})"

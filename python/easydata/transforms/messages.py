@@ -7,7 +7,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.tokenizers.chat_template import Renderer
-from easydata.transforms.base import Columns, Example, Transform, _Step, run_steps
+from easydata.transforms.base import Columns, Example, Transform, _Step, column_op, run_steps
 from easydata.transforms.conversation import decoded, read_conversation, render_conversation
 
 
@@ -44,7 +44,7 @@ class _MoveFields(Transform):
         moved = set(self._mapping)
         if moved & set(self._mapping.values()) or len(set(self._mapping.values())) < len(moved):
             return None  # moved more than once: row by row
-        return _native.ColumnOp.rename(list(self._mapping.items()), renamed_wins=True)
+        return column_op("rename", fields=list(self._mapping.items()), renamed_wins=True)
 
     def __repr__(self) -> str:
         return f"format_fields({self._mapping!r})"

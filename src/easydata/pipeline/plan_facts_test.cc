@@ -12,11 +12,11 @@
 
 #include "easydata/mix/mix_stage.h"
 #include "easydata/order/repeat_stage.h"
-#include "easydata/pipeline/column_operator.h"
 #include "easydata/pipeline/limit_plan.h"
 #include "easydata/pipeline/load_plan.h"
 #include "easydata/pipeline/packed_plan.h"
 #include "easydata/stream/memory_stage.h"
+#include "easydata/transform/column_op.h"
 
 namespace easydata {
 namespace {
@@ -54,6 +54,11 @@ StreamPlan MixOf(const std::vector<StreamPlan>& sources, StopStrategy stop,
   return MixPlan(sources, options).ValueOrDie();
 }
 
+/// The stream with an operation on one column downstream of it.
+StreamPlan Columns(const StreamPlan& upstream, const char* op, const char* column) {
+  return ColumnOpPlan(upstream, op, {{"fields", {column}}}).ValueOrDie();
+}
+
 PackedOptions Packing() {
   PackedOptions options;
   options.pack.seq_length = 8;
@@ -81,7 +86,7 @@ TEST(PlanFactsTest, ALimitEnds) {
   const StreamPlan endless = MixOf({Documents({1})}, StopStrategy::kRestart);
   const StreamPlan limited = LimitPlan(endless, 5).ValueOrDie();
   EXPECT_EQ(limited.facts().finitude, Finitude::kFinite);
-  EXPECT_TRUE(ApplyPlan(endless, Select({"input_ids"})).facts().is_endless());
+  EXPECT_TRUE(Columns(endless, "select", "input_ids").facts().is_endless());
   EXPECT_TRUE(RepeatPlan(limited, std::nullopt).ValueOrDie().facts().is_endless());
   EXPECT_FALSE(RepeatPlan(limited, 3).ValueOrDie().facts().is_endless());
   EXPECT_TRUE(LimitPlan(endless, -1).status().IsInvalid());
@@ -89,7 +94,7 @@ TEST(PlanFactsTest, ALimitEnds) {
 
 TEST(PlanFactsTest, PackedRowsStayPacked) {
   const StreamPlan packed = PackedPlan(Documents({3, 4, 5}), Packing()).ValueOrDie();
-  const StreamPlan dropped = ApplyPlan(packed, Drop({"attention_mask"}));
+  const StreamPlan dropped = Columns(packed, "drop", "attention_mask");
   for (const StreamPlan& plan : {packed, dropped}) {
     EXPECT_TRUE(plan.facts().is_packed);
     EXPECT_TRUE(plan.facts().carries_passes);
@@ -102,7 +107,7 @@ TEST(PlanFactsTest, PackedRowsStayPacked) {
 
 TEST(PlanFactsTest, APackerCarriesOnThroughWhatLiesBetween) {
   const StreamPlan packed = PackedPlan(Documents({3, 4}), Packing()).ValueOrDie();
-  for (const StreamPlan& plan : {packed, ApplyPlan(packed, Drop({"position_ids"}))}) {
+  for (const StreamPlan& plan : {packed, Columns(packed, "drop", "position_ids")}) {
     LoadOptions options;
     options.loader.steps.batch_size = 1;
     options.loader.steps.passes = 8;  // 8 passes over 7 tokens and 2 EOS: 72, 9 rows
@@ -130,7 +135,7 @@ TEST(PlanFactsTest, BalancedRowsReachTheLoaderAsTheyAre) {
   LoadOptions load;
   load.loader.steps.batch_size = 4;
   EXPECT_TRUE(MakeLoader(balanced, load).ok());
-  EXPECT_TRUE(MakeLoader(ApplyPlan(balanced, Drop({"position_ids"})), load).ok());
+  EXPECT_TRUE(MakeLoader(Columns(balanced, "drop", "position_ids"), load).ok());
   EXPECT_THAT(MakeLoader(LimitPlan(balanced, 3).ValueOrDie(), load).status().message(),
               HasSubstr("limit, which lies between"));
   load.shuffle_buffer_size = 10;

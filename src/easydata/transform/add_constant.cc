@@ -1,5 +1,7 @@
 #include "easydata/transform/add_constant.h"
 
+#include "easydata/transform/column_op.h"
+
 #include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/record_batch.h>
@@ -64,5 +66,10 @@ std::shared_ptr<const BatchOp> AddConstant(std::string name, const nlohmann::jso
   if (field == nullptr) field = arrow::field(std::move(name), scalar->type);
   return std::make_shared<AddConstantOp>(std::move(field), std::move(scalar));
 }
+
+const ColumnOpKind kAddFieldColumnOp = {"add_field", [](const nlohmann::json& options) {
+                                          return AddConstant(options.at("field").get<std::string>(),
+                                                             options.at("value"));
+                                        }};
 
 }  // namespace easydata

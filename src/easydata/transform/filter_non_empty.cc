@@ -1,5 +1,9 @@
 #include "easydata/transform/filter_non_empty.h"
 
+#include <nlohmann/json.hpp>
+
+#include "easydata/transform/column_op.h"
+
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
@@ -99,5 +103,10 @@ class FilterNonEmptyOp : public BatchOp {
 std::shared_ptr<const BatchOp> FilterNonEmpty(std::vector<std::string> names) {
   return std::make_shared<FilterNonEmptyOp>(std::move(names));
 }
+
+const ColumnOpKind kFilterNonEmptyColumnOp = {
+    "filter_non_empty", [](const nlohmann::json& options) {
+      return FilterNonEmpty(options.at("fields").get<std::vector<std::string>>());
+    }};
 
 }  // namespace easydata

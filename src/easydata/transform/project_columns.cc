@@ -1,5 +1,9 @@
 #include "easydata/transform/project_columns.h"
 
+#include <nlohmann/json.hpp>
+
+#include "easydata/transform/column_op.h"
+
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
@@ -187,5 +191,23 @@ std::shared_ptr<const BatchOp> RenameColumns(std::vector<std::pair<std::string, 
                                              NameClash clash) {
   return std::make_shared<Rename>(std::move(names), clash);
 }
+
+const ColumnOpKind kSelectColumnOp = {
+    "select", [](const nlohmann::json& options) {
+      return SelectColumns(options.at("fields").get<std::vector<std::string>>());
+    }};
+
+const ColumnOpKind kDropColumnOp = {
+    "drop", [](const nlohmann::json& options) {
+      return DropColumns(options.at("fields").get<std::vector<std::string>>());
+    }};
+
+const ColumnOpKind kRenameColumnOp = {
+    "rename", [](const nlohmann::json& options) {
+      using Pairs = std::vector<std::pair<std::string, std::string>>;
+      return RenameColumns(options.at("fields").get<Pairs>(), options.value("renamed_wins", false)
+                                                                  ? NameClash::kRenamedWins
+                                                                  : NameClash::kLaterWins);
+    }};
 
 }  // namespace easydata

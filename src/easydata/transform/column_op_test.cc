@@ -1,0 +1,50 @@
+#include "easydata/transform/column_op.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace easydata {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+StreamPlan Rows() {
+  StreamPlan plan;
+  plan.node = MakeNode("rows", json::object());
+  return plan;
+}
+
+TEST(ColumnOpTest, EachIsFoundByItsNameAndPrintedWithItsOptions) {
+  const StreamPlan upstream = Rows();
+  const std::pair<const char*, json> kinds[] = {
+      {"select", {{"fields", {"a"}}}},
+      {"drop", {{"fields", {"a", "b"}}}},
+      {"rename", {{"fields", json::parse(R"([["a", "b"]])")}, {"renamed_wins", true}}},
+      {"filter_non_empty", {{"fields", {"a"}}}},
+      {"add_field", {{"field", "a"}, {"value", {1, nullptr}}}},
+  };
+  for (const auto& [name, options] : kinds) {
+    const auto plan = ColumnOpPlan(upstream, name, options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->node->name, name);
+    EXPECT_EQ(*plan->node->options, options);
+    EXPECT_EQ(plan->node->keeps_row_count, std::string(name) != "filter_non_empty") << name;
+  }
+}
+
+TEST(ColumnOpTest, SaysWhatCannotBeRead) {
+  const Status unknown = ColumnOpPlan(Rows(), "dropp", {}).status();
+  EXPECT_TRUE(unknown.IsKeyError());
+  EXPECT_THAT(unknown.message(), HasSubstr("did you mean \"drop\"?"));
+  for (const json& options : {json::object(), json{{"fields", 3}}, json(nullptr)}) {
+    const Status wrong = ColumnOpPlan(Rows(), "drop", options).status();
+    EXPECT_TRUE(wrong.IsInvalid());
+    EXPECT_THAT(wrong.message(), HasSubstr("options of the column operation \"drop\""));
+  }
+}
+
+}  // namespace
+}  // namespace easydata
