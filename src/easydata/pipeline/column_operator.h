@@ -12,7 +12,7 @@
 
 namespace easydata {
 
-/// Work on whole columns, with the name and the options by which a plan knows it.
+/// An op on whole columns, with its name and options in a plan.
 struct ColumnOperator {
   std::string name;
   std::shared_ptr<const nlohmann::json> options;
