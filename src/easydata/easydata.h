@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything a program needs that makes streams, runs them and writes them.
+/// Everything that a program needs to make, run and write streams.
 
 #include "easydata/base/status.h"             // IWYU pragma: export
 #include "easydata/base/version.h"            // IWYU pragma: export

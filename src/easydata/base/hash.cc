@@ -8,8 +8,7 @@
 namespace easydata {
 namespace {
 
-/// Bytes above which a call through a pointer is worth it: shorter ones are not worked on in wide
-/// registers.
+/// Bytes above which a call through a pointer pays: shorter inputs do not use wide registers.
 constexpr size_t kLong = 240;
 
 uint64_t LongHashPlain(const void* bytes, size_t size, uint64_t seed) {

@@ -5,8 +5,8 @@
 
 namespace easydata {
 
-/// XXH3 with a seed, of bytes that are many: the same values from wider registers. One function a
-/// set of instructions, each in a file of its own; for processors that have them.
+/// XXH3 with a seed, of long inputs: the same values from wider registers. One function for each
+/// instruction set, each in a file of its own; for processors that have it.
 using LongHash = uint64_t (*)(const void* bytes, size_t size, uint64_t seed);
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -4,7 +4,7 @@
 
 namespace easydata {
 
-/// Gives the memory that this machine has, in bytes, whoever uses it.
+/// Returns the memory of this machine in bytes, used or free.
 int64_t MachineMemory();
 
 }  // namespace easydata

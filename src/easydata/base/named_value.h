@@ -8,15 +8,15 @@
 
 namespace easydata {
 
-/// A value of an enum with the name that users know it by.
+/// A value of an enum with its name for users.
 template <typename T>
 struct NamedValue {
   const char* name;
   T value;
 };
 
-/// Finds the value of a name. Invalid, with the names that there are, where it is none of them;
-/// `what` says what they are names of.
+/// Finds the value of a name. Invalid, with all names, where it is none of them; `what` says what
+/// they are names of.
 template <typename T>
 Result<T> ParseName(std::span<const NamedValue<T>> known, const char* what,
                     const std::string& name) {
@@ -34,7 +34,7 @@ Result<T> ParseName(const NamedValue<T> (&known)[n], const char* what, const std
   return ParseName(std::span<const NamedValue<T>>(known), what, name);
 }
 
-/// Gives the name of a value; "" where it has none.
+/// Returns the name of a value; "" where it has none.
 template <typename T>
 const char* NameOf(std::span<const NamedValue<T>> known, T value) {
   for (const auto& each : known) {

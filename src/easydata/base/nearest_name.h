@@ -7,7 +7,7 @@
 
 namespace easydata {
 
-/// The candidate that a person who wrote `name` most likely meant, or nothing when none is near.
+/// Finds the candidate that was most likely meant by `name`, or nothing when none is near.
 /// Distance: insertions, deletions, substitutions and swaps of neighbours (optimal string
 /// alignment), case ignored; ties go to the first.
 std::optional<std::string> NearestName(std::string_view name,

@@ -12,7 +12,7 @@ namespace easydata {
 /// Where recorded values come from: tests/data, which every checkout has, or ../shared/data.
 enum class Recorder { kOwn, kShared };
 
-/// A test that compares with values which other software gave, recorded in the same form by
+/// A test that compares with values of other software, recorded in the same form by
 /// tests/data/record_*.py and in ../shared. Skips where those of ../shared are absent.
 class RecordedValuesTest : public testing::TestWithParam<Recorder> {
  protected:

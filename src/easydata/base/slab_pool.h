@@ -9,11 +9,11 @@
 
 namespace easydata {
 
-/// Hands out large buffers and takes them back when their last owner drops them: memory that is
-/// fresh from the system costs a page fault every 4 KiB. Thread-safe; buffers may outlive the pool.
+/// Hands out large buffers and takes them back when their last owner drops them: fresh memory from
+/// the system costs a page fault every 4 KiB. Thread-safe; buffers may outlive the pool.
 class SlabPool {
  public:
-  /// Keeps at most `max_kept` buffers that nobody uses.
+  /// Keeps at most `max_kept` unused buffers.
   explicit SlabPool(int max_kept = 8);
 
   /// A buffer of `size` bytes, aligned to 64, with whatever was in it before.

@@ -5,7 +5,7 @@
 
 namespace easydata {
 
-/// How every function of the engine reports failure: no exception crosses a module.
+/// Reports failure of every function of the engine: no exception crosses a module.
 using Status = arrow::Status;
 
 /// A value or the Status that says why there is none.

@@ -5,7 +5,7 @@
 
 namespace easydata {
 
-/// A time, in nanoseconds since 1970, for people: "2026-11-23 08:47:12.123456789 UTC".
+/// Formats nanoseconds since 1970 for people: "2026-11-23 08:47:12.123456789 UTC".
 std::string UtcTime(int64_t nanoseconds);
 
 }  // namespace easydata

@@ -14,7 +14,7 @@
 
 namespace easydata::config {
 
-/// An option with its type forgotten: what Python classes, stubs and docs are made from.
+/// An option with its type erased: Python classes, stubs and docs are made from it.
 struct FieldDescriptor {
   std::string name;
   /// The Python annotation, such as "int | None".
@@ -27,7 +27,7 @@ struct FieldDescriptor {
   std::string config;
 };
 
-/// A config struct with its type forgotten.
+/// A config struct with its type erased.
 struct ConfigDescriptor {
   std::string name;
   std::string doc;
@@ -40,11 +40,11 @@ struct ConfigDescriptor {
   std::vector<std::string> field_names() const;
 };
 
-/// Adds a problem when `value` breaks a bound or is none of the choices, and when its feature has
+/// Adds a problem when `value` breaks a bound or is none of the choices, or when its feature has
 /// not come yet.
 void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value,
                 const std::string& path, Problems* problems);
-/// Adds a problem for each key of `json` that is not a name of `names`, with the nearest one.
+/// Adds a problem for each key of `json` that is not in `names`, with the nearest name.
 void CheckKeys(const Json& json, const std::vector<std::string>& names, const std::string& path,
                Problems* problems);
 /// Puts the options of these names before all others, in this order.
@@ -52,8 +52,8 @@ void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor
 /// The annotation with the choices in place of `str`.
 std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices);
 
-/// Visits the options of a config. Of several with one name the first is the config's own, and the
-/// others, of a part that it is composed of, are hidden behind it.
+/// Visits the options of a config. Of several with one name the first is the config's own and hides
+/// the others, of the parts that it is composed of.
 template <DeclaredConfig C, typename Visit>
 void ForEachField(const Visit& visit) {
   std::vector<std::string> seen;
@@ -98,7 +98,7 @@ void ReadField(const F& field, const Json& json, C* out, const std::string& path
     return;
   }
   using T = typename F::Value;
-  // A nested config given as null is one that was not given.
+  // A nested config given as null counts as not given.
   if ((DeclaredConfig<T> || field.rules.or_none) && found->is_null()) return;
   if (!ReadValue(*found, &field.Of(*out), at, problems)) return;
   CheckRules(field.rules, *found, ValueTraits<T>::Write(field.Of(C{})), at, problems);

@@ -19,17 +19,17 @@ struct Later {
   std::string sentence;
 };
 
-/// What is said of an option besides its type and default.
+/// The rules of an option besides its type and default.
 struct FieldRules {
   bool required = false;
   std::optional<double> least;
-  /// What the error of a number below that says besides, such as what None would mean.
+  /// What the error of a lesser number says besides, such as what None would mean.
   std::string least_hint;
   bool least_excluded = false;
   std::optional<double> most;
   std::vector<std::string> choices;
   std::vector<Later> later;
-  /// What an option that is not set reads as in Python, where that it was not set matters.
+  /// The value that an unset option reads as in Python, where it matters that it was not set.
   std::optional<Json> reads_as;
   /// None, and null in JSON, stand for the default.
   bool or_none = false;
@@ -37,9 +37,9 @@ struct FieldRules {
   std::string differs;
 };
 
-/// Declares one option of the struct `Owner`: its name, where it is, what it says. Its default is
-/// the member's own initializer; validation, JSON, keyword arguments, signatures, stubs and the
-/// docs follow from here.
+/// Declares one option of the struct `Owner`: its name, its member, its text. Its default is the
+/// member's own initializer; validation, JSON, keyword arguments, signatures, stubs and the docs
+/// follow from here.
 template <typename Owner, typename T>
 struct Field {
   using Value = T;
@@ -88,7 +88,7 @@ struct Field {
   Field OrNone() const {
     return With([](FieldRules* r) { r->or_none = true; });
   }
-  /// Says why the default is another one than that of the engine's own option of this name.
+  /// Says why the default differs from that of the engine's own option of this name.
   Field Differs(const char* reason) const {
     return With([&](FieldRules* r) { r->differs = reason; });
   }

@@ -27,7 +27,7 @@ std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   size_t longest = 60;
   if (text.size() > longest) {
-    // Not in the midst of a character: what is left would be no UTF-8.
+    // Not in the middle of a character: the rest would not be UTF-8.
     while ((text[longest] & 0xC0) == 0x80) --longest;
     text = text.substr(0, longest) + "...";
   }

@@ -18,7 +18,7 @@ struct Problem {
     kStructure,  // an unknown key, a value of the wrong type, a missing required value
     kValue,      // out of bounds, not one of the choices, at odds with another option
     kLater,      // valid, but its feature has not come yet
-    kAdvice,     // valid, but hardly meant: said, and no error
+    kAdvice,     // valid, but hardly meant: reported, not an error
   };
   Kind kind;
   /// Where: "pack.seq_length", "datasets[2].num_rows", or "" for the config itself.

@@ -15,16 +15,16 @@
 #include "easydata/base/named_value.h"
 #include "easydata/config/problem.h"
 
-/// How option values of each C++ type are written in JSON and named in Python: the one place that
-/// knows.
+/// The one place that knows how option values of each C++ type are written in JSON and named in
+/// Python.
 namespace easydata::config {
 
 /// A struct whose options are declared by `static auto Fields()`.
 template <typename T>
 concept DeclaredConfig = requires { T::Fields(); };
 
-/// One path or several; a single one may be written as a string. In Python also rows in memory, of
-/// which JSON says no more than what they are.
+/// One path or several; a single one may be written as a string. In Python also rows in memory, for
+/// which JSON holds only what they are.
 struct Paths {
   std::vector<std::string> values;
   std::string object;
@@ -36,7 +36,7 @@ struct Named {
   std::vector<std::pair<std::string, V>> values;
 };
 
-/// Whether `json` stands for something of Python's: {"$object": "..."} or {"$callable": "..."}.
+/// Whether `json` stands for a Python object: {"$object": "..."} or {"$callable": "..."}.
 inline bool Names(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_string();
 }
@@ -46,12 +46,12 @@ struct Callback {
   std::string import_path;
 };
 
-/// Any JSON value, handed on as it is.
+/// Any JSON value, passed on as it is.
 struct AnyValue {
   Json value;
 };
 
-/// A tokenizer object that lives in Python only; nothing to say of it in JSON but its import path.
+/// A tokenizer object that lives in Python only; JSON holds nothing but its import path.
 struct LiveObject {
   std::string import_path;
 };
@@ -219,8 +219,8 @@ struct ValueTraits<Paths> {
   }
 };
 
-/// Numbers by whole number, such as {step: factor}; the keys are strings in JSON, and no numbers at
-/// all are null.
+/// Numbers by integer key, such as {step: factor}; the keys are strings in JSON, and an empty map
+/// is null.
 template <>
 struct ValueTraits<std::map<int64_t, int64_t>> {
   static std::string Type() { return "dict[int, int]"; }

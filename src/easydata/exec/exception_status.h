@@ -9,7 +9,7 @@
 
 namespace easydata {
 
-/// The exception that is being handled, as a Status; for catch blocks only.
+/// Turns the exception that is being handled into a Status; for catch blocks only.
 ///
 /// std::bad_alloc -> OutOfMemory, std::system_error -> IOError with its errno, others ->
 /// UnknownError with what they say. Throws nothing, also where there is no memory left to say so.
@@ -17,8 +17,8 @@ Status StatusOfCurrentException() noexcept;
 
 /// Calls a function that returns a Status or a Result; an exception becomes its Status.
 ///
-/// The one way for exceptions to end: stands wherever a thread of the engine runs what may throw,
-/// as one that left the thread would end the process.
+/// The one place where exceptions end: used wherever a thread of the engine runs code that may
+/// throw, as an exception that left the thread would end the process.
 template <typename Function>
 auto CatchExceptions(Function&& function) -> std::invoke_result_t<Function> {
   try {

@@ -52,7 +52,7 @@ class OrderedMap {
     auto result = CatchExceptions([this] { return DoNext(); });
     if (!result.ok()) {
       failed_ = result.status();
-      // What runs behind the error is of no use to anyone.
+      // The results after the error are of no use.
       shared_->cancelled = true;
       Drain();
     }

@@ -4,11 +4,11 @@
 
 namespace easydata {
 
-/// Says to what a thread works on that it is no longer wanted: work that takes long looks at
-/// Stopped() now and then, and returns Cancelled.
+/// Tells the work of a thread that it is no longer wanted: long work checks Stopped() now and then,
+/// and returns Cancelled.
 class StopScope {
  public:
-  /// While it lives, Stopped() on this thread answers with `stop`.
+  /// While it lives, Stopped() on this thread returns `stop`.
   explicit StopScope(const std::atomic<bool>* stop) : outer_(current) { current = stop; }
   ~StopScope() { current = outer_; }
   StopScope(const StopScope&) = delete;

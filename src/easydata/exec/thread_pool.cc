@@ -74,7 +74,7 @@ void ThreadPool::Work(State* state) {
     }
     WorkScope working;
     task();
-    task = nullptr;  // what it holds dies as part of the work
+    task = nullptr;  // what it holds is destroyed as part of the work
   }
   WorkScope::UpToThreadEnd();
 }

@@ -9,7 +9,7 @@
 
 namespace easydata {
 
-/// A fixed number of worker threads that run tasks in the order in which they were given.
+/// Runs tasks on a fixed number of worker threads, in the order in which they were submitted.
 ///
 /// Threads start with the first task, never before, and end in the destructor, which waits for
 /// running tasks and drops those that have not started. A process that forked gets new threads with

@@ -30,7 +30,7 @@ std::atomic<int> closed = 0;       // forks that wait or go on, and the end
 std::atomic<bool> ended = false;
 std::atomic<uint64_t> forks = 0;
 pthread_key_t thread_end;
-thread_local int depth = 0;           // scopes that lie in each other
+thread_local int depth = 0;           // of nested scopes
 thread_local bool is_ending = false;  // this thread ends the process
 
 [[noreturn]] void WaitForTheEnd() {
@@ -51,8 +51,8 @@ void Enter() {
 
 void Leave() { --working; }
 
-// Called when a thread that said UpToThreadEnd() ends: once for each round of what is called then,
-// so that the last call is behind those of the allocators.
+// Called when a thread that called UpToThreadEnd() ends, once for each round of destructors, so
+// that the last call comes after those of the allocators.
 void AtThreadEnd(void* round) {
   const auto number = reinterpret_cast<intptr_t>(round);
   if (number < kLastRound) {

@@ -7,13 +7,13 @@
 
 namespace easydata {
 
-/// The engine works on this thread while it lives.
+/// Marks this thread as at work for the engine while it lives.
 ///
 /// A fork waits until no other thread is at work: a child has the memory of its parent as it was at
 /// that moment, locks that nobody will ever release and half of what was being written included
-/// (also those of the allocator and of Arrow). Who begins meanwhile waits until the fork is over.
-/// At the end of the process nobody begins any more, so that nothing runs while what is static is
-/// destroyed. Scopes may lie in each other. Costs two atomic additions.
+/// (also those of the allocator and of Arrow). Threads that begin meanwhile wait until the fork is
+/// over. At the end of the process no thread begins any more, so that nothing runs while static
+/// objects are destroyed. Scopes may be nested. Costs two atomic additions.
 class WorkScope {
  public:
   WorkScope();
@@ -21,17 +21,17 @@ class WorkScope {
   WorkScope(const WorkScope&) = delete;
   WorkScope& operator=(const WorkScope&) = delete;
 
-  /// Begins work that goes on until this thread, one of the engine's own, has ended: what a thread
-  /// does when it ends, such as giving its memory back, is work too.
+  /// Begins work that lasts until this thread, one of the engine's own, has ended: what a thread
+  /// does when it ends, such as freeing its memory, is work too.
   static void UpToThreadEnd();
 
-  /// A place between two pieces of work, where a fork may come in.
+  /// Lets a fork happen here, between two pieces of work.
   static void LetForksIn();
 };
 
-/// The thread waits while it lives, for others or for a lock (the GIL), and leaves nothing half
-/// done: a fork need not wait for it. To be made before locks are taken and to die after they are
-/// released, as its end may wait for a fork to be over. Does nothing on a thread that is not at
+/// Marks this thread as waiting while it lives, for others or for a lock (the GIL), with nothing
+/// half done: a fork need not wait for it. Make it before locks are taken and destroy it after they
+/// are released, as its end may wait for a fork to be over. Does nothing on a thread that is not at
 /// work.
 class WaitScope {
  public:
@@ -59,13 +59,12 @@ class ForkableMutex {
   std::atomic<uint64_t> forks_;  // before mutex_ was made
 };
 
-/// How many forks made this process: another number than before says that the threads which were
-/// there are not.
+/// Number of forks that led to this process: where it has changed, earlier threads are gone.
 uint64_t NumForks();
 
-/// Ends the engine's work for good, before the process ends: threads wait for ever where they would
-/// begin anew. False where some are still at work after `patience`. The calling thread is free to
-/// do as it likes.
+/// Ends the engine's work for good, before the process ends: threads that would begin anew wait for
+/// ever. False where some are still at work after `patience`. The calling thread is not bound by
+/// it.
 bool EndAllWork(std::chrono::milliseconds patience);
 
 }  // namespace easydata

@@ -50,7 +50,7 @@ class CompressionTest : public ::testing::Test {
     return out + content;
   }
 
-  /// The text of a file and, behind it, its error.
+  /// The text of a file and, after it, its error.
   std::string Read(const std::string& name, const std::string& content, Status* error) {
     std::ofstream(folder_ / name, std::ios::binary) << content;
     const auto file = Open((folder_ / name).string());

@@ -125,7 +125,7 @@ Status SyncFolder(const std::string& path) {
   ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDONLY | O_DIRECTORY));
   const int error = ErrorOf(FaultKind::kSync, path, [&] { return ::fsync(fd); });
   const Status closed = CloseFile(fd, path);
-  // Some file systems keep no folders that could be waited for.
+  // Some file systems cannot sync folders.
   if (error != 0 && error != EINVAL) return PathError("write", path, error);
   return closed;
 }
@@ -146,7 +146,7 @@ Result<std::string> ReadWholeFile(const std::string& path) {
   if (kind != PathKind::kFile && kind != PathKind::kNothing) {
     return Status::IOError(path, " is not a regular file, and nothing else is read there");
   }
-  // Whatever took the file's place since is neither followed nor waited for.
+  // A link or FIFO that took the file's place since is neither followed nor waited for.
   ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   std::string content;
   std::array<char, 64 * 1024> chunk;
@@ -193,7 +193,7 @@ Result<int> LockFile(const std::string& path) {
                       held.st_ino == there.st_ino;
     if (same) return fd;
     ::close(fd);
-    // Else whoever held it has finished, and taken the file away, in between.
+    // Else the process that held it has finished, and removed the file, in between.
     if (!locked) return -1;
   }
 }

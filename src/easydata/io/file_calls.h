@@ -18,7 +18,7 @@ Result<int> OpenPath(const std::string& path, int flags);
 Status WriteAll(int fd, const void* data, int64_t size, const std::string& path);
 /// Reads up to `size` bytes from where the last call ended; 0 at the end.
 Result<int64_t> ReadSome(int fd, void* data, size_t size, const std::string& path);
-/// Waits until what was written is on the disk.
+/// Waits until the written data is on the disk.
 Status SyncFile(int fd, const std::string& path);
 Status CloseFile(int fd, const std::string& path);
 
@@ -29,10 +29,10 @@ Status RemoveFile(const std::string& path);
 Status MakeFolder(const std::string& path, bool* made);
 /// Removes an empty folder.
 Status RemoveFolder(const std::string& path);
-/// Waits until names that were given or taken away in a folder are on the disk.
+/// Waits until added and removed names of a folder are on the disk.
 Status SyncFolder(const std::string& path);
 
-/// What a path leads to, without following a symbolic link at its end.
+/// The kind of what a path names, without following a symbolic link at its end.
 enum class PathKind { kNothing, kFile, kFolder, kLink, kOther };
 Result<PathKind> KindOfPath(const std::string& path);
 
@@ -42,8 +42,8 @@ Result<std::string> ReadWholeFile(const std::string& path);
 /// Appends to a file that is there, and waits until it is on the disk.
 Status AppendToFile(const std::string& path, const std::string& content);
 
-/// Appends to a file by one call, which makes it where there is none: what several processes append
-/// does not mix.
+/// Appends to a file, made where there is none, by one call: appends of several processes do not
+/// mix.
 Status AppendAtOnce(const std::string& path, const std::string& content);
 
 /// Locks a file against other processes; it is made where there is none. Gives its descriptor,
@@ -51,9 +51,9 @@ Status AppendAtOnce(const std::string& path, const std::string& content);
 Result<int> LockFile(const std::string& path);
 void UnlockFile(int fd);
 
-/// Puts a small file into its place: under the name `temporary` in the same file system, on the
-/// disk, then renamed, so that readers see the old one or the new one, also after the machine
-/// stopped.
+/// Replaces a small file atomically: the new one is written to the disk under the name `temporary`
+/// in the same file system, then renamed, so that readers see the old one or the new one, also
+/// after the machine crashed.
 Status WriteFileAtomically(const std::string& path, const std::string& temporary,
                            const std::string& content);
 

@@ -7,7 +7,7 @@
 
 namespace easydata {
 
-/// By what a file is told from another one under the same name.
+/// What distinguishes a file from another one under the same name.
 enum class IdentityKind {
   kTime,     // its size and the time of its last change
   kContent,  // its size and a hash of all of it, for which it is read once more
@@ -17,7 +17,7 @@ enum class IdentityKind {
 /// "mtime", "content" or "size"; Invalid for any other name.
 Result<IdentityKind> ParseIdentityKind(const std::string& name);
 
-/// What a file was when it was listed, beside its size.
+/// The identity of a file when it was listed, beside its size.
 struct FileIdentity {
   IdentityKind kind = IdentityKind::kTime;
   int64_t mtime_ns = 0;  // since 1970

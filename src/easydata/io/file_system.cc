@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char kChangedId[] = "easydata::FileChanged";
 
-/// Marks the errors of files that are others now.
+/// Marks the errors of files that changed since they were listed.
 class FileChanged : public arrow::StatusDetail {
  public:
   const char* type_id() const override { return kChangedId; }

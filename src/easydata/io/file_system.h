@@ -13,7 +13,7 @@
 
 namespace easydata {
 
-/// What FileSystem::List() was asked about.
+/// The kind of name that FileSystem::List() was given.
 enum class ListedBy {
   kName,     // a file, spelled out
   kFolder,   // all that lies below a folder
@@ -45,12 +45,12 @@ class FileSystem {
   /// (".git") are entered where they are spelled out only, links to folders not by `**`.
   virtual Result<Listing> List(const std::string& pattern, const NameFilter& is_wanted) const = 0;
 
-  /// Explains that List() found nothing of use: an IOError (ENOENT) with the folder that was looked
-  /// in, what it holds, and near names.
+  /// Explains why List() found nothing of use: an IOError (ENOENT) with the folder that was
+  /// searched, what it holds, and near names.
   virtual Status NothingFound(const std::string& pattern) const = 0;
 
-  /// Looks at one file, for what it is now, by size and time. An IOError with errno where there is
-  /// none, or it is no file that can be read (a folder, a FIFO, a socket, a device).
+  /// Returns the present size and time of a file. An IOError with errno where there is none, or it
+  /// is not a file that can be read (a folder, a FIFO, a socket, a device).
   virtual Result<FileInfo> Stat(const std::string& uri) const = 0;
 
   /// Whether there is a file or a folder of this name.
@@ -60,12 +60,12 @@ class FileSystem {
   ///
   /// The file must be the one that was listed, by its identity, at this call and after each read;
   /// else an IOError names it, with what it was and what it is now. A missing file is an IOError
-  /// with errno; so is a read that fails, with URI and byte. A range behind the file's end gives
-  /// the bytes that there are, and memory is taken for those only, whatever was asked for.
+  /// with errno; so is a read that fails, with URI and byte. A range past the file's end gives the
+  /// bytes that there are, and takes memory for those only, whatever was asked for.
   virtual Result<std::shared_ptr<arrow::io::RandomAccessFile>> Open(const FileInfo& file) const = 0;
 
-  /// Whether the file under this name is known to be another one than was listed, by a look that
-  /// costs next to nothing: it opens no file and asks no other machine.
+  /// Whether the file under this name is known to differ from the listed one, by a cheap check: it
+  /// opens no file and asks no other machine.
   virtual bool IsKnownToDiffer(const FileInfo& file) const = 0;
 };
 
@@ -77,18 +77,18 @@ Result<FileInfo> StatFile(const std::string& uri);
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const FileInfo& file);
 
 /// Gives a file an identity of another kind. For kContent it is opened and read as a whole, unless
-/// it has its hash already; `stop` is asked now and then, and ends that with Cancelled.
+/// it has its hash already; `stop` is called now and then, and ends that with Cancelled.
 Status SetIdentity(IdentityKind kind, const std::function<bool()>& stop, FileInfo* file);
 
-/// The XXH3 of a file's first `bytes` bytes, hexadecimal; `stop` as above, may be null.
+/// Hashes a file's first `bytes` bytes (XXH3, hexadecimal); `stop` as above, may be null.
 Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t bytes,
                                   const std::function<bool()>& stop);
 
-/// An error that says that a file is another one now than was listed.
+/// Makes the error of a file that is not the listed one any more.
 Status FileChangedError(std::string message);
 
-/// Whether an error is of opening or reading a file, or that it is another one now, and not of what
-/// was read. Its message names the file.
+/// Whether an error is about opening or reading a file, or a file that changed, and not about its
+/// content. Its message names the file.
 bool IsFileError(const Status& status);
 
 }  // namespace easydata

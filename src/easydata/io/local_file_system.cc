@@ -137,7 +137,7 @@ class LocalFile : public arrow::io::RandomAccessFile {
   }
 
  private:
-  /// What was just read may be of another file, or half of one and half of the other.
+  /// The data just read may be of another file, or half of one and half of the other.
   Status CheckUnchanged() const {
     struct stat now;
     if (fstat(fd_, &now) != 0) {
@@ -167,7 +167,7 @@ struct OpenedFile {
 /// Opens a path, whatever it was when it was listed.
 Result<OpenedFile> OpenNow(const FileInfo& file) {
   OpenedFile out;
-  // Looked at first: opening a device may already do something.
+  // Checked first: opening a device may already do something.
   if (stat(file.uri.c_str(), &out.info) != 0) return CannotOpen(file.uri, errno);
   ARROW_RETURN_NOT_OK(CheckRegular(file.uri, out.info));
   int fd = -1;

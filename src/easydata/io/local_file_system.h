@@ -10,7 +10,7 @@ namespace easydata {
 /// The files of this machine; URIs are paths.
 ///
 /// Bytes are copied (pread) and nothing is mapped: a file that is cut short under a mapping ends
-/// the process. Opening waits for nobody, whatever lies under the name.
+/// the process. Opening never blocks, whatever is under the name.
 class LocalFileSystem : public FileSystem {
  public:
   Result<Listing> List(const std::string& pattern, const NameFilter& is_wanted) const override;

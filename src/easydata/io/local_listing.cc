@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The paths that a folder or a pattern stands for, without those that nobody wants.
+/// The paths that a folder or a pattern stands for, without those that the filter refuses.
 struct Found {
   ListedBy by;
   const NameFilter& is_wanted;
@@ -25,7 +25,7 @@ struct Found {
   bool Wants(const std::string& name) const { return is_wanted(by, name); }
 };
 
-/// What a folder holds; nothing where there is no such folder.
+/// Lists a folder; nothing where there is no such folder.
 Status Entries(const fs::path& folder, std::vector<fs::directory_entry>* out) {
   std::error_code error;
   for (fs::directory_iterator entry(folder.empty() ? fs::path(".") : folder, error), end;

@@ -20,13 +20,13 @@ class OutputFile : public arrow::io::OutputStream {
 
   Status Write(const void* data, int64_t size) override;
   using arrow::io::OutputStream::Write;
-  /// Returns when all of it is on the disk.
+  /// Closes the file and returns when all of it is on the disk.
   Status Close() override;
   Result<int64_t> Tell() const override { return size_; }
   bool closed() const override { return fd_ < 0; }
 
   int64_t size() const { return size_; }
-  /// Of all bytes written so far, 16 hexadecimal digits: the same as `xxhsum -H3` of the file says.
+  /// Of all bytes written so far, 16 hexadecimal digits: as `xxhsum -H3` prints of the file.
   std::string hash() const;
 
  private:
@@ -39,7 +39,7 @@ class OutputFile : public arrow::io::OutputStream {
   std::unique_ptr<Hasher> hasher_;
 };
 
-/// The same hash of a file that is there. Cancelled soon after `stopped` says so.
+/// The same hash of an existing file. Cancelled soon after `stopped` returns true.
 Result<std::string> HashOfFile(const std::string& path, const std::function<bool()>& stopped);
 
 }  // namespace easydata

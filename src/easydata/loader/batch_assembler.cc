@@ -227,14 +227,14 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
         row += part.num_rows();
       }
     };
-    // Digests are of the rows as the stream has them, whatever types the step gives their JSON.
+    // Digests are of the rows as the stream has them, whatever types the step gives to their JSON.
     each_of_mine([&](const Batch& part, int64_t offset, int64_t count, int64_t row) {
       out.digest += RowDigest(*part.rows->Slice(offset, count), position_.rows + row);
     });
     ARROW_ASSIGN_OR_RAISE(parts, TypeJson(std::move(parts)));
     for (const Batch& part : parts) {
       out.counts[i].AddRows(part, 0, part.num_rows());
-      // A row of another rank's that no batch can have is an error here too: all stop at one step.
+      // A row of another rank that fits into no batch is an error here too: all stop at one step.
       ARROW_RETURN_NOT_OK(MeasureLengths(part, options_.padding, &lengths));
       ARROW_RETURN_NOT_OK(CheckNumbers(part, options_.padding, lengths));
     }
@@ -266,7 +266,7 @@ Result<Assembled> BatchAssembler::End() {
   Assembled out;
   out.counts.resize(readers_.size());
   if (options_.steps.has_value()) {
-    // The rows in hand are those that the next step begins with.
+    // The next step begins with the rows in hand.
     position_.pass_start = position_.step;
   } else {
     for (size_t i = 0; i < readers_.size(); ++i) {

@@ -18,10 +18,10 @@
 
 namespace easydata {
 
-/// How a stream of rows is cut into steps.
+/// Says how a stream of rows is cut into steps.
 struct StepOptions {
   int64_t batch_size = 8;
-  /// By step, what `batch_size` is multiplied with from that step on.
+  /// By step, the factor of `batch_size` from that step on.
   std::map<int64_t, int64_t> rampup;
   bool drop_last = true;
   int64_t rank = 0;
@@ -29,12 +29,12 @@ struct StepOptions {
   /// Independent parts of the stream: lane l gives the l-th of so many equal parts of each step.
   int64_t lanes = 1;
   /// Passes that follow each other without an end between them. Several lanes end together, with
-  /// the shortest; what the others have beyond that is dropped.
+  /// the shortest; what the others have left is dropped.
   int64_t passes = 1;
   /// Steps between two ends, however long the passes are, which then follow each other for ever;
   /// nothing: the passes end where their rows do.
   std::optional<int64_t> steps;
-  /// Passes that the stream carries on through by itself, beside `passes` (Demand::passes).
+  /// Passes that the stream itself carries on through (Demand::passes), beside `passes`.
   std::optional<int64_t> carried_passes = 1;
   PadOptions padding;
 
@@ -77,18 +77,18 @@ struct StepOptions {
   int64_t SizeOf(int64_t step) const;
   /// Rows of the steps before number `step`.
   int64_t RowsBefore(int64_t step) const;
-  /// Whether so many rows are a number.
+  /// Whether the rows before `step` fit into an int64.
   bool Countable(int64_t step) const;
 
   struct Range {
     int64_t begin = 0;
     int64_t end = 0;
   };
-  /// The lanes that this rank's rows are in.
+  /// The lanes that hold this rank's rows.
   Range LanesRead() const;
-  /// What the steps ask of the stream.
+  /// What the steps demand of the stream.
   Demand AsDemand() const;
-  /// Whether a stream has no end, read so.
+  /// Whether a stream that is read in these steps has no end.
   bool IsEndless(const StreamFacts& facts) const {
     return facts.is_endless() || !carried_passes.has_value();
   }
@@ -110,10 +110,10 @@ LoaderPosition StartOf(const StepOptions& options);
 struct LoaderBatch {
   std::vector<LoaderColumn> columns;
   int64_t step = 0;
-  int64_t rows = 0;  // of this rank, rows added to fill the step up included
+  int64_t rows = 0;  // of this rank, with those added to fill the step up
 };
 
-/// What the assembler gives: a batch or the end of a pass, and what is true once it is handed out.
+/// A batch or the end of a pass, and the position and counts once it is handed out.
 struct Assembled {
   std::optional<LoaderBatch> batch;
   LoaderPosition next;
@@ -122,8 +122,8 @@ struct Assembled {
   int64_t bytes = 0;                // that the batch holds on to
 };
 
-/// Puts steps together out of the rows of a stream's lanes, and takes a rank's contiguous share of
-/// each. For one thread; Cancel() for any.
+/// Assembles steps from the rows of a stream's lanes, and takes a rank's contiguous share of each.
+/// For one thread; Cancel() for any.
 class BatchAssembler {
  public:
   BatchAssembler(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
@@ -143,14 +143,14 @@ class BatchAssembler {
   Result<int64_t> Fetch();
   Result<Assembled> Step(int64_t rows);
   Result<Assembled> End();
-  /// Numbers, strings and lists of numbers out of JSON columns; the rest stays JSON.
+  /// Types the numbers, strings and lists of numbers of JSON columns; the rest stays JSON.
   Result<std::vector<Batch>> TypeJson(std::vector<Batch> parts) const;
   /// Invalid where padding names a column that the stream does not have; whole rows of JSON may yet
   /// come with it.
   Status CheckPadding(const arrow::Schema& schema) const;
   /// Invalid where the shape of a column depends on rows that other ranks read.
   Status CheckLengths(const ColumnLengths& lengths) const;
-  /// Whether `rows` more rows of each lane come before the end that all lanes have.
+  /// Whether each lane has `rows` more rows before the end that all lanes share.
   Result<bool> LanesHave(int64_t rows);
   /// Counts the step as handed out.
   void Advance(int64_t rows);

@@ -95,7 +95,7 @@ QueueFill BatchProducer::queue() {
 Result<Assembled> BatchProducer::Make() {
   auto item = CatchExceptions([this] { return assembler_.Next(); });
   const auto now = Clock::now();
-  // Looking at every stage costs more than a small batch does.
+  // Asking every stage costs more than a small batch does.
   if (!item.ok() || !item->batch.has_value() || now - looked_ > std::chrono::milliseconds(50)) {
     looked_ = now;
     StageStats stats = assembler_.stats();

@@ -16,15 +16,15 @@
 
 namespace easydata {
 
-/// Four times as long as a Python thread may keep the GIL from others. More would only spread the
-/// batches over more memory than the processor's caches hold.
+/// Four times as long as a Python thread may hold the GIL. More would only spread the batches over
+/// more memory than the processor's caches hold.
 constexpr std::chrono::milliseconds kLongestBurst{20};
 
 struct LoaderOptions {
   StepOptions steps;
-  /// A thread of its own reads ahead, as far as the bounds below allow.
+  /// Reads ahead on a thread of its own, as far as the bounds below allow.
   bool prefetch = true;
-  /// Where batches are taken in bursts, as many more as are made in kLongestBurst.
+  /// Where batches are taken in bursts, as many more as kLongestBurst makes.
   int64_t prefetch_batches = 4;
   int64_t prefetch_bytes = int64_t{256} << 20;
   /// Worker threads; 0 for one a core.
@@ -69,7 +69,7 @@ class BatchProducer {
   BatchProducer& operator=(const BatchProducer&) = delete;
 
   /// Waits until Take() has something to give: true, or false after `timeout`. Without prefetching
-  /// it is made here, however long that takes.
+  /// the batch is made here, however long that takes.
   bool Wait(std::chrono::steady_clock::duration timeout);
   /// The next batch, the end of a pass or an error.
   Result<Assembled> Take();
@@ -77,7 +77,7 @@ class BatchProducer {
   std::optional<Assembled> TryTake();
   void Cancel();
 
-  /// Of the stages, and under "trainer" the time that batches were not taken fast enough.
+  /// Those of the stages, and under "trainer" the time for which the queue was full.
   StageStats stats();
   QueueFill queue();
 
@@ -88,14 +88,14 @@ class BatchProducer {
   void Run();
   /// Takes the front of the queue; the lock is held where prefetching is on.
   Result<Assembled> Pop();
-  /// Whether there is no room for one more batch, taken to be as large as the last one.
+  /// Whether there is no room for another batch, assumed to be as large as the last one.
   bool full() const {
     return static_cast<int64_t>(queue_.size()) >= ahead_ ||
            queued_bytes_ + last_bytes_ > options_.prefetch_bytes;
   }
-  /// To be called, locked, where batches are asked for. A queue that was full and is empty now was
-  /// too short: batches are taken in bursts, as beside a Python thread that holds the GIL for 5 ms
-  /// at a time.
+  /// Called with the lock held where batches are asked for. A queue that was full and is empty now
+  /// was too short: batches are taken in bursts, as beside a Python thread that holds the GIL for
+  /// 5 ms at a time.
   void NoticeBurst();
 
   const LoaderOptions options_;

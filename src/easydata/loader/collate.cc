@@ -38,7 +38,7 @@ struct ListView {
   const int64_t* offsets64 = nullptr;
 
   int64_t begin(int64_t i) const { return offsets32 != nullptr ? offsets32[i] : offsets64[i]; }
-  // A missing list may have values behind its offsets.
+  // The offsets of a null list may still enclose values.
   int64_t length(int64_t i) const { return lists->IsNull(i) ? 0 : begin(i + 1) - begin(i); }
 };
 
@@ -60,8 +60,8 @@ std::optional<ListView> ViewOf(const arrow::Array& array) {
   return view;
 }
 
-/// Whether numbers other than floats, alone or in lists, may be missing; of rows beside those of
-/// the array, too.
+/// Whether numbers other than floats, alone or in lists, may be missing; also in rows outside of
+/// the array's slice.
 bool LacksWholeNumbers(const arrow::Array& array) {
   if (const auto view = ViewOf(array); view.has_value()) return LacksWholeNumbers(*view->values);
   if (array.type_id() == arrow::Type::FIXED_SIZE_LIST) {
@@ -96,7 +96,7 @@ void StoreNumber(const arrow::DataType& type, double value, uint8_t* out) {
       return store(static_cast<float>(value));
     case arrow::Type::DOUBLE:
       return store(value);
-    default:  // half floats: only zero and NaN have a use here
+    default:  // half floats: only zero and NaN occur here
       return store(static_cast<uint16_t>(value == value ? 0 : 0x7e00));
   }
 }
@@ -213,7 +213,7 @@ struct Collator {
       even = even && view.length(i) == length;
     }
     if (even) {
-      // The rows lie behind each other, as in a list of one length.
+      // The rows are contiguous, as in a list of one length.
       return Dense(name, array, *view.values, view.begin(0), {length});
     }
     LoaderColumn column;

@@ -14,13 +14,13 @@
 
 namespace easydata {
 
-/// How rows of different length are brought to one length.
+/// Says how rows of different lengths are padded to one.
 struct PadSpec {
   double value = 0;
-  /// Padding in front of the values instead of behind them.
+  /// Pads before the values instead of after them.
   bool left = false;
-  /// Values a row: the least of these, in ascending order, that the longest row of the batch (of
-  /// all ranks) fits into; without any, as many as that row has.
+  /// Values a row: the least of these, in ascending order, that holds the longest row of the batch
+  /// (of all ranks); without any, as many as that row has.
   std::vector<int64_t> lengths;
 };
 
@@ -28,14 +28,14 @@ struct PadSpec {
 /// stream knows it, else 0.
 struct PadOptions {
   std::map<std::string, PadSpec> columns;
-  /// The stream may be without some of them.
+  /// The stream may lack some of them.
   bool may_miss = false;
   std::optional<int64_t> pad_token_id;
 
   PadSpec For(const std::string& column) const;
 };
 
-/// One column of a batch, as it is handed to training.
+/// One column of a batch, as training gets it.
 struct LoaderColumn {
   std::string name;
   /// Dense values of shape [rows, ...], row by row: type of one value (never a list; BOOL has one
@@ -49,23 +49,22 @@ struct LoaderColumn {
   bool is_json = false;
 
   bool dense() const { return dtype != nullptr; }
-  /// Of the values; what else lies in their buffers is not counted.
+  /// Bytes of the values; whatever else lies in their buffers is not counted.
   Result<int64_t> bytes() const;
 };
 
 /// The longest row of each column of lists that has no fixed length.
 using ColumnLengths = std::map<std::string, int64_t>;
 
-/// Adds the rows of `batch` to what is known of the longest rows. Invalid, with its address, for
-/// the first row that is longer than its column's padding.
+/// Updates the longest lengths with the rows of `batch`. Invalid, with its address, for the first
+/// row that is longer than its column's padding.
 Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengths* lengths);
 
 /// Invalid, with its address, for the first row of a column that lacks a number which Collate()
 /// cannot do without; `lengths` have been measured on these rows.
 Status CheckNumbers(const Batch& batch, const PadOptions& options, const ColumnLengths& lengths);
 
-/// Makes dense columns of rows, without copying where all rows have one length and nothing is to be
-/// added.
+/// Makes dense columns of rows; copies nothing where all rows have one length and none is added.
 ///
 /// `fill` rows are added at the end: `attention_mask` 0, `labels` -100, tokens the pad value, other
 /// numbers 0, other values null. A missing number is an error unless the column has a PadSpec,

@@ -51,7 +51,7 @@ json WithoutEnds(json column) {
   return {{kEnds, std::move(ends)}, {"between", std::move(column)}};
 }
 
-/// Whether two objects have the same keys, and the objects in them: they differ in values only.
+/// Whether two objects have the same keys, as have the objects in them: only values differ.
 bool HaveOneShape(const json& a, const json& b) {
   const auto& ours = a.get_ref<const json::object_t&>();
   const auto& theirs = b.get_ref<const json::object_t&>();
@@ -65,7 +65,7 @@ bool HaveOneShape(const json& a, const json& b) {
                     });
 }
 
-/// One object with the values of all, which have one shape, side by side.
+/// One object with the values of all objects, which have one shape, side by side.
 json Join(const std::vector<json*>& objects) {
   std::vector<json::object_t::iterator> members;
   for (json* object : objects) members.push_back(object->get_ref<json::object_t&>().begin());
@@ -95,7 +95,7 @@ json Join(const std::vector<json*>& objects) {
   return columns;
 }
 
-/// Names by their places among those that are known, where they all are.
+/// Names as places among the known ones, where all of them are known.
 json Abbreviated(const std::vector<std::string>& names, const json& known) {
   if (known == names) return kKnown;
   json places = json::array();
@@ -108,8 +108,8 @@ json Abbreviated(const std::vector<std::string>& names, const json& known) {
   return places;
 }
 
-/// Folds an object in place. Whether it has kEnds as a key of its own or of objects in it, which is
-/// not ours: such an object is not joined with others.
+/// Folds an object in place. Returns whether it, or an object in it, has kEnds as a key of the
+/// user's: such an object is not joined with others.
 bool Fold(json* value, const json& known) {
   if (!value->is_object()) return false;
   bool has_ends = false;
@@ -135,7 +135,7 @@ bool Fold(json* value, const json& known) {
       same->push_back(member);
     }
   }
-  // A key of that name is not ours, so that the object is marked as one that holds no others.
+  // A key of that name is the user's, so the object is marked as one that holds no folded ones.
   if (has_folded) {
     json plain = std::move(*value);
     *value = {{kFolded, {{"plain", std::move(plain)}}}};

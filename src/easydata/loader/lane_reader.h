@@ -15,14 +15,13 @@
 
 namespace easydata {
 
-/// Where one lane of a stream stands: what is kept is enough to give the next row, and does not
-/// grow.
+/// The position in one lane of a stream: enough to give the next row, and does not grow.
 struct LanePosition {
   int64_t epoch = 0;  // number of the pass
-  /// Of the pass's stage, empty for its start; `skip` more rows are handed out already.
+  /// Of the pass's stage, empty for its start; `skip` rows after it are handed out already.
   Cursor cursor;
   int64_t skip = 0;
-  /// How far a mix was read for the rows up to here and the windows open behind them.
+  /// How far a mix was read for the rows up to here and the windows open downstream.
   MixWatermark::Place watermark;
 };
 
@@ -30,8 +29,8 @@ struct LanePosition {
 /// Cancel() for any.
 class LaneReader {
  public:
-  /// Of the lane that `context` names. Its passes follow each other; after each `passes` of them
-  /// there is an end, or, with nothing given, never.
+  /// Reads the lane that `context` names. Its passes follow each other; after each `passes` of them
+  /// there is an end; with nothing given, there is none.
   LaneReader(StreamPlan plan, StageContext context, std::optional<int64_t> passes)
       : plan_(std::move(plan)), context_(std::move(context)), passes_(passes) {}
 
@@ -39,15 +38,15 @@ class LaneReader {
   /// asked for.
   void Start(const LanePosition& position);
 
-  /// Reads until `rows` rows are in hand, and says how many are: fewer at the end of the passes.
+  /// Reads until `rows` rows are in hand; returns how many are: fewer at the end of the passes.
   Result<int64_t> Hold(int64_t rows);
 
   /// Takes rows that are in hand; adds to `counts` what was dropped before them. The position is
-  /// behind them then.
+  /// then the one after them.
   std::vector<Batch> Take(int64_t rows, TokenCounts* counts);
 
-  /// Counts the rows in hand, and those that are left up to the end of the passes, as dropped, and
-  /// goes to the start of the pass that comes next.
+  /// Counts the rows in hand, and the rest up to the end of the passes, as dropped, and goes to the
+  /// start of the next pass.
   Status Finish(TokenCounts* counts);
 
   const LanePosition& position() const { return position_; }
@@ -61,7 +60,7 @@ class LaneReader {
     Cursor before;
     Cursor after;
     int64_t used = 0;
-    bool counted = false;  // its drop counts, before or in an earlier life
+    bool counted = false;  // its drop counts are, here or before the restore
   };
 
   Status OpenPass();

@@ -11,16 +11,16 @@
 
 namespace easydata {
 
-/// How many rows the lanes of a stream that ends give up to the end: as many as the shortest has,
-/// so that all end at one step and every rank knows at which. For one thread; Cancel() for any.
+/// Finds how many rows each lane of a stream gives up to its end: as many as the shortest has, so
+/// that all end at one step and every rank knows at which. For one thread; Cancel() for any.
 class LaneRows {
  public:
-  /// `context`: of any lane. There is an end after each `passes` passes.
+  /// `context` is that of any lane. There is an end after each `passes` passes.
   LaneRows(StreamPlan plan, StageContext context, int64_t passes)
       : plan_(std::move(plan)), context_(std::move(context)), passes_(passes) {}
 
-  /// Rows of each lane from the start of pass `epoch`, the first behind an end, up to the next end.
-  /// Looks at the heads or feet of files at most where these say how many rows they have.
+  /// Rows of each lane from the start of pass `epoch`, the first after an end, up to the next end.
+  /// Reads no more than the headers or footers of files where these say how many rows there are.
   ///
   /// Invalid where that is not known without reading all rows, and where a lane has none while
   /// others have some.

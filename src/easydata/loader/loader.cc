@@ -19,12 +19,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kInterruptedEvery{50};
 
-// Steps that are sooner read than another place is looked for.
+// Steps that are read sooner than a nearer position is found.
 constexpr int64_t kStepsToRead = 16;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// What must be the same for a state to fit: the stream and how it is cut into steps.
+/// What a state must share to fit: the stream and how it is cut into steps.
 nlohmann::json DescribeSteps(const StreamPlan& plan, const LoaderOptions& options) {
   nlohmann::json description = Describe(*plan.node);
   description["loader.batch_size"] = options.steps.batch_size;
@@ -94,8 +94,8 @@ Status ImpossibleCount(const char* name, int64_t value, const char* of, int64_t 
 Status CheckCounts(const LoaderPosition& position, int64_t edited, const StepOptions& steps) {
   const auto [step, rows] = std::pair(position.step, position.rows);
   if (!steps.Countable(step)) return ImpossibleCount("step", step, "rows", rows);
-  // A step has one row at least, and none has more than its batch size. Where short ones are left
-  // out, each has exactly that.
+  // A step has one row at least, and its batch size at most. Where short ones are left out, each
+  // has exactly its batch size.
   const int64_t most = steps.RowsBefore(step);
   if (rows > most || rows < (steps.drop_last ? most : step)) {
     return ImpossibleCount("rows", rows, "step", step);
@@ -260,7 +260,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
                                                    const std::shared_ptr<ThreadPool>& pool,
                                                    const std::function<bool()>& interrupted) {
   const StepOptions& steps = options_.steps;
-  if (steps.lanes > 1) return std::nullopt;  // each is at a place of its own
+  if (steps.lanes > 1) return std::nullopt;  // each has a position of its own
   LoaderPosition there = start;
   there.step = step;
   int64_t row = steps.RowsBefore(step) - steps.RowsBefore(start.step);
@@ -270,7 +270,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
   context.epoch = start.lanes[0].epoch;
   context.demand = steps.AsDemand();
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
-  // By a thread of its own, which this one can stop.
+  // On a thread of its own, which this one can stop.
   const auto wait = [&](auto look) {
     auto looking = std::async(std::launch::async, [&look] {
       WorkScope working;
@@ -290,7 +290,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
     if (!rows.has_value() || *rows == 0) return std::nullopt;
     const int64_t passes = row / *rows;
     row %= *rows;
-    // Behind an end the rows of a last step that was not full are not there.
+    // Passes after an end do not have the rows of a last step that was not full.
     if (!steps.steps.has_value() && context.epoch % steps.passes + passes >= steps.passes) {
       return std::nullopt;
     }
@@ -314,7 +314,7 @@ Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& in
   }
   LoaderPosition from, start;
   bool known = false;  // whether the plan is that of all steps from `start` on
-  int64_t end = 0;     // the pass behind those that are looked at
+  int64_t end = 0;     // the pass after those that are searched
   std::shared_ptr<ThreadPool> pool;
   {
     std::lock_guard<ForkableMutex> lock(mutex_);
@@ -402,7 +402,7 @@ const nlohmann::json& Loader::PlanOfState() {
   if (!plan_of_state_.is_null()) return plan_of_state_;
   plan_of_state_ = StateHead();
   plan_of_state_["plan"] = Fingerprint(DescribeSteps(plan_, options_));
-  // Whoever edits the mix goes on with this one first: it is kept as it is.
+  // After an edit the stream goes on with this mix first: it is kept as it is.
   nlohmann::json mix = MixKeys(Describe(*plan_.node));
   if (!mix.empty()) {
     for (const auto& [key, value] : mix.items()) plan_of_state_["plan"].erase(key);
@@ -542,7 +542,7 @@ void Loader::Close() {
     producer = ReleaseProducer();
     pool = std::move(pool_);
   }
-  // They end here, unlocked: a source that does not give back control keeps nobody but this thread.
+  // They end here, without the lock: a source that never returns blocks this thread only.
 }
 
 }  // namespace easydata

@@ -29,21 +29,21 @@ struct LoaderStats {
   int64_t batches = 0;
   int64_t bytes_read = 0;
   double seconds = 0;  // since the first batch was asked for
-  /// StageStats::wait_seconds, and: "collate" for putting rows together, "loader" for the wait of
-  /// whoever takes batches, "trainer" for the wait for them to be taken.
+  /// StageStats::wait_seconds, and: "collate" for putting rows together, "loader" for the trainer's
+  /// wait for batches, "trainer" for the wait for them to be taken.
   std::map<std::string, double> wait_seconds;
   /// StageStats::busy_seconds, and "trainer": the time between two batches.
   std::map<std::string, double> busy_seconds;
   QueueFill queue;
-  /// Not since the loader was made, but of the stream up to here: of the lanes that the rank reads.
+  /// Of the stream up to here, not since the loader was made: for the lanes that the rank reads.
   TokenCounts counts;
   int64_t epoch = 0;  // of the lane that is furthest
 };
 
 /// Hands out a stream in steps of `batch_size` rows, this rank's share of them, pass after pass.
 ///
-/// The position is that of the batch handed out last, whatever was read ahead. Thread-safe; batches
-/// go to whoever asks first. A forked child goes on from the position at the fork with threads of
+/// The position is that of the batch handed out last, whatever was read ahead. Thread-safe; each
+/// batch goes to one caller. A forked child goes on from the position at the fork with threads of
 /// its own.
 class Loader {
  public:
@@ -60,12 +60,12 @@ class Loader {
 
   /// The next batch, or nothing at the end of a pass; the call after that begins the next pass.
   /// Waits as it must. After an error every call returns the same error, until a state is loaded.
-  /// With `pass`, what passes_ended() was when somebody began: nothing, too, where another thread
+  /// With `pass`, the passes_ended() at which the caller began: nothing, too, where another thread
   /// has seen the end of that pass.
   Result<std::optional<LoaderBatch>> Take(std::optional<int64_t> pass = std::nullopt);
 
   /// The next batch if it is ready, else nothing: also where Take() would give an end or an error.
-  /// Waits for no one, so that a lock may be held that the engine's threads need (Python's).
+  /// Never waits, so that the caller may hold a lock that the engine's threads need (Python's).
   std::optional<LoaderBatch> TryTake(std::optional<int64_t> pass = std::nullopt);
 
   /// How many passes Take() has ended since the loader was made.
@@ -73,31 +73,31 @@ class Loader {
 
   /// The batch of a step, by a reader of its own: this loader stays where it is. It goes there at
   /// once where the place of each row is known (rows that are counted, mixed by examples, neither
-  /// filtered nor packed). Else reading begins at the nearest position at or before the step that
-  /// is known: this loader's, that of its pass or of the state it was given, else the start; what
-  /// lies between is read, not put together.
+  /// filtered nor packed). Else reading begins at the nearest known position at or before the step:
+  /// this loader's, that of its pass or of the state it was given, else the start; what lies
+  /// between is read, not put together.
   ///
-  /// `interrupted` is asked every 50 ms; when it says true, or the loader is closed, Cancelled.
-  /// IndexError where the passes up to that in which the loader is have fewer steps.
+  /// `interrupted` is called every 50 ms; when it returns true, or the loader is closed, Cancelled.
+  /// IndexError where the passes up to the loader's own have fewer steps.
   Result<LoaderBatch> At(int64_t step, const std::function<bool()>& interrupted = nullptr);
-  /// `most`, or how many steps there are up to the end of the pass where they are fewer; found as
-  /// At() finds a batch, and as costly.
+  /// `most`, or the number of steps up to the end of the pass where they are fewer; found as At()
+  /// finds a batch, and at the same cost.
   Result<int64_t> StepsUpTo(int64_t most, const std::function<bool()>& interrupted = nullptr);
 
   /// The position as JSON: versioned, with the plan's fingerprint; small, whatever the step.
   nlohmann::json SaveState();
-  /// The same, or nothing where that would mean to wait for another thread; see TryTake().
+  /// The same, or nothing where it would have to wait for another thread; see TryTake().
   std::optional<nlohmann::json> TrySaveState();
-  /// Goes on from a saved position; Invalid where it is of another stream, naming the first
-  /// difference. With "mix" in `allow` the weights, sources and options of the mix may be others:
-  /// see docs/architecture.md, "Edits", for when they come into force.
+  /// Resumes from a saved position; Invalid where it is of another stream, naming the first
+  /// difference. With "mix" in `allow` the weights, sources and options of the mix may differ: see
+  /// docs/architecture.md, "Edits", for when they come into force.
   Status LoadState(const nlohmann::json& state, const std::vector<std::string>& allow = {});
 
   LoaderStats stats();
-  /// What sets the pace, by the stats() up to here. Of one of several loaders that are taken from
-  /// in turn: with the seconds of the trainer's own work, and of waiting `elsewhere`.
+  /// Finds what sets the pace, by the stats() up to here. For one of several loaders that are taken
+  /// from in turn: with the seconds of the trainer's own work, and of waiting `elsewhere`.
   Bottleneck Explain(std::optional<double> training = std::nullopt, double elsewhere = 0);
-  /// See RowDigest(): of the rows that this loader handed out since it was made.
+  /// The RowDigest() of the rows that this loader handed out since it was made.
   uint64_t digest();
 
   /// Stops all work and ends every thread; what was handed out stays valid. Later calls of Take()
@@ -109,9 +109,9 @@ class Loader {
   Loader(StreamPlan plan, LoaderOptions options);
 
   nlohmann::json State();
-  /// What every state begins with: it is made once, as plans of many sources take a while.
+  /// The beginning of every state: made once, as plans of many sources take a while.
   const nlohmann::json& PlanOfState();
-  /// The known position from which a step is reached soonest by reading.
+  /// The known position from which reading gets to a step soonest.
   LoaderPosition Nearest(int64_t step) const;
   /// The position of a step, found without reading, where that can be; `start` is the start of a
   /// pass at or before it.
@@ -124,12 +124,11 @@ class Loader {
   bool HasEnded(std::optional<int64_t> pass) const {
     return pass.has_value() && *pass != passes_ended_;
   }
-  /// Goes to behind `item`.
+  /// Moves the position past `item`.
   void Advance(const Assembled& item);
   /// What a state says of a lane that this rank reads.
   Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
-  /// The batch of a step, and how many steps there are up to behind it; or none, and how many there
-  /// are at all.
+  /// The batch of a step, and the number of steps with it; or none, and the number of all steps.
   struct Found {
     std::optional<LoaderBatch> batch;
     int64_t steps = 0;
@@ -138,7 +137,7 @@ class Loader {
   /// Counts a batch as handed out.
   LoaderBatch Deliver(Assembled item);
   Status EnsureProducer();
-  /// Gives up the producer, with what it counted added; its thread ends where it is destroyed.
+  /// Releases the producer once its counts are added; its thread ends where it is destroyed.
   std::unique_ptr<BatchProducer> ReleaseProducer();
   /// Leaves the threads and locks of the parent process alone.
   void NoticeFork();
@@ -152,7 +151,7 @@ class Loader {
   std::unique_ptr<BatchProducer> producer_;
   std::set<BatchProducer*> readers_;  // of At()
   std::shared_ptr<ThreadPool> pool_;
-  uint64_t forks_;  // before the process that the producer is of
+  uint64_t forks_;  // before the process that made the producer
   Status failed_;
   LoaderPosition position_;
   LoaderPosition loaded_;            // where this loader began

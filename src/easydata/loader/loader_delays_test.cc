@@ -23,7 +23,7 @@ StreamPlan LateSource(const std::vector<int>& sizes, uint64_t delays) {
   return Dealt(PlanOf(MakeBatches(sizes, /*ragged=*/true), delays));
 }
 
-/// Two sources, mixed, packed and shuffled, with delays in front of the mix and behind it.
+/// Two sources, mixed, packed and shuffled, with delays upstream and downstream of the mix.
 StreamPlan LatePipeline(MixUnit unit, PackStrategy strategy, uint64_t delays) {
   MixOptions mix;
   mix.names = {"a", "b"};
@@ -65,7 +65,7 @@ Seen RunLate(MixUnit unit, PackStrategy strategy, int64_t lanes, uint64_t delays
   Pcg64 random({delays});
   Seen seen;
   for (int step = 0; step < kSteps; ++step) {
-    // Whoever takes the batches is late, too.
+    // The trainer is late, too.
     if (delays != 0 && step % 5 == 0) {
       std::this_thread::sleep_for(std::chrono::microseconds(random.Interval(2000)));
     }

@@ -219,7 +219,7 @@ TEST(LoaderLanesTest, StepsAndStatesOfCountedRows) {
 TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
   auto loader = MakeLoader(Dealt(SomePlan()), CountedOptionsOf(0, 1));
   EXPECT_THAT(loader->Take().status().message(), HasSubstr("give steps="));
-  // Whose files have become shorter than they say.
+  // Its files have become shorter than they say.
   StreamPlan shrunken;
   shrunken.node = CountedPlan().node;
   shrunken.make = [](const StageContext& context) -> Result<std::unique_ptr<Stage>> {

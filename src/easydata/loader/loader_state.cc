@@ -14,7 +14,7 @@ namespace {
 constexpr int kStateVersion = 2;
 constexpr char kKind[] = "easydata.loader";
 
-/// Invalid unless the state has a number there, of something that is counted.
+/// Invalid unless the state has a count under `key`.
 Status CheckNumber(const nlohmann::json& state, const char* key) {
   if (!state.contains(key) || !state.at(key).is_number_integer()) {
     return Status::Invalid("the saved state is damaged: it lacks the number '", key, "'");

@@ -15,9 +15,9 @@ namespace easydata {
 //   {"version", "kind", "plan": what must be the same, "mix": what may be edited, "edited": step of
 //    the last edit, "step", "rows", "pass_start", <lane>}
 //
-// where <lane> is {"epoch", "skip", "cursor", "sources": counts, "reach"}, folded (FoldObjects),
-// for a stream of one lane, and {"lanes": {"0": {...}, ...}, "num_lanes"} for several: those that
-// the rank reads.
+// where <lane> is {"epoch", "skip", "cursor", "sources": counts, "reach": watermark}, folded
+// (FoldObjects), for a stream of one lane, and {"lanes": {"0": {...}, ...}, "num_lanes"} for
+// several: those that the rank reads.
 
 /// What a state says of one lane.
 struct SavedLane {
@@ -25,11 +25,10 @@ struct SavedLane {
   TokenCounts counts;
 };
 
-/// The keys by which a state is known as such.
+/// The keys that mark a state as one.
 nlohmann::json StateHead();
 
-/// Adds what a state says of a lane to `state`. `names`: of the mix's sources, sorted; null where
-/// there is no mix.
+/// Adds a lane to `state`. `names`: of the mix's sources, sorted; null where there is no mix.
 void SaveLane(const LanePosition& position, const TokenCounts& counts, const nlohmann::json& names,
               nlohmann::json* state);
 /// Invalid where the state is damaged, saying what it lacks.
@@ -40,10 +39,10 @@ nlohmann::json NamesOfMix(const nlohmann::json& state);
 /// OK for a state of a loader, of this version; else Invalid.
 Status CheckState(const nlohmann::json& state);
 
-/// One state that any rank goes on from, of the states that all ranks saved after the same step.
+/// Merges the states that all ranks saved after one step into one that any rank can resume from.
 ///
-/// Invalid, naming what differs or lacks: states of other streams or steps, lanes that none has or
-/// that two have at different positions. States of one lane are all the same.
+/// Invalid, naming what differs or is missing: states of other streams or steps, lanes that no
+/// state has or that two have at different positions. States of one lane are all the same.
 Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states);
 
 }  // namespace easydata

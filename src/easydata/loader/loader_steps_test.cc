@@ -173,7 +173,7 @@ TEST(AtTest, ReadsOnFromTheNearestPosition) {
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(loader->Take().ok());
   EXPECT_TRUE(loader->At(-1).status().IsIndexError());
   EXPECT_EQ(loader->StepsUpTo(3).ValueOrDie(), 3);
-  // What is passed over is not put together: rows that cannot be are no obstacle to those behind.
+  // What is passed over is not collated: rows that cannot be do not keep those after them away.
   auto schema = batches[0]->schema();
   arrow::Int64Builder missing;
   ASSERT_TRUE(missing.AppendNull().ok());

@@ -52,7 +52,7 @@ std::string_view ListBytes(const arrow::Array& array, int64_t row, std::string* 
   return *text;
 }
 
-/// The bytes of a value; where they do not lie in one piece, they are put together in `text`.
+/// The bytes of a value; where they are not contiguous, they are put together in `text`.
 std::string_view ValueBytes(const arrow::Array& array, int64_t row, std::string* text) {
   text->clear();
   if (array.IsNull(row)) return {};

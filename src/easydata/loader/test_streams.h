@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the loader read, and how they look at what comes.
+// The streams that the tests of the loader read, and how they look at the batches.
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -82,7 +82,7 @@ inline StreamPlan PlanOf(std::vector<std::shared_ptr<arrow::RecordBatch>> batche
   return MapPlan(plan, std::make_shared<DelayOp>(delays));
 }
 
-/// Deals the rows of a plan among lanes.
+/// Partitions the rows of a plan among lanes.
 inline StreamPlan Dealt(StreamPlan whole) {
   StreamPlan plan;
   plan.node = whole.node;

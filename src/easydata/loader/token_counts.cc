@@ -67,7 +67,7 @@ void TokenCounts::Visit(const Batch& batch, int64_t begin, int64_t end, Count co
   if (begin >= end) return;
   if (batch.spans != nullptr) {
     const SpanTable& table = *batch.spans;
-    // Consecutive spans mostly are of one source: its entry is looked up once.
+    // Consecutive spans mostly have one source: its entry is looked up once.
     const ShardRef* last = nullptr;
     SourceCounts* counts = nullptr;
     for (int64_t s = table.row_starts[begin]; s < table.row_starts[end]; ++s) {

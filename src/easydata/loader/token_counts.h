@@ -10,7 +10,7 @@
 
 namespace easydata {
 
-/// What came of one source so far: part of the stream's position, global, the same on every rank.
+/// Counts of one source so far: part of the stream's position, global, the same on every rank.
 struct SourceCounts {
   int64_t tokens = 0;
   std::map<std::string, int64_t> dropped;         // rows by reason

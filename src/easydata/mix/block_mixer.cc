@@ -15,8 +15,7 @@ namespace {
 
 // A share this close to a whole number of examples is one: 0.29 * 100 is 29, whatever doubles say.
 constexpr double kWhole = 1e-9;
-// Blocks that are looked ahead for an example's due date; beyond, the last weights are taken to
-// stay.
+// Blocks of look-ahead for an example's due date; beyond, the last weights are assumed to stay.
 constexpr size_t kMaxBlocksAhead = 64;
 
 }  // namespace

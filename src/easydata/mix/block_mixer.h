@@ -9,8 +9,8 @@
 
 namespace easydata {
 
-/// Which source each example of a mix comes from, block by block: a pure function of the seed and
-/// of the weights of the blocks.
+/// Chooses the source of each example of a mix, block by block: a pure function of the seed and of
+/// the weights of the blocks.
 ///
 /// Within a block each source has a whole number of examples, and NumPy's
 /// `default_rng(seed + block).shuffle` orders them: EasyDeL's sequence wherever weight * block size
@@ -23,18 +23,18 @@ namespace easydata {
 class BlockMixer {
  public:
   static constexpr int64_t kMaxBlockSize = int64_t{1} << 24;
-  /// Shares with a common denominator up to this are kept as such fractions, so that what is
-  /// carried comes round again.
+  /// Shares with a common denominator up to this are kept as such fractions, so that the carry is
+  /// periodic.
   static constexpr int64_t kMaxPeriod = 4096;
 
   static Result<BlockMixer> Make(int num_sources, int64_t block_size, uint64_t seed);
 
-  /// Says that these weights, of a positive sum, are those of all blocks. Before the first block.
+  /// Sets the weights (of a positive sum) of all blocks. Before the first block.
   void FixWeights(const std::vector<double>& weights);
 
   /// Weights (of any positive sum) of the block `ahead` blocks after the one that starts, or
-  /// nothing where they are not known: then the last known ones are taken to stay. Not needed where
-  /// weights never change.
+  /// nothing where they are not known: then the last known ones are assumed to stay. Not needed
+  /// where weights never change.
   using WeightsAhead = std::function<std::optional<std::vector<double>>(int64_t ahead)>;
 
   /// Sets the counts and the order of block number block(), with `weights` of a positive sum.
@@ -67,7 +67,7 @@ class BlockMixer {
   const std::vector<int32_t>& order() const { return order_; }
 
  private:
-  /// What a block holds once weights went on long enough for the carry to repeat itself.
+  /// What a period of blocks holds, once the weights stayed long enough for the carry to repeat.
   struct Period {
     int64_t blocks = 0;  // 0: not known to
     std::vector<int64_t> carry;

@@ -91,7 +91,7 @@ TEST(BlockMixerTest, AmongThoseThatAreLeastOwedTheFirstWaits) {
     counts.push_back(mixer.counts());
     mixer.EndBlock();
   }
-  // Behind two blocks the first two sources are half an example ahead, the others as much behind:
+  // After two blocks the first two sources are half an example ahead, the others as much behind:
   // the third block owes each of these one, and has room for one.
   const std::vector<std::vector<int64_t>> expected = {
       {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 0}};

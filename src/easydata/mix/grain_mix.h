@@ -9,8 +9,8 @@
 
 namespace easydata {
 
-/// Which row of a mix comes from where, as Grain's `MapDataset.mix` and `IterDataset.mix` have it:
-/// a pure function of the row's number, without a generator. For mixes that have to be Grain's.
+/// Chooses the source of each row as Grain's `MapDataset.mix` and `IterDataset.mix` do: a pure
+/// function of the row's number, without a generator. For mixes that have to equal Grain's.
 ///
 /// Weights become integers, 100 for the smallest. Data set i then takes its share of the rows that
 /// those before it left, each as soon as it is due.
@@ -30,8 +30,8 @@ class GrainMix {
   /// By data set, its rows among the first `rows` of the mix.
   std::vector<int64_t> Given(uint64_t rows) const;
 
-  /// How many rows there are before one data set of these lengths would be read beyond its end, as
-  /// Grain counts them. `lengths` are as many as the weights were.
+  /// Number of rows before one data set of these lengths would be read beyond its end, as Grain
+  /// counts them. There are as many `lengths` as weights.
   uint64_t Length(std::span<const uint64_t> lengths) const;
 
  private:

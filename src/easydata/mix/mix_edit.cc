@@ -12,7 +12,7 @@
 namespace easydata {
 namespace {
 
-/// The cursor of the outermost mix within that of a stage behind it, or null.
+/// The cursor of the outermost mix within that of a stage downstream, or null.
 nlohmann::json* FindMix(nlohmann::json* cursor) {
   while (cursor->is_object()) {
     if (cursor->contains("mix")) return cursor;
@@ -84,7 +84,7 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
       const auto starts = [&](const std::string& prefix) {
         return key.key().rfind(prefix, 0) == 0;
       };
-      // Rows have the column or not, before and behind the edit.
+      // Rows have the column or not, both before and after the edit.
       const bool of_mix = starts("mix.") && key.key() != "mix.add_source";
       const bool gone = of_mix || std::any_of(edited.begin(), edited.end(), starts);
       key = gone ? description->erase(key) : std::next(key);
@@ -107,7 +107,7 @@ Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
         "allow=(\"mix\",): the mix was about to start its next pass when the state was saved, and "
         "cannot be edited there; go on without the edit, and edit a state saved a little later");
   }
-  // What is pending ends where this edit acts, should it not have acted by then.
+  // A pending phase ends where this edit acts, if not before.
   nlohmann::json before = nlohmann::json::array();
   bool reached = false;
   if (state.contains("before")) {

@@ -17,28 +17,27 @@ struct MixPhase {
   int64_t until = std::numeric_limits<int64_t>::max();
 };
 
-/// The mixes that are in force before the one that a stage was made for, in their order, as the
-/// stage's cursor has them: `{"mix": {"before": [{"until": block, "mix": {"mix.seed": ...}}]}}`.
-/// They are part of the position: there are none once the last edit has acted.
+/// Reads the mixes that come before the one that a stage was made for, in order, from the stage's
+/// cursor: `{"mix": {"before": [{"until": block, "mix": {"mix.seed": ...}}]}}`. They are part of
+/// the position: there are none once the last edit has acted.
 Result<std::vector<MixPhase>> PhasesBefore(const nlohmann::json& cursor);
 
-/// What PhasesBefore() reads: of all phases but the last.
+/// Writes what PhasesBefore() reads: all phases but the last.
 nlohmann::json DescribePhases(const std::vector<MixPhase>& phases);
 
-/// The keys "mix.*" of a plan: what an edit may change, and what makes it of the mix of a state.
-/// Nothing where the plan has no mix.
+/// The keys "mix.*" of a plan: what an edit may change, and what a state keeps of its mix. Nothing
+/// where the plan has no mix.
 nlohmann::json MixKeys(const nlohmann::json& description);
 
-/// Takes out of two descriptions, that of a saved plan and that of the plan that goes on from it,
-/// what an edit of the mix may make different: the keys of the mix, and those of sources that only
-/// one of them has. `mix` are the MixKeys() of the saved plan. Invalid where either has Grain's
-/// order.
+/// Removes what an edit of the mix may change from two descriptions, of a saved plan and of the
+/// plan that goes on from it: the keys of the mix, and those of sources that only one of them has.
+/// `mix` are the MixKeys() of the saved plan. Invalid where either has Grain's order.
 Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::json* current);
 
-/// Makes the saved position of a stream, `cursor`, one that goes on under another mix: `mix`, the
-/// "mix.*" keys of the stream that saved it, stays in force up to `watermark`, which is as far as
-/// the windows that were open had been read. Invalid where the stream has no mix, or was read into
-/// its next pass.
+/// Turns the saved position of a stream, `cursor`, into one that goes on under another mix: `mix`,
+/// the "mix.*" keys of the stream that saved it, stays in force up to `watermark`, which is as far
+/// as the open windows had been read. Invalid where the stream has no mix, or was read into its
+/// next pass.
 Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
                nlohmann::json* cursor);
 

@@ -69,7 +69,8 @@ std::unique_ptr<Stage> Restored(const MixOptions& options, const nlohmann::json&
   return stage;
 }
 
-/// Mixes one after the other, each up to a block, every source going on where it stood.
+/// The reference implementation: mixes one after the other, each up to a block, every source going
+/// on where it stood.
 std::vector<Example> LiteralEdits(const std::vector<MixPhase>& phases, size_t limit) {
   std::map<std::string, int64_t> next;
   std::vector<Example> out;
@@ -162,7 +163,7 @@ TEST(MixEditTest, AnEditOfAnEdit) {
     Go(edited.get(), 6, &all);
     EXPECT_TRUE(all == LiteralEdits({{first, 1}, {third}}, all.size()));
   }
-  // The third is given while the first is in force, and acts behind the second.
+  // The third is given while the first is in force, and acts after the second.
   stage = Restored(second, Edited(at_first, first));
   const Saved at_second = Go(stage.get(), 1, &seen);
   EXPECT_EQ(at_second.watermark.block, 2);

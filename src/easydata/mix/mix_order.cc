@@ -10,7 +10,7 @@
 namespace easydata {
 namespace {
 
-// Of a far Seek(), between two looks at whether it was cancelled.
+// Blocks of a far Seek() between two checks of whether it was cancelled.
 constexpr int64_t kBlocksAtOnce = 100'000;
 
 constexpr NamedValue<StopStrategy> kStopStrategies[] = {
@@ -42,7 +42,7 @@ std::vector<double> WeightsOf(const MixOptions& options) {
   return options.weights.empty() ? std::vector<double>(options.names.size(), 1.0) : options.weights;
 }
 
-/// Refuses what Grain's order has no meaning for, or Grain no order.
+/// Refuses options without a meaning in Grain's order, or that Grain has no order for.
 Status CheckGrain(const MixOptions& options) {
   if (options.unit == MixUnit::kTokens) {
     return Status::Invalid(
@@ -115,7 +115,7 @@ nlohmann::json MixOptions::Description() const {
                          {"seed", seed},
                          {"stop_strategy", NameOf(kStopStrategies, stop)},
                          {"add_source", add_source}};
-  // Only where it is set: plans and states from before there was a choice stay what they were.
+  // Only where it is set, so that plans and states older than the option stay what they were.
   if (order != MixOrderKind::kBlocks) keys["order"] = NameOf(kMixOrders, order);
   if (unit == MixUnit::kTokens || by_steps()) keys["token_column"] = token_column;
   if (!schedule.has_value()) {
@@ -288,7 +288,7 @@ Result<std::vector<int64_t>> MixOrder::Seek(int64_t n, const std::atomic<bool>& 
 void MixOrder::Save(nlohmann::json* cursor) const {
   *cursor = {{"block", mixer_.block()}, {"examples", examples_at_start_}};
   if (options_.clock.row_tokens > 0) (*cursor)["tokens_at_start"] = tokens_at_start_;
-  if (grain_) return;  // all else follows
+  if (grain_) return;  // the rest follows from it
   if (options_.unit == MixUnit::kExamples) {
     (*cursor)["carry"] = mixer_.carry();
     return;

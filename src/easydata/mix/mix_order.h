@@ -22,13 +22,13 @@ namespace easydata {
 /// When a mix ends.
 enum class StopStrategy {
   kRestart,         // never: a source that ends starts again
-  kFirstExhausted,  // as soon as an example is wanted of a source that has no more
+  kFirstExhausted,  // as soon as an example is wanted from a source that has no more
   kAllExhausted,    // when each has been given out whole; those that end before start again
 };
 
 std::span<const NamedValue<StopStrategy>> NamesOf(StopStrategy);
 
-/// What weights are shares of.
+/// The unit that weights are shares of.
 enum class MixUnit { kExamples, kTokens };
 
 std::span<const NamedValue<MixUnit>> NamesOf(MixUnit);
@@ -41,7 +41,7 @@ enum class ScheduleUnit {
 
 std::span<const NamedValue<ScheduleUnit>> NamesOf(ScheduleUnit);
 
-/// What decides whose turn it is.
+/// What decides which source is next.
 enum class MixOrderKind {
   kBlocks,  // the shares of a block, which the seed orders (BlockMixer), or of tokens (TokenShares)
   kGrain,   // the number of the row, as in Grain's mix (GrainMix)
@@ -59,7 +59,7 @@ struct MixOptions {
   /// Its names are those of the mix, in the same order.
   std::optional<WeightSchedule> schedule;
   ScheduleUnit schedule_unit = ScheduleUnit::kExamples;
-  /// What the schedule reads its step from. A stage sets it by its Demand, for steps.
+  /// Where the schedule reads its step. A stage sets it by its Demand, for steps.
   StepClock clock;
   MixUnit unit = MixUnit::kExamples;
   MixOrderKind order = MixOrderKind::kBlocks;
@@ -68,7 +68,7 @@ struct MixOptions {
   StopStrategy stop = StopStrategy::kRestart;
   /// Adds a column `__source__` (utf8) with each example's source.
   bool add_source = true;
-  /// The column whose lengths are counted, where tokens are.
+  /// The column whose lengths count as tokens.
   std::string token_column = "input_ids";
 
   static auto Fields() {
@@ -105,11 +105,11 @@ struct MixOptions {
   }
 
   Status Validate() const;
-  /// What a plan says of the mix.
+  /// The options of the mix in a plan.
   nlohmann::json Description() const;
-  /// What Description() was made of.
+  /// Undoes Description().
   static Result<MixOptions> FromDescription(const nlohmann::json& keys);
-  /// Whether a schedule counts the steps of what reads the mix.
+  /// Whether a schedule counts the steps of the consumer.
   bool by_steps() const { return schedule.has_value() && schedule_unit == ScheduleUnit::kSteps; }
   /// Whether the stream depends on how many tokens examples have.
   bool counts_tokens() const { return unit == MixUnit::kTokens || clock.row_tokens > 0; }
@@ -117,30 +117,29 @@ struct MixOptions {
 
 /// The sources of a mix's examples, block by block, with the weights that hold at each block's
 /// start: order() where weights are shares of examples, shares() where they are shares of tokens.
-/// Grain's order comes by blocks, too, so that positions and all that goes by them are the same.
+/// Grain's order comes by blocks, too, so that positions have one form.
 class MixOrder {
  public:
   static constexpr std::atomic<bool> kNever{false};
 
   static Result<MixOrder> Make(const MixOptions& options);
 
-  /// Begins at block `block` and example `example` instead of at 0, as the mix that goes before did
-  /// not have these options. Before the first block.
+  /// Begins at block `block` and example `example` instead of at 0, after a mix with other options.
+  /// Before the first block.
   void Begin(int64_t block, int64_t example);
 
   /// Starts block number block(); `tokens` were given out in the blocks before.
   void StartBlock(int64_t tokens);
   void EndBlock();
 
-  /// Goes to example `n` and starts its block; StartBlock() is not called then. Returns by source
-  /// the examples before it.
+  /// Goes to example `n` and starts its block; do not call StartBlock() then. Returns by source the
+  /// examples before it.
   ///
   /// O(sources) in Grain's order and where all shares of a block are whole, and at most three times
   /// their common denominator blocks where that is 4,096 or less; else in the number of blocks, at
   /// some 10 ns a source and block (nothing is ordered on the way). A schedule goes block by block
-  /// up to its last point. From where the last Seek() led it goes on forwards. Invalid where tokens
-  /// decide: then only the examples themselves tell.
-  /// Cancelled soon after `cancelled` is set.
+  /// up to its last point. A later Seek() goes on forwards from there. Invalid where tokens decide:
+  /// then only the examples themselves tell. Cancelled soon after `cancelled` is set.
   Result<std::vector<int64_t>> Seek(int64_t n, const std::atomic<bool>& cancelled = kNever);
 
   int64_t block() const { return mixer_.block(); }
@@ -150,7 +149,7 @@ class MixOrder {
   /// Examples before the block.
   int64_t examples_at_start() const { return examples_at_start_; }
 
-  /// The position in the block that was started, or at the start of the one that comes.
+  /// Writes the position in the block that was started, or at the start of the next one.
   void Save(nlohmann::json* cursor) const;
   /// Goes to a saved position; `started` says that it is within a block.
   Status Restore(const nlohmann::json& cursor, bool started);
@@ -175,7 +174,7 @@ class MixOrder {
   int64_t first_block_ = 0;
   int64_t first_example_ = 0;
   int64_t examples_at_start_ = 0;
-  // Tokens that were given out before the block started: what its weights were read by.
+  // Tokens that were given out before the block started: its weights were read at these.
   int64_t tokens_at_start_ = 0;
   // Of Seek(): by source, the examples of the blocks before; none where they are not known.
   std::vector<int64_t> given_;

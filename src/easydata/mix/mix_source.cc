@@ -93,8 +93,8 @@ Result<bool> MixSource::Pull(const arrow::Schema& schema, const std::string* tok
     }
     NameRows(&*next);
     const int64_t num_rows = next->num_rows();
-    // What was dropped beside rows that are skipped was counted before the restore; what was
-    // dropped beside rows that come counts with the first of them.
+    // Drop counts of a batch with skipped rows were counted before the restore; those of other
+    // batches count with the first row.
     if (used_ > 0) {
       next->dropped.clear();
     } else if (num_rows == 0) {

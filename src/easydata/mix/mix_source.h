@@ -19,8 +19,8 @@ namespace easydata {
 
 /// One of the streams that are mixed, with the batch that examples are being taken from.
 ///
-/// It can sleep: its stage is let go with its files and threads' work, and made again where it
-/// stood when rows are wanted. For one thread; Cancel() for any.
+/// Sleep() closes its stage, with its files and tasks; when rows are wanted, it is made again where
+/// it stood. For one thread; Cancel() for any.
 class MixSource {
  public:
   MixSource(std::string name, StageFactory make, const StageContext& context)
@@ -33,12 +33,12 @@ class MixSource {
   /// Completed passes.
   int64_t passes() const { return passes_; }
   bool awake() const { return stage_ != nullptr; }
-  /// Lets the stage go until rows are wanted.
+  /// Closes the stage until rows are wanted.
   Status Sleep();
 
   bool has_row() const { return batch_ != nullptr; }
   const std::shared_ptr<Batch>& batch() const { return batch_; }
-  /// The row of the batch that comes next.
+  /// The next row of the batch.
   int64_t row() const { return used_; }
   int64_t row_bytes() const { return bytes_[used_]; }
   int64_t row_tokens() const { return tokens_.empty() ? 0 : tokens_[used_]; }
@@ -47,18 +47,18 @@ class MixSource {
   void Take(std::vector<DropCount>* dropped);
 
   /// Pulls the next batch with rows, its columns as in `schema`; false at the end of the pass.
-  /// RowTokens() of `token_column` are counted where one is given.
+  /// Counts RowTokens() of `token_column` where one is given.
   Result<bool> Pull(const arrow::Schema& schema, const std::string* token_column,
                     std::vector<DropCount>* dropped);
 
-  /// Goes to row `row` of all passes, one after the other, before the first row; false, where the
-  /// stage cannot tell which that is: then the source is of no more use.
+  /// Goes to row `row` of all passes, one after the other, before the first row; false where the
+  /// stage cannot find it: then the source must not be used any more.
   Result<bool> Seek(int64_t row);
 
   /// Whether a row of the pass was taken, or any token.
   bool pass_has_rows() const { return pass_has_rows_; }
   bool pass_has_tokens() const { return pass_has_tokens_; }
-  /// Goes on with the next pass.
+  /// Starts the next pass.
   Status StartPass();
 
   /// Where a source stands.
@@ -75,7 +75,7 @@ class MixSource {
   void Cancel();
   StageStats stats() const;
 
-  /// Of the batch among those that are being gathered; -1: not among them.
+  /// Number of the batch among those that are being gathered; -1: not among them.
   int32_t part = -1;
   bool seen_whole = false;
 
@@ -89,7 +89,7 @@ class MixSource {
   const StageFactory make_;
   const StageContext context_;
   std::unique_ptr<Stage> stage_;
-  /// Where a sleeping stage stands; empty for the start of the pass.
+  /// The position of a closed stage; empty for the start of the pass.
   Cursor asleep_;
   int64_t passes_ = 0;
   bool pass_has_rows_ = false;

@@ -26,11 +26,10 @@ constexpr int64_t kMaxBytes = int64_t{512} << 10;  // the packer finds it in the
 // And at this many passes over sources: a pass costs much more than the rows of a tiny source.
 constexpr int kMaxPasses = 16;
 
-// Sources whose stages, with their open files and reading ahead, there are at once; the others
-// sleep.
+// Sources whose stages, with open files and read-ahead, are open at once; the others are closed.
 constexpr int kMaxAwake = 128;
 
-/// The options with the clock of who reads the mix, where its schedule goes by that.
+/// The options with the clock of the mix's consumer, where the schedule goes by it.
 MixOptions WithClock(MixOptions options, const Demand& demand) {
   if (!options.by_steps()) return options;
   options.clock.batch_sizes = demand.step_rows;
@@ -107,7 +106,7 @@ class MixStage : public Stage {
   }
 
   bool LeaveGathering() override {
-    // A column with the source of each row is not among what the rows are gathered of.
+    // The column with the source of each row is not in the batches that rows are gathered from.
     leaves_gathering_ = !options_.add_source;
     return leaves_gathering_;
   }
@@ -149,7 +148,7 @@ class MixStage : public Stage {
     removed_ = cursor.at("sources");
     for (const auto& source : sources_) {
       if (!removed_.contains(source->name())) {
-        if (phases_.size() > 1) continue;  // it joins with the edit, from its beginning on
+        if (phases_.size() > 1) continue;  // it joins with the edit, from its first row on
         return Status::Invalid("the saved state knows nothing of sources[\"", source->name(),
                                "\"]");
       }
@@ -192,7 +191,7 @@ class MixStage : public Stage {
  private:
   struct Position {
     nlohmann::json mix;
-    bool sees_whole = false;  // whether that of the sources matters, and of which had tokens
+    bool sees_whole = false;  // whether it matters which sources were whole, and which had tokens
     bool sees_blank = false;
     std::shared_ptr<const std::vector<std::string>> names;
     std::vector<MixSource::Position> sources;
@@ -217,7 +216,7 @@ class MixStage : public Stage {
 
   const MixOptions& now() const { return phases_.front().options; }
 
-  /// Makes the order of the first phase, and finds its sources among those that there are.
+  /// Makes the order of the first phase, and finds its sources among sources_.
   Status UsePhase() {
     ARROW_ASSIGN_OR_RAISE(order_, MixOrder::Make(OfLane(now(), context_)));
     places_.assign(now().names.size(), -1);
@@ -275,7 +274,7 @@ class MixStage : public Stage {
     return Status::OK();
   }
 
-  /// Sees to it that the source has a row in hand, unless the mix ends.
+  /// Makes sure that the source has a row in hand, unless the mix ends.
   Status FindRow(int picked) {
     if (places_[picked] < 0) return Gone(picked);
     MixSource* source = sources_[places_[picked]].get();
@@ -288,8 +287,8 @@ class MixStage : public Stage {
     return Status::OK();
   }
 
-  /// The source whose document is next. What ends or fails counts as a document of no length, so
-  /// that it comes to light where its turn comes, however far sources were read ahead.
+  /// The source whose document is next. An end or error counts as a document of no length, so that
+  /// it comes out when its turn comes, however far sources were read ahead.
   Result<int> PickByTokens() {
     TokenShares& shares = order_.shares();
     for (;;) {
@@ -321,7 +320,7 @@ class MixStage : public Stage {
     return source->Pull(*rows_schema_, counts ? &options_.token_column : nullptr, &dropped_);
   }
 
-  /// Puts the source to sleep that was not read from for longest, where too many are awake.
+  /// Closes the least recently used source where too many are open.
   Status MakeRoomFor(MixSource* source) {
     if (sources_.size() <= kMaxAwake) return Status::OK();
     int awake = 0;
@@ -347,13 +346,13 @@ class MixStage : public Stage {
         order_.block());
   }
 
-  /// Where the mix ends with the last row of a source: looks whether that was it.
+  /// Where the mix ends with the last row of a source: checks whether that was it.
   void NoteIfWhole(MixSource* source) {
     if (now().stop != StopStrategy::kAllExhausted || source->seen_whole || source->has_row()) {
       return;
     }
     const Result<bool> more = Pull(source);
-    if (!more.ok() || *more) return;  // what fails comes out again when the source's turn comes
+    if (!more.ok() || *more) return;  // an error comes again when the source's turn comes
     source->seen_whole = true;
     ended_ = AllSeenWhole();
   }
@@ -367,7 +366,7 @@ class MixStage : public Stage {
     return true;
   }
 
-  /// The source has no more rows: ends the mix or starts the source's next pass.
+  /// Ends the mix, or starts the next pass of a source that has no more rows.
   Status EndPass(MixSource* source) {
     if (!source->pass_has_rows()) {
       return Status::Invalid("sources[\"", source->name(),
@@ -461,7 +460,7 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
                            " sources");
   }
   StageContext shared = context;
-  shared.demand = {};  // each source gives what the order asks of it, in passes of its own
+  shared.demand = {};  // each source gives what the order takes, in passes of its own
   shared.read_ahead = context.ReadAheadOfEach(static_cast<int64_t>(sources.size()));
   std::vector<std::unique_ptr<MixSource>> made;
   std::vector<std::shared_ptr<arrow::Schema>> schemas;
@@ -483,7 +482,7 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
 
 namespace {
 
-/// Whether a mix ends, by its sources; says in `why` what makes it endless.
+/// Whether a mix ends, by its sources; sets `why` to what makes it endless.
 Result<Finitude> FinitudeOf(const std::vector<StreamPlan>& sources, const MixOptions& options,
                             std::string* why) {
   if (options.stop == StopStrategy::kRestart) {

@@ -11,11 +11,11 @@
 
 namespace easydata {
 
-/// Name of the column that says which source an example comes from.
+/// Name of the column with the source of each example.
 inline constexpr const char kSourceColumn[] = "__source__";
 
-/// Mixes the streams that `sources` make, in the order of a MixOrder; one factory a name of the
-/// options.
+/// Mixes the streams that `sources` make, in the order of a MixOrder; one factory for each name of
+/// the options.
 ///
 /// A source that ends is made again with the next epoch, as the stop strategy says. An empty source
 /// is an error. Columns are matched by name (UnionSchema); a column `__source__` of the sources'

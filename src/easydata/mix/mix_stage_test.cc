@@ -124,7 +124,7 @@ TEST(MixStageTest, D4AllExhaustedGivesEachSourceWholeAndEnds) {
     const auto examples = Take(stage.get());
     for (const Example& example : examples) seen.insert({example.source, example.row});
     EXPECT_EQ(static_cast<int64_t>(seen.size()), a + b);
-    // C18: the last example is one that had not come before, and completes its source.
+    // C18: the last example is new, and completes its source.
     EXPECT_EQ(examples.back().row, examples.back().source == "a" ? a - 1 : b - 1);
     EXPECT_EQ(std::count(examples.begin(), examples.end(), examples.back()), 1);
   }

@@ -40,7 +40,7 @@ std::vector<StageFactory> Factories(const std::vector<Given>& sources) {
   return out;
 }
 
-/// The rule as it is written: every source is looked at for every document.
+/// The reference implementation: looks at every source for every document.
 std::vector<Example> LiteralTokenMix(const std::vector<Given>& sources, StopStrategy stop,
                                      size_t limit) {
   std::vector<int64_t> parts;
@@ -208,7 +208,7 @@ TEST(MixTokensTest, RestoresDeepInARestartingMix) {
   }
 }
 
-// What is dropped beside rows that were looked at, but not given, counts once they are.
+// Drop counts of rows that were read, but not given out, count once these are.
 TEST(MixTokensTest, DropCountsComeOnceAlsoWhereRowsWereLookedAtBefore) {
   const auto inner = Source("a", 400, 10);
   class DropsThird : public BatchOp {

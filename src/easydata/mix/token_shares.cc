@@ -71,8 +71,8 @@ void TokenShares::SortIn() {
     owed += owed_[i];
     Wait(static_cast<int>(i));
   }
-  // Those with a weight may be owed more or less than nothing together, where others lost theirs.
-  // Time goes by what they have had, so that the turn of one of them always has come.
+  // The debts of those with a weight may not add up to 0, where others lost theirs. Time goes by
+  // what these were given, so that one of them always may give its next document.
   offset_ = static_cast<int64_t>(FloorDivide<Int128>(owed, kOne));
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 __extension__ using Int128 = __int128;
 
-/// The rule as it is written, with fractions compared by cross-multiplication and every source
-/// looked at for every document.
+/// The reference implementation: compares fractions by cross-multiplication and looks at every
+/// source for every document.
 class LiteralShares {
  public:
   explicit LiteralShares(std::vector<double> weights) : given_(weights.size(), 0) {
@@ -92,7 +92,7 @@ std::vector<double> RandomWeights(std::mt19937_64* random, int n) {
   return weights;
 }
 
-/// The next document's source, every length that is asked for told.
+/// The next document's source; sets every length that is asked for.
 int Pick(TokenShares* shares, const std::function<int64_t(int)>& length) {
   for (int i = shares->Unknown(); i >= 0; i = shares->Unknown()) shares->SetLength(i, length(i));
   return shares->Next();
@@ -186,7 +186,7 @@ TEST(TokenSharesTest, SettlingChangesNothing) {
   }
 }
 
-// Over any number of changes nothing is forgotten: sources keep near the sum of their shares.
+// Over any number of changes nothing is forgotten: sources stay near the sum of their shares.
 TEST(TokenSharesTest, ChangesOfWeightsCarryOnWhatIsOwed) {
   std::mt19937_64 random(7);
   constexpr int64_t kLongest = 2048;

@@ -10,10 +10,10 @@
 
 namespace easydata {
 
-/// The columns of several sources, matched by name, in the order of their first coming. A column
-/// that some lack is null there. Types must agree, except that strings and lists with offsets of 32
-/// and 64 bits, and integers of different widths, meet in the wider one; else TypeError, which
-/// names the column, both sources and both types.
+/// Joins the columns of several sources, matched by name, in the order of their first appearance.
+/// A column that some lack is null there. Types must agree, except that strings and lists with
+/// offsets of 32 and 64 bits, and integers of different widths, become the wider one; else
+/// TypeError, which names the column, both sources and both types.
 ///
 /// Where one source has JSON text (json_column.h) all have: a whole row or a value that has a type
 /// elsewhere is written as JSON.
@@ -21,7 +21,7 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
     const std::vector<std::string>& names,
     const std::vector<std::shared_ptr<arrow::Schema>>& schemas);
 
-/// The batch with its columns in the types of a union that it is part of.
+/// Casts the columns of a batch to the types of a union that it is part of.
 Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow::RecordBatch>& rows,
                                                     const arrow::Schema& schema);
 

@@ -30,7 +30,7 @@ struct WeightPoint {
 ///
 /// Before the first point its weights hold, from the last point on those of the last. In between
 /// the value is `s + p * (e - s)`, divided by the sum over the sources: the order of these
-/// operations is part of the format, since counts are cut down to whole examples from it.
+/// operations is part of the format, since counts are rounded down to whole examples from it.
 class WeightSchedule {
  public:
   /// Sorts the points by step. Errors: no point, two of one step, a wrong number of weights,
@@ -59,7 +59,7 @@ Status CheckWeights(const std::vector<std::string>& names, const std::vector<dou
 /// The weights divided by their sum.
 std::vector<double> Normalized(std::vector<double> weights);
 
-/// Which step of training a mixer is at, told from what it has given out.
+/// Derives the training step that a mixer is at from what it has given out.
 ///
 /// Without a batch size a step is one example. A packer makes steps of tokens: then `row_tokens` is
 /// its row length, and the clock reads tokens / (batch size * row length).
@@ -67,7 +67,7 @@ struct StepClock {
   /// As Demand::step_rows has them; empty: count examples.
   std::vector<Demand::StepRows> batch_sizes;
   int64_t row_tokens = 0;
-  /// Mixers that run beside each other: each is taken to have given out as much.
+  /// Mixers that run side by side: each is assumed to have given out as much.
   int64_t lanes = 1;
 
   int64_t Step(int64_t examples, int64_t tokens) const;

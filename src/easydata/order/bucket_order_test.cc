@@ -27,7 +27,7 @@ TEST(BucketOrderTest, IsAPermutationWhoseBucketsDoNotOverlap) {
     std::vector<int64_t> all(rows);
     std::iota(all.begin(), all.end(), 0);
     EXPECT_EQ(each, all);
-    // Sorted by their shortest, buckets begin where the one before ends.
+    // Sorted by their shortest rows, each bucket begins where the one before ends.
     std::vector<std::pair<int64_t, int64_t>> ranges;
     for (int64_t b = 0; b + 5 <= rows; b += 5) {
       std::vector<int64_t> of_bucket;

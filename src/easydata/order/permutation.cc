@@ -56,7 +56,7 @@ void Permutation::Fill(uint64_t begin, std::span<uint64_t> items) const {
     std::copy_n(table_.begin() + static_cast<ptrdiff_t>(begin), items.size(), items.begin());
     return;
   }
-  // First a turn for all, which do not wait for each other, then more for those beyond the size.
+  // First one turn for all, independent of each other, then more for those beyond the size.
   for (size_t k = 0; k < items.size(); ++k) items[k] = Encrypt(begin + k);
   for (uint64_t& item : items) {
     while (item >= size_) item = Encrypt(item);

@@ -43,8 +43,8 @@ class Permutation {
 
 /// Grain's `index_shuffle(i, max_index=size - 1, seed, rounds)`, to the bit: a SIMON-like network
 /// of at least 16 bits whose keys are those of std::seed_seq. Not quite a permutation where size is
-/// 4^k + 1, k >= 8, and at 4 rounds far from random between neighbours: for orders that have to be
-/// Grain's.
+/// 4^k + 1, k >= 8, and at 4 rounds far from random between neighbours: for orders that have to
+/// equal Grain's.
 class GrainIndexShuffle {
  public:
   /// `size` > 0; `rounds` even.

@@ -10,10 +10,11 @@
 
 namespace easydata {
 
-/// Passes over one source, one after the other as one stream. `passes` is their number; nothing:
-/// for ever, and then an empty pass is an error. Pass p is what `make` gives for epoch
-/// context.epoch * passes + p (for ever: context.epoch + p), so that no order comes again when the
-/// whole is repeated. Its cursor is the pass and the position within it.
+/// Repeats one source: its passes, one after the other, as one stream.
+///
+/// `passes` is their number; nothing: for ever, and then an empty pass is an error. Pass p is what
+/// `make` gives for epoch context.epoch * passes + p (for ever: context.epoch + p), so that no
+/// order is used twice when the whole is repeated. Its cursor is the pass and the position in it.
 Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<int64_t> passes,
                                                const StageContext& context);
 

@@ -23,8 +23,7 @@
 namespace easydata {
 namespace {
 
-// Where nobody wants batches of a certain size, one goes out at this much: what works on it next
-// finds it in the cache.
+// Bounds of a batch where no size is asked for: what uses it next finds it in the cache.
 constexpr int64_t kMaxRows = 1024;
 constexpr int64_t kMaxBytes = int64_t{256} << 10;
 

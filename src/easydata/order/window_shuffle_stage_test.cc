@@ -98,7 +98,7 @@ TEST(WindowShuffleStageTest, KeepsTheContract) {
   CheckStageContract(Contract(Options(20), 0, 9));
   CheckStageContract(Contract(Options(20, 1), 60, 20));
   CheckStageContract(Contract(Options(9, 9), 81, 9));
-  // Batches of no certain size: of a window, or, where windows are small, of several.
+  // Batches of any size: of a window, or, where windows are small, of several.
   CheckStageContract(Contract(Options(700, 0), 3000, 90));
   CheckStageContract(Contract(Options(300, 0), 3000, 90));
   CheckStageContract(Contract(Options(4000, 0), 3000, 90));

@@ -83,7 +83,7 @@ class BalanceStage : public Stage {
     return rows;
   }
 
-  /// Whether there is a row; an error comes behind the rows before it, and stays.
+  /// Whether there is a row; an error comes after the rows before it, and stays.
   bool Hold() {
     if (!failed_.ok()) return false;
     auto any = reader_.Hold();

@@ -32,7 +32,7 @@ Result<std::unique_ptr<DocumentPacker>> DocumentPacker::Make(PackOptions options
 }
 
 Result<std::optional<Document>> DocumentPacker::Open(std::shared_ptr<arrow::Array> tokens) {
-  // One row of a list, so that policies and copies are those of the stage.
+  // A list of one row, so that policies and copies are those of the stage.
   const int64_t length = tokens->length();
   auto offsets = arrow::Buffer::FromVector(std::vector<int64_t>{0, length});
   auto list = std::make_shared<arrow::LargeListArray>(arrow::large_list(tokens->type()), 1,

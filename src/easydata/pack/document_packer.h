@@ -14,14 +14,14 @@
 
 namespace easydata {
 
-/// Packs documents that are handed in one by one: what a stage does, without a stream. A span's
+/// Packs documents that are added one by one: as the stage does, without a stream. A span's
 /// document is the number of its Add(), from 0.
 class DocumentPacker {
  public:
   static Result<std::unique_ptr<DocumentPacker>> Make(PackOptions options);
 
-  /// Takes a document in; returns the rows that it completes, each a batch of one row. Without
-  /// tokens it is passed over. The tokens must not change until their rows are out.
+  /// Adds a document; returns the rows that it completes, each a batch of one row. One without
+  /// tokens is passed over. The tokens must not change until their rows are out.
   Result<std::vector<Batch>> Add(std::shared_ptr<arrow::Array> tokens);
   /// Closes the open rows.
   Result<std::vector<Batch>> Flush();

@@ -13,7 +13,7 @@
 
 namespace easydata {
 
-/// What a column of tokens gets where it has none of its own: at the closing EOS, on padding, and
+/// The values of a token column where it has none of its own: at the closing EOS, on padding, and
 /// for documents whose row of the column is null.
 enum class FieldRule {
   kTokens,  // the tokens themselves
@@ -28,8 +28,8 @@ struct TokenField {
   int column = 0;  // in the upstream schema
 };
 
-/// The columns that are cut: the tokens first, then the token fields that there are. Errors name
-/// the missing column and what there is.
+/// Finds the columns that are cut: the tokens first, then the token fields that there are. Errors
+/// name the missing column and those that there are.
 Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
                                                 const PackOptions& options);
 
@@ -62,8 +62,7 @@ struct Document {
   Address address() const { return batch->AddressOf(row); }
 };
 
-/// Gives the documents of a stage one by one, with the policy for what is empty or too long
-/// applied.
+/// Gives the documents of a stage one by one, with the policy for empty and overlong ones applied.
 class DocumentReader {
  public:
   DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
@@ -72,9 +71,9 @@ class DocumentReader {
   /// The next document that has tokens; false at the end of the stream.
   Result<bool> Next(Document* document);
 
-  /// The position at which the document is read again.
+  /// The position from which the document is read again.
   static ReadPosition Before(const Document& document);
-  /// The position behind the last document.
+  /// The position after the last document.
   ReadPosition After() const;
   Status Restore(const ReadPosition& position);
   /// How far a mix was read up to the last document.

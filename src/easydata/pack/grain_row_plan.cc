@@ -38,7 +38,7 @@ int32_t GrainBinPlanner::Choose(std::span<const int64_t> lengths) const {
       best_used = sum;
     }
   }
-  // Any document fits into an empty bin; the first of them stands behind those that are open.
+  // Any document fits into an empty bin; the first of them comes after those that are open.
   return best < 0 && open_ < options_.num_bins ? open_ : best;
 }
 

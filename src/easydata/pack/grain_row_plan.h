@@ -8,7 +8,7 @@
 
 namespace easydata {
 
-/// How Grain's FirstFitPackIterDataset and BestFitPackIterDataset (0.2.18) are set up. A document
+/// The options of Grain's FirstFitPackIterDataset and BestFitPackIterDataset (0.2.18). A document
 /// has a number of values in each of several features, which go into the bins side by side.
 struct GrainBinOptions {
   bool best_fit = false;
@@ -33,17 +33,17 @@ struct GrainBins {
   int64_t num_bins() const { return static_cast<int64_t>(bin_starts.size()) - 1; }
 };
 
-/// Grain's rule: documents go, as they come, into the first bin (best fit: the fullest by the sum
-/// over features, ties: the first) that has room in every feature; the first that fits nowhere
-/// closes all bins, and begins the next ones.
+/// Plans bins by Grain's rule: documents go, as they come, into the first bin (best fit: the
+/// fullest by the sum over features, ties: the first) that has room in every feature; the first
+/// that fits nowhere closes all bins, and begins the next ones.
 class GrainBinPlanner {
  public:
   explicit GrainBinPlanner(GrainBinOptions options);
 
-  /// Takes in the next document. False where it fits into no bin: Take() the bins, and add it
-  /// again. Invalid where a feature of it is longer than a bin.
+  /// Adds the next document. False where it fits into no bin: Take() the bins, and add it again.
+  /// Invalid where a feature of it is longer than a bin.
   Result<bool> Add(std::span<const int64_t> lengths);
-  /// The bins with documents in them; all are empty then.
+  /// Takes the bins that have documents; all are empty then.
   GrainBins Take();
 
  private:
@@ -63,12 +63,12 @@ class GrainBinPlanner {
 /// result[i]. `rows_before` is the number of rows that came before the group.
 std::vector<int64_t> GrainBinOrder(uint64_t seed, int64_t rows_before, int64_t num_bins);
 
-/// How Grain's ConcatThenSplitIterDataset (0.2.18) is set up.
+/// The options of Grain's ConcatThenSplitIterDataset (0.2.18).
 struct GrainConcatOptions {
   /// By feature: values of a row.
   std::vector<int64_t> capacities;
   /// Off: a document that is as long as a row in one feature, and no longer in any, is a row of its
-  /// own, given out right behind the row that is being filled.
+  /// own, given out right after the row that is being filled.
   bool split_full_length = true;
 };
 
@@ -87,16 +87,17 @@ struct GrainRows {
   int64_t num_rows() const { return static_cast<int64_t>(row_starts.size()) - 1; }
 };
 
-/// Grain's rule: documents are put end to end, feature by feature; the first that does not fit in
-/// one feature is cut there, which closes the row, and goes on in the next. Where Grain gives a
-/// feature that had room a second time after a second cut (0.2.18), here it comes once.
+/// Plans rows by Grain's rule: documents are put end to end, feature by feature; the first that
+/// does not fit in one feature is cut there, which closes the row, and goes on in the next. Where
+/// Grain gives a feature that had room a second time after a second cut (0.2.18), here it comes
+/// once.
 ///
-/// BOS handling is no part of a plan: it overwrites the first value of every part.
+/// BOS handling is not part of a plan: it overwrites the first value of every part.
 class GrainConcatPlanner {
  public:
   explicit GrainConcatPlanner(GrainConcatOptions options);
 
-  /// Takes in the next document and appends the rows that it closes.
+  /// Adds the next document and appends the rows that it closes.
   void Add(std::span<const int64_t> lengths, GrainRows* rows);
   /// Appends the rows that are left.
   void Flush(GrainRows* rows);
@@ -109,7 +110,7 @@ class GrainConcatPlanner {
   int64_t next_document_ = 0;
   GrainRows row_;              // the parts of the row in hand, without row_starts
   std::vector<int64_t> used_;  // by feature, of the row in hand
-  GrainRows passed_;           // documents that are rows, for behind the row in hand
+  GrainRows passed_;           // documents that are rows, which come after the row in hand
 };
 
 }  // namespace easydata

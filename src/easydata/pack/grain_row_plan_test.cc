@@ -180,7 +180,7 @@ TEST_P(GrainRowPlanRecordedTest, EqualsRecordedRows) {
     for (size_t i = 0; i < rows.size(); ++i) {
       std::vector<int64_t> parts;
       for (const Part& part : rows[i][0]) parts.push_back(part.length);
-      // Segments without tokens are seen in the recorded rows only where others come behind.
+      // Segments without tokens show in the recorded rows only where others come after them.
       while (!parts.empty() && parts.back() == 0) parts.pop_back();
       ASSERT_EQ(nlohmann::json(parts), one["segment_lengths"][i]) << "row " << i;
       for (size_t s = 0; s < rows[i][0].size(); ++s) {
@@ -229,9 +229,10 @@ TEST_P(GrainRowPlanRecordedTest, BinsOfSeveralFeaturesEqualRecordedRows) {
   EXPECT_EQ(compared, Own() ? 8 : 16);
 }
 
-/// Concat-then-split, slow and literal: documents are slices, a row is made by taking the slice in
-/// hand and then one document after another. With `as_grain` it cuts where Grain 0.2.18 does: the
-/// end of a feature that has room is taken for its whole length, wherever its slice starts.
+/// The reference implementation of concat-then-split: documents are slices, a row is made by taking
+/// the slice in hand and then one document after another. With `as_grain` it cuts where Grain
+/// 0.2.18 does: the end of a feature that has room is taken for its whole length, wherever its
+/// slice starts.
 std::vector<PlannedRow> PlainConcat(const std::vector<int64_t>& capacities, const Lengths& lengths,
                                     bool as_grain, bool split_full_length = true) {
   const size_t features = capacities.size();

@@ -8,7 +8,7 @@
 namespace easydata {
 namespace {
 
-/// A stage of documents whose every batch tells of a row that was filtered out before.
+/// A stage of documents whose every batch reports a row that was filtered out upstream.
 class FilteredStage : public Stage {
  public:
   explicit FilteredStage(std::unique_ptr<Stage> documents) : documents_(std::move(documents)) {}

@@ -48,16 +48,16 @@ struct PackOptions {
   /// Grain's bins only: whether those of a group are permuted, by `seed`, as shuffle_bins does.
   bool shuffle_bins = false;
   uint64_t seed = 0;
-  /// Rows of an output batch: nothing but a matter of hand-over, no part of the stream.
+  /// Rows of an output batch; they do not change the stream.
   int64_t rows_per_batch = 64;
-  /// The documents never end, so that looking for one that can be packed may not either: it is an
-  /// error where kMaxLeftOut in a row cannot. PackPlan() sees to it.
+  /// The documents never end, so that the search for one that can be packed may not either: it is
+  /// an error where kMaxLeftOut in a row cannot. PackPlan() sets it.
   bool never_ends = false;
 
   static constexpr const char* kName = "PackOptions";
   static constexpr const char* kDoc = "The options of a packer.";
 
-  /// The options of every packer; the others belong to the streams that they stand in.
+  /// The options of every packer; the others belong to the streams that they are part of.
   static auto Fields() {
     using O = PackOptions;
     return std::tuple{
@@ -91,7 +91,7 @@ struct PackOptions {
     };
   }
 
-  /// Invalid, naming the option, where one makes no sense.
+  /// Invalid, naming the option, where one is wrong.
   Status Validate() const;
 };
 

@@ -19,7 +19,7 @@
 namespace easydata {
 namespace {
 
-/// What the strategies share: the batch is filled row by row by Fill().
+/// The common part of the strategies: Fill() fills the batch row by row.
 class PackStage : public Stage {
  public:
   PackStage(std::unique_ptr<Stage> upstream, const PackOptions& options,
@@ -68,7 +68,7 @@ class PackStage : public Stage {
   /// Writes rows until the batch is full or the stream ends.
   virtual Status Fill() = 0;
 
-  /// Says that the first `rows` rows took what has been read so far.
+  /// Notes that the first `rows` rows took what has been read so far.
   void NoteWatermark(int64_t rows) { watermark_.Note(rows, reader_.Watermark()); }
 
   const PackOptions options_;

@@ -21,7 +21,7 @@ namespace easydata {
 Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
                                              const PackOptions& options);
 
-/// Packs `upstream`. Where several passes are asked for (Demand::passes) it packs the documents of
+/// Packs `upstream`. Where several passes are demanded (Demand::passes) it packs the documents of
 /// one after those of the other, without an end between them.
 Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options);
 

@@ -2,9 +2,8 @@
 
 /// Lists the packing strategies in the order of the docs: STRATEGY(Id, "name", "text") for each.
 ///
-/// It is the only list of them: the names that the option strategy may have and their texts, the
-/// enumerator kId and the declaration of kIdStrategy, which the strategy's own file defines, are
-/// made of it.
+/// It is the only list of them: it gives the names of the option strategy and their texts, the
+/// enumerator kId and the declaration of kIdStrategy, which the strategy's own file defines.
 #define EASYDATA_PACKING_STRATEGIES(STRATEGY)                                        \
   STRATEGY(Greedy, "greedy", "put documents end to end and cut")                     \
   STRATEGY(Pool, "pool", "the open row that fits best")                              \

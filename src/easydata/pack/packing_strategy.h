@@ -29,7 +29,7 @@ struct PackingStrategy {
   bool adds_eos = true;
   /// A document is in one row as a whole: where longer ones would be split, they are errors.
   bool keeps_documents_whole = false;
-  /// It permutes rows itself where options.shuffle_bins says so, in place of a shuffle downstream.
+  /// With options.shuffle_bins it permutes rows itself, in place of a shuffle downstream.
   bool shuffles_bins = false;
   // The options that its rows depend on, besides those that all strategies have in common.
   bool uses_num_packers = false;

@@ -6,8 +6,8 @@
 namespace easydata {
 namespace {
 
-/// The room left in each row of an endless list, with the leftmost row that has enough found in
-/// O(log n). Rows that nobody has used yet have all their room: the first of them is a new row.
+/// The room left in each row of an endless list; finds the leftmost row that has enough of it in
+/// O(log n). Rows that are not used yet have all their room: the first of them is a new row.
 class RoomTree {
  public:
   RoomTree(size_t num_rows, int32_t room) {

@@ -9,7 +9,7 @@ namespace easydata {
 
 /// A run of a document's tokens inside a row; the closing EOS counts as the document's last token.
 struct Piece {
-  int64_t document;  // number among those that were planned together
+  int64_t document;  // number among those that are planned together
   int64_t offset;
   int32_t length;
 };
@@ -23,8 +23,8 @@ struct RowPlan {
   void CloseRow() { row_starts.push_back(static_cast<int64_t>(pieces.size())); }
 };
 
-/// EasyDeL's pool of packers: a document goes to the packer that it fills best (ties: the first),
-/// or, where it fits into none, to packer 0, which cuts it at the row's end.
+/// Plans rows as EasyDeL's pool of packers: a document goes to the packer that it fills best (ties:
+/// the first), or, where it fits into none, to packer 0, which cuts it at the row's end.
 class PoolPlanner {
  public:
   PoolPlanner(int32_t num_packers, int32_t seq_length);
@@ -60,7 +60,7 @@ class BestFitPlanner {
   RowPlan Plan(const std::vector<int64_t>& lengths);
   /// Plans the first `*documents` documents only, at least half of them: all, or as many as make
   /// one row less, whichever fills its rows more. For a window that need not end at its last
-  /// document: where it does, its last row is but half full on average.
+  /// document: where it does, its last row is only half full on average.
   RowPlan PlanFullest(const std::vector<int64_t>& lengths, int64_t* documents);
 
  private:

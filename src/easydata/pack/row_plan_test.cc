@@ -128,7 +128,7 @@ TEST(RowPlanTest, FirstFitIsThatOfTheBooks) {
 
 TEST(RowPlanTest, BestFitIsThatOfTheBooks) {
   for (int32_t seq_length : {16, 63, 64, 100, 5000}) {
-    BestFitPlanner planner(seq_length);  // the same one for all: nothing stays behind
+    BestFitPlanner planner(seq_length);  // the same one for all: it keeps nothing of a call
     for (uint32_t seed = 0; seed < 40; ++seed) {
       const auto lengths =
           PositiveLengths(1 + seed * 10, 1 + seq_length * (seed % 8 + 1) / 8 - 1, seed);

@@ -111,7 +111,7 @@ Result<Batch> RowWriter::Finish() {
   const int64_t plane_bytes =
       options_.rows_per_batch * options_.seq_length * static_cast<int64_t>(sizeof(int32_t));
   if (!padded_ && all_ones_ == nullptr) {
-    // One buffer of ones serves every batch without padding; nobody may write to it.
+    // One buffer of ones serves every batch without padding; it must not be written to.
     ARROW_ASSIGN_OR_RAISE(all_ones_, arrow::AllocateBuffer(plane_bytes));
     std::fill_n(all_ones_->mutable_data_as<int32_t>(), plane_bytes / sizeof(int32_t), 1);
   }

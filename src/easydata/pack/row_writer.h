@@ -17,8 +17,8 @@ namespace easydata {
 /// Writes packed rows straight into the columns of a batch: fixed_size_list<int32>[seq_length] for
 /// input_ids, attention_mask, position_ids, segment_ids (where asked for) and the token fields.
 ///
-/// Everything is written by runs: no work per token but copies and fills. The memory of batches
-/// that were dropped is used again.
+/// Everything is written by runs: no work per token but copies and fills. The memory of freed
+/// batches is used again.
 class RowWriter {
  public:
   RowWriter(const PackOptions& options, std::vector<TokenField> fields);

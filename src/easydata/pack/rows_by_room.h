@@ -5,32 +5,31 @@
 
 namespace easydata {
 
-/// Rows by the tokens that they have room for: the fullest row that still takes a number of tokens
-/// is found in O(log n).
+/// Finds the fullest row that still has room for a number of tokens, in O(log n).
 ///
-/// Which rooms there are is a bitmap with bitmaps over it, 64 bits to a word; the rows of one room
-/// are a pairing heap by their numbers (Fredman et al., "The pairing heap", 1986).
+/// A bitmap with bitmaps over it, 64 bits to a word, says which amounts of room occur; the rows of
+/// one amount are a pairing heap by their numbers (Fredman et al., "The pairing heap", 1986).
 class RowsByRoom {
  public:
   /// For rows with room for up to `most` tokens.
   explicit RowsByRoom(int32_t most);
 
-  /// Puts in row `row`, which is not in; rows count from 0.
+  /// Adds row `row`, which is not there yet; rows count from 0.
   void Add(int32_t row, int32_t room);
   struct Row {
     int32_t row;
     int32_t room;
   };
-  /// Takes out, of the rows with the least room that is at least `needed`, the first; its number is
-  /// -1 where there is none.
+  /// Removes the first of the rows with the least room that is at least `needed`; its number is -1
+  /// where there is none.
   Row Take(int32_t needed);
-  /// Takes out all rows.
+  /// Removes all rows.
   void Clear();
 
  private:
   /// The least room of `from` or more that a row has, or -1.
   int32_t FirstRoom(int32_t from) const;
-  /// No row has this room any more.
+  /// Notes that no row has this room any more.
   void Forget(int32_t room);
   int32_t Meld(int32_t a, int32_t b);
   /// The heap of the children of a heap's first row.

@@ -25,7 +25,7 @@ class TokenColumn {
   /// Writes values [offset, offset + length) of the row's list.
   void Copy(int64_t row, int64_t offset, int64_t length, int32_t* out) const;
   int32_t Value(int64_t row, int64_t i) const;
-  /// Begins to load the last int32 of the row, which is far from all that was read before.
+  /// Begins to load the last int32 of the row, which is far from what was read before.
   void PrefetchLast(int64_t row) const;
 
  private:

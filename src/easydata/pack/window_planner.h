@@ -9,8 +9,8 @@
 
 namespace easydata {
 
-/// Plans the rows of a stream of documents one window after the other: what the strategies but
-/// those that concatenate have in common. Documents are numbered from 0 in each window.
+/// Plans the rows of a stream of documents, one window after the other, for all strategies but
+/// those that concatenate. Documents are numbered from 0 in each window.
 class WindowPlanner {
  public:
   /// Null for the strategies that concatenate, which need no plan.
@@ -20,12 +20,12 @@ class WindowPlanner {
 
   /// Whether the window takes no more documents.
   virtual bool full() const = 0;
-  /// Takes in the next document, of `length` > 0 tokens, and appends the rows that it completes.
-  /// False where it belongs to the next window: Close() this one, and add it again.
+  /// Adds the next document, of `length` > 0 tokens, and appends the rows that it completes. False
+  /// where it belongs to the next window: Close() this one, and add it again.
   virtual Result<bool> Add(int64_t length, RowPlan* plan) = 0;
   /// Ends the window and appends the rest of its rows. `rows_before` is the number of rows of the
   /// windows before it; `last` says that the stream ends here. Returns how many of the documents
-  /// the window has: those after them begin the next one, to which they are added again.
+  /// the window has: the others begin the next one, to which they are added again.
   virtual int64_t Close(int64_t rows_before, bool last, RowPlan* plan) = 0;
 };
 
@@ -39,7 +39,7 @@ class CountedPlanner : public WindowPlanner {
   int64_t Close(int64_t rows_before, bool last, RowPlan* plan) final;
 
  protected:
-  /// Takes in document number `document` of the window; appends the rows that it completes.
+  /// Adds document number `document` of the window; appends the rows that it completes.
   virtual void Put(int64_t document, int64_t length, RowPlan* plan) = 0;
   /// Ends the window, which has been given `documents` documents, as Close() does.
   virtual int64_t Finish(int64_t documents, bool last, RowPlan* plan) = 0;

@@ -7,17 +7,16 @@
 
 namespace easydata::config {
 
-/// Every config there is; one that is an option of another comes before it.
+/// All configs; one that is an option of another comes before it.
 const std::vector<ConfigDescriptor>& AllConfigs();
 
-/// The options of what is made without a config, such as PackedOptions; not part of the reference
-/// page.
+/// The options of objects without a config, such as PackedOptions; not part of the reference page.
 const std::vector<ConfigDescriptor>& AllOptions();
 
-/// The config of that name; KeyError, with the nearest one, when there is none.
+/// Finds the config of that name; KeyError, with the nearest one, when there is none.
 Result<const ConfigDescriptor*> FindConfig(const std::string& name);
 
-/// Everything that is wrong with `json` as the config `name`; empty when it is sound.
+/// Finds everything that is wrong with `json` as the config `name`; empty when it is sound.
 Result<Problems> Validate(const std::string& name, const Json& json);
 
 /// 16 hexadecimal digits that are equal for configs that say the same, defaults filled in.

@@ -136,7 +136,7 @@ struct DatasetConfig {
   void Check(const std::string& path, Problems* problems) const;
 };
 
-/// Adds a problem when `value` is no path, or a URI of another machine's file.
+/// Adds a problem when `value` is not a path, or is a URI of another machine's file.
 void CheckLocal(const std::string& value, const std::string& path, Problems* problems);
 
 }  // namespace easydata::config

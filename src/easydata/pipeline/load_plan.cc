@@ -27,7 +27,7 @@ Status CheckTogether(const LoadOptions& options) {
   return Status::OK();
 }
 
-/// Invalid where rows are not balanced for the steps that are taken.
+/// Invalid where rows are not balanced for the loader's steps.
 Status CheckBalance(const StreamPlan& plan, const LoadOptions& options) {
   const int64_t groups = plan.facts().balance_groups;
   if (groups == 0) return Status::OK();
@@ -58,8 +58,8 @@ Result<StreamPlan> Shuffled(const StreamPlan& plan, const LoadOptions& options) 
   return WindowShufflePlan(plan, shuffle, "loader.shuffle");
 }
 
-/// Puts rows of about one length into one step. Passes follow each other upstream of that, so that
-/// the rows left over at the end of one make up a bucket with those of the next.
+/// Puts rows of about one length into one step. Passes are joined upstream of that, so that the
+/// rows left over at the end of one make up a bucket with those of the next.
 Result<StreamPlan> Bucketed(StreamPlan plan, LoadOptions* options) {
   if (!options->bucket_batches.has_value()) return plan;
   if (plan.facts().is_packed) {

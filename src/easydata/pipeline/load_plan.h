@@ -11,7 +11,7 @@
 
 namespace easydata {
 
-/// How a stream is loaded.
+/// The options for loading a stream.
 struct LoadOptions {
   LoaderOptions loader;
   /// In place of `loader.steps.passes`; nothing: one pass, or as many as `steps` take.
@@ -55,9 +55,9 @@ struct LoadOptions {
   }
 };
 
-/// Makes a loader of a stream, whose rows it shuffles and puts into buckets as the options say.
+/// Makes a loader of a stream; shuffles its rows and puts them into buckets as the options say.
 ///
-/// Invalid where an option contradicts another, or what the stream is: buckets of packed rows, a
+/// Invalid where an option contradicts another, or the stream's facts: buckets of packed rows, a
 /// shuffle of balanced ones.
 Result<std::unique_ptr<Loader>> MakeLoader(StreamPlan plan, LoadOptions options);
 

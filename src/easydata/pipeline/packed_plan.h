@@ -9,18 +9,18 @@
 
 namespace easydata {
 
-/// How documents become packed rows in an order of their own.
+/// The options for packing documents, and for shuffling and balancing the rows.
 struct PackedOptions {
   PackOptions pack;
   bool shuffle = true;
-  /// Windows have so many times 100 rows.
+  /// Windows have this many times 100 rows.
   int64_t shuffle_buffer_factor = 10;
   uint64_t seed = 0;
   int64_t balance_groups = 1;
 
   static constexpr const char* kName = "PackedOptions";
   static constexpr const char* kDoc = "The options of easydata.PackedShardedSource.";
-  /// Those of the manual, in its order; later ones come behind them.
+  /// Those of the manual, in its order; newer ones come after them.
   static constexpr const char* kFirst[] = {"seq_length",  "eos_token_id", "pad_token_id",
                                            "strategy",    "num_packers",  "include_segment_ids",
                                            "input_field", "shuffle",      "shuffle_buffer_factor",

@@ -37,7 +37,7 @@ void CheckNames(const Named<double>& weights, const std::vector<std::string>& da
   }
 }
 
-/// The max_length that somebody set for a dataset, unless its documents are not cut.
+/// The max_length that was set for a dataset, unless its documents are not cut.
 std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetConfig& dataset) {
   std::optional<int64_t> length = config.tokenize.max_length;
   bool truncation = config.tokenize.truncation;
@@ -60,7 +60,7 @@ std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetC
   return truncation ? length : std::nullopt;
 }
 
-/// Says where documents are cut that the packer would have split.
+/// Advises where documents are cut that the packer would have split.
 void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string>& names,
                      const std::string& path, Problems* problems) {
   const int64_t seq_length = config.pack.options.pack.seq_length;

@@ -1,4 +1,4 @@
-// What plans know of the streams that they make: whether these end, are packed, carry on.
+// What plans know of their streams: whether these end, are packed, carry on.
 
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
@@ -77,7 +77,7 @@ TEST(PlanFactsTest, WhetherAMixEndsGoesByItsSources) {
   EXPECT_EQ(of(StopStrategy::kFirstExhausted), Finitude::kFinite);
   EXPECT_EQ(of(StopStrategy::kAllExhausted), Finitude::kEndless);
   EXPECT_EQ(of(StopStrategy::kRestart), Finitude::kEndless);
-  // What is never drawn from decides nothing.
+  // A source that is never drawn from decides nothing.
   EXPECT_EQ(of(StopStrategy::kAllExhausted, {1, 0}), Finitude::kFinite);
   EXPECT_EQ(of(StopStrategy::kFirstExhausted, {0, 1}), Finitude::kEndless);
 }

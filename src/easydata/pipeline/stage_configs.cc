@@ -24,7 +24,7 @@ void CheckWeights(const Named<double>& weights, const std::string& path, Problem
   }
 }
 
-/// What Grain's order of a mix has no meaning for.
+/// Adds a problem for each option without a meaning in Grain's order of a mix.
 void CheckGrainMix(const MixStageConfig& mix, const std::string& path, Problems* problems) {
   if (mix.options.unit == MixUnit::kTokens) {
     problems->push_back(

@@ -10,13 +10,13 @@
 namespace easydata {
 namespace {
 
-/// What of a plan's cuts was told already.
+/// Which of a plan's cuts were reported already.
 struct ToldCuts {
   std::atomic<bool> first = false;
   std::atomic<bool> all = false;
 };
 
-/// Lets batches pass, and tells of the documents that were cut.
+/// Forwards batches, and reports the documents that were cut.
 class CutNoticeStage : public ForwardingStage {
  public:
   CutNoticeStage(std::unique_ptr<Stage> upstream, std::shared_ptr<ToldCuts> told, TellCuts tell)

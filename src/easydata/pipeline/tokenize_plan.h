@@ -11,7 +11,7 @@
 
 namespace easydata {
 
-/// What TokenizePlan() tells of documents that `max_length` cuts.
+/// What TokenizePlan() reports of documents that `max_length` cuts.
 struct CutReport {
   struct Cut {
     int64_t documents = 0;
@@ -22,8 +22,8 @@ struct CutReport {
 };
 using TellCuts = std::function<Status(const CutReport&)>;
 
-/// Tokenizes a column of texts. `tell`, where there is one, is called once when the first documents
-/// are cut, and once at the end of the first pass that cut some.
+/// Tokenizes a column of texts. Calls `tell`, where there is one, once when the first documents are
+/// cut, and once at the end of the first pass that cut some.
 Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
                                 std::shared_ptr<const tokenizers::TextEncoder> encoder,
                                 const TokenizeOptions& options, TellCuts tell = nullptr);

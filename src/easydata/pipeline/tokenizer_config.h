@@ -10,7 +10,7 @@
 
 namespace easydata::config {
 
-/// Tokens kept of a document, where nobody says how many and no packer splits it.
+/// Tokens kept of a document, where no option says how many and no packer splits it.
 inline constexpr int64_t kDefaultMaxLength = 2048;
 
 struct TokenizerConfig {

@@ -64,7 +64,7 @@ Result<std::shared_ptr<arrow::Array>> ConvertTyped(const std::shared_ptr<arrow::
   return cast.make_array();
 }
 
-/// Where a column that is written comes from.
+/// The origin of a column that is written.
 struct Origin {
   enum class Kind { kTyped, kJson, kRow };
   Kind kind = Kind::kTyped;
@@ -141,7 +141,7 @@ class Layout : public ColumnLayout {
   std::vector<JsonColumnSpec> row_specs_;
 };
 
-/// What the sample's rows look like in one column of JSON.
+/// Learns the shape of the sample's rows in one column of JSON.
 Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows,
                         JsonTarget json) {
   JsonShape shape(json == JsonTarget::kArrays);
@@ -177,7 +177,7 @@ std::shared_ptr<arrow::Field> FieldOf(const std::string& name, const JsonShape& 
   if (json == JsonTarget::kText) return JsonField(name);
   if (json == JsonTarget::kArrays) {
     if (!MakesArray(shape)) return JsonField(name);
-    // A batch of nothing but empty lists has no type of its own.
+    // A batch of empty lists alone has no type of its own.
     if (shape.kind() == JsonShape::Kind::kList &&
         shape.item()->kind() == JsonShape::Kind::kUnknown) {
       return arrow::field(name, arrow::list(IsTokenColumn(name) ? arrow::int32() : arrow::int64()));

@@ -13,10 +13,10 @@
 
 namespace easydata {
 
-/// A column to be written, and its type by name ("" for the type that it has or seems to have).
+/// Columns to write, each with its type by name ("" for the type that it has or seems to have).
 using WantedColumns = std::optional<std::vector<std::pair<std::string, std::string>>>;
 
-/// Brings a stream's batches into the columns that are written: lists of one length become lists,
+/// Converts a stream's batches to the columns that are written: lists of one length become lists,
 /// dictionaries their values, JSON typed columns. Thread-safe.
 class ColumnLayout {
  public:
@@ -28,25 +28,25 @@ class ColumnLayout {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const = 0;
 };
 
-/// What becomes of columns of JSON.
+/// Decides what becomes of columns of JSON.
 enum class JsonTarget {
-  kTyped,   // columns of one type; an error where values do not go together
+  kTyped,   // columns of one type; an error where values do not have a common one
   kText,    // JSON text as it is
   kArrays,  // numbers, strings and lists of numbers typed, anything else JSON text
 };
 
-/// True where the layout depends on the rows: there are columns of JSON to be typed.
+/// Whether the layout depends on the rows: there are columns of JSON to be typed.
 bool NeedsSample(const arrow::Schema& input, JsonTarget json);
 
-/// The layout of a stream. Types of JSON columns, and the columns of free-form rows, are those of
-/// the rows of `sample`. KeyError where a wanted column is not there.
+/// Makes the layout of a stream. Types of JSON columns, and the columns of free-form rows, are
+/// those of the rows of `sample`. KeyError where a wanted column is not there.
 Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
                                                        const std::vector<Batch>& sample,
                                                        const WantedColumns& wanted,
                                                        JsonTarget json);
 
-/// Tokens in a batch: values of `input_ids` that `attention_mask`, where there is one, does not
-/// leave out; 0 where there is no column `input_ids` of lists of integers.
+/// Counts the tokens in a batch: values of `input_ids` that `attention_mask`, where there is one,
+/// does not mask; 0 where there is no column `input_ids` of lists of integers.
 int64_t CountTokens(const arrow::RecordBatch& batch);
 
 }  // namespace easydata

@@ -116,7 +116,7 @@ Status WriteNew(const fs::path& folder, bool overwrite, std::optional<int64_t> n
   return Write(NumberedPlan("new", 7), options).status();
 }
 
-/// Two outputs beside each other, as the pipeline writes several datasets.
+/// Two outputs side by side, as the pipeline writes several datasets.
 Status WriteTwo(const fs::path& folder, bool overwrite) {
   std::vector<std::unique_ptr<StreamWriter>> writers;
   const std::map<std::string, int> datasets = {{"a", 4}, {"bb", 5}};
@@ -270,7 +270,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
     return files;
   }
 
-  /// That nobody can take what is there for what it is not.
+  /// Checks that the files cannot be taken for what they are not.
   void ExpectNoHalves(const std::string& where) const {
     const Files found = Look(Folder());
     for (const auto& [name, content] : found) {
@@ -301,7 +301,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
     }
   }
 
-  /// That another run gives the undisturbed output.
+  /// Checks that another run gives the undisturbed output.
   void ExpectRunningAgainFinishes(const std::string& where) const {
     const Status status = GetParam().run(Folder());
     const bool was_done =
@@ -378,7 +378,7 @@ TEST_P(CrashPoints, NothingGetsItsNameBeforeItIsOnTheDisk) {
 }
 
 TEST_P(CrashPoints, AnyCallMayFail) {
-  // One call alone, or that and all behind it, those that tidy up among them.
+  // One call alone, or that and all after it, those that tidy up among them.
   const std::pair<const char*, int> failures[] = {{"", EIO}, {"+", ENOSPC}};
   for (const auto& [kind, count] : kinds_) {
     for (const auto& [later, error] : failures) {
@@ -390,7 +390,7 @@ TEST_P(CrashPoints, AnyCallMayFail) {
         const Status status = GetParam().run(Folder());
         SetFaultPlan("");
         if (status.ok()) {
-          // The empty working folder that is left is in nobody's way.
+          // The empty working folder that is left does no harm.
           EXPECT_EQ(kind, "unlink") << plan;
           EXPECT_EQ(Look(Folder()), after_) << plan;
           continue;

@@ -18,7 +18,7 @@ struct JsonColumnSpec {
   std::shared_ptr<arrow::DataType> type;
 };
 
-/// Makes typed columns of rows that are JSON objects, or of JSON values. For one thread.
+/// Makes typed columns out of rows that are JSON objects, or out of JSON values. For one thread.
 class JsonColumnBuilder {
  public:
   /// `closed`: a key that no column takes is an error that names it.

@@ -20,8 +20,8 @@ class JsonParser {
   std::string rewritten_;
 };
 
-/// True for a number without a JSON form, which JsonParser hands out as a string that no text can
-/// hold; sets `value`.
+/// Whether an element is a number without a JSON form, which JsonParser gives as a string that no
+/// text can hold; sets `value`.
 bool IsSpecialNumber(simdjson::dom::element element, double* value);
 
 }  // namespace easydata

@@ -55,7 +55,7 @@ TEST(JsonRowsTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
   ASSERT_NE(RowErrorAddress(status), nullptr);
   EXPECT_EQ(RowErrorAddress(status)->row, 1);
 
-  // Columns that are listed are all that is looked at.
+  // Only listed columns are looked at.
   auto chosen = MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)},
                                  WantedColumns{{{"b", "int32"}, {"a", ""}}}, JsonTarget::kTyped);
   ASSERT_TRUE(chosen.ok()) << chosen.status();

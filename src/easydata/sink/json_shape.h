@@ -13,7 +13,7 @@
 
 namespace easydata {
 
-/// What JSON values look like that share a column: learnt from the values, then made an Arrow type.
+/// The common shape of a column's JSON values: learnt from the values, then made an Arrow type.
 ///
 /// Numbers without a fraction are int64 (int32 in columns of tokens), with any that has one double;
 /// strings stay strings, whatever they look like; null fits everything.
@@ -24,7 +24,7 @@ class JsonShape {
   /// `lenient`: values that do not go together are no error, their kind is kMixed then.
   explicit JsonShape(bool lenient = false) : lenient_(lenient) {}
 
-  /// Learns from one value. TypeError where it does not go with those before, naming `path`.
+  /// Learns from one value. TypeError, naming `path`, where it does not fit those before.
   Status Observe(std::string_view json, const std::string& path);
   /// Learns from one row, an object: each of its keys.
   Status ObserveRow(std::string_view json);
@@ -52,8 +52,8 @@ class JsonShape {
 /// Whether integers in this column are tokens or marks on tokens: int32.
 bool IsTokenColumn(const std::string& name);
 
-/// The type called "int32", "float64", "string", "bool", "list<int32>", …. Invalid where there is
-/// none.
+/// Finds the type called "int32", "float64", "string", "bool", "list<int32>", …. Invalid where
+/// there is none.
 Result<std::shared_ptr<arrow::DataType>> TypeFromName(const std::string& name);
 
 }  // namespace easydata

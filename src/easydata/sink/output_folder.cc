@@ -188,7 +188,7 @@ Result<OutputFolder::Found> OutputFolder::Look() const {
 }
 
 Status OutputFolder::CheckMayWrite(const Found& found) const {
-  // What cannot be read twice is not gone on with, but made anew as long as nothing was lost.
+  // A stream that cannot be read twice is not resumed, but written anew as long as nothing is lost.
   const bool goes_on =
       found.progress.has_value() &&
       (job_.repeatable || (found.progress->metadata.is_null() && !found.metadata.has_value()));
@@ -201,7 +201,7 @@ Status OutputFolder::CheckMayWrite(const Found& found) const {
     return Exists(job_.path, "holds a finished output already; set overwrite=True to replace it");
   }
   for (const std::string& name : found.foreign) {
-    // A metadata.json that is not ours is the user's, and in nobody's way.
+    // A metadata.json that is not ours is the user's, and does no harm.
     const bool at_home = name == kFormerMetadataName && (job_.overwrite || goes_on);
     const bool in_the_way = job_.overwrite || !goes_on ||
                             (name.starts_with("shard-") && name.ends_with(job_.extension));
@@ -226,7 +226,7 @@ Status OutputFolder::Prepare() {
                                    "; set overwrite=True to write it anew");
     }
   }
-  // Checked before anything of ours is put into the folder, and again when nobody else may.
+  // Checked before we put anything into the folder, and again once it is locked.
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
   ARROW_RETURN_NOT_OK(MakeFolder(job_.path, &created_));
   bool made = false;
@@ -247,7 +247,7 @@ Status OutputFolder::Keep(Found found) {
   return Status::OK();
 }
 
-/// Where a shard is that is as it was written, or "" and nothing.
+/// The path of a shard that is as it was written; else "".
 Result<std::string> OutputFolder::Find(const ShardRecord& shard, size_t index) const {
   std::vector<std::string> places = {PathOf(shard.name), TemporaryPath(index)};
   if (progress_.staged) places.insert(places.begin(), WorkPath(shard.name));
@@ -262,8 +262,8 @@ Result<std::string> OutputFolder::Find(const ShardRecord& shard, size_t index) c
   return "";
 }
 
-/// Where the shards are that are there as they were written, up to the first that is not; what is
-/// wrong with that one.
+/// The paths of the shards that are as they were written, up to the first that is not; sets
+/// `problem` to what is wrong with that one.
 Result<std::vector<std::string>> OutputFolder::FindShards(std::string* problem) const {
   std::vector<std::string> places;
   for (const ShardRecord& shard : progress_.shards) {
@@ -307,7 +307,7 @@ Status OutputFolder::Resume(const Found& found) {
   return Status::OK();
 }
 
-/// Takes away the shards from number `intact` on, and forgets them.
+/// Removes the shards from number `intact` on, and forgets them.
 Status OutputFolder::LetGoBehind(size_t intact) {
   for (size_t i = 0; i < progress_.shards.size(); ++i) {
     const std::string& name = progress_.shards[i].name;
@@ -332,7 +332,7 @@ Status OutputFolder::StartOver(const Found& found) {
   progress_.extension = job_.extension;
   progress_.staged = !found.ours.empty() || !job_.resumable;
   progress_.replaces = found.ours;
-  // First, so that what was there before is named at every moment.
+  // First, so that the files of the output before are listed at every moment.
   ARROW_RETURN_NOT_OK(WriteProgress());
   owns_progress_ = true;
   return RemoveWork();
@@ -342,7 +342,7 @@ Status OutputFolder::WriteProgress() const {
   return WriteFileAtomically(ProgressPath(), WorkPath(kProgressTemporary), progress_.ToText());
 }
 
-/// Takes away what is in the working folder, but what says that it is ours.
+/// Removes the files of the working folder, but for the lock and the progress.
 Status OutputFolder::RemoveWork() const {
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
   for (const std::string& name : names) {
@@ -363,7 +363,7 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
   const size_t index = progress_.shards.size();
   progress_.shards.push_back(std::move(shard));
   progress_.next.push_back(std::move(position));
-  // Its line comes first, so that there is never a file that nothing names.
+  // Its line comes first, so that there is never a file that no line names.
   if (job_.resumable) {
     const Status status = AppendToFile(ProgressPath(), progress_.ShardLine(index));
     if (!status.ok()) {
@@ -406,12 +406,12 @@ Status OutputFolder::TakePlace() {
   // Until here the next run would do the rest.
   ARROW_RETURN_NOT_OK(RemoveFile(ProgressPath()));
   done_ = true;
-  // An empty folder is in nobody's way, and the output is complete.
+  // An empty folder does no harm, and the output is complete.
   (void)RemoveFolder(work());
   return Status::OK();
 }
 
-/// Deletes the output before: what says that it is one first.
+/// Deletes the output before: its metadata first.
 Status OutputFolder::RemoveReplaced() {
   const auto is_metadata = [](const std::string& name) {
     return name == kMetadataName || name == kFormerMetadataName;
@@ -432,18 +432,18 @@ Status OutputFolder::RemoveReplaced() {
 
 OutputFolder::~OutputFolder() {
   if (lock_fd_ >= 0) {
-    // As far as it goes: the error that the job ended with is the one to tell.
+    // As far as possible: the error that the job ended with is the one to report.
     if (!done_ && !takes_place_) (void)LeaveUnfinished();
     UnlockFile(lock_fd_);
   }
-  // Only goes where it is empty.
+  // Removes it only where it is empty.
   std::error_code error;
   if (!done_ && created_) fs::remove(job_.path, error);
 }
 
 Status OutputFolder::LeaveUnfinished() const {
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
-  // Files that nothing else names would be nobody's.
+  // Files that nothing else lists would have no owner.
   const bool names_others =
       std::any_of(progress_.replaces.begin(), progress_.replaces.end(),
                   [&](const std::string& name) { return !of_metadata_.contains(name); });

@@ -15,61 +15,60 @@
 
 namespace easydata {
 
-/// What is written into a folder, by whom.
+/// A job that writes into a folder.
 struct OutputJob {
   std::string path;
   /// ".parquet", ".jsonl.gz", …
   std::string extension;
   bool overwrite = false;
-  /// Whether a later run can go on behind the last finished shard.
+  /// Whether a later run can go on after the last finished shard.
   bool resumable = true;
   /// Whether a later run gives the same rows at all.
   bool repeatable = true;
   /// A finished output of this job is kept as it is.
   bool keep_finished = false;
-  /// Equal for equal outputs: an unfinished output is gone on with by the same job only.
+  /// Equal for equal outputs: only the same job resumes an unfinished output.
   nlohmann::json identity;
-  /// Asked now and then while much is read: true ends Open() with Cancelled.
+  /// Called now and then during long reads: true ends Open() with Cancelled.
   std::function<bool()> stopped = [] { return false; };
 };
 
-/// What the metadata of a finished output says of the job that wrote it.
+/// The hash of its job in the metadata of a finished output.
 std::string JobHash(const nlohmann::json& identity);
 
-/// The folder of an output, kept so that no reader ever takes a part for the whole: shards get
+/// Keeps the folder of an output so that no reader ever takes a part for the whole: shards get
 /// their name when they are complete and on the disk, `_metadata.json` comes last, and what is
-/// needed to go on stands in the hidden folder `.easydata`.
+/// needed to resume is in the hidden folder `.easydata`.
 ///
 /// A new output over an old one is written aside, in `.easydata`, and takes the old one's place
-/// when it is complete. At every moment our own files name all that is ours, and nothing else is
-/// ever deleted. One process at a time holds a folder. Local file systems only. Thread-compatible.
+/// when it is complete. At every moment our own files list all of ours, and no others are ever
+/// deleted. One process at a time holds a folder. Local file systems only. Thread-compatible.
 class OutputFolder {
  public:
   /// Makes the folder where there is none. FileExistsError (IOError, EEXIST) where it holds a
-  /// finished output or another job's unfinished one and `overwrite` is not set, or files of
-  /// others; Invalid where what is ours in it is damaged.
+  /// finished output or another job's unfinished one and `overwrite` is not set, or files that are
+  /// not ours; Invalid where our own files in it are damaged.
   static Result<std::unique_ptr<OutputFolder>> Open(OutputJob job);
 
   /// Whether the folder holds the finished output of the job. Changes nothing.
   static Result<bool> IsFinished(OutputJob job);
 
-  /// How many shards a job that is run again keeps, of an output that is not finished.
+  /// Number of shards of an unfinished output that a job keeps when it is run again.
   static Result<int64_t> UnfinishedShards(const std::string& path);
 
-  /// Leaves an unfinished output behind in a state to go on from, or nothing where none can be gone
-  /// on with.
+  /// Leaves an unfinished output in a state to resume from, or nothing where it cannot be resumed.
   ~OutputFolder();
 
-  /// The shards that are complete already, in order, and the position behind the last of them
+  /// The shards that are complete already, in order, and the position after the last of them
   /// (null: the start).
   const std::vector<ShardRecord>& finished() const { return progress_.shards; }
   const nlohmann::json& position() const;
-  /// The metadata, where all is there already: the output is kept, or an earlier run of this job
+  /// The metadata, where the output is complete already: it is kept, or an earlier run of this job
   /// was stopped just before its end; else null.
   const nlohmann::json& completed() const { return completed_; }
   /// Shards of an earlier run that are kept.
   int64_t kept() const { return kept_; }
-  /// What is kept of an earlier run, what not and why; "" where nothing was there.
+  /// Says what is kept of an earlier run, what not and why; "" where there was none.
   const std::string& notice() const { return notice_; }
 
   std::string ShardPath(const ShardRecord& shard) const { return PathOf(shard.name); }
@@ -77,28 +76,28 @@ class OutputFolder {
   /// Where shard `index` is written to until it is complete.
   std::string TemporaryPath(size_t index) const;
 
-  /// Gives a complete shard its name; `position` is where the stream goes on behind it.
+  /// Gives a complete shard its name; `position` is where the stream goes on after it.
   Status Commit(ShardRecord shard, nlohmann::json position);
 
   /// Puts the output in its place, with `metadata` last.
   Status Finish(const nlohmann::json& metadata);
 
-  /// Says that the position of the progress makes no sense, and what to do.
+  /// Makes the error of a progress file with a senseless position; says what to do.
   Status DamagedPosition(const std::string& what) const;
 
  private:
-  /// What there is in the folder.
+  /// The content of the folder.
   struct Found {
     bool is_there = false;
     std::optional<OutputMetadata> metadata;
     /// Of this job.
     std::optional<OutputProgress> progress;
-    /// Whether there is any, of whatever job and in whatever state.
+    /// Whether there is progress, of any job and in any state.
     bool unfinished = false;
-    /// Names in the folder that our files name, and the others.
+    /// Names in the folder that our files list, and the others.
     std::vector<std::string> ours;
     std::vector<std::string> foreign;
-    /// Of ours, those that a finished output names.
+    /// Of ours, those that a finished output lists.
     std::set<std::string> of_metadata;
 
     bool is_finished(const OutputJob& job) const;
@@ -132,7 +131,7 @@ class OutputFolder {
 
   const OutputJob job_;
   bool created_ = false;
-  // What stands in progress.jsonl is of this job.
+  // The content of progress.jsonl is of this job.
   bool owns_progress_ = false;
   // From here on the output is complete: a run that is stopped is finished by the next.
   bool takes_place_ = false;

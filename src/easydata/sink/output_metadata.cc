@@ -14,7 +14,7 @@ constexpr char kKind[] = "easydata.output";
 constexpr int kNewestVersion = 2;
 constexpr int kDeepest = 200;
 
-/// How deep brackets are nested, those in strings left out.
+/// The depth of nested brackets, those in strings left out.
 int DepthOf(const std::string& text) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -34,7 +34,7 @@ int DepthOf(const std::string& text) {
   return deepest;
 }
 
-/// A name as it can be shown: JSON text, whatever characters it has.
+/// A name for messages: JSON text, whatever characters it has.
 std::string Shown(const nlohmann::json& value) {
   constexpr size_t kShown = 200;
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
@@ -55,7 +55,7 @@ bool IsHash(const std::string& text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// What is wrong with the file of metadata, and what to do.
+/// Makes the error of a damaged metadata file; says what to do.
 Status Damaged(const std::string& path, const std::string& what) {
   return Status::Invalid(path, " is damaged: ", what,
                          "; nothing was read or deleted that it names. Write the output anew, to "
@@ -76,7 +76,7 @@ Result<std::vector<ShardRecord>> ShardsOf(const std::string& folder, const nlohm
     }
     shards.push_back(std::move(*shard));
   }
-  // All names first: no file is looked at where one of them is wrong.
+  // All names first: no file is examined where one of them is wrong.
   for (const ShardRecord& shard : shards) {
     ARROW_RETURN_NOT_OK(CheckOwnFile(folder, shard.name));
   }

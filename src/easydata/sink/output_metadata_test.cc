@@ -137,7 +137,7 @@ TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
     other["metadata_version"] = version;
     expect_refused(other.dump());
   }
-  // Cut anywhere, it is not taken for somebody else's.
+  // Cut anywhere, it is not taken for the user's.
   const std::string whole = Metadata({Shard("a")}).dump(2);
   for (size_t size = 0; size < whole.size(); ++size) expect_refused(whole.substr(0, size));
   // Nor does depth end the process.

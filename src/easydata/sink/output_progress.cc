@@ -23,7 +23,7 @@ std::string LineOf(nlohmann::json value) {
   return Dump(value) + "\n";
 }
 
-/// The object in a line whose hash is right.
+/// Reads the object in a line; Invalid where its hash is wrong.
 Result<nlohmann::json> ParseLine(const std::string& line) {
   auto value = ParseSaved(line);
   if (!value.has_value() || !value->is_object()) return Status::Invalid("it is no JSON object");

@@ -34,7 +34,7 @@ arrow::Compression::type CompressionOf(const std::string& name) {
 }
 
 /// Whether a column of integers is mostly steps of 0 (masks and the like) or 1 (positions): their
-/// differences take no room. zstd and gzip make as little of runs, in half the time.
+/// differences take no space. zstd and gzip make runs as small, in half the time.
 bool HasEvenSteps(const std::string& name, arrow::Compression::type codec) {
   if (name == "position_ids") return true;
   if (codec == arrow::Compression::ZSTD || codec == arrow::Compression::GZIP) return false;
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const parquet::FileMetaData>> WriteEmptyFile(
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-/// Copies row groups behind each other and writes a footer that knows where they are now.
+/// Copies row groups one after the other and writes a footer with their new places.
 class ParquetShard : public ShardEncoder {
  public:
   ParquetShard(std::shared_ptr<arrow::Schema> schema,

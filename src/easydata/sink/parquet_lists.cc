@@ -20,7 +20,7 @@
 namespace easydata {
 namespace {
 
-// Runs of short lists take more room than single levels do.
+// Runs of short lists take more space than single levels do.
 constexpr int64_t kLeastMeanLength = 16;
 
 // Numbers whose plain encoding is their memory.

@@ -12,7 +12,7 @@
 
 namespace easydata {
 
-/// Encodes row groups in which all columns are long lists of numbers: tokens, masks, positions.
+/// Encodes row groups whose columns are all long lists of numbers: tokens, masks, positions.
 ///
 /// The library's own writer makes and encodes two levels for each value, which takes longer than
 /// the values. Where no value is null the levels follow from where lists begin, so they are written
@@ -25,7 +25,7 @@ class ParquetLists {
                std::shared_ptr<parquet::WriterProperties> properties)
       : file_(std::move(file)), properties_(std::move(properties)) {}
 
-  /// Whether a group of these rows is one for Encode.
+  /// Whether Encode() can take a group of these rows.
   bool Takes(const std::vector<std::shared_ptr<arrow::RecordBatch>>& parts) const;
 
   /// ShardFormat::Encode.

@@ -19,7 +19,7 @@ fs::path Resolved(const fs::path& path) {
 bool IsBelow(const fs::path& path, const fs::path& folder) {
   auto at = path.begin();
   for (const fs::path& part : folder) {
-    if (part.empty()) continue;  // behind a slash at the end
+    if (part.empty()) continue;  // after a slash at the end
     if (at == path.end() || *at != part) return false;
     ++at;
   }

@@ -8,8 +8,8 @@
 
 namespace easydata {
 
-/// Invalid where a file that the plan reads lies in `folder`, or below it, by its own place or by
-/// where symbolic links lead: what is written there would take its place.
+/// Invalid where a file that the plan reads is in `folder`, or below it, by its own path or by
+/// symbolic links: the output would replace it.
 Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder);
 
 }  // namespace easydata

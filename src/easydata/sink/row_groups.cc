@@ -98,8 +98,8 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
     group.parts.push_back(whole ? piece.batch : piece.batch.Slice(piece.used, row - piece.used));
     piece.used = row;
     if (row == end) {
-      // Not before: who goes on inside the batch reads it again, perhaps with more rows, as one
-      // that came before an error was cut there.
+      // Not earlier: a run that resumes inside the batch reads it again, perhaps with more rows, as
+      // a batch before an error was cut there.
       dropped_.Add(piece.batch.dropped);
       group.next = {piece.after, 0, {}};
       pieces_.pop_front();

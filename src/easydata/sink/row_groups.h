@@ -14,7 +14,7 @@
 
 namespace easydata {
 
-/// What was left out or cut on the way, by reason.
+/// Totals of what was left out or cut on the way, by reason.
 struct DropTotals {
   std::map<std::string, int64_t> rows;
   std::map<std::string, int64_t> tokens;  // where any were lost
@@ -22,8 +22,8 @@ struct DropTotals {
   void Add(const std::vector<DropCount>& dropped);
 };
 
-/// Where a stream goes on behind a row group: the stage's cursor and rows to leave out from there;
-/// what was left out before.
+/// Where a stream goes on after a row group: the stage's cursor and rows to pass over from there;
+/// what was dropped before.
 struct StreamPosition {
   Cursor cursor;
   int64_t skip = 0;
@@ -37,7 +37,7 @@ struct RowGroup {
   StreamPosition next;
 };
 
-/// How a stream is cut into row groups: a function of its rows alone, however they arrive.
+/// Says how a stream is cut into row groups: a function of its rows alone, however they arrive.
 struct RowGroupLimits {
   /// A group closes at this many rows or content bytes, whichever comes first.
   int64_t rows = 65'536;
@@ -51,7 +51,7 @@ class RowGroupReader {
  public:
   RowGroupReader(Stage* stage, RowGroupLimits limits) : stage_(stage), limits_(limits) {}
 
-  /// Goes on at a position that was saved. Called before anything else.
+  /// Resumes at a saved position. Called before anything else.
   Status Restore(const StreamPosition& position);
 
   /// Reads ahead until `rows` rows (-1: all) are at hand and returns them; Next() gives them again.
@@ -73,7 +73,7 @@ class RowGroupReader {
     int64_t used = 0;            // rows that are in a group
   };
 
-  /// Pulls one batch; false at the end, which may not come before the rows to leave out.
+  /// Pulls one batch; false at the end, which may not come before the rows to pass over.
   Result<bool> Pull();
 
   Stage* const stage_;

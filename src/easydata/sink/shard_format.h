@@ -26,7 +26,7 @@ class ShardEncoder {
  public:
   virtual ~ShardEncoder() = default;
   virtual Status Append(const EncodedGroup& group) = 0;
-  /// Writes what the format puts behind the rows; the stream stays open.
+  /// Writes what the format puts after the rows; the stream stays open.
   virtual Status Finish() = 0;
   /// True when the format allows no further group in this file.
   virtual bool full() const { return false; }
@@ -70,12 +70,12 @@ const std::vector<std::string>& CompressionsOf(const std::string& format);
 std::vector<std::string> CompressionNames();
 
 /// Makes the format called `name`; Invalid where there is no such format or it lacks the
-/// compression, saying which there are.
+/// compression, naming those that there are.
 Result<std::unique_ptr<ShardFormat>> MakeShardFormat(const std::string& name,
                                                      std::shared_ptr<arrow::Schema> schema,
                                                      const std::string& compression);
 
-/// What shards of a format are called at the end: ".parquet", ".jsonl.gz", ….
+/// The extension of a format's shards: ".parquet", ".jsonl.gz", ….
 Result<std::string> ShardExtension(const std::string& format, const std::string& compression);
 
 }  // namespace easydata

@@ -80,7 +80,7 @@ Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
   return dropped;
 }
 
-/// The position behind `rows` rows: of these alone some can be those to leave out.
+/// Reads the position after a group of `rows` rows: it can pass over no more rows than these.
 Result<StreamPosition> PositionFromJson(const nlohmann::json& saved, int64_t rows) {
   StreamPosition position;
   if (!saved.is_object() || !saved.contains("cursor") || !saved.contains("skip")) {
@@ -143,7 +143,7 @@ Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteO
     options.row_groups.rows = kRowsDealt;
     options.row_groups.exact_rows = true;
   }
-  // A group larger than a shard would make the size of shards a matter of luck.
+  // A group larger than a shard would make the size of shards arbitrary.
   options.row_groups.bytes = std::min(options.row_groups.bytes, options.max_shard_size);
   ARROW_RETURN_NOT_OK(CheckEnds(plan.facts()));
   return std::unique_ptr<StreamWriter>(
@@ -170,7 +170,7 @@ OutputJob StreamWriter::Job() const {
   job.path = options_.output_path;
   job.extension = extension_;
   job.overwrite = options_.overwrite;
-  // Of shards that are written beside each other none is complete before the end.
+  // Shards that are written side by side are not complete before the end.
   job.resumable = options_.resumable && !options_.num_shards.has_value();
   job.repeatable = options_.resumable;
   job.keep_finished = options_.keep_finished;
@@ -307,7 +307,7 @@ Result<WriteResult> StreamWriter::Run() {
     if (cancelled_) return Status::Cancelled("writing was cancelled");
     running_ = &work;
   }
-  // However this ends, Cancel() must not touch what is gone.
+  // However this ends, Cancel() must not touch destroyed objects.
   auto stopped = std::shared_ptr<void>(nullptr, [this](void*) {
     std::lock_guard<std::mutex> lock(mutex_);
     running_ = nullptr;
@@ -352,7 +352,7 @@ Status StreamWriter::MakeLayout(Work* work) {
     if (work->folder->position().is_null()) {
       ARROW_ASSIGN_OR_RAISE(sample, work->reader->Peek(options_.sample_rows));
     } else {
-      // What the first run took the columns from lies behind the saved position.
+      // The first run took the columns from rows before the saved position.
       ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(work->context));
       RowGroupReader reader(stage.get(), options_.row_groups);
       ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(options_.sample_rows));

@@ -22,7 +22,7 @@
 
 namespace easydata {
 
-/// What metadata says of a tokenizer beside its fingerprint.
+/// What the metadata has of a tokenizer beside its fingerprint.
 struct KnownTokenizer {
   /// Where it came from; nothing where it was made of text.
   std::optional<std::string> path;
@@ -44,16 +44,16 @@ struct WriteOptions {
   bool overwrite = false;
   /// Worker threads; 0 for one a core.
   int32_t num_threads = 0;
-  /// False where the stream cannot be read again: nothing is left behind to go on from.
+  /// False where the stream cannot be read again: nothing is left to resume from.
   bool resumable = true;
-  /// A finished output of this very job is kept; else it is one that is there already.
+  /// A finished output of this very job is kept; else it is treated as any finished output.
   bool keep_finished = false;
   /// The columns to write, in this order; all by default.
   WantedColumns columns;
   /// Rows that the types of JSON columns and the columns of free-form rows are taken from; -1 for
   /// all.
   int64_t sample_rows = 1000;
-  /// What the metadata gives as the configuration of the whole job; null: these options.
+  /// The configuration of the whole job in the metadata; null: these options.
   nlohmann::json config;
   /// The tokenizers that are known, by fingerprint; the metadata describes those of the plan.
   std::map<std::string, KnownTokenizer> tokenizers;
@@ -100,7 +100,7 @@ struct WriteResult {
   DropTotals dropped;
 };
 
-/// What is written so far, finished shards of an earlier run included.
+/// What is written so far, with finished shards of an earlier run.
 struct WriteProgress {
   int64_t rows = 0;
   int64_t tokens = 0;
@@ -131,7 +131,7 @@ class StreamWriter {
   /// Makes Run() return Cancelled soon; from any thread.
   void Cancel();
   WriteProgress progress() const;
-  /// What Run() keeps of an earlier run, what not and why; "" where there is nothing to tell.
+  /// Says what Run() keeps of an earlier run, what not and why; "" where there is none.
   std::string notice() const;
 
  private:

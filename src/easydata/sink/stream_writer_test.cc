@@ -29,7 +29,7 @@ std::string ReadFile(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The same of files of two outputs that hold the same: the metadata also says where and when.
+/// Equal for the files of equal outputs: the metadata also says where and when.
 std::string Comparable(const fs::path& path) {
   std::string text = ReadFile(path);
   if (path.filename() != kMetadataName) return text;
@@ -321,7 +321,7 @@ TEST_F(StreamWriterTest, RefusesWhatIsThereAlready) {
   EXPECT_EQ(ReadFile(fs::path(options.output_path) / "shard-00000.parquet"), before);
   EXPECT_TRUE(fs::exists(fs::path(options.output_path) / kMetadataName));
 
-  // Files of others.
+  // Files that are not ours.
   WriteOptions foreign = Options("foreign");
   fs::create_directories(foreign.output_path);
   std::ofstream(fs::path(foreign.output_path) / "thesis.docx") << "years of work";

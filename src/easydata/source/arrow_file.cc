@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char kKind[] = "Arrow IPC file or stream";
 
-/// Arrow's default memory, but for what no sound file asks for: a damaged length is an error of the
-/// file, not of the machine's memory.
+/// Arrow's default memory pool, but it refuses what no sound file asks for: a damaged length is an
+/// error of the file, not of the machine's memory.
 class SoundSizes : public arrow::MemoryPool {
  public:
   /// While it lives, this thread's allocations are limited.
@@ -37,7 +37,7 @@ class SoundSizes : public arrow::MemoryPool {
     Limit& operator=(const Limit&) = delete;
   };
 
-  /// Lives as long as the process, as the batches may that it has memory of.
+  /// Lives as long as the process, as batches in its memory may.
   static SoundSizes* Get() {
     static auto* pool = new SoundSizes;
     return pool;
@@ -70,8 +70,8 @@ class SoundSizes : public arrow::MemoryPool {
   arrow::MemoryPool* const pool_ = arrow::default_memory_pool();
 };
 
-/// The most that one buffer of a file of `bytes` bytes can have: no codec makes more of a byte than
-/// zstd does of a run, and no sound buffer is larger than the machine's memory.
+/// The largest possible buffer of a file of `bytes` bytes: no codec expands a byte more than zstd
+/// does in a run, and no sound buffer is larger than the machine's memory.
 int64_t MostBytes(int64_t bytes, arrow::Compression::type codec) {
   constexpr int64_t kPerByte = 1 << 15, kLeast = 1 << 20;
   const int64_t memory = MachineMemory();
@@ -79,7 +79,7 @@ int64_t MostBytes(int64_t bytes, arrow::Compression::type codec) {
   return std::max(kLeast, bytes * kPerByte);
 }
 
-/// Looks at all that is taken for granted of a batch later; text of columns of text is bytes here.
+/// Checks all that is taken for granted of a batch later; columns of text count as bytes here.
 Status CheckBatch(const arrow::RecordBatch& batch) {
   arrow::FieldVector fields;
   std::vector<std::shared_ptr<arrow::ArrayData>> columns;

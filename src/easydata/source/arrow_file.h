@@ -15,12 +15,12 @@
 
 namespace easydata {
 
-/// One Arrow IPC file, of the file or the stream format, read batch by batch. For one thread.
+/// Reads one Arrow IPC file, of the file or the stream format, batch by batch. For one thread.
 ///
-/// Batches are copied out of the file, the columns wanted only, and looked at in full (offsets,
+/// Batches are copied out of the file, the wanted columns only, and checked in full (offsets,
 /// indices into dictionaries, lengths, nested text; of columns of text all but whether it is UTF-8,
-/// which CheckText() does by rows): what is damaged is an IOError that names the file and the
-/// batch, before anything of the batch is used. Memory: the largest batch, of those columns.
+/// which CheckText() does by rows): damage is an IOError that names the file and the batch, before
+/// anything of the batch is used. Memory: the largest batch, of those columns.
 ///
 /// A mapping would spare the copy, but a file that is cut short under it ends the process, and
 /// nothing can rule that out.
@@ -59,7 +59,7 @@ class ArrowFile {
   int64_t most_bytes_ = 0;  // that one allocation may take
 };
 
-/// Rows of each batch of a file of the file format, by their heads.
+/// Rows of each batch of a file of the file format, from their headers.
 Result<std::vector<int64_t>> RowsOfBatches(const FileInfo& info, arrow::io::RandomAccessFile* file);
 
 }  // namespace easydata

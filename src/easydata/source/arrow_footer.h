@@ -9,8 +9,8 @@
 
 namespace easydata {
 
-/// Rows of each record batch of an Arrow IPC file of the format with a footer, by the heads of its
-/// batches: Arrow's own reader would read the batches themselves for it. Every offset is checked
+/// Rows of each record batch of an Arrow IPC file of the format with a footer, from the headers of
+/// its batches: Arrow's own reader would read the batches themselves. Every offset is checked
 /// before it is followed.
 Result<std::vector<int64_t>> RowsOfBatches(arrow::io::RandomAccessFile* file);
 

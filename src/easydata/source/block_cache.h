@@ -14,15 +14,15 @@
 
 namespace easydata {
 
-/// Blocks of a source's shards, decoded, each with all of its rows; those used last are kept, up to
-/// a number of bytes. Thread-safe: a block that several ask for at once is read by one of them.
+/// Caches decoded blocks of a source's shards, each with all of its rows, least recently used out
+/// first. Thread-safe: a block that several threads ask for at once is read by one of them.
 class BlockCache {
  public:
   BlockCache(std::shared_ptr<const Source> source, ReadOptions options,
              std::shared_ptr<arrow::Schema> schema, ReadContext context, int64_t max_bytes);
 
-  /// Block `block` of `shard`, which consists of `blocks`. The rows are all that it has: one that
-  /// cannot be read is an error.
+  /// Block `block` of `shard`, which consists of `blocks`, with all rows: one that cannot be read
+  /// is an error.
   Result<std::shared_ptr<const Batch>> Get(const std::shared_ptr<const ShardRef>& ref, size_t shard,
                                            const Blocks& blocks, int64_t block);
 

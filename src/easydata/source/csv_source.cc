@@ -319,7 +319,7 @@ Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter
   return std::make_unique<CsvCutter>(std::move(window), delimiter);
 }
 
-/// Finds the first record of a file that `header` is of, and what comes behind it.
+/// Finds the first record of a file, which gives `header`, and what comes after it.
 Status ReadHeader(const FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
                   Header* header) {
   int64_t begin = window->at();

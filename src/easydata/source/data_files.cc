@@ -18,7 +18,7 @@ bool IsData(std::string_view name) {
 
 std::string NameOf(std::string_view uri) { return std::string(uri.substr(uri.rfind('/') + 1)); }
 
-/// Whether a name is one that model folders and saved data sets have beside their shards.
+/// Whether model folders and saved data sets have a file of this name beside their shards.
 bool IsBesideShards(const std::string& name) {
   constexpr std::array<std::string_view, 6> kNames = {
       "config.json",       "dataset_info.json",       "state.json",
@@ -36,14 +36,14 @@ bool IsCached(const FileSystem& files, const std::string& uri) {
   return files.Exists(folder + "state.json") && files.Exists(folder + "dataset_info.json");
 }
 
-/// Takes what is no data out of what was found.
+/// Removes files that are not data from those found.
 void LeaveOut(const FileSystem& files, std::vector<ListedFile>* found,
               std::vector<std::string>* left_out) {
   const bool has_shards = std::any_of(found->begin(), found->end(), [](const ListedFile& file) {
     const std::string format = FormatOfName(file.info.uri);
     return !format.empty() && format != "json" && !IsBesideShards(NameOf(file.info.uri));
   });
-  // Beside shards of JSON, only what is none of a format is known to be no data.
+  // Beside shards of JSON, only files without a format are known not to be data.
   size_t left = found->size();
   std::erase_if(*found, [&](const ListedFile& file) {
     const std::string& uri = file.info.uri;

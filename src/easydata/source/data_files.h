@@ -10,12 +10,12 @@ namespace easydata {
 
 struct DataFiles {
   std::vector<FileInfo> files;  // sorted by URI, distinct
-  /// What was found and is no data by its name beside the others; hidden names are not listed.
+  /// Files that were found and are not data, by their names; hidden names are not listed.
   std::vector<std::string> left_out;
 };
 
-/// Lists the files that paths, patterns and folders stand for, with their identities: the one look
-/// that a job takes at where its data is.
+/// Lists the files that paths, patterns and folders stand for, with their identities: a job does
+/// this once.
 ///
 /// A path of a file is that file, whatever its name. A folder is all files below it whose names
 /// tell a known format. In a pattern `*`, `?` and `[...]` match within a name and `**` any number
@@ -26,8 +26,8 @@ struct DataFiles {
 ///   `datasets.save_to_disk` have them;
 /// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
 ///
-/// What matches nothing is an IOError (ENOENT) with the folder that was looked in and near misses;
-/// what is no regular file (a FIFO, a socket, a device) is an IOError, too; a scheme that is not
+/// What matches nothing is an IOError (ENOENT) with the folder that was searched and near misses;
+/// what is not a regular file (a FIFO, a socket, a device) is an IOError, too; a scheme that is not
 /// known yet is NotImplemented.
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files);
 

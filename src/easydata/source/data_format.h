@@ -17,13 +17,13 @@ namespace easydata {
 
 /// A format of data files: one row of the registry. Texts are lower case.
 struct DataFormat {
-  /// What a person calls it: DatasetConfig's `type`.
+  /// Its name for users: DatasetConfig's `type`.
   std::string_view name;
   /// Formats of one kind may stand side by side in a folder ("jsonl" is "json").
   std::string_view kind;
-  /// What names of its files end in, codecs left out; without the dot each is another name of it.
+  /// Suffixes of its files, without those of codecs; each is another name of it without the dot.
   std::array<std::string_view, 4> suffixes{};
-  /// What the `datasets` library calls it, where it knows it.
+  /// Its name in the `datasets` library, where it has one.
   std::string_view builder{};
   /// Whether all files give columns of one schema, so that one stream may read them all.
   bool has_one_schema = false;
@@ -41,16 +41,15 @@ EASYDATA_DATA_FORMATS(EASYDATA_DECLARE)
 /// All formats, in the order of the list.
 const std::vector<const DataFormat*>& DataFormats();
 
-/// The format of a name or of a suffix without its dot ("jsonl", "ndjson"); null where there is
-/// none.
+/// Finds the format of a name or of a suffix without its dot ("jsonl", "ndjson"); null where there
+/// is none.
 const DataFormat* FindFormat(std::string_view name);
 
-/// The name of the format that a file's name tells, a codec's suffix left out; empty where it tells
-/// none.
+/// The name of a file's format by its suffix, a codec's suffix left out; empty where it has none.
 std::string FormatOfName(std::string_view path);
 
-/// Makes a source of files of a format. Invalid, with near names, for a format or an option that
-/// there is not; TypeError for an option of another type.
+/// Makes a source of files of a format. Invalid, with near names, for an unknown format or option;
+/// TypeError for an option of another type.
 Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
                                                  std::vector<FileInfo> files,
                                                  const nlohmann::json& options);

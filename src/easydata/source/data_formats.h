@@ -5,8 +5,8 @@
 
 /// Lists the formats of data files in the order of the docs: FORMAT(Id, "name") for each.
 ///
-/// It is the only list of them. The choices of DatasetConfig::type are made of it, and, in
-/// data_format.h, the declaration of kIdFormat, which the format's own file defines.
+/// It is the only list of them. It gives the choices of DatasetConfig::type and, in data_format.h,
+/// the declaration of kIdFormat, which the format's own file defines.
 #define EASYDATA_DATA_FORMATS(FORMAT) \
   FORMAT(Json, "json")                \
   FORMAT(Jsonl, "jsonl")              \
@@ -18,7 +18,7 @@
 
 namespace easydata {
 
-/// The names of the formats, and `others` behind them.
+/// The names of the formats, then `others`.
 inline std::vector<std::string> DataFormatNames(const std::vector<std::string>& others = {}) {
 #define EASYDATA_NAME(Id, name) name,
   std::vector<std::string> names = {EASYDATA_DATA_FORMATS(EASYDATA_NAME)};

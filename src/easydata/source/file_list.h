@@ -10,18 +10,17 @@
 
 namespace easydata {
 
-/// The files of a source as they were listed: one shard each, named by its URI. Asks the disk
-/// nothing.
+/// The files of a source as they were listed: one shard each, named by its URI. Does no I/O.
 class FileList {
  public:
-  /// Invalid where a URI comes twice: shards need names of their own.
+  /// Invalid where a URI occurs twice: shards need distinct names.
   static Result<FileList> Make(std::vector<FileInfo> files);
 
   const std::vector<std::string>& uris() const { return uris_; }
   const std::vector<FileInfo>& files() const { return files_; }
 
-  /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" or
-  /// "hashes": as the files were when they were listed.
+  /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" or "hashes": as the files
+  /// were when they were listed.
   nlohmann::json Describe(const std::string& kind) const;
 
  private:

@@ -12,12 +12,12 @@ namespace easydata {
 enum class JsonLayout {
   kLines,     // one object a line; a file that starts with '[' is an array all the same
   kDocument,  // one array of objects, or one object
-  kAuto,      // whichever it is
+  kAuto,      // detected for each file
 };
 
 /// Sources of files are made of a listing (ListDataFiles), which says what each file is; making
-/// them and describing them asks the disk nothing. A file that is another one when its turn comes
-/// is an IOError, and so is one that is missing.
+/// them and describing them does no I/O. A file that changed before it is read is an IOError, and
+/// so is one that is missing.
 
 /// JSON objects as rows. See JsonRowSchema() for the columns.
 Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<FileInfo> files,

@@ -121,7 +121,7 @@ class GrainOrderStage : public Stage {
     int64_t end;
   };
   struct Done {
-    int64_t end;  // behind the last row, or where the row of the error is
+    int64_t end;  // after the last row, or the row of the error
     AppliedBatch applied;
   };
 

@@ -11,7 +11,7 @@ namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-/// Finds values by quotes and brackets alone; whether they are valid is for the decoder to say.
+/// Finds values by quotes and brackets alone; the decoder finds whether they are valid.
 class JsonCutter : public RecordCutter {
  public:
   JsonCutter(std::unique_ptr<TextWindow> window, JsonForm form, bool inside)
@@ -23,7 +23,7 @@ class JsonCutter : public RecordCutter {
     for (;;) {
       i = SkipSpace(i, piece);
       if (i == static_cast<int64_t>(window_->text().size())) {
-        // Much white space, and perhaps a comma or the array's end, behind a value: the next piece
+        // Much white space, and perhaps a comma or the array's end, after a value: the next piece
         // begins there.
         i = EndOf(*piece);
         after_value_ = true;
@@ -37,7 +37,7 @@ class JsonCutter : public RecordCutter {
       const char c = window_->text()[i];
       if (form_ == JsonForm::kArray) {
         if (!in_array_) {
-          in_array_ = true;  // the form was told by this '['
+          in_array_ = true;  // this '[' gave the form
           ++i;
           continue;
         }
@@ -97,8 +97,8 @@ class JsonCutter : public RecordCutter {
     return piece.records.empty() ? 0 : piece.records.back().begin + piece.records.back().size;
   }
 
-  /// The first place from `i` on that is no white space, or a place of white space where there is
-  /// much of it; -1 at the end. What stands before the piece's first value is not kept.
+  /// The first place from `i` on that is not white space, or a place of white space where there is
+  /// much of it; -1 at the end. Text before the piece's first value is not kept.
   int64_t SkipSpace(int64_t i, RecordPiece* piece) {
     for (;;) {
       const std::string_view text = window_->text();
@@ -200,7 +200,7 @@ Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFil
   if (begin == std::string_view::npos) return JsonForm::kLines;
   if (window->text()[begin] == '[') return JsonForm::kArray;
   // Looks at a line of up to a chunk; no document of one value has so long a first line and more
-  // behind it.
+  // after it.
   size_t end;
   do {
     end = window->text().find('\n', begin);

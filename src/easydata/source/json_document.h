@@ -13,8 +13,8 @@ enum class JsonForm {
   kObject,    // one value
 };
 
-/// The form of a file of JSON, by its first bytes: an array starts with '['; a file whose first
-/// line is a whole object is one of lines.
+/// Detects the form of a file of JSON by its first bytes: an array starts with '['; a file whose
+/// first line is a whole object is one of lines.
 Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                 arrow::Compression::type codec);
 

@@ -40,8 +40,8 @@ const char* KindOf(dom::element_type type) {
   }
 }
 
-/// Parsers hold tables as large as the largest row they saw; one for each worker, unless a giant
-/// row went through it.
+/// Parsers keep tables as large as their largest row: one for each worker, renewed after a giant
+/// row.
 dom::parser& WorkerParser() {
   thread_local std::optional<dom::parser> parser;
   if (!parser.has_value() || parser->capacity() > kKeptParser) parser.emplace();
@@ -239,7 +239,7 @@ JsonRows::JsonRows(const Columns& columns, const std::shared_ptr<arrow::Schema>&
       }
     }
   }
-  // Untouched memory costs nothing, growing does.
+  // Reserved memory takes no pages until it is written; growing copies.
   for (auto& column : impl_->columns) {
     if (column.text != nullptr) (void)column.text->ReserveData(static_cast<int64_t>(total_bytes));
   }

@@ -14,7 +14,7 @@ namespace easydata {
 std::shared_ptr<arrow::Schema> JsonRowSchema(const Columns& columns);
 
 /// Makes columns of JSON objects, one at a time. Each row is checked whole, so that what json.loads
-/// refuses is refused here too, wherever it stands in the row.
+/// refuses is refused here too, wherever it is in the row.
 class JsonRows {
  public:
   /// For rows of at most `max_bytes` each and `total_bytes` together.
@@ -22,9 +22,9 @@ class JsonRows {
            size_t max_bytes);
   ~JsonRows();
 
-  /// Adds a row; `text` is one JSON object with kChunkPadding readable bytes behind it. False when
-  /// it is none or a field has the wrong type: then nothing was added and `bad` has the reason and
-  /// the message.
+  /// Adds a row; `text` is one JSON object with kChunkPadding readable bytes after it. False when
+  /// it is not one or a field has the wrong type: then nothing was added and `bad` has the reason
+  /// and the message.
   Result<bool> Append(std::string_view text, BadRow* bad);
 
   Result<std::shared_ptr<arrow::RecordBatch>> Finish();

@@ -41,7 +41,7 @@ class JsonLines : public LineDecoder {
       if (line.empty() || (line[0] != '{' && IsBlank(line))) return true;
       const int64_t row = block.num_rows++;
       if (row < skip) return true;
-      // Windows' line end is white space to JSON, but no part of the row.
+      // Windows' line end is white space to JSON, but not part of the row.
       if (line.back() == '\r') line.remove_suffix(1);
       BadRow bad;
       auto added = CatchExceptions([&] { return rows.Append(line, &bad); });
@@ -194,7 +194,7 @@ class JsonSource : public Source {
     ARROW_ASSIGN_OR_RAISE(JsonForm form, DetectJsonForm(lines.file, lines.shard->codec));
     const std::string format = FormatOfName(lines.shard->info.uri);
     if (form == JsonForm::kArray) {
-      // Tells itself, whatever was expected: a line that is an array is no row.
+      // Detected whatever was expected: a line that is an array is not a row.
     } else if (layout_ == JsonLayout::kDocument) {
       form = JsonForm::kObject;
     } else if (format == "jsonl" || (layout_ == JsonLayout::kLines && format != "json")) {

@@ -12,20 +12,19 @@
 
 namespace easydata {
 
-/// Text is read on a fixed grid: chunk k holds the lines whose first byte is one of the k-th
-/// kChunkBytes bytes of the (decompressed) file. A chunk may be empty, where a line is longer than
-/// a chunk.
+/// Text is read on a fixed grid: chunk k holds the lines that start in the k-th kChunkBytes bytes
+/// of the (decompressed) file. A chunk may be empty, where a line is longer than a chunk.
 inline constexpr int64_t kChunkBytes = 1 << 20;
 
-/// Bytes that may be read behind a chunk's end, so that vectorised parsers need no copy.
+/// Bytes that may be read past a chunk's end, so that vectorised parsers need no copy.
 inline constexpr int64_t kChunkPadding = 64;
 
 /// Memory for one chunk; grows as it must, and does not keep what a giant line took.
 class ChunkBuffer {
  public:
   char* data() { return data_.get(); }
-  /// Makes room for `size` bytes and the padding; what is there is kept, also where there is no
-  /// memory for more.
+  /// Makes room for `size` bytes and the padding; keeps the content, also where there is no memory
+  /// for more.
   Status Reserve(int64_t size);
 
  private:
@@ -56,9 +55,9 @@ class LineCutter {
   explicit LineCutter(std::shared_ptr<arrow::io::InputStream> stream)
       : stream_(std::move(stream)) {}
 
-  /// The next chunk, copied into `out` with its padding behind it; false at the end. Where the
-  /// stream breaks, or a line is too long or more than there is memory for, the whole lines before
-  /// come first and the error with the next call.
+  /// Copies the next chunk, with its padding, into `out`; false at the end. Where the stream
+  /// breaks, or a line is too long or larger than memory, the whole lines before come first and the
+  /// error with the next call.
   Result<bool> Next(std::vector<char>* out, int64_t* size);
 
  private:
@@ -104,7 +103,7 @@ class LineIndex {
     int64_t line;
   };
   LineIndex() : entries_{{0, 0}} {}
-  /// Learns where chunk `k` begins; what would leave a gap is not kept.
+  /// Notes where chunk `k` begins, unless that would leave a gap.
   void Note(int64_t k, const Entry& entry);
   int64_t size() const;
   Entry At(int64_t k) const;

@@ -11,13 +11,13 @@
 
 namespace easydata {
 
-/// The files of a source of lines, opened as OpenFiles does; the codec of each is found out when it
+/// The files of a source of lines, opened as OpenFiles does; the codec of each is detected when it
 /// is first opened.
 class LineFiles {
  public:
   explicit LineFiles(std::vector<FileInfo> files);
 
-  /// Opens file `i`, which stays open behind it for a look.
+  /// Opens file `i`; with `is_look` it stays open for the pass that comes.
   Result<OpenLines> Open(size_t i, bool is_look) const;
 
   /// Rows of file `i`, where they were counted before (CountLineRows).

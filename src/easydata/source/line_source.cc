@@ -14,7 +14,7 @@
 namespace easydata {
 namespace {
 
-/// Each worker's own memory for chunks: read, parsed and filled again. One at a time.
+/// Each worker's own memory for a chunk: read, parsed and filled again. One at a time.
 class WorkerBuffer {
  public:
   ~WorkerBuffer() { get()->DropGiant(); }
@@ -34,7 +34,7 @@ File FileOf(const OpenLines& lines) { return {lines.file, lines.shard->info.size
 
 struct ChunkCount {
   LineCount lines;
-  Status broken;  // why nothing behind these lines can be read
+  Status broken;  // why nothing after these lines can be read
 };
 
 /// Extends the index from its last known chunk until row `row` lies before a chunk's begin, or to

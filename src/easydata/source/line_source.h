@@ -14,17 +14,16 @@
 
 namespace easydata {
 
-/// Makes rows of the lines of a chunk; many threads at once.
+/// Makes rows of the lines of a chunk. Thread-safe.
 class LineDecoder {
  public:
   virtual ~LineDecoder() = default;
-  /// `text` holds whole lines and has kChunkPadding readable bytes behind it. The first `skip` rows
+  /// `text` holds whole lines and has kChunkPadding readable bytes after it. The first `skip` rows
   /// are passed over.
   virtual Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const = 0;
 
  protected:
-  /// The rows of `text`, and then the error of the line that follows it, which there was no memory
-  /// for.
+  /// The rows of `text`, then the error of the next line, which there was no memory for.
   Result<DecodedBlock> LinesBefore(std::string_view text, int64_t skip, const Status& error) const;
 };
 
@@ -43,7 +42,7 @@ struct OpenLines {
   std::shared_ptr<arrow::io::RandomAccessFile> file;
 };
 
-/// A reader of a file of lines, up to chunk `end_at`. `skip_blank`: blank lines are no rows.
+/// Opens a reader of a file of lines, up to chunk `end_at`. `skip_blank`: blank lines are not rows.
 Result<std::unique_ptr<ShardReader>> OpenLineReader(OpenLines lines, const ShardPosition& from,
                                                     int64_t end_at, bool skip_blank,
                                                     std::shared_ptr<const LineDecoder> decoder,

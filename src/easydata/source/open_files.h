@@ -15,17 +15,17 @@
 
 namespace easydata {
 
-/// A place among the open files that the process's sources keep for later; there are few, as
-/// descriptors are. Null where all are taken; dropping it gives it back.
+/// Takes a slot for an open file that a source keeps for later; there are few, as there are few
+/// descriptors. Null where all are taken; destroying it gives it back.
 std::shared_ptr<void> TakeKeptPlace();
 
-/// Opens the files of a source, each once up to its first rows: what looked at a file's head (its
-/// codec, its schema, its first row) leaves it open for the pass that comes. `File` is what is
-/// worth sharing: an open file, with its footer where it has one. Thread-safe.
+/// Opens the files of a source, each once up to its first rows: a look at a file's head (its codec,
+/// its schema, its first row) leaves it open for the pass that comes. `File` is what users share:
+/// an open file, with its footer where it has one. Thread-safe.
 ///
 /// The last two files that were looked at stay open until a pass takes them, or as long as this; no
-/// other file is open for longer than its users have it. A file that is another one by now is not
-/// handed out again: it is opened anew, which says so.
+/// other file is open for longer than its users have it. A file that changed is not handed out
+/// again: it is opened anew, which gives the error.
 template <typename File>
 class OpenFiles {
  public:

@@ -39,7 +39,7 @@ TEST(OpenFilesTest, APassTakesTheFileThatALookLeftOpen) {
     EXPECT_EQ(files.Open(i, false).ValueOrDie(), file) << "two readers share it";
   }
   EXPECT_EQ(opens, 2);
-  // Nobody has it any more.
+  // It has no users any more.
   ASSERT_TRUE(files.Open(0, false).ok());
   EXPECT_EQ(opens, 3);
 }

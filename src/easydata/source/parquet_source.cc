@@ -131,7 +131,7 @@ class ParquetReader : public ShardReader {
         context_(context) {}
 
   Result<ShardPosition> Start() override {
-    // Rows say it all here: the footer has the rows of each group.
+    // The row says it all here: the footer has the rows of each group.
     position_.at = position_.line = position_.skip = 0;
     position_.exact = true;
     int64_t first = 0;
@@ -229,7 +229,7 @@ class ParquetReader : public ShardReader {
     return Guard([&]() -> Result<Batch> {
       ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
       CountGroup(file, group, leaves, count);
-      // As a table: a reader of batches would not look behind the rows that the footer says.
+      // As a table: a reader of batches would not look past the rows that the footer states.
       ARROW_ASSIGN_OR_RAISE(const auto table, reader->ReadRowGroup(group, leaves));
       if (table->num_rows() != rows || !table->Validate().ok()) return WrongRows(rows);
       return table->CombineChunksToBatch();

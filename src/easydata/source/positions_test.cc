@@ -154,7 +154,7 @@ TEST_P(PositionsTest, RowsAndAddressesAreTheSameFromAnyRowAndChunkOn) {
 }
 
 TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
-  // Behind two chunks of rows and one and a half of blank lines.
+  // After two chunks of rows and one and a half of blank lines.
   const int before = 3000;
   std::string text = RowsText(format_, 0, before);
   ASSERT_GT(text.size(), 2 * kChunkBytes);
@@ -182,7 +182,7 @@ TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
   EXPECT_THAT(reports[0], HasSubstr("row " + std::to_string(rows) + ": left out: line " +
                                     std::to_string(lines + 1) + ": " + format_.what_is_bad));
   ASSERT_EQ(static_cast<int64_t>(kept.size()), rows + 900);
-  // Those behind it keep their numbers.
+  // Those after it keep their numbers.
   EXPECT_TRUE(kept.back().ends_with(" row " + std::to_string(rows + 900))) << kept.back();
 }
 

@@ -6,9 +6,9 @@
 
 namespace easydata {
 
-/// A literal, slow reader of JSON exactly as Python's json.loads takes it: NaN, Infinity, numbers
-/// of any size and lone surrogates included. It reads what the fast parser refuses, and says what
-/// is wrong with the rest.
+/// The reference implementation of JSON as Python's json.loads reads it: NaN, Infinity, numbers of
+/// any size and lone surrogates included. It reads what the fast parser refuses, and says what is
+/// wrong with the rest.
 
 struct JsonMember {
   std::string key;       // unescaped; a lone surrogate as its three bytes

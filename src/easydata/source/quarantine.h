@@ -7,8 +7,8 @@
 
 namespace easydata {
 
-/// A JSONL file to which rows that could not be read are added, each with its place and what is
-/// wrong with it:
+/// Writes rows that could not be read to a JSONL file, each with its address and what is wrong with
+/// it:
 /// {"source", "shard", "row", "error", "content"}. Bytes that are not UTF-8 are replaced in
 /// `content`.
 class Quarantine {

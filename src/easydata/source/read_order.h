@@ -13,19 +13,19 @@
 
 namespace easydata {
 
-/// A part of a shard that is read at one go.
+/// A part of a shard that is read in one go.
 struct ShardPart {
   size_t shard = 0;    // an index into shard_names()
   ShardPosition from;  // its `row` counts from where `name` says
   int64_t end_at = kToTheEnd;
   std::optional<int64_t> rows;  // of the part, where the order knows them
-  /// What the addresses of its rows are called: the shard's name, or that and the byte behind which
-  /// rows are counted, where the shard's rows before are not known.
+  /// The shard name in the addresses of its rows: the shard's own, or that and the byte from which
+  /// rows are counted, where the number of the shard's rows before is not known.
   std::string name;
   bool has_relative_rows = false;
 };
 
-/// Which parts of a source's shards one pass reads, one after the other. For one thread.
+/// Gives the parts of a source's shards that one pass reads, in order. For one thread.
 class ReadOrder {
  public:
   virtual ~ReadOrder() = default;
@@ -36,7 +36,7 @@ class ReadOrder {
   /// Writes where the order stands: at the part that Next() gave last, or before the first one.
   virtual void Save(nlohmann::json* cursor) const = 0;
 
-  /// Makes Next() give the part again that was the last one at a save; after any calls of Next().
+  /// Makes Next() give the part again that was the last one at the save; after any calls of Next().
   virtual Status Restore(const nlohmann::json& cursor) = 0;
 
   /// Whether parts are blocks, which begin anywhere, or whole shards.
@@ -48,12 +48,12 @@ class ReadOrder {
 std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards, std::string source_name);
 
-/// The blocks of the shards (Source::ListBlocks) one by one, dealt in turn among the lanes of a
+/// The blocks of the shards (Source::ListBlocks) one by one, distributed in turn to the lanes of a
 /// stream: as they are listed, or in a random order of each (seed, epoch).
 ///
-/// Shards come in groups of 64, for a random order drawn by a permutation of all of them, and the
-/// blocks of a group by a permutation of theirs: so what must be known of the files is bounded,
-/// whatever their number. Up to 64 shards are one group. Its cursor is {"group", "block"}.
+/// Shards come in groups of 64, in a random order by a permutation of all of them, and the blocks
+/// of a group by a permutation of theirs: this bounds what must be known of the files, whatever
+/// their number. Up to 64 shards are one group. Its cursor is {"group", "block"}.
 std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards,
                                         std::optional<uint64_t> shuffle_seed,

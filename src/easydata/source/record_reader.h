@@ -13,12 +13,11 @@
 
 namespace easydata {
 
-/// The end of the last piece of a file that is known to hold no more.
+/// The end of the last piece of a file that has no more.
 inline constexpr int64_t kNoMorePieces = -1;
 
 /// Whole records of a text format whose records do not end at every line end (CSV, JSON documents),
-/// about a chunk of them; whoever looks for their ends goes through the text byte by byte, the rest
-/// is done in parallel.
+/// about a chunk of them; finding their ends is serial, the rest is done in parallel.
 struct RecordPiece {
   struct Record {
     int64_t begin;
@@ -27,11 +26,11 @@ struct RecordPiece {
   std::vector<char> text;  // kChunkPadding bytes longer than `size`
   int64_t size = 0;
   int64_t blank_lines = 0;  // passed over before `text`
-  /// Whether a "\r" without a "\n" behind it ends a line, too.
+  /// Whether a "\r" without a "\n" after it ends a line, too.
   bool ends_lines_at_returns = false;
   std::vector<Record> records;
   int64_t end = 0;  // place of the piece's end in the (decompressed) file
-  Status broken;    // why there is nothing behind this piece
+  Status broken;    // why there is nothing after this piece
 
   std::string_view Text(const Record& record) const {
     return {text.data() + record.begin, static_cast<size_t>(record.size)};
@@ -40,7 +39,7 @@ struct RecordPiece {
   int64_t num_lines() const;
 };
 
-/// Says on which line a record begins; goes through a piece once, however many are asked for.
+/// Finds the line on which a record begins; scans a piece once for any number of records.
 class RecordLines {
  public:
   explicit RecordLines(const RecordPiece& piece) : piece_(piece), lines_(piece.blank_lines) {}
@@ -54,16 +53,16 @@ class RecordLines {
   int64_t place_ = 0;
 };
 
-/// A window on a text file that moves on; what it holds stays in place until Consume().
+/// A moving window on a text file; its text stays in place until Consume().
 class TextWindow {
  public:
-  /// Reads an open file from byte `at` of its decompressed content on.
+  /// Opens a window on a file from byte `at` of its decompressed content on.
   static Result<std::unique_ptr<TextWindow>> Open(std::shared_ptr<arrow::io::RandomAccessFile> file,
                                                   arrow::Compression::type codec, int64_t at);
 
   /// What is read and not consumed.
   std::string_view text() const { return {buffer_.data(), static_cast<size_t>(used_)}; }
-  /// Reads more behind it; false at the file's end. Where the file breaks, the error stays in
+  /// Reads more at its end; false at the file's end. Where the file breaks, the error stays in
   /// broken().
   bool Grow();
   void Consume(int64_t bytes);
@@ -95,14 +94,13 @@ class RecordCutter {
 class RecordDecoder {
  public:
   virtual ~RecordDecoder() = default;
-  /// Rows of the first `records` records of a piece, the first `skip` passed over; many threads at
-  /// once.
+  /// Rows of the first `records` records of a piece, the first `skip` passed over. Thread-safe.
   virtual Result<DecodedBlock> DecodeFirst(int64_t records, const RecordPiece& piece,
                                            int64_t skip) const = 0;
 
  protected:
-  /// The rows of the first `records` records, and then the error of the one that follows, which
-  /// there was no memory for.
+  /// The rows of the first `records` records, then the error of the next one, which there was no
+  /// memory for.
   Result<DecodedBlock> RecordsBefore(int64_t records, const RecordPiece& piece, int64_t skip,
                                      const Status& error) const;
 };
@@ -110,14 +108,14 @@ class RecordDecoder {
 /// Moves text from the window's begin into the piece, up to `size` bytes.
 void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece);
 
-/// A reader over a cutter that `open` makes for a place in the file (0: its begin). `first` is the
-/// line and place at which rows begin.
+/// Makes a reader over a cutter that `open` makes for a place in the file (0: its begin). `first`
+/// is the line and place at which rows begin.
 std::unique_ptr<ShardReader> MakeRecordReader(
     std::function<Result<std::unique_ptr<RecordCutter>>(int64_t at)> open,
     std::shared_ptr<const RecordDecoder> decoder, const ShardPosition& from, int64_t first_line,
     const ReadContext& context);
 
-/// Rows that a cutter finds.
+/// Counts the rows that a cutter finds.
 Result<int64_t> CountRecords(RecordCutter* cutter);
 
 }  // namespace easydata

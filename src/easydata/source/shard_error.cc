@@ -16,7 +16,7 @@ Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& sh
     // It is about the file.
   } else if (row.has_value()) {
     text = Address{shard, *row, -1}.ToString();
-    // The rows of a block are made together: which of them was too much is not known.
+    // The rows of a block are made together: which of them took too much is not known.
     text += error.IsOutOfMemory() ? " (or one behind it): " : ": ";
   } else {
     text += name + ": ";

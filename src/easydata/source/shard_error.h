@@ -9,8 +9,8 @@
 
 namespace easydata {
 
-/// The error with the name of its shard in front, and the row where reading stopped, if known. One
-/// that names the shard is about the file and stays as it is.
+/// Adds the shard's name to an error, and the row where reading stopped, if known. One that names
+/// the shard is about the file and stays as it is.
 Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& shard,
                   std::optional<int64_t> row);
 

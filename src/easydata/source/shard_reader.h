@@ -15,8 +15,8 @@
 
 namespace easydata {
 
-/// Where reading a shard goes on. `row` says it all; the rest are shortcuts that spare reading what
-/// lies before.
+/// The position at which reading a shard goes on. `row` says it all; the rest are shortcuts that
+/// avoid reading what comes before.
 struct ShardPosition {
   int64_t row = 0;   // the next row to hand out
   int64_t at = 0;    // the block to read, as its format numbers them: chunk, byte, record batch
@@ -34,14 +34,14 @@ inline int64_t RowsOfASlice(int64_t rows, int64_t bytes) {
                              1, kMaxSliceRows);
 }
 
-/// What is wrong with one row.
+/// A bad row, and what is wrong with it.
 struct BadRow {
   int64_t row = 0;    // counted from the block's first row, skipped ones included
   int64_t line = -1;  // counted from the block's first line; -1 where the format has no lines
   /// Groups of counts: "not valid JSON", "not UTF-8", "wrong type of field".
   std::string reason;
-  std::string message;  // what, why; without place and advice
-  std::string content;  // the row as it stands in the file
+  std::string message;  // what, why; without address and advice
+  std::string content;  // the row as it is in the file
 };
 
 /// One block of a shard, decoded.

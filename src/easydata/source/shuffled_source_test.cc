@@ -242,7 +242,7 @@ std::vector<std::string> RowsOfLanes(const std::shared_ptr<const Source>& source
   std::vector<std::string> all;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     StageContract contract = ContractOf(source, options);
-    contract.finds_rows = false;  // nor what was dealt row by row
+    contract.finds_rows = false;  // nor rows that were partitioned one by one
     contract.make = [make = contract.make, lane, lanes](StageContext context) {
       context.lane = lane;
       context.lanes = lanes;
@@ -276,7 +276,7 @@ TEST(LanesTest, ShareARowExactlyOnce) {
         if (lanes == 1) whole = rows;
         EXPECT_EQ(rows, whole);
         EXPECT_EQ(static_cast<int64_t>(rows.size()), format.rows);
-        // Dealt by blocks or rows, lanes are about as long as each other.
+        // Partitioned by blocks or rows, lanes are about equally long.
         if (lanes == 8) {
           EXPECT_GT(*std::min_element(sizes.begin(), sizes.end()),
                     static_cast<size_t>(format.rows / 8 / 2));
@@ -312,7 +312,7 @@ TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
     }
   }
   EXPECT_THAT(error.message(), HasSubstr("a.jsonl@2097152 row "));
-  // Mended, the stream goes on with the row.
+  // Once the row is fixed, the stream goes on with it.
   std::string mended = text;
   mended.replace(mended.find("{broken"), 7, "{\"n\":7}");
   const auto other =

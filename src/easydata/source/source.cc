@@ -14,7 +14,7 @@
 namespace easydata {
 namespace {
 
-/// Adds the rows of one shard until there are `num_rows`; false where what follows is not known.
+/// Adds the rows of one shard until there are `num_rows`; false where the rest is not known.
 Result<bool> AddFirstRows(const Source& source, size_t shard, int64_t num_rows, OnError on_error,
                           const std::shared_ptr<arrow::Schema>& schema, FirstRows* out) {
   ReadContext context;

@@ -33,7 +33,7 @@ struct ReadOptions {
   int64_t end_at = kToTheEnd;
 };
 
-/// What a shard is made of: row groups, record batches or chunks of lines, numbered from 0, each of
+/// The blocks of a shard: row groups, record batches or chunks of lines, numbered from 0, each of
 /// which can be read by itself: from ShardPosition::at = i to ReadOptions::end_at = i + 1. One
 /// block is the shard as a whole.
 struct Blocks {
@@ -41,11 +41,11 @@ struct Blocks {
   /// Rows of the shard before each block, and all of them: count + 1 numbers. Empty where only
   /// reading would tell; then rows of a block count from its begin.
   std::vector<int64_t> row_starts;
-  /// Where row_starts is empty, block i has the rows that begin in byte i * bytes or behind.
+  /// Where row_starts is empty, block i has the rows that begin at byte i * bytes or after it.
   int64_t bytes = 0;
 };
 
-/// What a reader needs of the pass that it is part of.
+/// What a reader needs to know of its pass.
 struct ReadContext {
   /// Null: the thread that reads does all the work, and nothing is read ahead.
   std::shared_ptr<ThreadPool> pool;
@@ -63,8 +63,8 @@ struct FirstRows {
   bool is_all = false;
 };
 
-/// Data in shards (files, mostly) that can be read from any row on. Immutable but for what it
-/// remembers about its files; thread-safe.
+/// Data in shards (files, mostly) that can be read from any row on. Immutable but for a cache of
+/// facts about its files; thread-safe.
 class Source {
  public:
   virtual ~Source() = default;
@@ -72,29 +72,29 @@ class Source {
   /// Names of the shards, distinct, in reading order.
   virtual const std::vector<std::string>& shard_names() const = 0;
 
-  /// The schema of what a reader of these columns of shard `shard` gives. May read a file's head;
+  /// The schema that a reader of these columns of shard `shard` gives. May read a file's header;
   /// KeyError where a typed source lacks a column, with its near misses. No shards: any number
   /// does.
   virtual Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                         size_t shard) const = 0;
 
-  /// A reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what
-  /// Schema() said.
+  /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what
+  /// Schema() returned.
   virtual Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                                     const ReadOptions& options,
                                                     std::shared_ptr<arrow::Schema> schema,
                                                     const ReadContext& context) const = 0;
 
-  /// Whether text comes as the file has it, not yet looked at for what is no UTF-8.
+  /// Whether text comes as the file has it, not yet checked to be UTF-8.
   virtual bool has_unchecked_text() const { return false; }
 
-  /// Rows of a shard, where the file says so at once.
+  /// Rows of a shard, where the file states them.
   virtual Result<std::optional<int64_t>> KnownRows(size_t shard) const = 0;
 
   /// Rows of a shard, counted without parsing where it must be; remembered.
   virtual Result<int64_t> CountRows(size_t shard, const ReadContext& context) const = 0;
 
-  /// What a shard is made of; reads a file's head or foot at most. By default it is one block.
+  /// Lists the blocks of a shard; reads a file's header or footer at most. By default there is one.
   virtual Result<Blocks> ListBlocks(size_t shard) const { return Blocks{}; }
 
   /// The same with row_starts; counts rows where it must.
@@ -105,8 +105,8 @@ class Source {
   /// first row is remembered, and the file that it is in stays open for the pass that comes.
   Result<FirstRows> Peek(int64_t num_rows, OnError on_error) const;
 
-  /// What determines the rows: {"kind": ..., "files": ..., ...}; of files, as they were listed:
-  /// the disk is asked nothing.
+  /// What determines the rows: {"kind": ..., "files": ..., ...}; files are described as they were
+  /// listed, without I/O.
   virtual nlohmann::json Describe() const = 0;
 
  private:

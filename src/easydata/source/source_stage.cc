@@ -129,7 +129,7 @@ class SourceStage : public Stage {
   }
 
  private:
-  /// Whether no row is left out, and none comes instead of another.
+  /// Whether no row is left out or replaced.
   bool gives_every_row() const {
     return options_.on_error == OnError::kRaise && options_.start_row == 0 && AllKeepRows(ops_);
   }
@@ -190,8 +190,8 @@ class SourceStage : public Stage {
     }
     const auto& ref = done.part->ref;
     done.batch.addresses.ShiftRows(row_);
-    // The row of the block before which an error stands: the rows before it come first, and the
-    // rest of the block is for whoever goes on once that row is mended.
+    // The row of the block that has an error: the rows before it come first, and the rest of the
+    // block comes when the stream goes on once that row is fixed.
     std::optional<int64_t> stopped_at;
     if (!done.op_error.ok()) {
       pending_ = ShiftRowError(done.op_error, row_);
@@ -271,7 +271,7 @@ class SourceStage : public Stage {
         reader_.reset();
       }
       if (task.ok()) continue;
-      // A block that cannot be read: the consumer knows at which row.
+      // A block that cannot be read: the consumer knows its row.
       broken_off_ = true;
       BlockTask broken;
       broken.decode = [error = task.status()]() -> Result<DecodedBlock> { return error; };
@@ -311,7 +311,7 @@ class SourceStage : public Stage {
       }
       return decoded;
     });
-    // The rows' places are not known here: the consumer says where it is.
+    // The rows' addresses are not known here: the consumer adds them.
     if (!block.ok()) {
       done.block.broken = block.status();
       ARROW_ASSIGN_OR_RAISE(done.batch.rows, arrow::RecordBatch::MakeEmpty(source_schema_));
@@ -479,8 +479,8 @@ struct LaneOrder {
   bool by_row = false;
 };
 
-/// Shards are dealt among the lanes, or, where they are fewer, their blocks, or, where those are
-/// few too, their rows.
+/// Partitions the shards among the lanes, or, where they are fewer, their blocks, or, where those
+/// are few too, their rows.
 Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
                               const SourceStageOptions& options, const std::vector<size_t>& shards,
                               const StageContext& context) {
@@ -597,7 +597,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     ARROW_ASSIGN_OR_RAISE(LaneOrder dealt, OrderOfLane(source, options, shards, context));
     SourceStageOptions of_lane = options;
     if (dealt.by_row && context.lane > 0) {
-      // All lanes read all rows: the first one tells of the bad ones.
+      // All lanes read all rows: the first one reports the bad ones.
       if (of_lane.on_error == OnError::kQuarantine) of_lane.on_error = OnError::kSkip;
       of_lane.report = nullptr;
     }

@@ -27,16 +27,16 @@ struct SourceShuffleOptions {
   SourceShuffle mode = SourceShuffle::kNone;
   /// With the epoch, what determines the order.
   uint64_t seed = 0;
-  /// kRows: a window ends with the row at which its content reaches this.
+  /// kRows: a window ends with the row at which its content gets to this many bytes.
   std::optional<int64_t> window_bytes;
 
   static constexpr int64_t kDefaultWindowBytes = int64_t{64} << 20;
 
-  /// Invalid, naming the option, where one means nothing.
+  /// Invalid, naming the option, where one has no meaning.
   Status Validate() const;
 };
 
-/// Shuffles the rows of the windows that a stream of shuffled blocks goes through: what kRows adds.
+/// Shuffles the rows of a stream of shuffled blocks window by window: the second step of kRows.
 Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& options);
 
 struct SourceStageOptions {
@@ -51,12 +51,12 @@ struct SourceStageOptions {
   OnError on_error = OnError::kRaise;
   /// With kQuarantine: a file to which each row left out is added as a line of JSON.
   std::string quarantine_path;
-  /// Told about rows left out, now and then; called by the thread that calls Next().
+  /// Reports rows left out, now and then; called by the thread that calls Next().
   std::function<void(const std::string& message)> report;
 };
 
-/// The stream of a source's rows: blocks are read and decoded by tasks in parallel, with the ops
-/// fused into it, and numbered in order. Its cursor is the place in the ReadOrder, "row" and
+/// Makes the stream of a source's rows: tasks read and decode blocks in parallel, with the ops
+/// fused into them; rows are numbered in order. Its cursor is the place in the ReadOrder, "row" and
 /// shortcuts of the format.
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options);
 

@@ -21,7 +21,7 @@ Status Missing(const arrow::Schema& file, const std::string& name, const std::st
                           hint.empty() ? "; it has: " : hint + " It has: ", Quoted(names));
 }
 
-/// Names as those who take columns from us can have them: many of them end names at a NUL.
+/// Refuses names that consumers of columns cannot have: many of them end names at a NUL.
 Status CheckNames(const arrow::FieldVector& fields, const std::string& where) {
   for (const auto& field : fields) {
     const std::string& name = field->name();

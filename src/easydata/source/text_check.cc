@@ -14,7 +14,7 @@
 namespace easydata {
 namespace {
 
-/// By index into the block's rows; the first bad column of a row tells.
+/// By index into the block's rows; the first bad column of a row counts.
 using BadRows = std::map<int64_t, BadRow>;
 
 template <typename ArrayType>

@@ -5,9 +5,9 @@
 
 namespace easydata {
 
-/// Looks at the text (utf8 and large_utf8 columns) of a block from a file that promises UTF-8 but
-/// may not hold it, as Parquet and Arrow do. A row with other bytes stops the block at it
-/// (kRaise) or is taken out and noted in `bad`.
+/// Checks that the text (utf8 and large_utf8 columns) of a block is UTF-8: Parquet and Arrow files
+/// promise it, but may not hold it. A row with other bytes stops the block (kRaise) or is removed
+/// and noted in `bad`.
 Status CheckText(OnError on_error, DecodedBlock* block);
 
 }  // namespace easydata

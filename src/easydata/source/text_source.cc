@@ -25,7 +25,7 @@ class TextLines : public LineDecoder {
     DecodedBlock block;
     const bool all_valid = simdjson::validate_utf8(text.data(), text.size());
     arrow::StringBuilder builder;
-    // Where there is no room for all, the line that has none is named below.
+    // Where there is no memory for all, the line that has none is named below.
     (void)builder.ReserveData(static_cast<int64_t>(text.size()));
     RowRuns runs;
     Status status;

@@ -8,15 +8,15 @@
 
 namespace easydata {
 
-/// The shard that rows come from, by names that a new file would not shift.
+/// Names the shard that rows come from: a new file does not shift the names.
 struct ShardRef {
   std::string source;
   std::string shard;
-  /// Pass over the source that the rows are of, where a mix or a repetition counts them.
+  /// The pass over the source that the rows belong to, where a mix or a repetition counts passes.
   int64_t epoch = 0;
 };
 
-/// Where one row was read: shown in errors and kept in spans.
+/// Says where one row was read: shown in errors and kept in spans.
 struct Address {
   std::shared_ptr<const ShardRef> shard;
   /// Row number in the shard, from 0: for text formats the line or record number.
@@ -72,14 +72,15 @@ class Addresses {
   std::vector<int64_t> ends_;  // ends_[i] = rows in runs 0..i
 };
 
-/// How a stage that repeats or mixes streams calls the shards of their rows: the pass is told, and
-/// the source where the stream has no name for it. Rows of one shard mostly come together, so the
-/// last name is kept.
+/// Renames shards for a stage that repeats or mixes streams.
+///
+/// The name gets the pass, and the source where the stream has no name for it. Rows of one shard
+/// mostly come together, so the last name is kept.
 class ShardNames {
  public:
   explicit ShardNames(std::string source = {}) : source_(std::move(source)) {}
 
-  /// `shard` in pass `epoch`, or a later one that it is of already; nothing for nothing.
+  /// `shard` in pass `epoch`, or in a later one that it names already; null for null.
   const std::shared_ptr<const ShardRef>& Of(const std::shared_ptr<const ShardRef>& shard,
                                             int64_t epoch);
 

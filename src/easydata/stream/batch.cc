@@ -54,7 +54,7 @@ MixWatermark MixWatermark::Of(const Addresses& from, const Addresses& made) cons
       out.Note(++num_made, At(start + row + 1));
     }
   }
-  // Of which row the rest was made cannot be told: of the last one, to be safe.
+  // Which row the rest was made from is not known: take the last one, to be safe.
   out.Note(made.size(), End());
   return out;
 }

@@ -42,7 +42,7 @@ struct DropCount {
   int64_t tokens = 0;
 };
 
-/// How far a mix was read for the rows of a batch: what an edit of the mix must not act before
+/// Says how far a mix was read for the rows of a batch: an edit of the mix must not act before that
 /// (docs/architecture.md, "Edits").
 class MixWatermark {
  public:
@@ -54,16 +54,16 @@ class MixWatermark {
     bool operator==(const Place&) const = default;
   };
 
-  /// Says that the rows before `rows` that nothing was said of yet, and the windows open behind
-  /// them, were read from the blocks before `place`.
+  /// Sets the watermark of the rows before `rows` that have none yet: they, and the windows open
+  /// downstream, were read from the blocks before `place`.
   void Note(int64_t rows, const Place& place);
   /// Of the first `rows` rows, one at least.
   Place At(int64_t rows) const;
   /// Of all rows.
   Place End() const { return steps_.empty() ? Place() : steps_.back().place; }
   MixWatermark Slice(int64_t offset) const;
-  /// Of what was made of a batch: rows in the order of those that they were made of, whose
-  /// addresses they have. `from` are the addresses of the batch, `made` those of the new rows.
+  /// The watermark of rows made from this batch's, in their order and with their addresses. `from`
+  /// are the addresses of the batch, `made` those of the new rows.
   MixWatermark Of(const Addresses& from, const Addresses& made) const;
   /// Whether all rows have the same.
   bool is_uniform() const { return steps_.size() <= 1; }
@@ -83,7 +83,7 @@ struct RowRef {
 };
 
 struct Batch;
-/// Batches that others hold on to, too.
+/// Batches that have other owners, too.
 using SharedBatches = std::vector<std::shared_ptr<const Batch>>;
 
 /// Rows of several batches, in the order in which they go out.
@@ -102,7 +102,7 @@ struct Batch {
   std::vector<DropCount> dropped;
   MixWatermark watermark;
   /// Where it is set, the rows are these, and are yet to be copied together (GatherRows): `rows`,
-  /// `addresses` and `spans` are empty. Only for who asked for it (Stage::LeaveGathering()).
+  /// `addresses` and `spans` are empty. Only for consumers that called Stage::LeaveGathering().
   std::shared_ptr<const UngatheredRows> ungathered;
 
   int64_t num_rows() const;

@@ -21,7 +21,7 @@ class BatchOp {
   virtual Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const = 0;
 
-  /// Works on one batch. May return fewer, more or no rows; keeps addresses and drop counts in
+  /// Processes one batch. May return fewer, more or no rows; keeps addresses and drop counts in
   /// step. An error about a row is made by RowError() (row_error.h), which carries the row's
   /// address.
   virtual Result<Batch> Apply(Batch batch) const = 0;
@@ -29,7 +29,7 @@ class BatchOp {
   /// Whether each row comes out as one row, whatever is in it.
   virtual bool keeps_rows() const { return false; }
 
-  /// What the time that it takes is told under.
+  /// The name that its time is reported under.
   virtual const char* name() const { return "transform"; }
 };
 

@@ -8,8 +8,8 @@
 
 namespace easydata {
 
-/// How a stage wants a column that has no type of its own (JSON, Python rows); typed columns keep
-/// their type.
+/// The form in which a stage wants a column without a type of its own (JSON, Python rows); typed
+/// columns keep their type.
 enum class ColumnKind {
   kAny,     // a typed column as it is; JSON values as JSON text (json_column.h)
   kText,    // utf8; a JSON value that is not a string is an error, a missing or null one is null
@@ -21,9 +21,9 @@ struct ColumnRequest {
   ColumnKind kind = ColumnKind::kAny;
 };
 
-/// The columns that later stages read, or nothing for all of them: a source without a schema then
-/// gives the one column kRowColumn. A requested column that a typed source lacks is an error that
-/// names it and its near misses.
+/// The columns that stages downstream read, or nothing for all of them: a source without a schema
+/// then gives the one column kRowColumn. A requested column that a typed source lacks is an error
+/// that names it and its near misses.
 using Columns = std::optional<std::vector<ColumnRequest>>;
 
 /// Whether a column holds lists of any length: tokens, masks.

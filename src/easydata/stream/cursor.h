@@ -6,17 +6,17 @@
 
 namespace easydata {
 
-/// Where a stage stands. It is taken for every batch and written for few: so it keeps what it needs
-/// and becomes JSON when someone asks. It is immutable, cheap to copy, shares the cursors upstream
-/// with others, and may be kept and written on any thread for as long as one likes.
+/// Holds a stage's position. It is taken for every batch and written for few: so it keeps what it
+/// needs and becomes JSON on demand. It is immutable, cheap to copy, shares the cursors upstream
+/// with others, and may be kept and written on any thread, for any length of time.
 class Cursor {
  public:
-  /// No place at all.
+  /// Makes an empty cursor: no position.
   Cursor() = default;
-  /// One that was saved; null is no place.
+  /// Makes one of saved JSON; null makes an empty one.
   explicit Cursor(nlohmann::json saved);
-  /// One whose JSON is what `write()` returns. `write` holds all that by value: the stage has moved
-  /// on, or is gone, when it is called.
+  /// Makes one whose JSON is what `write()` returns. `write` holds all of it by value: the stage
+  /// has moved on, or is gone, when it is called.
   template <typename Write>
   static Cursor Of(Write write) {
     Cursor cursor;

@@ -9,8 +9,8 @@ namespace easydata {
 /// Parses `json`, which lies in memory that can be read for SIMDJSON_PADDING bytes more, or is to
 /// be copied there. The element lives until the parser's next text.
 ///
-/// Stands for every parser that reads more than one text: where there was no memory for its first
-/// one, simdjson's own crashes at the next.
+/// For every parser that reads more than one text: where there was no memory for its first one,
+/// simdjson's own function crashes at the next.
 inline simdjson::error_code ParseDom(simdjson::dom::parser* parser, std::string_view json,
                                      bool is_padded, simdjson::dom::element* out) {
   const auto error = parser->parse(json.data(), json.size(), !is_padded).get(*out);
@@ -18,7 +18,7 @@ inline simdjson::error_code ParseDom(simdjson::dom::parser* parser, std::string_
   return error;
 }
 
-/// Makes room for texts of up to `bytes` bytes, if there is memory for that.
+/// Reserves memory for texts of up to `bytes` bytes, if there is any.
 inline void ReserveDom(simdjson::dom::parser* parser, size_t bytes) {
   if (parser->capacity() >= bytes) return;
   if (parser->allocate(bytes) != simdjson::SUCCESS) *parser = simdjson::dom::parser();

@@ -83,7 +83,7 @@ std::string_view ItemHashes(const nlohmann::json& value, char mark = ':') {
   return text.size() > kHash && text[kHash] == mark ? text.substr(kHash + 1) : std::string_view();
 }
 
-/// Whether two values of a fingerprint are of the same; states of before have no hashes of items.
+/// Whether two values of a fingerprint stand for the same; older states have no hashes of items.
 bool Same(const nlohmann::json& a, const nlohmann::json& b) {
   if (!IsHash(a) || !IsHash(b)) return a == b;
   const std::string_view x = a.get_ref<const std::string&>();
@@ -103,8 +103,8 @@ std::string Shortened(const nlohmann::json& value) {
   return text;
 }
 
-/// How `key` changed: which item of a list is another one, where that is known. `now` is the value
-/// that `current` stands for.
+/// How `key` changed: which item of a list differs, where that is known. `now` is the value that
+/// `current` stands for.
 std::string Change(const std::string& key, const nlohmann::json& saved,
                    const nlohmann::json& current, const nlohmann::json& now) {
   const std::string_view before = ItemHashes(saved);
@@ -132,7 +132,7 @@ std::string Change(const std::string& key, const nlohmann::json& saved,
          Shortened(now[i]);
 }
 
-/// What files were when they were listed (FileList::Describe), in the order in which it tells more.
+/// What files were when they were listed (FileList::Describe), the most telling key first.
 constexpr std::array<std::string_view, 3> kOfFiles = {"source.bytes", "source.hashes",
                                                       "source.mtimes"};
 
@@ -143,8 +143,8 @@ size_t PlaceOfFiles(std::string_view key) {
          kOfFiles.begin();
 }
 
-/// Whether a state may lack a key: times and hashes of files are looked at where both sides know
-/// them, so that `identity` may be another one where a state goes on.
+/// Whether a state may lack a key: times and hashes of files are compared where both sides know
+/// them, so that a run may go on from a state with another `identity`.
 bool MayLack(std::string_view key) {
   const size_t place = PlaceOfFiles(key);
   return place > 0 && place < kOfFiles.size();
@@ -190,7 +190,7 @@ std::pair<size_t, size_t> ChangedFiles(const nlohmann::json& saved, const nlohma
   return {0, files};
 }
 
-/// How the files of a source changed that are called as they were.
+/// How the files of a source changed whose names did not.
 std::string FilesChanged(const std::string& key, const nlohmann::json& saved,
                          const nlohmann::json& current, const nlohmann::json& description) {
   const std::string prefix = key.substr(0, key.rfind("source."));

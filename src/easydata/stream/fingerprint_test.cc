@@ -42,7 +42,7 @@ TEST(FingerprintTest, NamesTheItemOfAListThatChanged) {
   expect({"data/one.parquet", "data/two.parquet", "three", "four"},
          "source.files[3] is new: \"four\";");
   expect("data/one.parquet and no others", "source.files changed, from other content (hash ");
-  // States of before have no hashes of items.
+  // Older states have no hashes of items.
   json before = Fingerprint(old_plan);
   before["source.files"] = before["source.files"].get<std::string>().substr(0, 17);
   EXPECT_TRUE(CheckFingerprint(before, old_plan).ok());
@@ -84,7 +84,7 @@ TEST(FingerprintTest, NamesTheFileThatChanged) {  // A7
   json renamed = PlanOfFiles({1, 3}, {kTime, kTime + 5});
   renamed["source.files"][1] = "other";
   expect(two, renamed, "source.files[1] changed, from \"f1\" to \"other\"");
-  // Swapped: the first that is another one is named.
+  // Swapped: the first that differs is named.
   expect(PlanOfFiles({5, 5, 5}, {kTime, kTime + 1, kTime + 2}),
          PlanOfFiles({5, 5, 5}, {kTime, kTime + 2, kTime + 1}), "f1 changed since");
   // Of many files, one of a few is named.

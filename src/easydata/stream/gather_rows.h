@@ -22,13 +22,13 @@ namespace easydata {
 Result<Batch> GatherRows(const std::vector<Batch>& parts, const std::vector<RowRef>& rows,
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs = nullptr);
 
-/// The same of batches that others hold on to: those of shuffled rows have an address for each row,
+/// The same for batches with other owners: those of shuffled rows have an address for each row,
 /// which takes a while to copy.
 Result<Batch> GatherRows(const SharedBatches& parts, const std::vector<RowRef>& rows,
                          const std::shared_ptr<arrow::Schema>& schema, SlabPool* slabs = nullptr);
 
-/// The column of a part that goes into `field` of what is gathered; nothing where it has none but
-/// nulls. TypeError where it is of another type.
+/// The column of a part that goes into `field` of the gathered batch; null where it has nulls only.
+/// TypeError where it has another type.
 Result<std::shared_ptr<arrow::Array>> ColumnOfPart(const Batch& part, const arrow::Field& field);
 
 /// Bytes of content that each row holds: values, characters and list elements, not offsets.

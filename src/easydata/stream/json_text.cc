@@ -34,7 +34,7 @@ void AppendFloat(double value, std::string* out) {
   const auto end = std::to_chars(digits, digits + sizeof(digits), value);
   const std::string_view text(digits, end.ptr - digits);
   *out += text;
-  // A float stays a float when it is read back.
+  // A float must stay a float when it is read back.
   if (text.find_first_of(".e") == std::string_view::npos) *out += ".0";
 }
 

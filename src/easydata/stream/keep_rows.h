@@ -14,12 +14,12 @@ namespace easydata {
 void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
                   int64_t tokens = 0);
 
-/// Counts rows `lost` of `batch`, and the tokens in their `input_ids`, as dropped beside those of
-/// `out`.
+/// Adds rows `lost` of `batch`, and the tokens in their `input_ids`, to the drop counts of `out`.
 void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lost,
                   const std::string& reason);
 
-/// The rows of `batch` named by `keep` (ascending); the others are counted as dropped for `reason`.
+/// Keeps the rows of `batch` named by `keep` (ascending); counts the others as dropped for
+/// `reason`.
 Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
                        const std::string& reason);
 

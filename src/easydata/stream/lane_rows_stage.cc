@@ -25,7 +25,7 @@ class LaneRowsStage : public Stage {
       }
     }
     ARROW_ASSIGN_OR_RAISE(Batch dealt, batch->Take(mine));
-    // Every lane drops all rows of the file that are to be; they are counted once.
+    // Every lane drops all rows of the file that are to be dropped; they are counted once.
     if (context_.lane > 0) dealt.dropped.clear();
     num_rows_ += dealt.num_rows();
     return dealt;

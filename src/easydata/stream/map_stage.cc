@@ -121,7 +121,7 @@ class MapStage : public Stage {
       if (item.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
       std::optional<PackedRows> packed;
       if (item.batch.spans != nullptr) packed.emplace(&item.batch);
-      // Where all rows have the same, it need not be known which were made of which.
+      // Where all rows have the same one, it need not be known which was made from which.
       const Addresses from = watermark.is_uniform() ? Addresses() : item.batch.addresses;
       AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
       applied.batch.watermark = watermark.Of(from, applied.batch.addresses);
@@ -135,7 +135,7 @@ class MapStage : public Stage {
     if (cancelled_) map_->Cancel();
   }
 
-  /// Runs on the pool: what works on the rows next finds them in the cache.
+  /// Runs on the pool: whatever uses the rows next finds them in the cache.
   Status Gather(Batch* batch) {
     const auto begin = std::chrono::steady_clock::now();
     const UngatheredRows& rows = *batch->ungathered;
@@ -153,7 +153,7 @@ class MapStage : public Stage {
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   SlabPool slabs_;
   Cursor cursor_;
-  int64_t given_ = 0;  // rows behind the position that are out: those before an error
+  int64_t given_ = 0;  // rows after the position that are out: those before an error
   int64_t skip_ = 0;   // of them, to be made and passed over after a restore
   int64_t rows_ = 0;
   BusyTimes busy_;

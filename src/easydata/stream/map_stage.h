@@ -9,8 +9,8 @@
 
 namespace easydata {
 
-/// Puts `op` behind `upstream`: fused into its parallel work where it has some, else as an ordered
-/// parallel map.
+/// Puts `op` downstream of `upstream`: fused into its parallel work where it has some, else as an
+/// ordered parallel map.
 ///
 /// Its cursor is the upstream's, taken right after a batch was pulled and kept beside the task
 /// until the batch is handed out.
@@ -19,7 +19,7 @@ Result<std::unique_ptr<Stage>> MakeMapStage(std::unique_ptr<Stage> upstream,
                                             const StageContext& context);
 
 /// Applies `op` to every batch of `upstream`. `node` describes it and reads upstream's node;
-/// without one the plan is upstream's: for ops that change the form of columns alone.
+/// without one the plan is upstream's: for ops that only change the form of columns.
 StreamPlan MapPlan(const StreamPlan& upstream, std::shared_ptr<const BatchOp> op,
                    std::shared_ptr<const PlanNode> node = nullptr);
 

@@ -69,7 +69,7 @@ TEST(MapStageTest, KeepsTheContractWhenEmpty) { CheckStageContract(Contract(0, 5
 TEST(MapStageTest, KeepsTheContractForEmptyBatches) { CheckStageContract(Contract(3, 0)); }
 
 TEST(MapStageTest, ErrorComesAfterTheRowsBeforeItWithItsAddress) {
-  // 0, 2, ..., 50: those before it in its own batch as well.
+  // 0, 2, ..., 50: also those before it in its own batch.
   const Status error = CheckErrorContract(Contract(20, 5, 52), 26);
   EXPECT_NE(error.message().find("sources[\"n\"] m row 52: a bad number"), std::string::npos)
       << error;

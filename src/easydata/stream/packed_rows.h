@@ -7,16 +7,16 @@
 
 namespace easydata {
 
-/// Lends packed rows an address each while ops work on them: ops tell by addresses which rows they
-/// keep, and packed rows have spans instead.
+/// Lends packed rows an address each while ops process them: addresses tell which rows an op keeps,
+/// and packed rows have spans instead.
 class PackedRows {
  public:
   /// Lends `batch`, whose rows are packed, its addresses.
   explicit PackedRows(Batch* batch);
 
-  /// Takes the addresses back from what ops made of the batch. The spans go with their rows; an
-  /// error names the first document of its row, and what was dropped counts for the sources of
-  /// its documents.
+  /// Takes the addresses back from the result of the ops. The spans go with their rows; an error
+  /// names the first document of its row, and what was dropped counts for the sources of its
+  /// documents.
   void TakeBack(AppliedBatch* applied) const;
 
  private:

@@ -14,19 +14,19 @@ namespace easydata {
 /// Whether a stream ends.
 enum class Finitude { kFinite, kEndless, kUnknown };
 
-/// What is known of a stream by its plan alone. Whoever must know what a stream is asks these.
+/// What is known of a stream from its plan alone.
 struct StreamFacts {
   Finitude finitude = Finitude::kUnknown;
-  /// What the user can change where the stream has no end: a sentence.
+  /// What the user can change where the stream does not end: a sentence.
   std::string why_endless;
-  /// All rows are of one length, made of documents that others may share.
+  /// All rows have one length and are made of documents that others may share.
   bool is_packed = false;
-  /// Equal parts of its rows that a step is balanced for: shuffling downstream would undo it; 0:
-  /// it is not balanced.
+  /// Equal parts of a step whose costs are balanced: shuffling downstream would undo it; 0: it is
+  /// not balanced.
   int64_t balance_groups = 0;
   /// Carries on from pass to pass by itself, as Demand::passes asks.
   bool carries_passes = false;
-  /// A schedule in it counts the steps of what reads it.
+  /// A schedule in it counts the steps of its consumer.
   bool counts_steps = false;
 
   bool is_endless() const { return finitude == Finitude::kEndless; }
@@ -48,22 +48,22 @@ struct PlanNode {
   /// nothing that may change between a save and a restore (ranks, threads, buffers).
   std::shared_ptr<const nlohmann::json> options;
   std::vector<PlanInput> inputs;
-  /// False where a part of it cannot be recognised in another process: a lambda, a closure. That
-  /// does for a run; what keeps data and finds it again refuses it.
+  /// False where a part of it cannot be recognised in another process: a lambda, a closure. A run
+  /// does without; what stores data and looks it up later refuses such a node.
   bool has_identity = true;
   /// Whether one row comes out for each that goes in, in the same order or another.
   bool keeps_row_count = false;
   StreamFacts facts;  // of the stream that comes out
   /// Files that the operator itself reads; null: none.
   std::shared_ptr<const std::vector<std::string>> files;
-  /// The fingerprint of the tokenizer that it uses; empty: none.
+  /// Fingerprint of the tokenizer that it uses; empty: none.
   std::string tokenizer;
 };
 
 /// Makes the stages of one pass: a new pass is a new stage.
 using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
 
-/// A recipe for a stream: makes its stages, and says what they are.
+/// The recipe of a stream: makes its stages, and says what they are.
 struct StreamPlan {
   StageFactory make;
   std::shared_ptr<const PlanNode> node;
@@ -81,7 +81,7 @@ std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& optio
 /// Prints a plan as a flat JSON object: equal ones give equal streams.
 ///
 /// {"plan": names of the operators, upstream first, "<operator>.<option>": ...}; the n-th operator
-/// of one name has "<operator>[n].". What a node with several inputs reads comes behind the prefix
+/// of one name has "<operator>[n].". What a node with several inputs reads comes after the prefix
 /// of each: "sources[code].source.files".
 nlohmann::json Describe(const PlanNode& node);
 

@@ -14,7 +14,7 @@ struct ReadPosition {
 
   /// The keys "upstream" and "records", to which a cursor adds its own.
   nlohmann::json ToJson() const;
-  /// Takes the keys of a cursor that are of the position.
+  /// Reads the position's keys of a cursor.
   static ReadPosition FromJson(const nlohmann::json& cursor);
 };
 

@@ -6,7 +6,7 @@
 
 namespace easydata {
 
-/// Values of a row that stand under no name travel as a list<utf8> column, marked in the field's
+/// Values of a row without a column name travel as a list<utf8> column, marked in the field's
 /// metadata; rows as dicts have them under None, as csv.DictReader does. A null slot means that
 /// the row has none.
 std::shared_ptr<arrow::Field> RestField();

@@ -11,7 +11,7 @@
 
 namespace easydata {
 
-/// Rows that were read for a window, in their order, and the batches that they are in.
+/// Rows that were read for a window, in order, and the batches that hold them.
 struct RowWindow {
   SharedBatches parts;
   std::vector<RowRef> rows;
@@ -23,16 +23,16 @@ class RowReader {
  public:
   explicit RowReader(std::unique_ptr<Stage> upstream) : upstream_(std::move(upstream)) {}
 
-  /// Makes sure that a batch is held with rows that were not taken; false at the end of the stream.
-  /// An error leaves the position where it is.
+  /// Makes sure that the batch in hand has rows that were not taken; false at the end of the
+  /// stream. An error leaves the position where it is.
   Result<bool> Hold();
-  /// The batch that is held, and the first row of it that was not taken.
+  /// The batch in hand, and the first row of it that was not taken.
   const Batch& batch() const { return *held_; }
   int64_t row() const { return row_; }
   /// Whether rows of the batch are left.
   bool any() const { return held_ != nullptr && row_ < held_->num_rows(); }
-  /// Moves rows of the batch into `window`, one at least, as long as `more(row)`, asked after each,
-  /// says so.
+  /// Moves rows of the batch into `window`, one at least, as long as `more(row)`, called after
+  /// each, returns true.
   template <typename More>
   void TakeInto(RowWindow* window, const More& more) {
     const auto part = static_cast<int32_t>(window->parts.size());

@@ -11,14 +11,14 @@
 
 namespace easydata {
 
-/// Whether rows have lists in `column` to count, or are JSON that may have.
+/// Whether rows have lists in `column` to count, or are JSON that may have them.
 bool MayHaveTokens(const arrow::Schema& schema, const std::string& column);
 
-/// The tokens of each row: the values of its list in `column`, none where it is null. JSON, which
-/// has no schema, is looked into; a TypeError with the row's address where a whole row has no such
-/// key, or something else than a list there. Nothing for rows that cannot have any.
+/// Counts the tokens of each row: the values of its list in `column`, none where it is null. JSON,
+/// which has no schema, is parsed; a TypeError with the row's address where a whole row has no such
+/// key, or no list there. Nothing for rows that cannot have any.
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column);
-/// The same of some rows only, in the order of their numbers `rows`.
+/// The same for the rows named by `rows`, in that order.
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column,
                                        const std::vector<int64_t>& rows);
 

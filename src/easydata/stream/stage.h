@@ -33,7 +33,7 @@ struct StageStats {
   void AddUpstream(const StageStats& upstream);
 };
 
-/// Everything between a file and a batch: gives rows in stream order and can say where it stands.
+/// Gives rows in stream order and can say where it stands: everything between a file and a batch.
 ///
 /// The one rule: Save() answers for the batch that Next() returned last. What a stage has read
 /// ahead does not exist yet. The output is a function of (config, data) alone, never of threads,
@@ -52,21 +52,21 @@ class Stage {
   /// O(sources).
   virtual Cursor Save() const = 0;
 
-  /// Goes on from a saved cursor. Called before the first Next() only.
+  /// Resumes from a saved cursor. Called before the first Next() only.
   virtual Status Restore(const nlohmann::json& cursor) = 0;
 
   /// Rows of the whole stream, where they are known without reading them. Called before Next() and
   /// Seek() only.
   virtual Result<std::optional<int64_t>> NumRows() { return std::nullopt; }
 
-  /// Goes to row `row` of the stream (from 0) where that is known without
-  /// reading the rows before: true, and Save() says so. Else false, and the stage is of no more
-  /// use. Called once, before the first Next() only.
+  /// Goes to row `row` of the stream (from 0) where its position is known without reading the rows
+  /// before: true, and Save() says so. Else false, and the stage must not be used any more. Called
+  /// once, before the first Next() only.
   virtual Result<bool> Seek(int64_t row) { return false; }
 
-  /// Asks that batches come as Batch::ungathered, where the stage would copy rows together: who
-  /// asks reads them where they are, or copies them by threads of its own. False where the stage
-  /// has nothing to leave. Called before the first Next() only.
+  /// Asks for batches as Batch::ungathered, where the stage would copy rows together: the caller
+  /// reads them where they are, or copies them on threads of its own. False where the stage has
+  /// nothing to leave. Called before the first Next() only.
   virtual bool LeaveGathering() { return false; }
 
   /// Makes a blocked or future Next() return Cancelled soon; callable any number of times.
@@ -77,20 +77,19 @@ class Stage {
 
   virtual StageStats stats() const { return {}; }
 
-  /// Takes `op` into the stage's own parallel work, so that a batch is read and worked on by one
-  /// task. Returns false when the stage does no parallel work. Called before the first Next() only.
+  /// Takes `op` into the stage's own parallel work, so that one task reads a batch and applies it.
+  /// Returns false when the stage does no parallel work. Called before the first Next() only.
   virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
 };
 
-/// What is said of a state that has something else in a place than was written there.
+/// Makes the error for a state that has something else in a place than was written there.
 Status DamagedState(const std::exception& error);
 
-/// Whether a value that was saved is a whole number of 64 bits: reading others as one has no
-/// meaning.
+/// Whether a saved value is an integer of 64 bits: nothing else may be read as one.
 bool IsWholeNumber(const nlohmann::json& value);
 
-/// Invalid where a cursor that was saved has numbers that no stage writes: outside of arrays they
-/// all count something, in arrays they are whole.
+/// Invalid where a saved cursor has numbers that no stage writes: outside of arrays they all count
+/// something, in arrays they are integers.
 Status CheckSaved(const nlohmann::json& cursor);
 
 /// Restores a stage from a cursor that may have been damaged since it was saved: Invalid where it

@@ -10,12 +10,12 @@ namespace easydata {
 
 class ThreadPool;
 
-/// What a consumer needs of the stream that it reads: it travels upstream when stages are made.
+/// What a consumer needs of the stream that it reads: travels upstream when stages are made.
 ///
-/// A stage hands on what holds for its own upstream, too, and replaces the rest: a packer says how
-/// many tokens a row takes, a mix asks nothing of its sources.
+/// A stage passes on what holds for its own upstream, too, and replaces the rest: a packer says how
+/// many tokens a row takes, a mix demands nothing of its sources.
 struct Demand {
-  /// Rows of a step from a step on, the first from step 0; empty: nobody takes steps.
+  /// Rows of a step from a step on, the first from step 0; empty: the consumer has no steps.
   struct StepRows {
     int64_t step = 0;
     int64_t rows = 1;
@@ -30,7 +30,7 @@ struct Demand {
   /// pass to pass (StreamFacts::carries_passes); nothing: for ever.
   std::optional<int64_t> passes = 1;
 
-  /// Rows of the first step; 0: nobody takes steps.
+  /// Rows of the first step; 0: the consumer has no steps.
   int64_t first_step_rows() const { return step_rows.empty() ? 0 : step_rows.front().rows; }
 };
 
@@ -48,12 +48,12 @@ struct StageContext {
   Demand demand = {};
 
   int ReadAhead() const;
-  /// Its share for each of `n` stages that read beside each other: a task that is waited for and
-  /// one on its way, where they are not very many.
+  /// The share of each of `n` stages that read side by side: a task that is waited for and one on
+  /// its way, where they are not very many.
   int ReadAheadOfEach(int64_t n) const;
   /// Rows of the lane, where `rows` are partitioned one by one.
   int64_t ShareOf(int64_t rows) const { return rows / lanes + (lane < rows % lanes ? 1 : 0); }
-  /// What a stage uses in place of the seed `seed`, so that lanes do not all draw the same.
+  /// The seed that a stage uses in place of `seed`, so that lanes do not all draw the same.
   uint64_t SeedOf(uint64_t seed) const;
   /// For the end of an error about a stream without rows: what to do where it is one of several
   /// lanes, else nothing.

@@ -171,7 +171,7 @@ Status CheckErrorContract(const StageContract& contract, int64_t rows_before) {
     EXPECT_EQ(static_cast<int64_t>(run.rows.size()), rows_before) << run.error;
     if (first.empty()) first = run.error.ToString();
     EXPECT_EQ(run.error.ToString(), first) << threads << " threads";
-    // There is no position behind an error: it comes again.
+    // There is no position after an error: it comes again.
     nlohmann::json cursor = stage->Save().ToJson();
     if (!run.cursors.empty()) before = run.cursors.back();
     EXPECT_EQ(cursor.dump(), before.dump()) << "an error must not move the position";

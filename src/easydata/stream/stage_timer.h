@@ -14,7 +14,7 @@ namespace easydata {
 /// Adds the seconds from its making to its end to a number, less those of the timers that begin and
 /// end in between on the same thread: what a stage takes, without its upstream.
 ///
-/// Two looks at the clock; meant for once a batch, not once a row.
+/// Reads the clock twice; meant for once a batch, not once a row.
 class StageTimer {
  public:
   explicit StageTimer(double* seconds);
@@ -31,7 +31,7 @@ class StageTimer {
   const Clock::time_point begin_;
 };
 
-/// Seconds that worker threads spend, by what they do. For many threads.
+/// Adds up the seconds of worker threads by kind of work. Thread-safe.
 class BusyTimes {
  public:
   void Add(const std::string& what, std::chrono::steady_clock::duration time);

@@ -10,7 +10,7 @@
 
 namespace easydata {
 
-/// Tracks where a stage stands that reads rows in windows and gives each out row by row.
+/// Tracks the position of a stage that reads rows in windows and gives each out row by row.
 ///
 /// The position is the beginning of the open window and the number of its rows that are out: a
 /// restore reads the window again and passes over those. A window that could not be opened, as
@@ -43,8 +43,8 @@ class WindowPosition {
   }
   /// Whether rows of the window that is being opened went out before the save.
   bool passes_over() const { return passed_over_ > 0; }
-  /// Ends what Begin() began: the window has so many rows. Invalid, and the position stays, where
-  /// more of them went out before the save; `what` says what the window is of.
+  /// Completes what Begin() began: the window has so many rows. Invalid, and the position stays,
+  /// where more of them went out before the save; `what` says what the window is of.
   Status Open(int64_t num_rows, const char* what) {
     if (passed_over_ > num_rows) {
       return Status::Invalid("the saved position is behind the end of its window of ", what,
@@ -69,7 +69,7 @@ class WindowPosition {
       return cursor;
     });
   }
-  /// Goes on in `window` as the cursor says; before the first Begin() only.
+  /// Resumes in `window` as the cursor says; before the first Begin() only.
   void Restore(Window window, const nlohmann::json& cursor) {
     passed_over_ = cursor.at("rows").get<int64_t>();
     window_ = std::move(window);

@@ -72,8 +72,8 @@ void AppendUtf8(int32_t code, std::string* out) {
   *out += static_cast<char>(0x80 | (code & 0x3F));
 }
 
-/// The text inside a JSON string's quotes, escapes resolved. False for what is no such text: bad
-/// escapes and lone surrogates, which UTF-8 cannot hold.
+/// Resolves the escapes of the text inside a JSON string's quotes. False for bad escapes and for
+/// lone surrogates, which UTF-8 cannot hold.
 bool Unescape(std::string_view body, std::string* out) {
   out->clear();
   for (;;) {

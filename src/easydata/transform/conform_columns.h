@@ -13,8 +13,8 @@ namespace easydata {
 /// typed columns stay as they are. A missing column is a KeyError that names near misses; a JSON
 /// value of another kind is an error of its row.
 ///
-/// `known` are further names that a missing one may have been meant to be: those of columns that
-/// were not read since nobody asked for them.
+/// `known` are further candidates for near misses: names of columns that were not read, as they
+/// were not requested.
 std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns,
                                               std::vector<std::string> known = {});
 

@@ -13,7 +13,7 @@ class LimitStage : public Stage {
 
   Result<std::optional<Batch>> Next() override {
     if (rows_ >= max_rows_) {
-      // Nothing of what was read ahead is wanted any more.
+      // Whatever was read ahead is not needed any more.
       upstream_->Cancel();
       return std::nullopt;
     }

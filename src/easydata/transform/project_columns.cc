@@ -121,7 +121,7 @@ class Rename : public Projection {
         first_is_renamed[k] = renamed;
       }
     }
-    // What stands behind a typed column never shows: that column has a value in every row.
+    // Columns after a typed one never show: it has a value in every row.
     for (Slot& slot : slots) {
       for (size_t k = 0; k < slot.from.size(); ++k) {
         if (!IsJsonField(*input.field(slot.from[k]))) {

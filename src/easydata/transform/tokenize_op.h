@@ -19,17 +19,17 @@ struct TokenizeOptions {
   int64_t pad_to = 0;
   int32_t pad_id = 0;
   bool pad_left = false;
-  /// Columns that go along, behind the ids, as far as the batch has them.
+  /// Columns to keep, after the ids, as far as the batch has them.
   std::vector<std::string> keep = {};
   /// Leaves rows without a text out and counts them, instead of failing.
   bool skip_missing = false;
   /// At most this many texts are given to the encoder at once, and by this many threads at a time;
-  /// 0 means any number. Neither changes what comes out.
+  /// 0 means any number. Neither changes the output.
   int64_t rows_per_call = 0;
   int max_threads = 0;
 };
 
-/// Texts to ids: `input_ids` list<int32>, `attention_mask` list<int32>, and the columns to keep.
+/// Tokenizes: `input_ids` list<int32>, `attention_mask` list<int32>, and the columns to keep.
 ///
 /// A row without a text is an error of that row (or dropped, reason "missing"); an empty text is a
 /// text. Documents that `max_length` cut are counted in Batch::dropped with the reason "truncated"

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Collects files folder by folder, so that each metadata is read once.
+/// Collects files folder by folder, so that each metadata file is read once.
 class Collector {
  public:
   Status Add(const std::string& item) {

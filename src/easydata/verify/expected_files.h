@@ -14,14 +14,14 @@ struct ExpectedFile {
   std::string path;
   /// The output that it is a shard of, as its metadata says.
   std::shared_ptr<const OutputMetadata> output;
-  /// What its output says of it; null where none does.
+  /// Its record in the output's metadata; null where there is none.
   const ShardRecord* record = nullptr;
   /// What is wrong before it is opened; empty where nothing is.
   std::string problem;
 };
 
-/// The files that folders, files and patterns stand for, sorted by path: those that are there, and
-/// those that metadata in these folders names.
+/// Lists the files that folders, files and patterns stand for, sorted by path: those that are
+/// there, and those that metadata in these folders names.
 Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data);
 
 }  // namespace easydata

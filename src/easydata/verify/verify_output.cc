@@ -34,7 +34,7 @@ Result<std::shared_ptr<const Source>> OpenByName(const FileInfo& file) {
 /// Columns and their types, as the metadata of an output has them.
 using TypesByName = std::map<std::string, std::string>;
 
-/// A type's name; what the items of lists are called is the format's business.
+/// A type's name, with one name for list items, which formats call differently.
 std::string TypeName(std::string name) {
   constexpr std::string_view kParquets = "<element: ";
   for (size_t at; (at = name.find(kParquets)) != std::string::npos;) {
@@ -78,7 +78,7 @@ class FileCheck {
     return std::move(found_);
   }
 
-  /// Of a file that metadata says nothing of.
+  /// Of a file without metadata.
   const std::optional<TypesByName>& types() const { return types_; }
 
  private:
@@ -98,7 +98,7 @@ class FileCheck {
     return Status::OK();
   }
 
-  /// Size and hash of the file as it lies there.
+  /// Checks size and hash of the file on the disk.
   Status CheckBytes() {
     ARROW_ASSIGN_OR_RAISE(file_, StatFile(expected_.path));
     found_.bytes = file_.size;
@@ -163,9 +163,9 @@ class FileCheck {
     }
     TypesByName found = TypesOf(schema);
     records_tokens_ = !recorded.contains(kRowColumn);
-    if (!records_tokens_) return Status::OK();  // rows were of any form: nobody counted in them
+    if (!records_tokens_) return Status::OK();  // rows had any form: their tokens were not counted
     if (free_form_) {
-      // JSON has names only, and not each batch has each of them.
+      // JSON has names only, and a batch need not have all of them.
       for (auto it = found.begin(); it != found.end();) {
         it = recorded.contains(it->first) ? found.erase(it) : std::next(it);
       }

@@ -10,14 +10,14 @@
 
 namespace easydata {
 
-/// What was found of one file.
+/// The findings on one file.
 struct VerifiedFile {
   std::string path;
   int64_t rows = 0;
   int64_t tokens = 0;
   int64_t bytes = 0;
-  /// Whether the metadata of its output says what must be in it; else it was read, and held to the
-  /// schema of the first file beside it.
+  /// Whether the metadata of its output says what must be in it; else it was read, and compared
+  /// with the schema of the first file beside it.
   bool recorded = false;
   /// What is wrong with it; empty where it is intact.
   std::string problem;
