@@ -11,14 +11,14 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-StreamPlan Rows() {
+StreamPlan AnyRows() {
   StreamPlan plan;
   plan.node = MakeNode("rows", json::object());
   return plan;
 }
 
 TEST(ColumnOpTest, EachIsFoundByItsNameAndPrintedWithItsOptions) {
-  const StreamPlan upstream = Rows();
+  const StreamPlan upstream = AnyRows();
   const std::pair<const char*, json> kinds[] = {
       {"select", {{"fields", {"a"}}}},
       {"drop", {{"fields", {"a", "b"}}}},
@@ -36,11 +36,11 @@ TEST(ColumnOpTest, EachIsFoundByItsNameAndPrintedWithItsOptions) {
 }
 
 TEST(ColumnOpTest, SaysWhatCannotBeRead) {
-  const Status unknown = ColumnOpPlan(Rows(), "dropp", {}).status();
+  const Status unknown = ColumnOpPlan(AnyRows(), "dropp", {}).status();
   EXPECT_TRUE(unknown.IsKeyError());
   EXPECT_THAT(unknown.message(), HasSubstr("did you mean \"drop\"?"));
   for (const json& options : {json::object(), json{{"fields", 3}}, json(nullptr)}) {
-    const Status wrong = ColumnOpPlan(Rows(), "drop", options).status();
+    const Status wrong = ColumnOpPlan(AnyRows(), "drop", options).status();
     EXPECT_TRUE(wrong.IsInvalid());
     EXPECT_THAT(wrong.message(), HasSubstr("options of the column operation \"drop\""));
   }
