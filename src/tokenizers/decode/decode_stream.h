@@ -15,7 +15,7 @@ namespace easydata::tokenizers {
 
 /// Ids to text as they come: each step gives the text that is complete with its ids, so that the
 /// steps' texts make the text of all ids. Behaves as the reference's DecodeStream. Holds the ids of
-/// the last piece of text and those behind it; serves one thread at a time.
+/// the last piece of text and those after it; serves one thread at a time.
 class DecodeStream {
  public:
   /// `ids` are there already, a prompt perhaps: what comes next is decoded as their continuation.

@@ -47,7 +47,7 @@ struct BpeFile {
   /// The JSON text of the model component.
   std::string ToJson() const;
 
-  /// The ids of a word by the letter of the rules, slow and obvious: what every BPE model is
+  /// The ids of a word by the reference implementation, slow and obvious, which every BPE model is
   /// compared with.
   std::vector<int32_t> Encode(std::string_view word) const;
 };
