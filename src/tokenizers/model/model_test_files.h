@@ -28,7 +28,7 @@ std::unique_ptr<const Model> MakeTestModel(const std::string& model, bool words_
 /// The ids of a word; fails the test where there are none.
 std::vector<int32_t> EncodeWord(const Model& model, std::string_view word);
 
-/// What a model of type BPE in the tests is made of.
+/// The content of a test model of type BPE.
 struct BpeFile {
   /// Strings that are tokens for themselves, in the order of their ids.
   std::vector<std::string> tokens;

@@ -87,7 +87,7 @@ class WordTable {
   struct Lines {
     // Room for max_count of them and one more: what follows the last ids may be read.
     AlignedArray<WordLine> memory;
-    uint64_t count = 0;  // even: lines are beside each other in pairs
+    uint64_t count = 0;  // even: lines come in pairs
     uint64_t max_count = 0;
     size_t num_inserted = 0;
     size_t grow_at = 0;

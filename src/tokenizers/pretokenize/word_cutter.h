@@ -22,7 +22,7 @@ enum class SplitBehavior : uint8_t {
 /// stretches, too, but never words.
 class WordCutter {
  public:
-  /// `invert`: what lies between matches is taken for the matches.
+  /// `invert`: the text between matches counts as the matches.
   WordCutter(SplitBehavior behavior, bool invert, std::vector<Word>* words)
       : behavior_(behavior), invert_(invert), words_(words) {}
 
