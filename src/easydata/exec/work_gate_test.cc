@@ -44,7 +44,7 @@ TEST(WorkGateTest, AForkComesBetweenPiecesOfWork) {  // B3
   for (int i = 0; i < 50; ++i) {
     const int status = StatusOfChild([&] {
       WorkScope working;
-      std::lock_guard<std::mutex> lock(mutex);  // nobody holds it
+      std::lock_guard<std::mutex> lock(mutex);  // it is free
       return open == 0 ? 0 : 1;
     });
     EXPECT_EQ(status, 0);

@@ -186,7 +186,7 @@ class CsvCutter : public RecordCutter {
   bool ended_ = false;
 };
 
-/// The first record of a file: its column names.
+/// The first record of a file: its column names, and where the data begin.
 struct Header {
   std::vector<std::string> names;
   int64_t data_begin = 0;
