@@ -133,7 +133,7 @@ bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* part
   if (empty()) return false;
   const char* const data = text.data();
   bool found = false;
-  size_t text_begin = 0;  // of the text behind the last token
+  size_t text_begin = 0;  // of the text after the last token
   Match match;
   for (size_t from = 0; FindNext(text, from, &match); from = match.end) {
     size_t begin = match.begin;
@@ -149,7 +149,7 @@ bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* part
       begin = std::max(begin, text_begin);
     }
     if (token.rstrip) {
-      // The search goes on behind the token itself: tokens made of spaces are found again in what
+      // The search goes on after the token itself: tokens made of spaces are found again in what
       // this strips.
       while (end < text.size() && IsSpaceAt(data + end)) end += utf8::Decode(data + end).length;
     }

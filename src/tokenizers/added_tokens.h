@@ -33,8 +33,8 @@ Result<std::vector<AddedTokenSpec>> ParseAddedTokens(simdjson::dom::element list
 /// An added token with the id that the reference gives it.
 struct AddedToken : AddedTokenSpec {
   int32_t id = -1;
-  /// What is looked for, and what the id decodes to: the content, normalized if `normalized` says
-  /// so.
+  /// What is searched for, and what the id decodes to: the content, normalized if `normalized` is
+  /// set.
   std::string pattern;
 };
 

@@ -9,8 +9,8 @@
 
 namespace easydata::tokenizers {
 
-/// What 64 bytes are to BERT's normalizer and pre-tokenizer: bit i tells of byte i. The masks other
-/// than `other` say nothing about bytes that are in `other`.
+/// The classes of 64 bytes for BERT's normalizer and pre-tokenizer: bit i is of byte i. The masks
+/// other than `other` say nothing about bytes that are in `other`.
 struct BertBlock {
   static constexpr size_t kBytes = 64;
 

@@ -13,7 +13,7 @@
 namespace easydata::tokenizers {
 namespace {
 
-// Writes normalized text and the words in it, by pointer: room is made for a block at a time.
+// Writes normalized text and the words in it, by pointer: reserves room for a block at a time.
 class WordWriter {
  public:
   WordWriter(size_t expected, PieceText* piece) : text_(piece->spare), words_(piece->spare_words) {
@@ -35,7 +35,7 @@ class WordWriter {
     const uint64_t punctuation = block.punctuation & valid;
     const uint64_t letters = ~(block.space | punctuation) & valid;
     const uint64_t behind_letter = letters << 1 | (ended_ < begun_ ? 1 : 0);
-    const uint64_t ends = ~letters & behind_letter & valid;  // of words, by the byte behind them
+    const uint64_t ends = ~letters & behind_letter & valid;  // of words, by the byte after them
     if ((ends & 1) != 0) words_[ended_++].end = static_cast<uint32_t>(size_);
     for (uint64_t m = punctuation | (letters & ~behind_letter); m != 0; m &= m - 1) {
       words_[begun_++].begin =

@@ -16,7 +16,7 @@ namespace easydata::tokenizers {
 class BertWords final : public PreTokenizer {
  public:
   /// nullptr unless `normalizer` is a BertNormalizer that cleans its text and `pre_tokenizer` a
-  /// BertPreTokenizer and nothing more. `normalizer` outlives what is made.
+  /// BertPreTokenizer and nothing more. `normalizer` outlives the result.
   static std::unique_ptr<const PreTokenizer> Make(
       const Normalizer* normalizer, const std::optional<simdjson::dom::element>& pre_tokenizer);
 

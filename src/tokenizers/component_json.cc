@@ -8,7 +8,7 @@ using simdjson::dom::object;
 
 namespace {
 
-// A value, or the value of a key, if it has the type; `type` is its name for people.
+// A value, or the value of a key, if it has the type; `type` is its name for messages.
 template <typename T>
 Result<T> As(element value, std::string_view name, const char* type) {
   T result;

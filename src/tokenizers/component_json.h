@@ -8,8 +8,8 @@
 
 #include "easydata/base/status.h"
 
-/// Reading the components of a tokenizer.json. `name` is how messages call the component. Whatever
-/// is not as a component needs it is NotImplemented: the reference may take it or refuse it.
+/// Reading the components of a tokenizer.json. `name` is the component's name in messages. Anything
+/// that does not fit a component is NotImplemented: the reference may take it or refuse it.
 namespace easydata::tokenizers {
 
 /// NotImplemented: this file is for the reference library.

@@ -18,7 +18,7 @@ EncodeWorkers::Process& EncodeWorkers::of_this_process() const {
   const pid_t pid = getpid();
   Process* process = process_.load(std::memory_order_acquire);
   if (process->pid == pid) return *process;
-  // The parent's is left as it is: nobody knows in what state its lock was.
+  // The parent's is left as it is: the state of its lock is unknown.
   auto fresh = std::make_unique<Process>(pid);
   while (process->pid != pid) {
     if (process_.compare_exchange_weak(process, fresh.get(), std::memory_order_acq_rel)) {
@@ -45,7 +45,7 @@ std::unique_ptr<EncodeWorker> EncodeWorkers::Take() const {
 }
 
 void EncodeWorkers::GiveBack(std::unique_ptr<EncodeWorker> worker) const {
-  // What one long text needed is not kept for all that follow.
+  // The memory of one long text is not kept for all that follow.
   constexpr size_t kMostKeptIds = size_t{4} << 20;
   if (worker->ids().capacity() > kMostKeptIds) worker->ids() = IdBuffer();
   Process& process = of_this_process();

@@ -15,7 +15,7 @@
 
 namespace easydata::tokenizers {
 
-/// What a thread encodes with.
+/// The encoders of one thread.
 struct EncodeWorker {
   std::unique_ptr<PieceEncoder> encoder;
   /// For what `encoder` does not take; made when it is needed.
@@ -27,8 +27,8 @@ struct EncodeWorker {
   IdBuffer& ids() { return encoder->ids(); }
 };
 
-/// The workers of a tokenizer: one for each thread at work, kept for the next, with what they have
-/// learnt. Thread-safe. A forked process starts with none: a lock that another thread held at the
+/// The workers of a tokenizer: one for each thread at work, kept for the next one with their
+/// caches. Thread-safe. A forked process starts with none: a lock that another thread held at the
 /// fork would never be released in it.
 class EncodeWorkers {
  public:

@@ -13,7 +13,7 @@
 
 namespace easydata::tokenizers {
 
-/// Ids that grow at the end; room beyond the end is asked for before it is written.
+/// Ids that grow at the end; room past the end is reserved before it is written.
 class IdBuffer {
  public:
   size_t size() const { return size_; }
@@ -21,7 +21,7 @@ class IdBuffer {
   int32_t* data() { return data_.get(); }
   const int32_t* data() const { return data_.get(); }
 
-  /// Room for `count` more ids behind the last; valid until the next call.
+  /// Room for `count` more ids after the last; valid until the next call.
   int32_t* Reserve(size_t count) {
     if (size_ + count > capacity_) Grow(size_ + count);
     return data_.get() + size_;
@@ -45,15 +45,15 @@ class IdBuffer {
   size_t capacity_ = 0;
 };
 
-/// Lends the memory of IdBuffers to Arrow and takes it back when Arrow lets go of it: memory that
-/// was written before costs no page faults. Thread-safe; lives until its last buffer is gone.
+/// Lends the memory of IdBuffers to Arrow and takes it back when Arrow frees it: memory that was
+/// written before costs no page faults. Thread-safe; lives until its last buffer is gone.
 class IdBufferPool : public std::enable_shared_from_this<IdBufferPool> {
  public:
   /// Turns `*ids` into an Arrow buffer and empties it for the next use. Ids that would hold on to
   /// much more memory than they fill are copied instead.
   Result<std::shared_ptr<arrow::Buffer>> Release(IdBuffer* ids);
 
-  /// Memory that came back, or none: the least that has room for `count` ids, or else the most.
+  /// Returned memory, or none: the least that has room for `count` ids, or else the most.
   IdBuffer Take(size_t count);
 
   /// Keeps memory for the next Take.

@@ -24,18 +24,17 @@ struct EncodedRows {
   int64_t first_row = 0;
 };
 
-/// Puts the ids of parts, which threads make in any order, behind each other while they are still
-/// in near memory.
+/// Joins the ids of parts, which threads make in any order, while they are still in near memory.
 class IdJoiner {
  public:
   /// `num_expected` ids have room at once; more are put where they belong in the end. The joined
   /// ids are in memory of `pool`.
   IdJoiner(size_t num_parts, size_t num_expected, IdBufferPool* pool);
 
-  /// Takes the ids of part `part`, each of which comes once. Thread-safe.
+  /// Adds the ids of part `part`, each part once. Thread-safe.
   void Add(size_t part, IdBuffer ids);
 
-  /// All ids, once each part has come.
+  /// Returns all ids, once each part was added.
   Result<std::shared_ptr<arrow::Buffer>> Finish();
 
  private:

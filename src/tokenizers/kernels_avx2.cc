@@ -97,7 +97,7 @@ struct Isa {
     return Join(_mm256_cmpeq_epi8(window.low, bytes), _mm256_cmpeq_epi8(window.high, bytes));
   }
 
-  // ASCII is told by comparisons, of the classes that are asked for only.
+  // ASCII is classified by comparisons, for the classes that are asked for only.
   static inline __attribute__((always_inline)) Classes AsciiClasses(Window window, uint64_t wide) {
     const __m256i none = _mm256_setzero_si256();
     return {window, {none, none}, wide != 0};
@@ -124,7 +124,7 @@ struct Isa {
                          _mm256_cmpeq_epi8(_mm256_and_si256(classes.wide.high, bits), none));
   }
 
-  // Every byte's successor; zero behind the last.
+  // Every byte's successor; zero after the last.
   static inline __attribute__((always_inline)) Window Next(Window window) {
     const __m256i middle = _mm256_permute2x128_si256(window.low, window.high, 0x21);
     const __m256i rest = _mm256_permute2x128_si256(window.high, window.high, 0x81);
@@ -153,8 +153,8 @@ struct Isa {
     return {_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
   }
 
-  // Chinese and Korean are told by their first two bytes; of others, all that share all bytes but
-  // the last are looked up at once.
+  // Chinese and Korean are classified by their first two bytes; of others, all that share all bytes
+  // but the last are looked up at once.
   static inline __attribute__((always_inline)) void AddWideClasses(const char* p, Window window,
                                                                    uint64_t leads,
                                                                    const uint8_t* table,

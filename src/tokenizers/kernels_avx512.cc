@@ -100,8 +100,8 @@ struct Isa {
     return _mm512_test_epi8_mask(classes, Byte(any_of));
   }
 
-  // Chinese and Korean are told by their first two bytes; of others, all that share all bytes but
-  // the last are looked up at once.
+  // Chinese and Korean are classified by their first two bytes; of others, all that share all bytes
+  // but the last are looked up at once.
   static inline __attribute__((always_inline)) void AddWideClasses(const char* p, Window window,
                                                                    uint64_t leads,
                                                                    const uint8_t* table,

@@ -21,13 +21,13 @@ class PieceEncoder {
   virtual Status Encode(std::string_view piece, size_t origin, const char* readable_end,
                         size_t limit) = 0;
 
-  /// The first position behind `from` at which `piece` may be cut so that its parts, encoded one by
+  /// The first position after `from` at which `piece` may be cut so that its parts, encoded one by
   /// one, give the ids of the whole; npos when there is none or none is known.
   virtual size_t FindCut(std::string_view piece, size_t from) const {
     return std::string_view::npos;
   }
 
-  /// Encode of a part behind a cut that FindCut found: nothing is put before it.
+  /// Encode of a part after a cut that FindCut found: nothing is put before it.
   virtual Status EncodeRest(std::string_view part, const char* readable_end, size_t limit) {
     return Encode(part, 0, readable_end, limit);
   }

@@ -44,7 +44,7 @@ Result<TextColumn> TextColumn::Make(const arrow::Array& array) {
   return column;
 }
 
-// Told in one pass over all rows.
+// Checked in one pass over all rows.
 bool TextColumn::AreValid(int64_t begin, int64_t end) const {
   if (bytes(begin, end) == 0) return true;
   if (!simdjson::validate_utf8(data_ + offset(begin), static_cast<size_t>(bytes(begin, end)))) {

@@ -24,7 +24,7 @@ class TextColumn {
 
   const arrow::Array& array() const { return *array_; }
 
-  /// No byte from here on may be read.
+  /// The end of the memory that may be read.
   const char* readable_end() const { return readable_end_; }
 
   std::string_view text(int64_t row) const {

@@ -18,7 +18,7 @@ struct TextFragment {
   bool is_rest = false;  // begins inside a piece
 };
 
-/// Cuts a long text into groups of fragments, each of about `group_bytes`, whose ids one behind the
+/// Cuts a long text into groups of fragments, each of about `group_bytes`, whose ids one after the
 /// other are the text's: so several threads can work on it. One group when the text cannot be cut.
 std::vector<std::vector<TextFragment>> CutText(const TokenizerPlan& plan, std::string_view text,
                                                size_t group_bytes, EncodeWorker* worker);

@@ -24,21 +24,21 @@
 namespace easydata::tokenizers {
 namespace {
 
-// Text that one task of EncodeChunked takes. Texts of several times that are cut.
+// Text that one task of EncodeChunked takes. Texts several times as long are cut.
 constexpr size_t kTaskBytes = size_t{1} << 20;
 
 // Less text has smaller tasks, this many for each thread, down to that size.
 constexpr int64_t kTasksPerThread = 24;
 constexpr int64_t kLeastTaskBytes = int64_t{1} << 15;
 
-// Room to ask for where so much text is to be encoded: hardly any has more ids, and memory that is
-// not written costs nothing but a promise. A result beyond that grows with its ids.
+// Ids to reserve for this much text: hardly any has more, and memory that is not written takes no
+// pages. A result beyond that grows with its ids.
 size_t ExpectedIds(int64_t text_bytes) {
   constexpr int64_t kMost = int64_t{1} << 28;
   return static_cast<size_t>(std::min(text_bytes / 2, kMost));
 }
 
-// A run of rows of one chunk, or some fragments of one row, and what became of it.
+// A run of rows of one chunk, or some fragments of one row, and its result.
 struct EncodeTask {
   const TextColumn* column;
   int64_t begin;
@@ -85,7 +85,7 @@ class Tokenizer::Impl {
   const std::string& fingerprint() const { return fingerprint_; }
   const EncodeWorkers& workers() const { return workers_; }
 
-  // What cuts texts: the caller's length goes before the file's.
+  // The truncation in force: the caller's length takes precedence over the file's.
   std::optional<Truncation> TruncationFor(const EncodeOptions& options) const {
     if (options.max_length <= 0) return plan_->truncation();
     Truncation truncation;

@@ -16,16 +16,16 @@ namespace easydata::tokenizers {
 
 class TextDecoder;
 
-/// How texts are encoded.
+/// Options for encoding texts.
 struct EncodeOptions {
   /// Let the file's post-processor add its special tokens.
   bool add_special_tokens = true;
   /// Largest number of ids, the special tokens included; longer texts lose their end (or beginning:
-  /// TokenizerOptions::truncate_left), as with the reference's `enable_truncation`. 0 means what
-  /// the file says; a number smaller than that of the special tokens means no truncation, as with
-  /// the reference.
+  /// TokenizerOptions::truncate_left), as with the reference's `enable_truncation`. 0 means the
+  /// file's own; a number smaller than that of the special tokens means no truncation, as with the
+  /// reference.
   int64_t max_length = 0;
-  /// Let the file's padding, if it has one, fill texts up. The texts of one call are one batch.
+  /// Let the file's padding, if it has one, pad texts. The texts of one call are one batch.
   bool pad = false;
   /// Count the ids that max_length cuts: texts are then encoded to their end.
   bool count_cut = false;
@@ -37,7 +37,7 @@ struct CutTexts {
   int64_t ids = 0;  // with EncodeOptions::count_cut
 };
 
-/// Text to ids: what stages hold. Thread-safe.
+/// Encodes text to ids: the interface that stages use. Thread-safe.
 class TextEncoder {
  public:
   virtual ~TextEncoder() = default;
@@ -77,18 +77,18 @@ struct TokenizerOptions {
   bool truncate_left = false;
 };
 
-/// What a TextEncoder of this tokenizer.json text returns as its fingerprint: of the options, those
-/// that concern results count.
+/// Returns the fingerprint of a TextEncoder of this tokenizer.json text: of the options, those that
+/// concern results count.
 std::string TokenizerFingerprint(std::string_view json, const TokenizerOptions& options = {});
 
 /// The native engine: all of tokenizer.json but the regexes that cannot be translated exactly.
 ///
 /// Ids are those of the `tokenizers` library, profile 0.23, for every valid UTF-8 text. Immutable
-/// and thread-safe; the memory that threads work with is kept for the next ones.
+/// and thread-safe; the working memory of threads is kept for the next ones.
 class Tokenizer final : public TextEncoder {
  public:
-  /// Takes the text of a tokenizer.json. NotImplemented, naming the component, for a file outside
-  /// the engine's reach; Invalid for text that is not a JSON object.
+  /// Makes a tokenizer of the text of a tokenizer.json. NotImplemented, naming the component, for a
+  /// file that the engine does not support; Invalid for text that is not a JSON object.
   static Result<std::shared_ptr<const Tokenizer>> FromJson(std::string_view json,
                                                            const TokenizerOptions& options = {});
 
@@ -112,7 +112,7 @@ class Tokenizer final : public TextEncoder {
                                                       const EncodeOptions& options, int num_threads,
                                                       CutTexts* cut = nullptr) const;
 
-  /// Ids to text; shared, and good for longer than the tokenizer.
+  /// Decodes ids to text; shared, and may outlive the tokenizer.
   std::shared_ptr<const TextDecoder> decoder() const;
 
   /// The id of a token as the file spells it, an added token's first; nothing when there is none.
@@ -126,7 +126,7 @@ class Tokenizer final : public TextEncoder {
   int64_t vocab_size() const override;
   int64_t id_limit() const override;
 
-  /// What runs each step, by the step's name, for people to read.
+  /// What runs each step, by the step's name, for display.
   const std::vector<std::pair<std::string, std::string>>& steps() const;
 
  private:

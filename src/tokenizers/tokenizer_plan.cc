@@ -18,7 +18,7 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// A component's type for people, with those of its parts.
+// A component's type for display, with those of its parts.
 std::string NameOf(const std::optional<element>& component) {
   if (!component || !component->is_object()) return "none";
   const object fields = component->get_object().value_unsafe();

@@ -26,16 +26,15 @@
 
 namespace easydata::tokenizers {
 
-/// What encoders share and nobody needs before the first of them: made then, not at load.
+/// Tables that encoders share: made with the first encoder, not at load.
 struct EncoderTables {
   std::unique_ptr<const SafeCuts> cuts;
 };
 
-/// What a tokenizer.json comes to: its components, and the fastest exact way to run them.
-/// Immutable.
+/// The components of a tokenizer.json, and the fastest exact way to run them. Immutable.
 class TokenizerPlan {
  public:
-  /// NotImplemented, naming the component, for a file that the native engine does not take;
+  /// NotImplemented, naming the component, for a file that the native engine does not support;
   /// Invalid for text that is not a JSON object.
   static Result<std::unique_ptr<const TokenizerPlan>> Make(std::string_view json,
                                                            const TokenizerOptions& options);
@@ -50,8 +49,8 @@ class TokenizerPlan {
   }
   bool encoders_normalize() const { return encoders_normalize_; }
 
-  /// Whether encoders have to be told the origin of pieces that do not begin their text, or begin
-  /// it behind a normalizer.
+  /// Whether encoders need the origin of pieces that do not begin their text, or begin it after a
+  /// normalizer.
   bool asks_for_origin() const { return pre_tokenizer_.asks_for_origin; }
 
   const AddedTokens& added() const { return added_; }
@@ -72,7 +71,7 @@ class TokenizerPlan {
   /// An encoder of normalized pieces, whatever they are.
   std::unique_ptr<PieceEncoder> MakeStagedEncoder() const;
 
-  /// What runs each step, by the step's name, for people to read.
+  /// What runs each step, by the step's name, for display.
   const std::vector<std::pair<std::string, std::string>>& steps() const { return steps_; }
 
  private:

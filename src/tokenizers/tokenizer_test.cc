@@ -214,7 +214,7 @@ TEST(AddedTokensTest, ARejectedMatchIsPassedOverWhole) {
 TEST(AddedTokensTest, StripsSpaces) {
   EXPECT_EQ(Spelled({AddedTokenJson("<s>", "l")}, "a \u00a0<s> b"), "a[0]Ġb");
   EXPECT_EQ(Spelled({AddedTokenJson("<s>", "r")}, "a <s> \nb"), "aĠ[0]b");
-  // The search goes on behind the token itself, so spaces that were stripped are found again.
+  // The search goes on after the token itself, so spaces that were stripped are found again.
   EXPECT_EQ(Spelled({AddedTokenJson("<s>", "r"), AddedTokenJson("\n\n", "")}, "a<s>\n\na"),
             "a[0][1]a");
   EXPECT_EQ(Spelled({AddedTokenJson("<s>", "lr")}, "<s> <s>"), "[0][0]");

@@ -82,7 +82,7 @@ class OrderedMap {
   Result<std::optional<Out>> DoNext() {
     while (!ended_ && pull_error_.ok() && static_cast<int>(tasks_.size()) < max_in_flight_) {
       if (shared_->cancelled) return Status::Cancelled("the stream was closed");
-      // What goes wrong here comes out once all that was pulled before is out.
+      // An error here comes out after the results of all items that were pulled before.
       pull_error_ = CatchExceptions([this]() -> Status {
         ARROW_ASSIGN_OR_RAISE(auto item, pull_());
         ended_ = !item.has_value();
@@ -129,7 +129,7 @@ class OrderedMap {
         std::lock_guard<std::mutex> lock(shared->mutex);
         task->result.emplace(std::move(result));
       }
-      // What the task holds goes before it counts as ended: the owner does not outlive it by much.
+      // Freed before the task counts as ended: the map's owner may be destroyed right after that.
       input.reset();
       task.reset();
       guard.reset();

@@ -10,10 +10,10 @@ namespace easydata {
 /// Marks this thread as at work for the engine while it lives.
 ///
 /// A fork waits until no other thread is at work: a child has the memory of its parent as it was at
-/// that moment, locks that nobody will ever release and half of what was being written included
-/// (also those of the allocator and of Arrow). Threads that begin meanwhile wait until the fork is
-/// over. At the end of the process no thread begins any more, so that nothing runs while static
-/// objects are destroyed. Scopes may be nested. Costs two atomic additions.
+/// that moment, with locks that are never released and half of what was being written (also those
+/// of the allocator and of Arrow). Threads that begin meanwhile wait until the fork is over. At the
+/// end of the process no thread begins any more, so that nothing runs while static objects are
+/// destroyed. Scopes may be nested. Costs two atomic additions.
 class WorkScope {
  public:
   WorkScope();

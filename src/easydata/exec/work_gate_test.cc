@@ -44,7 +44,7 @@ TEST(WorkGateTest, AForkComesBetweenPiecesOfWork) {  // B3
   for (int i = 0; i < 50; ++i) {
     const int status = StatusOfChild([&] {
       WorkScope working;
-      std::lock_guard<std::mutex> lock(mutex);  // nobody holds it
+      std::lock_guard<std::mutex> lock(mutex);  // it is free
       return open == 0 ? 0 : 1;
     });
     EXPECT_EQ(status, 0);
@@ -109,7 +109,7 @@ TEST(WorkGateTest, NobodyBeginsAtTheEnd) {  // B2
               if (!EndAllWork(std::chrono::milliseconds(5000))) return 1;
               const int64_t then = pieces;
               std::this_thread::sleep_for(milliseconds(20));
-              WorkScope mine;  // who ends the process may go on
+              WorkScope mine;  // the thread that ends the process may go on
               return pieces == then ? 0 : 2;
             }),
             0);

@@ -85,7 +85,7 @@ Status SyncFile(int fd, const std::string& path) {
 }
 
 Status CloseFile(int fd, const std::string& path) {
-  // Called once, whatever comes of it: a descriptor is gone even where close() fails. Interrupted,
+  // Called once, whatever the result: a descriptor is gone even where close() fails. Interrupted,
   // it has closed too.
   const int injected = FaultAt(FaultKind::kClose, path);
   int error = ::close(fd) < 0 ? errno : 0;

@@ -31,7 +31,7 @@ const char* KindOf(mode_t mode) {
   return "of an unknown kind";
 }
 
-/// An IOError where a path is no regular file; links were followed.
+/// An IOError where a path is not a regular file; links were followed.
 Status CheckRegular(const std::string& path, const struct stat& info) {
   if (S_ISREG(info.st_mode)) return Status::OK();
   if (S_ISDIR(info.st_mode)) {

@@ -94,7 +94,7 @@ struct StepOptions {
   }
 };
 
-/// Where a loader stands.
+/// The position of a loader.
 struct LoaderPosition {
   int64_t step = 0;        // steps handed out
   int64_t rows = 0;        // rows of the stream handed out, over all ranks

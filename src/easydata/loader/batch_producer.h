@@ -50,7 +50,7 @@ struct LoaderOptions {
   }
 };
 
-/// What is ready to be taken.
+/// How many batches, and bytes, are ready to be taken.
 struct QueueFill {
   int64_t batches = 0;
   int64_t bytes = 0;

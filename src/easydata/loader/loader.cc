@@ -290,7 +290,7 @@ Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPos
     if (!rows.has_value() || *rows == 0) return std::nullopt;
     const int64_t passes = row / *rows;
     row %= *rows;
-    // Passes after an end do not have the rows of a last step that was not full.
+    // After an end `row` does not count the rows of a last step that was not full.
     if (!steps.steps.has_value() && context.epoch % steps.passes + passes >= steps.passes) {
       return std::nullopt;
     }

@@ -68,7 +68,7 @@ class Loader {
   /// Never waits, so that the caller may hold a lock that the engine's threads need (Python's).
   std::optional<LoaderBatch> TryTake(std::optional<int64_t> pass = std::nullopt);
 
-  /// How many passes Take() has ended since the loader was made.
+  /// Number of passes that Take() has ended since the loader was made.
   int64_t passes_ended() const { return passes_ended_; }
 
   /// The batch of a step, by a reader of its own: this loader stays where it is. It goes there at
@@ -126,7 +126,7 @@ class Loader {
   }
   /// Moves the position past `item`.
   void Advance(const Assembled& item);
-  /// What a state says of a lane that this rank reads.
+  /// Reads a lane of this rank from a state.
   Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
   /// The batch of a step, and the number of steps with it; or none, and the number of all steps.
   struct Found {

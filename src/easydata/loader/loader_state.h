@@ -19,7 +19,7 @@ namespace easydata {
 // (FoldObjects), for a stream of one lane, and {"lanes": {"0": {...}, ...}, "num_lanes"} for
 // several: those that the rank reads.
 
-/// What a state says of one lane.
+/// One lane of a state.
 struct SavedLane {
   LanePosition position;
   TokenCounts counts;

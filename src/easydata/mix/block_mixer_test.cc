@@ -158,7 +158,7 @@ TEST(BlockMixerTest, SchedulesStayWithinOneExample) {
 }
 
 TEST(BlockMixerTest, SharpTurnsOfAScheduleAreSeenInTime) {
-  // Weights that drop to nothing: who may have the example left over must be known before.
+  // Weights that drop to nothing: which source gets the example left over must be known before.
   std::mt19937 random(13);
   for (int trial = 0; trial < 2000; ++trial) {
     const int n = 3 + static_cast<int>(random() % 8);

@@ -61,7 +61,7 @@ class MixSource {
   /// Starts the next pass.
   Status StartPass();
 
-  /// Where a source stands.
+  /// The position of a source.
   struct Position {
     int64_t passes = 0;
     int64_t used = 0;  // rows of the batch that the stage gives next

@@ -80,9 +80,9 @@ class TokenShares {
   int64_t total_ = 0;   // the sum of given_
   int64_t offset_ = 0;  // owed to the sources that have a weight: the time is total_ - offset_
   // Each source with a weight is in one of these.
-  std::vector<int> waiting_;  // a heap: the first to start is in front
+  std::vector<int> waiting_;  // a heap: the first to start comes first
   std::vector<int> unknown_;
-  std::vector<int> ready_;  // a heap: the first due is in front
+  std::vector<int> ready_;  // a heap: the first due comes first
 };
 
 }  // namespace easydata

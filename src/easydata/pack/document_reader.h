@@ -36,7 +36,7 @@ Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
 /// An upstream batch, opened for reading tokens.
 struct DocumentBatch {
   Batch batch;
-  /// Of each part of its rows, one column a field; rows that are gathered are one part.
+  /// By part of its rows, one column a field; gathered rows are one part.
   std::vector<std::vector<TokenColumn>> columns;
   /// The upstream's position before the batch.
   Cursor before;
@@ -81,7 +81,7 @@ class DocumentReader {
     return batch_ == nullptr ? watermark_ : batch_->batch.watermark.At(row_);
   }
 
-  /// What was left out since the last call.
+  /// Takes the counts of what was left out since the last call.
   std::vector<DropCount> TakeDropped();
 
   Stage* upstream() const { return upstream_.get(); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Documents of known tokens and what becomes of them, for the tests of packing.
+// Documents of known tokens and the rows made from them, for the tests of packing.
 
 #include <arrow/array.h>
 #include <arrow/builder.h>

@@ -328,7 +328,7 @@ TEST_P(GrainRowPlanRecordedTest, ConcatOfSeveralFeaturesLosesAndRepeatsNothing) 
     const std::vector<int64_t> capacities = {one["L"]["inputs"], one["L"]["targets"]};
     const Lengths lengths = TwoFeatures(one);
     const int64_t second = one["token_rule"] == "targets identical to inputs" ? 0 : 500;
-    // What was recorded is what the reference implementation makes of Grain's slip, token by token
+    // The reference implementation with Grain's slip gives what was recorded, token by token
     // ...
     const auto as_grain = PlainConcat(capacities, lengths, true);
     ExpectArrays(as_grain, 0, "inputs", one["rows"], capacities[0], 0);

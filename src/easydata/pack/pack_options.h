@@ -15,7 +15,7 @@
 
 namespace easydata {
 
-/// What becomes of a document that, its closing EOS included, is longer than a row.
+/// Decides what becomes of a document that, with its closing EOS, is longer than a row.
 enum class Overlong {
   kSplit,     // goes on in the next row; an error where documents are kept whole
   kTruncate,  // keeps its first tokens, and the EOS where one is due

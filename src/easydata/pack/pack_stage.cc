@@ -35,7 +35,7 @@ class PackStage : public Stage {
       ARROW_RETURN_NOT_OK(failed_);
       std::vector<DropCount> dropped = reader_.TakeDropped();
       if (dropped.empty()) return std::nullopt;
-      // The stream ends with records that were left out: their counts come with a batch of no rows.
+      // The stream ends with records that were left out: a batch without rows has their counts.
       Batch batch;
       ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
       batch.spans = std::make_shared<SpanTable>();

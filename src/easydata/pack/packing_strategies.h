@@ -18,7 +18,7 @@
 
 namespace easydata {
 
-/// What the strategies do, in one text.
+/// One text for all strategies.
 inline constexpr char kPackingStrategiesText[] = "How rows are filled."
 #define EASYDATA_TEXT(Id, name, text) " " name ": " text "."
     EASYDATA_PACKING_STRATEGIES(EASYDATA_TEXT);

@@ -21,7 +21,7 @@ class JsonShape {
  public:
   enum class Kind { kUnknown, kBool, kInteger, kNumber, kString, kList, kObject, kMixed };
 
-  /// `lenient`: values that do not go together are no error, their kind is kMixed then.
+  /// `lenient`: values without a common type are not an error, their kind is kMixed then.
   explicit JsonShape(bool lenient = false) : lenient_(lenient) {}
 
   /// Learns from one value. TypeError, naming `path`, where it does not fit those before.

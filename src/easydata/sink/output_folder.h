@@ -73,7 +73,7 @@ class OutputFolder {
 
   std::string ShardPath(const ShardRecord& shard) const { return PathOf(shard.name); }
   std::string ShardNameOf(size_t index) const { return ShardName(index, job_.extension); }
-  /// Where shard `index` is written to until it is complete.
+  /// The path of shard `index` until it is complete.
   std::string TemporaryPath(size_t index) const;
 
   /// Gives a complete shard its name; `position` is where the stream goes on after it.

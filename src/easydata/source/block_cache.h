@@ -14,8 +14,8 @@
 
 namespace easydata {
 
-/// Caches decoded blocks of a source's shards, each with all of its rows, least recently used out
-/// first. Thread-safe: a block that several threads ask for at once is read by one of them.
+/// Caches decoded blocks of a source's shards, each with all of its rows: those used last, up to a
+/// number of bytes. Thread-safe: a block that several ask for at once is read by one of them.
 class BlockCache {
  public:
   BlockCache(std::shared_ptr<const Source> source, ReadOptions options,

@@ -27,7 +27,7 @@ namespace easydata {
 namespace {
 
 /// The dialect of Python's csv module, "excel": fields may be quoted by '"', a quote inside is
-/// doubled, a quote that does not stand at a field's begin is a character as any other, and "\r",
+/// doubled, a quote that is not at a field's begin is a character like any other, and "\r",
 /// "\n" and "\r\n" end a record.
 
 bool IsLineEnd(char c) { return c == '\n' || c == '\r'; }
@@ -96,7 +96,7 @@ class CsvCutter : public RecordCutter {
         ended_ = true;
         break;
       }
-      // Empty lines are no records, as in csv.DictReader.
+      // Empty lines are not records, as in csv.DictReader.
       if (end > i) piece->records.push_back({i, end - i});
       i = next;
     }
@@ -186,7 +186,7 @@ class CsvCutter : public RecordCutter {
   bool ended_ = false;
 };
 
-/// What the first record of a file says.
+/// The first record of a file: its column names, and where the data begin.
 struct Header {
   std::vector<std::string> names;
   int64_t data_begin = 0;

@@ -22,7 +22,7 @@
 namespace easydata {
 namespace {
 
-/// Where all rows of a source are.
+/// Finds the shard and block of each row of a source.
 struct RowIndex {
   std::vector<size_t> shards;
   std::vector<std::shared_ptr<const ShardRef>> refs;

@@ -169,7 +169,7 @@ class JsonCutter : public RecordCutter {
         case '\n':
         case '\r':
         case '\t':
-          // A value that is missing (",,") must not be taken for none: the decoder refuses it.
+          // A missing value (",,") must not be passed over: the decoder refuses it.
           if (depth == 0) return i;
           break;
         default:

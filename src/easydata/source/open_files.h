@@ -88,7 +88,7 @@ class OpenFiles {
   const std::vector<FileInfo> files_;
   const Opener open_;
   std::mutex mutex_;
-  std::unordered_map<size_t, std::weak_ptr<File>> shared_;  // those that somebody has
+  std::unordered_map<size_t, std::weak_ptr<File>> shared_;  // those that are in use
   std::array<Kept, 2> kept_;
   size_t last_kept_ = 0;
 };

@@ -40,7 +40,7 @@ struct ParquetFile {
   std::shared_ptr<arrow::Schema> schema;
 };
 
-/// What Parquet's own code throws, as a Status.
+/// Turns what Parquet's own code throws into a Status.
 template <typename F>
 auto Guard(F f) -> decltype(f()) {
   try {

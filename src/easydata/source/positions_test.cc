@@ -352,7 +352,7 @@ TEST(BrokenFilesTest, NothingIsPassedOverWhereMemoryRanOut) {
     const auto whole = RunToError(contract);
     ASSERT_TRUE(whole.error.ok()) << whole.error;
     ASSERT_EQ(whole.rows.size(), static_cast<size_t>(kTextRows));
-    // The second memory of a worker is for the end of the line that its first chunk breaks off in.
+    // A worker's second allocation is for the end of the line that its first chunk ends in.
     ASSERT_TRUE(SetFaultPlan("fail:allocate@2+=12"));
     const auto first = RunToError(contract);
     const auto again = RunToError(contract, first.cursor);

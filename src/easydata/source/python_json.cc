@@ -200,7 +200,7 @@ class Reader {
     }
     if (At('.')) {
       const size_t point = at_++;
-      if (Digits() == 0) return at_ = point, true;  // what follows is for the caller to refuse
+      if (Digits() == 0) return at_ = point, true;  // the caller refuses what follows
     }
     if (At('e') || At('E')) {
       const size_t mark = at_++;

@@ -166,7 +166,7 @@ class BlockOrder : public ReadOrder {
   const uint64_t lane_;
   const uint64_t lanes_;
   int64_t group_ = -1;
-  // The group's shards, what they are made of, and the blocks up to the end of each.
+  // The group's shards, their blocks, and the number of blocks up to the end of each.
   std::vector<size_t> group_shards_;
   std::vector<Blocks> blocks_;
   std::vector<uint64_t> ends_;

@@ -20,7 +20,7 @@
 
 namespace easydata {
 
-/// What becomes of a row that does not parse, is not UTF-8 or has a field of the wrong type.
+/// Decides what becomes of a row that does not parse, is not UTF-8 or has a field of a wrong type.
 enum class OnError { kRaise, kSkip, kQuarantine };
 
 /// "Read on to the shard's end."

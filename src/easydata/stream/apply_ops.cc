@@ -51,7 +51,7 @@ AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
   }
   const int64_t before = RowsBefore(input.addresses, error);
   auto rest = ApplyAll(ops, input.Slice(0, before), busy);
-  // Nothing can be said of the rows before: the error stands alone.
+  // The rows before are not known: the error comes alone.
   if (!rest.ok()) return {Batch{}, error, 0};
   return {std::move(*rest), error, before};
 }

@@ -57,9 +57,9 @@ class MixWatermark {
   /// Sets the watermark of the rows before `rows` that have none yet: they, and the windows open
   /// downstream, were read from the blocks before `place`.
   void Note(int64_t rows, const Place& place);
-  /// Of the first `rows` rows, one at least.
+  /// The watermark of the first `rows` rows, one at least.
   Place At(int64_t rows) const;
-  /// Of all rows.
+  /// The watermark of all rows.
   Place End() const { return steps_.empty() ? Place() : steps_.back().place; }
   MixWatermark Slice(int64_t offset) const;
   /// The watermark of rows made from this batch's, in their order and with their addresses. `from`
@@ -101,7 +101,7 @@ struct Batch {
   std::shared_ptr<const SpanTable> spans;
   std::vector<DropCount> dropped;
   MixWatermark watermark;
-  /// Where it is set, the rows are these, and are yet to be copied together (GatherRows): `rows`,
+  /// Where it is set, the rows are these, and are yet to be gathered (GatherRows): `rows`,
   /// `addresses` and `spans` are empty. Only for consumers that called Stage::LeaveGathering().
   std::shared_ptr<const UngatheredRows> ungathered;
 

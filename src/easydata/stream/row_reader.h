@@ -59,7 +59,7 @@ class RowReader {
   std::unique_ptr<Stage> upstream_;
   std::shared_ptr<const Batch> held_;
   int64_t row_ = 0;
-  // Of the batch that is held, or, after a restore or an error, of the one that comes next.
+  // Of the batch in hand, or, after a restore or an error, of the next one.
   Cursor before_;
   int64_t skip_ = 0;
   std::vector<DropCount> dropped_;

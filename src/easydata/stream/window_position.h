@@ -16,8 +16,8 @@ namespace easydata {
 /// restore reads the window again and passes over those. A window that could not be opened, as
 /// reading failed, leaves the position at its beginning.
 ///
-/// `Window` is what a window is made of again: a member `ReadPosition start`, and what else its
-/// rows depend on.
+/// `Window` is all that is needed to make a window again: a member `ReadPosition start`, and what
+/// else its rows depend on.
 template <typename Window>
 class WindowPosition {
  public:

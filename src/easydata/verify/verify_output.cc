@@ -78,7 +78,7 @@ class FileCheck {
     return std::move(found_);
   }
 
-  /// Of a file without metadata.
+  /// The columns of a file without metadata.
   const std::optional<TypesByName>& types() const { return types_; }
 
  private:

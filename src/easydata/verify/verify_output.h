@@ -32,17 +32,18 @@ struct VerifyOptions {
   int num_threads = 0;
 };
 
-/// Holds files of training data against what is known of them: reads each whole.
+/// Checks files of training data against what is known of them: reads each whole.
 ///
-/// Of an output of ours: that each shard its metadata names is there, has the bytes and the hash
-/// that it was written with, and the columns, rows and tokens; that no other data lies beside them;
-/// that it was finished. Of other files: that they can be read, and have the columns of the first
-/// one in their folder. Of both: that ids in `input_ids` are from 0 to below the vocabulary.
+/// For our own outputs: that each shard in the metadata is there, has the bytes and the hash that
+/// it was written with, and the columns, rows and tokens; that there is no other data beside them;
+/// that the output was finished. For other files: that they can be read, and have the columns of
+/// the first one in their folder. For both: that ids in `input_ids` are from 0 to below the
+/// vocabulary.
 class Verifier {
  public:
   explicit Verifier(VerifyOptions options) : options_(std::move(options)) {}
 
-  /// All files, in order of their paths; called once. An error only where the data cannot be
+  /// Checks all files, in order of their paths; called once. An error only where the data cannot be
   /// listed.
   Result<std::vector<VerifiedFile>> Run();
 

@@ -13,19 +13,19 @@
 
 namespace easydata::tokenizers {
 
-/// Ids to text as they come: each step gives the text that is complete with its ids, so that the
-/// steps' texts make the text of all ids. Behaves as the reference's DecodeStream. Holds the ids of
-/// the last piece of text and those behind it; serves one thread at a time.
+/// Decodes ids as they come: each step gives the text that its ids complete, so that the steps'
+/// texts make the text of all ids. Behaves as the reference's DecodeStream. Holds the ids of the
+/// last piece of text and those after it; serves one thread at a time.
 class DecodeStream {
  public:
   /// `ids` are there already, a prompt perhaps: what comes next is decoded as their continuation.
-  /// `decoder` is shared with what it belongs to.
+  /// `decoder` is shared with its owner.
   DecodeStream(std::shared_ptr<const TextDecoder> decoder, bool skip_special_tokens,
                std::span<const int32_t> ids = {});
 
   /// The text that `ids` complete; nothing as long as there is none, since a character is not whole
-  /// or the tokens stand for nothing. Invalid where the reference fails: text that was handed out
-  /// would be another with these ids.
+  /// or the tokens stand for nothing. Invalid where the reference fails: these ids would change
+  /// text that was handed out.
   Result<std::optional<std::string>> Step(std::span<const int32_t> ids);
 
   /// How many ids it holds.

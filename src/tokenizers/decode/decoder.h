@@ -17,8 +17,8 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
 
-  /// Replaces the tokens by what the reference's decode_chain makes of them: parts of the text, to
-  /// be joined. Invalid where the reference crashes.
+  /// Replaces the tokens by the output of the reference's decode_chain: parts of the text, to be
+  /// joined. Invalid where the reference crashes.
   virtual Status DecodeChain(std::vector<std::string>* tokens) const = 0;
 
   /// Replaces *text by the text of `tokens`: DecodeChain and joining. Decoders that can do it

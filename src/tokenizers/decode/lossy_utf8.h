@@ -5,7 +5,7 @@
 
 namespace easydata::tokenizers {
 
-/// `bytes` as UTF-8, each maximal ill-formed part replaced by one U+FFFD (Unicode Standard,
+/// Makes `bytes` valid UTF-8: each maximal ill-formed part becomes one U+FFFD (Unicode Standard,
 /// section 3.9, "substitution of maximal subparts").
 std::string LossyUtf8(std::string_view bytes);
 

@@ -14,7 +14,7 @@
 namespace easydata::tokenizers {
 namespace {
 
-// Rows that one thread decodes, and their texts one behind the other.
+// Rows that one thread decodes, and their texts one after the other.
 struct Task {
   int64_t begin = 0;
   int64_t end = 0;

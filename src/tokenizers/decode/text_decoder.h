@@ -18,7 +18,8 @@
 
 namespace easydata::tokenizers {
 
-/// Ids to text: their tokens, added ones first, through the decoder. Immutable and thread-safe.
+/// Decodes ids to text: looks up their tokens, added ones first, and runs the decoder. Immutable
+/// and thread-safe.
 class TextDecoder {
  public:
   /// `model` and `added` outlive it. Without a decoder tokens are joined by spaces.
@@ -28,14 +29,14 @@ class TextDecoder {
   /// special added tokens too. Invalid where the reference crashes.
   Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special_tokens) const;
 
-  /// Decode of every row of a list<int32> or large_list<int32> array, a null row to a null: string,
-  /// or large_string when there are more than 2^31 - 1 bytes. Works on `num_threads` threads; the
+  /// Decodes every row of a list<int32> or large_list<int32> array, a null row to a null: string,
+  /// or large_string when there are more than 2^31 - 1 bytes. Runs on `num_threads` threads; the
   /// result does not depend on their number. Messages of errors name the row.
   Result<std::shared_ptr<arrow::Array>> DecodeBatch(const arrow::Array& lists,
                                                     bool skip_special_tokens,
                                                     int num_threads) const;
 
-  /// Whether an id adds a token to what is decoded.
+  /// Whether an id adds a token to the decoded text.
   bool HasToken(int32_t id, bool skip_special_tokens) const {
     return Token(id, skip_special_tokens).has_value();
   }

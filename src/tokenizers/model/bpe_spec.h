@@ -12,7 +12,7 @@
 
 namespace easydata::tokenizers {
 
-/// What a model of type BPE says.
+/// The content of a model of type BPE.
 struct BpeSpec {
   Vocabulary vocabulary;
   std::vector<Merge> merges;  // by rank
@@ -25,7 +25,7 @@ struct BpeSpec {
   bool byte_fallback = false;
   /// A word that is a token is that token.
   bool ignore_merges = false;
-  /// Put before every character but the first of a word, and behind the last, to look it up.
+  /// Put before every character but the first of a word, and after the last, to look it up.
   std::string continuing_subword_prefix;
   std::string end_of_word_suffix;
 

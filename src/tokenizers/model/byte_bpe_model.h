@@ -11,7 +11,7 @@
 
 namespace easydata::tokenizers {
 
-/// Byte-level byte-pair encoding as a Model of raw bytes.
+/// Byte-level byte-pair encoding, as a Model of raw bytes.
 class ByteBpeModel final : public Model {
  public:
   explicit ByteBpeModel(std::unique_ptr<const BpeModel> model) : model_(std::move(model)) {}

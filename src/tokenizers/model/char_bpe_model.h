@@ -18,7 +18,7 @@ namespace easydata::tokenizers {
 /// A character becomes the token it spells (with the prefix, unless it is the word's first, and the
 /// suffix, if it is the last); a character without such a token becomes the tokens <0xHH> of its
 /// bytes if all of them exist, else the unknown token, else nothing, so that its neighbours meet.
-/// Unknown tokens come out late, as in the reference: behind byte tokens that follow them.
+/// Unknown tokens come out late, as in the reference: after byte tokens that follow them.
 class CharBpeModel final : public Model {
  public:
   /// `words_are_bytes`: maps words into the byte-level alphabet first.
@@ -34,7 +34,7 @@ class CharBpeModel final : public Model {
     return spec_.vocabulary.IdToToken(id);
   }
 
-  /// What the model was made of.
+  /// The spec that the model was made from.
   const BpeSpec& spec() const { return spec_; }
   const MergeList& merges() const { return merges_; }
 

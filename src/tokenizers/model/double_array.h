@@ -9,8 +9,8 @@
 
 namespace easydata::tokenizers {
 
-/// A trie of byte strings in two arrays that are one (Aoe's double array): a step costs one look at
-/// one node. Immutable.
+/// A trie of byte strings in two arrays that are one (Aoe's double array): a step reads one node.
+/// Immutable.
 class DoubleArray {
  public:
   static constexpr uint32_t kRoot = 0;

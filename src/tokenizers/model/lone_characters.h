@@ -30,7 +30,7 @@ class LoneCharacters {
 
   static bool IsLead(char byte) { return (static_cast<uint8_t>(byte) & 0xF0) == 0xE0; }
 
-  /// The character at `begin`, behind a safe cut, if the word may be cut behind it, too; nullptr if
+  /// The character at `begin`, after a safe cut, if the word may be cut after it, too; nullptr if
   /// not, or if it has not three bytes.
   const LoneCharacter* Find(std::string_view word, size_t begin) {
     if (!IsLead(word[begin]) || word.size() - begin < kBytes) return nullptr;

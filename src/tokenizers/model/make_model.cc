@@ -15,7 +15,7 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// What the reference makes of a model without a type: the first kind whose fields are all there.
+// The kind that the reference gives a model without a type: the first whose fields are all there.
 std::string_view GuessModel(object model) {
   const auto has = [&](std::string_view key) { return Find(model, key).has_value(); };
   if (has("merges")) return "BPE";

@@ -27,8 +27,8 @@ struct MergeScratch {
   std::vector<uint64_t> heap;
 };
 
-/// A merge list, and joining neighbours by it: the pair of lowest rank first, the leftmost of
-/// equals, until no pair is in the list. Immutable.
+/// Joins neighbours by a merge list: the pair of lowest rank first, the leftmost of equals, until
+/// no pair is in the list. Immutable.
 class MergeList {
  public:
   MergeList() = default;
@@ -44,9 +44,9 @@ class MergeList {
   /// token, ids have one token each, and merging begins with tokens of one character. `lengths` has
   /// the number of characters by id.
   ///
-  /// What comes to be of a part of a text is what would come to be of it alone. So a token that is
-  /// not a character comes to be by one merge only, the last one when its characters are merged;
-  /// lists that were made from ranked tokens name every pair that would give the token.
+  /// A part of a text is merged as it would be alone. So a token that is not a character is made by
+  /// one merge only, the last one when its characters are merged; lists that were made from ranked
+  /// tokens name every pair that would give the token.
   static Result<MergeList> MakeUseful(const std::vector<Merge>& merges,
                                       const std::vector<uint32_t>& lengths);
 

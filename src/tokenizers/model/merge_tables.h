@@ -22,7 +22,7 @@ struct MergeTables {
   /// which is too large for a near cache.
   const uint64_t* filter;
   int filter_shift;
-  /// What a pair becomes, by rank; null where ranks are the ids of what pairs become.
+  /// The result of a pair, by rank; null where ranks are the results' ids.
   const int32_t* merged_ids;
   /// Rank of a pair of bytes, by the first * 256 + the second; null where symbols are not bytes.
   const uint32_t* byte_pair_ranks;
@@ -31,7 +31,7 @@ struct MergeTables {
     return static_cast<uint64_t>(left) << kIdBits | static_cast<uint64_t>(right);
   }
 
-  /// What the pair of a rank becomes.
+  /// The result of the pair of a rank.
   int32_t ResultOf(uint32_t rank) const {
     return merged_ids == nullptr ? static_cast<int32_t>(rank) : merged_ids[rank];
   }

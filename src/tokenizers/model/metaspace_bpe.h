@@ -18,7 +18,7 @@ namespace easydata::tokenizers {
 ///
 /// Whatever first spans a place is a merge of a symbol that ends there and one that starts there:
 /// so a place is safe if no merge has a left side that ends in the character before it and a right
-/// side that starts with the character behind it. That holds because every character has symbols of
+/// side that starts with the character after it. That holds because every character has symbols of
 /// its own: its token or, else, its bytes' tokens, which no merge takes. Immutable.
 class MetaspaceBpe {
  public:
@@ -42,12 +42,12 @@ class MetaspaceBpe {
   bool IsSpace(char32_t c) const { return c == ' ' || (c == kMetaspace && spaces_are_metaspace_); }
 
   /// Writes the ids of the lone characters that text[*position, size) starts with and moves
-  /// *position behind them: characters of two or three bytes that no merge joins to another, as
+  /// *position past them: characters of two or three bytes that no merge joins to another, as
   /// nearly all of Chinese is to Llama 2. `out` has room for one id per byte. Returns their number.
   size_t EncodeLone(const char* text, size_t size, size_t* position, int32_t* out) const;
 
   /// Writes the ends of parts of text[*position, size) to `ends`, at most `capacity`, and moves
-  /// *position to the last of them. Stops, behind the first part, before lone characters of which
+  /// *position to the last of them. Stops, after the first part, before lone characters of which
   /// there are several.
   size_t FindParts(const char* text, size_t size, size_t* position, uint32_t* ends,
                    size_t capacity) const;
@@ -55,7 +55,7 @@ class MetaspaceBpe {
   /// The end of the first part of `text` where a space precedes it; 0 if it may be cut there.
   size_t FindCutBehindSpace(std::string_view text) const;
 
-  /// The first place behind `from` where `text` may be cut, or npos.
+  /// The first place after `from` where `text` may be cut, or npos.
   size_t FindCut(std::string_view text, size_t from) const;
 
   /// Writes the ids of a part to `out`, which has room for one per byte; returns their number.

@@ -28,7 +28,7 @@ std::unique_ptr<const Model> MakeTestModel(const std::string& model, bool words_
 /// The ids of a word; fails the test where there are none.
 std::vector<int32_t> EncodeWord(const Model& model, std::string_view word);
 
-/// What a model of type BPE in the tests is made of.
+/// The content of a test model of type BPE.
 struct BpeFile {
   /// Strings that are tokens for themselves, in the order of their ids.
   std::vector<std::string> tokens;
@@ -47,7 +47,7 @@ struct BpeFile {
   /// The JSON text of the model component.
   std::string ToJson() const;
 
-  /// The ids of a word by the letter of the rules, slow and obvious: what every BPE model is
+  /// The ids of a word by the reference implementation, slow and obvious, which every BPE model is
   /// compared with.
   std::vector<int32_t> Encode(std::string_view word) const;
 };

@@ -8,7 +8,7 @@
 namespace easydata::tokenizers {
 namespace {
 
-// Bytes behind a word that keys may take in before they are masked out.
+// Bytes after a word that keys may take in before they are masked out.
 constexpr size_t kPadding = sizeof(WordKey);
 
 // MakeWordKey of text that kPadding bytes follow.

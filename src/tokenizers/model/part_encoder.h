@@ -11,8 +11,8 @@
 
 namespace easydata::tokenizers {
 
-/// Encodes pretokens part by part: cuts them where that is safe and remembers the parts, which come
-/// again much more often than the whole in text that has no spaces. Holds a cache and scratch
+/// Encodes pretokens part by part: cuts them where that is safe and remembers the parts, which
+/// recur much more often than the whole in text that has no spaces. Holds a cache and scratch
 /// memory, so it serves one thread at a time.
 class PartEncoder {
  public:

@@ -50,7 +50,7 @@ std::unique_ptr<const SafeCuts> SafeCuts::Make(const BpeModel& model) {
     const TokenEnds& left = ends[left_id];
     const TokenEnds& right = ends[right_id];
     const size_t i = left.size, j = right.size;
-    if (i == 0 || j == 0) return;  // such a symbol never comes to be
+    if (i == 0 || j == 0) return;  // there is never such a symbol
     cuts->kinds_[left.last[i - 1] * 256u + right.first[0]] |=
         static_cast<uint16_t>(1u << (i * 3 + j - 4));
     const uint32_t index = Index(Pack(left.last, i), i, Pack(right.first, j), j);

@@ -15,7 +15,7 @@ namespace easydata::tokenizers {
 ///
 /// Whatever first spans a place is a merge of a symbol that ends there and one that starts there.
 /// So a place is safe if no merge has a left side that ends the text before it and a right side
-/// that starts the text behind it. Both sides are compared by three bytes at most, in a table that
+/// that starts the text after it. Both sides are compared by three bytes at most, in a table that
 /// may say "unsafe" too often, never too seldom. Immutable.
 class SafeCuts {
  public:
@@ -26,10 +26,10 @@ class SafeCuts {
   bool IsSafe(const char* text, size_t size, size_t position) const;
 
   /// Whether a place between `left`, one to three bytes, and a byte `right` is safe whatever else
-  /// is before and behind it.
+  /// is before and after it.
   bool IsSafeBefore(std::string_view left, uint8_t right) const;
 
-  /// The first safe cut between characters behind `begin`, or word.size().
+  /// The first safe cut between characters after `begin`, or word.size().
   size_t FindCut(std::string_view word, size_t begin) const {
     size_t position = begin + 1;
     while (position < word.size() &&
@@ -57,12 +57,12 @@ class SafeCuts {
     return static_cast<uint32_t>((hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u >> (64 - kTableBits));
   }
 
-  // Of a left context of i bytes and the byte behind it: where in byte_table_.
+  // Of a left context of i bytes and the byte after it: where in byte_table_.
   static uint32_t ByteIndex(uint32_t left, size_t i, uint8_t right) {
     return Index(left, i, right, 0) >> (kTableBits - kByteTableBits);
   }
 
-  // By the byte before a place * 256 + the byte behind it: which lengths of contexts (bit i * 3 + j
+  // By the byte before a place * 256 + the byte after it: which lengths of contexts (bit i * 3 + j
   // - 4) some merge has there.
   std::vector<uint16_t> kinds_;
   std::vector<uint64_t> table_;

@@ -68,7 +68,7 @@ Result<double> ParseScore(std::string_view number) {
     full = significand > (std::numeric_limits<uint64_t>::max() - value) / 10;
     if (!full) significand = significand * 10 + value;
   };
-  // Once a digit does not fit, the rest of the integer's digits count as zeros; behind the point
+  // Once a digit does not fit, the rest of the integer's digits count as zeros; after the point
   // each digit is tried until one does not fit, and what follows is left out.
   for (; p < end && IsDigit(*p); ++p) {
     if (!full) add(*p);

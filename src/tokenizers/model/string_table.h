@@ -32,15 +32,14 @@ class StringTable {
   /// Adds `string` unless it is there. Returns its number.
   int32_t Insert(std::string_view string);
 
-  /// Makes room for `count` strings.
+  /// Reserves memory for `count` strings.
   void Reserve(int64_t count);
 
  private:
   static constexpr size_t kInitialSlots = 1024;
   static constexpr uint64_t kEmpty = 0;
 
-  // The upper half of the hash above a number plus one: most strings that are not meant differ
-  // there already.
+  // The upper half of the hash above a number plus one: most other strings differ there already.
   static uint64_t Entry(uint64_t hash, uint32_t index) {
     return (hash & 0xFFFFFFFF00000000u) | (index + 1);
   }

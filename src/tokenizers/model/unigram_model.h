@@ -14,13 +14,13 @@
 
 namespace easydata::tokenizers {
 
-/// The segmentation of a word whose pieces have the highest sum of scores (Viterbi, left to right,
-/// in doubles, the first of equals).
+/// Segments a word so that its pieces have the highest sum of scores (Viterbi, left to right, in
+/// doubles, the first of equals).
 ///
-/// A character that is no piece counts as the unknown piece, ten below the lowest score. Neighbours
-/// that are unknown become one string, which is looked up again, then falls back to tokens <0xHH>
-/// of its bytes if all exist, else is the unknown token. Time grows with the word's length times
-/// the longest piece's.
+/// A character that is not a piece counts as the unknown one, ten below the lowest score.
+/// Neighbours that are unknown become one string, which is looked up again, then falls back to
+/// tokens <0xHH> of its bytes if all exist, else is the unknown token. Time grows with the word's
+/// length times the longest piece's.
 class UnigramModel final : public Model {
  public:
   /// `json` is the whole file, whose spelling of scores counts.

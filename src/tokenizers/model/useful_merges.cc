@@ -58,7 +58,7 @@ Result<MergeList> MergeList::MakeUseful(const std::vector<Merge>& merges,
     int32_t left = -1;
     int32_t right = -1;
   };
-  std::vector<Pair> parts(lengths.size());  // of those that come to be by a merge
+  std::vector<Pair> parts(lengths.size());  // of those that a merge makes
   const auto comes_to_be = [&](int32_t id) {
     const auto index = static_cast<size_t>(id);
     return lengths[index] == 1 || parts[index].left >= 0;
@@ -71,7 +71,7 @@ Result<MergeList> MergeList::MakeUseful(const std::vector<Merge>& merges,
   std::vector<int32_t> symbols, waiting;
   MergeScratch scratch;
   for (const uint32_t id : SortByLength(lengths)) {
-    // What makes it, but for parts that never come to be.
+    // What makes it, but for parts that are never made.
     uint32_t* const begin = makers.ranks.data() + makers.begins[id];
     uint32_t* const end =
         std::remove_if(begin, makers.ranks.data() + makers.begins[id + 1], [&](uint32_t rank) {

@@ -21,11 +21,11 @@ WordCache::WordCache(int64_t bytes, WordTable::HashFunction hash_key)
       max_arena_(
           std::min<size_t>(static_cast<size_t>(bytes) / 14 * 4 / sizeof(int32_t), UINT32_MAX)),
       long_entries_(std::min(kFirstLongEntries, max_long_entries_)) {
-  arena_.reserve(max_arena_);  // a promise, until it is used
+  arena_.reserve(max_arena_);  // takes no pages until it is written
   ForgetLong();
 }
 
-// Makes room for so many, all empty.
+// Allocates this many, all empty.
 void WordCache::SetLongEntries(size_t count) {
   long_entries_.assign(count, LongEntry());
   long_filter_.assign(std::max<size_t>(count / 16, 1), 0);
@@ -80,7 +80,7 @@ void WordCache::ForgetLong() {
   num_long_ = 0;
 }
 
-// Doubles the table of long words or, when it may not grow, forgets them.
+// Doubles the table of long words or, when it may not grow, clears it.
 void WordCache::MakeRoomForLong() {
   if (long_entries_.size() == max_long_entries_) return ForgetLong();
   const std::vector<LongEntry> old = std::move(long_entries_);

@@ -8,10 +8,10 @@
 
 namespace easydata::tokenizers {
 
-/// Remembers the ids of words; one per worker, bounded, and never done learning.
+/// Caches the ids of words; one per worker, bounded.
 ///
-/// Short words of few ids live in a WordTable, all others in a table beside an arena, which starts
-/// afresh when it is full. What is in it never changes results, only their cost.
+/// Short words of few ids live in a WordTable, all others in a table with an arena, which is
+/// cleared when it is full. Its content never changes results, only their cost.
 class WordCache {
  public:
   /// Takes up to `bytes` in all. `hash_key` is the hash that short words are looked up by.
@@ -24,7 +24,7 @@ class WordCache {
 
   static constexpr size_t kNotFound = SIZE_MAX;
 
-  /// Asks for the line that FindLong will look at first.
+  /// Prefetches the line that FindLong will read first.
   void PrefetchLong(uint64_t hash) const {
     __builtin_prefetch(long_entries_.data() + (hash & (long_entries_.size() - 1)));
   }
@@ -59,8 +59,7 @@ class WordCache {
   size_t max_long_entries_;
   size_t max_arena_;
   std::vector<LongEntry> long_entries_;
-  // Most words that are looked up for the first time are told from those that are there by a bit
-  // that is near, of four for an entry.
+  // A filter in near memory, of four bits an entry: tells most new words from those that are there.
   std::vector<uint64_t> long_filter_;
   std::vector<int32_t> arena_;
   size_t num_long_ = 0;

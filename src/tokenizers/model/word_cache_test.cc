@@ -70,7 +70,7 @@ TEST(WordKeyTest, ShortAsciiIsNarrow) {
 
 class WordTableTest : public testing::TestWithParam<std::pair<size_t, WordTable::HashFunction>> {};
 
-// Whatever was pushed out and wherever things have moved: what is found is what was put in.
+// Whatever was evicted and wherever entries have moved: what is found is what was put in.
 TEST_P(WordTableTest, FindsWhatWasPutInOrNothing) {
   const auto [bytes, hash] = GetParam();
   WordTable table(bytes, hash);

@@ -9,7 +9,7 @@
 
 namespace easydata::tokenizers {
 
-/// A PieceEncoder that cuts pieces into words, looks those up in a cache and encodes what is new.
+/// Cuts pieces into words, looks those up in a cache and encodes new ones.
 class WordEncoder : public PieceEncoder {
  public:
   /// Encodes a word that is not in its line and remembers it; called by the kernels. `out` has room
@@ -18,7 +18,7 @@ class WordEncoder : public PieceEncoder {
 
   WordCache& cache() { return cache_; }
 
-  /// Room that kernels need behind the ids of a run of words.
+  /// Room that kernels need after the ids of a run of words.
   static constexpr size_t kSpareIds = 8;
 
  protected:

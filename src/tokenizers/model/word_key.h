@@ -13,8 +13,8 @@ inline constexpr size_t kMaxNarrowBytes = 7;
 /// A pretoken of 1 to 15 bytes in two words of memory.
 ///
 /// Most are ASCII and of up to 7 bytes: these are narrow. One word says it all, the bytes, zeros
-/// behind them, the length in the last byte; the other is the same. Of all others the bytes fill
-/// both, zeros behind them, the length in the last byte.
+/// after them, the length in the last byte; the other is the same. Of all others the bytes fill
+/// both, zeros after them, the length in the last byte.
 struct WordKey {
   uint64_t low;
   uint64_t high;
@@ -36,7 +36,7 @@ inline bool IsNarrowWord(uint64_t low, size_t size) {
   return (size <= kMaxNarrowBytes) & ((low & kBeyondAscii) == 0);
 }
 
-/// The key of a word whose bytes, zeros behind them and its length in the last, are in two words;
+/// The key of a word whose bytes, zeros after them and its length in the last, are in two words;
 /// without a branch.
 inline WordKey MakeWordKey(uint64_t low, uint64_t high, bool is_narrow) {
   const uint64_t all = low | high;  // of a narrow word: its length is alone in its half

@@ -80,7 +80,7 @@ void WordTable::Place(bool narrow, uint64_t hash, const uint64_t* slot) {
       if (line->words[at] == 0 && line->words[at + 1] == 0) return put(line, at);
     }
   }
-  // Which one hardly matters, but not always the same.
+  // Any will do, but not always the same.
   put(&lines.memory[home], lines.num_inserted % NumSlots(narrow) * slot_words);
 }
 

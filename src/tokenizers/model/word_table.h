@@ -15,9 +15,9 @@ struct alignas(64) WordLine {
   uint64_t words[8];
 };
 
-/// Short words of few ids, of a number that is bounded: a word has its place in one line, or in the
-/// one beside it when that is full, or else takes the place of another. Begins small and grows with
-/// what it holds, so that a short text pays for little and keeps it near.
+/// A bounded table of short words of few ids: a word has its place in one line, or in the one
+/// beside it when that is full, or else takes the place of another. Begins small and grows with its
+/// content, so that a short text uses little memory, which stays near.
 class WordTable {
  public:
   using HashFunction = uint64_t (*)(const WordKey& key);
@@ -87,7 +87,7 @@ class WordTable {
   struct Lines {
     // Room for max_count of them and one more: what follows the last ids may be read.
     AlignedArray<WordLine> memory;
-    uint64_t count = 0;  // even: lines are beside each other in pairs
+    uint64_t count = 0;  // even: lines come in pairs
     uint64_t max_count = 0;
     size_t num_inserted = 0;
     size_t grow_at = 0;

@@ -10,17 +10,17 @@
 namespace easydata::tokenizers {
 
 /// A character of a rewritten text, and how the reference ties it to the text before: 1 for one
-/// that was added behind another, else minus the number of characters that it stands for besides
+/// that was added after another, else minus the number of characters that it stands for besides
 /// one.
 struct Change {
   char32_t character;
   int change;
 };
 
-/// What the reference makes of a rewrite when the first `inserted` bytes of `text` belong to no
-/// character of the original: it skips them, yet applies to the rest the changes of the whole,
-/// which start with `removed_first` characters that are dropped. Where more characters are to be
-/// replaced than there are left it crashes (Invalid); else what was inserted comes out twice.
+/// Rewrites as the reference does when the first `inserted` bytes of `text` belong to no character
+/// of the original: it skips them, yet applies to the rest the changes of the whole, which start
+/// with `removed_first` characters that are dropped. Where more characters are to be replaced than
+/// there are left it crashes (Invalid); else what was inserted comes out twice.
 Status ApplyChanges(std::string_view text, size_t inserted, size_t removed_first,
                     const std::vector<Change>& changes, std::string* out);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kBlock = 32;
 
-// Lowercases a block of bytes; returns whether all were ASCII, else what was written is no use.
+// Lowercases a block of bytes; returns whether all were ASCII, else the output is not valid.
 // Written for the compiler to make vectors of.
 bool LowerBlock(const char* from, char* to) {
   uint8_t all = 0;

@@ -17,7 +17,7 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
 
-  /// Whether Normalize would surely give `text` back unchanged; told fast, may say no.
+  /// Whether Normalize would surely return `text` unchanged; a fast check, which may say no.
   virtual bool IsInert(std::string_view text) const = 0;
 
   /// Replaces *out by the normal form of valid UTF-8 `text`; `out` is not `text`'s memory. Invalid
@@ -32,9 +32,9 @@ class Normalizer {
   /// As Normalize for text whose first *inserted bytes were so inserted; sets *inserted to their
   /// number in *out. Call it with 0 for the text of a user.
   ///
-  /// What follows a normalizer that leaves inserted > 0 behind has to know: where a pre-tokenizer
+  /// Steps after a normalizer that leaves inserted > 0 must handle it: where a pre-tokenizer
   /// rewrites a word by ByteLevel, the reference crashes if the word starts before `inserted` and
-  /// ends behind it; a word that ends by then comes out twice, mapped and then unmapped.
+  /// ends after it; a word that ends by then comes out twice, mapped and then unmapped.
   virtual Status NormalizeTracked(std::string_view text, size_t* inserted, std::string* out) const;
 
   /// As Normalize for text whose first *origin bytes are tied to offset 0 of the user's text; sets

@@ -29,7 +29,7 @@ class Precompiled final : public Normalizer {
 
   const Charsmap map_;
   // Characters (below U+10000) that stand for themselves, and of which none joins the one before it
-  // or, but for its marks, the one behind it.
+  // or, but for its marks, the one after it.
   CodePointTable<uint8_t> plain_;
   bool plain_ascii_[256] = {};  // false for bytes that are not ASCII
 };

@@ -49,7 +49,7 @@ Status Strip::NormalizeTracked(std::string_view text, size_t* inserted, std::str
   const auto leading = static_cast<size_t>(kept.data() - text.data());
   const size_t leading_characters = utf8::CountCharacters(text.substr(0, leading));
   const size_t trailing_characters = utf8::CountCharacters(text.substr(leading + kept.size()));
-  // The reference means to tie what it cuts behind the text to the last character, but finds that
+  // The reference means to tie what it cuts after the text to the last character, but finds that
   // one by counting bytes.
   const size_t tied = text.size() - trailing_characters - 1;
   std::vector<Change> changes;

@@ -9,11 +9,11 @@
 
 namespace easydata::tokenizers {
 
-/// Writes a text whose length is not known beforehand into a string, by pointer: loops ask for room
+/// Writes a text whose length is not known beforehand into a string, by pointer: loops reserve room
 /// once and write without further checks.
 class TextSink {
  public:
-  /// Replaces *out; `expected` bytes are made room for at once. Call Finish at the end.
+  /// Replaces *out; reserves `expected` bytes at once. Call Finish at the end.
   TextSink(size_t expected, std::string* out) : out_(out) {
     out_->resize(expected + kSlack);
     cursor_ = out_->data();

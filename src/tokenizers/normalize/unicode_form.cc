@@ -96,7 +96,7 @@ const char* UnicodeForm::FindBoundary(const char* p, const char* end) const {
 // Decomposes a segment and orders its marks by their class.
 void UnicodeForm::Decompose(std::string_view segment, std::vector<Mark>* marks) const {
   marks->clear();
-  size_t run = 0;  // where the marks behind the last starter begin
+  size_t run = 0;  // where the marks after the last starter begin
   const auto order_run = [&] {
     const auto first = marks->begin() + static_cast<ptrdiff_t>(run);
     const auto less = [](const Mark& a, const Mark& b) {
@@ -125,7 +125,7 @@ void UnicodeForm::Decompose(std::string_view segment, std::vector<Mark>* marks) 
 void UnicodeForm::Compose(std::vector<Mark>* marks) const {
   constexpr size_t kNone = SIZE_MAX;
   size_t kept = 0, starter = kNone;
-  int previous_class = -1;  // of what was kept behind the starter; -1: nothing
+  int previous_class = -1;  // of what was kept after the starter; -1: nothing
   for (const Mark mark : *marks) {
     if (starter != kNone && previous_class < static_cast<int>(mark.combining_class)) {
       Mark& base = (*marks)[starter];

@@ -35,7 +35,7 @@ class UnicodeForm final : public Normalizer {
   struct Mark {
     char32_t character;
     uint8_t combining_class;
-    int8_t change;  // of Change; a composite of more than 128 characters is out of reach
+    int8_t change;  // of Change; no composite stands for more than 128 characters
   };
 
   const char* SkipInert(const char* p, const char* end) const;

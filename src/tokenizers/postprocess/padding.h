@@ -19,7 +19,7 @@ struct Padding {
   std::optional<int64_t> fixed;
   /// The length is rounded up to a multiple of this; 0: as it is.
   int64_t multiple_of = 0;
-  /// Pad before the text, not behind it.
+  /// Pad before the text, not after it.
   bool left = false;
   int32_t id = 0;
 };

@@ -14,7 +14,7 @@ namespace easydata::tokenizers {
 /// The ids that a post-processor puts around a text, which it may repeat or leave out.
 struct TextLayout {
   /// One element more than there are copies of the text: the ids before the first copy, those
-  /// between copies, those behind the last.
+  /// between copies, those after the last.
   std::vector<std::vector<int32_t>> constants = {{}, {}};
 
   /// Why the reference fails for every text; empty when it does not.
@@ -24,7 +24,7 @@ struct TextLayout {
   bool WrapsOnce() const { return constants.size() == 2 && fault.empty(); }
 };
 
-/// What the post-processor of a tokenizer.json does to the ids of a single text.
+/// The effect of a tokenizer.json's post-processor on the ids of a single text.
 struct PostProcessing {
   TextLayout with_special;
   TextLayout without_special;
@@ -38,8 +38,8 @@ struct PostProcessing {
   }
 };
 
-/// Reads a post-processor; null gives one that adds nothing. Its kind is told from its fields, as
-/// the reference does: `sep` and `cls` make it BERT's or RoBERTa's whatever `type` says.
+/// Reads a post-processor; null gives one that adds nothing. Its kind follows from its fields, as
+/// in the reference: `sep` and `cls` make it BERT's or RoBERTa's whatever `type` says.
 /// NotImplemented for what the reference would not load and for ids beyond int32.
 Result<PostProcessing> MakePostProcessor(simdjson::dom::element component);
 

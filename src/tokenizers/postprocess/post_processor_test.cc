@@ -127,7 +127,7 @@ TEST(PostProcessorTest, SequencesRunOneAfterTheOther) {
   EXPECT_EQ(MakePostProcessing(Sequence({std::string(kByteLevel), Template({"[CLS]", "A"})}))
                 ->with_special.constants,
             (Runs{{4}, {}}));
-  // A template makes parts: BERT's [SEP] comes behind each.
+  // A template makes parts: BERT's [SEP] comes after each.
   const PostProcessing parts =
       *MakePostProcessing(Sequence({Template({"[CLS]", "A"}), std::string(kBert)}));
   EXPECT_EQ(parts.with_special.constants, (Runs{{4, 4, 5}, {5}}));

@@ -27,13 +27,13 @@ struct Truncation {
 /// Reads the `truncation` of a tokenizer.json; null gives nothing.
 Result<std::optional<Truncation>> MakeTruncation(simdjson::dom::element component);
 
-/// How many ids of a text are kept when `num_added` special tokens come to it; nothing when all
-/// are: the reference does not truncate when max_length is less than num_added.
+/// Number of ids of a text that are kept when `num_added` special tokens are added; nothing when
+/// all are: the reference does not truncate when max_length is less than num_added.
 std::optional<size_t> KeptIds(const Truncation& truncation, int64_t num_added);
 
 /// Cuts the text whose ids are the last of `ids`, from `begin` on. Returns whether it was too long.
-/// Invalid where the reference fails. Ids that only show that the text is too long (one more than
-/// KeptIds) do, unless the left is cut.
+/// Invalid where the reference fails. One id more than KeptIds is enough to show that the text is
+/// too long, unless the left is cut.
 Result<bool> TruncateIds(const Truncation& truncation, int64_t num_added, size_t begin,
                          IdBuffer* ids);
 

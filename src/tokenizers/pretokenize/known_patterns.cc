@@ -17,7 +17,7 @@ struct KnownPattern {
   std::string_view regex;
 };
 
-// The first of a pattern is its usual spelling; those behind it come to the same matches.
+// The first of a pattern is its usual spelling; those after it give the same matches.
 constexpr KnownPattern kKnownPatterns[] = {
     {SplitPattern::kGpt2,
      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"},
@@ -46,7 +46,7 @@ constexpr std::string_view kDeepSeekV3Regexes[] = {
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
 };
 
-// A regex as it is spelled and, once somebody asks, as it is read.
+// A regex as it is spelled and, once it is asked for, as it is parsed.
 class ReadRegex {
  public:
   explicit ReadRegex(std::string_view text) : text_(text) {}

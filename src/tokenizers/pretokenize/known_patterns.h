@@ -10,15 +10,15 @@
 
 namespace easydata::tokenizers {
 
-/// The scanner for a regex, if there is one: its pretokens are the regex's matches, which cover the
-/// whole text. Spellings that mean the same are the same.
+/// Finds the scanner for a regex, if there is one: its pretokens are the regex's matches, which
+/// cover the whole text. Equivalent spellings give the same scanner.
 std::optional<SplitPattern> FindSplitPattern(std::string_view regex);
 
 /// The regexes that a pattern stands for, each cutting what the one before it leaves: three for
-/// kDeepSeekV3, else one (kDigitsGpt2: what comes behind Digits).
+/// kDeepSeekV3, else one (kDigitsGpt2: what comes after Digits).
 std::vector<std::string_view> RegexesOf(SplitPattern pattern);
 
-/// The regexes that are known to come to a pattern's matches.
+/// The regexes that are known to give a pattern's matches.
 std::vector<std::string_view> SpellingsOf(SplitPattern pattern);
 
 /// Components of a pre_tokenizer that one scanner does.
@@ -26,7 +26,7 @@ struct KnownSteps {
   SplitPattern pattern;
   /// How many components.
   size_t count;
-  /// The component behind them is a ByteLevel whose regex is done, too.
+  /// The component after them is a ByteLevel whose regex is done, too.
   bool includes_regex;
 };
 

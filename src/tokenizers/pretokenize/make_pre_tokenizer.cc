@@ -165,7 +165,7 @@ class PlanMaker {
     return Status::OK();
   }
 
-  // Whether the steps so far and a ByteLevel behind them are one scanner.
+  // Whether the steps so far and a ByteLevel after them are one scanner.
   void FindScanner(bool add_prefix_space, bool use_regex) {
     if (steps_.empty() && use_regex) {
       plan_.scanner = {SplitPattern::kGpt2, add_prefix_space};

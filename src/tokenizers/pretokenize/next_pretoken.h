@@ -73,7 +73,7 @@ inline int ContractionLength(const char* p, const char* end) {
 
 /// The end of the white space at `p`, where no other alternative takes it: up to the last line
 /// break of its run, if `breaks_end`; or all of it at the end of the text; or all but its last
-/// character. `ends_text` tells of the character behind it whether it is not of the same text.
+/// character. `ends_text` says whether the character after it is of another text.
 template <typename EndsText>
 inline const char* SkipWhiteSpace(const char* p, const char* end, bool breaks_end,
                                   const EndsText& ends_text, const uint8_t* table) {
@@ -225,7 +225,7 @@ inline const char* NextDeepSeek(const char* p, const char* end, const uint8_t* t
 
 }  // namespace next_pretoken_internal
 
-/// The end of the pretoken that starts at `p` < `end`, by a literal reading of the pattern.
+/// The end of the pretoken that starts at `p` < `end`, by the alternatives of the pattern in order.
 /// `table`: ScanClasses::Of<kPattern>().
 template <SplitPattern kPattern>
 inline const char* NextPretoken(const char* p, const char* end, const uint8_t* table) {

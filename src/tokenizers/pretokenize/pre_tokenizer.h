@@ -34,7 +34,8 @@ struct PieceText {
   std::string buffer;
   /// In order, not empty, not overlapping; gaps are text that is dropped.
   std::vector<Word> words;
-  /// So many first bytes of `text` are tied to offset 0 of the original text: Normalizer's origin.
+  /// This many first bytes of `text` are tied to offset 0 of the original text: Normalizer's
+  /// origin.
   size_t origin = 0;
 
   /// For the steps: where the next text and the next words grow before they take their places.
@@ -79,7 +80,7 @@ class PreTokenizer {
   virtual Status PreTokenize(PieceText* piece) const = 0;
 };
 
-/// What a `pre_tokenizer` component comes to.
+/// The steps of a `pre_tokenizer` component.
 struct PreTokenizerPlan {
   /// nullptr: every piece is one word.
   std::unique_ptr<const PreTokenizer> steps;

@@ -11,10 +11,10 @@ namespace easydata::tokenizers {
 ///              ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 /// kQwen2       kLlama3 with \p{N} for \p{N}{1,3}
 /// kQwen35      kQwen2 with marks among the letters: [\p{L}\p{M}]+ and [^\s\p{L}\p{M}\p{N}]+
-/// kO200k       letters by case with a contraction behind them, [\r\n/]* behind other characters
+/// kO200k       letters by case with a contraction after them, [\r\n/]* after other characters
 /// kTekken      kO200k without contractions, digits one by one
-/// kDeepSeekV3  three in a row: \p{N}{1,3}, Chinese and Japanese, and the rest; see
-/// known_patterns.cc kDigitsGpt2  the Digits pre-tokenizer, each digit alone, before kGpt2
+/// kDeepSeekV3  three in a row: \p{N}{1,3}, Chinese and Japanese, the rest (known_patterns.cc)
+/// kDigitsGpt2  the Digits pre-tokenizer, each digit alone, before kGpt2
 enum class SplitPattern : uint8_t {
   kGpt2,
   kLlama3,
@@ -28,7 +28,7 @@ enum class SplitPattern : uint8_t {
 
 inline constexpr size_t kNumSplitPatterns = 8;
 
-/// What tells the patterns apart.
+/// The differences between the patterns.
 struct SplitTraits {
   enum class Family : uint8_t { kGpt2, kLlama3, kO200k, kDeepSeek };
   /// Which contractions are pretokens (kExact in lower case only) or end one (kTrailing).

@@ -240,7 +240,7 @@ TEST(KnownPatternsTest, SpellingsFindTheSame) {
   EXPECT_GE(spellings, 9);
 }
 
-// What the regexes are compared with, for the patterns that it knows.
+// The regexes are compared with it, for the patterns that it knows.
 TEST(KnownPatternsTest, RegexesAgreeWithTheLiteralSplit) {
   for (const SplitPattern pattern :
        {SplitPattern::kGpt2, SplitPattern::kLlama3, SplitPattern::kQwen2}) {

@@ -22,7 +22,7 @@ struct CharMasks {
   uint64_t cjk;          // the same
   uint64_t ascii;        // the same
   uint64_t valid;        // the low bits: characters that the window holds
-  bool at_end;           // the text ends behind them
+  bool at_end;           // the text ends after them
 };
 
 namespace window_algebra_internal {
@@ -52,7 +52,7 @@ EASYDATA_ALGEBRA uint64_t NumberStarts(uint64_t number) {
   }
 }
 
-// White space behind the last line break of its run, which is cut off from it. `inner_space` is
+// White space after the last line break of its run, which is cut off from it. `inner_space` is
 // white space but line breaks.
 EASYDATA_ALGEBRA uint64_t Indents(uint64_t inner_space, uint64_t newline) {
   uint64_t indents = inner_space & (newline << 1);
@@ -91,7 +91,7 @@ EASYDATA_ALGEBRA uint64_t Llama3Starts(const CharMasks& m) {
   constexpr SplitTraits kTraits = TraitsOf(kPattern);
   constexpr bool kCased = kTraits.family == SplitTraits::Family::kO200k;
   uint64_t other = m.valid & ~(m.letter | m.number | m.space);
-  // Line breaks right behind other characters belong to them, and so may slashes behind those.
+  // Line breaks right after other characters belong to them, and so may slashes after those.
   const uint64_t first_breaks = m.newline & (other << 1);
   uint64_t absorbed;
   if constexpr (kCased) {
@@ -113,8 +113,8 @@ EASYDATA_ALGEBRA uint64_t Llama3Starts(const CharMasks& m) {
   return starts | Indents(inner_space, m.newline);
 }
 
-// Where kO200k's starts follow from more than the masks tell: upper case behind letters without
-// case, and marks behind other characters.
+// Where kO200k's starts follow from more than the masks tell: upper case after letters without
+// case, and marks after other characters.
 EASYDATA_ALGEBRA uint64_t CasedDoubts(const CharMasks& m) {
   const uint64_t neutral = m.letter & ~(m.upper | m.lower);
   const uint64_t other = m.valid & ~(m.letter | m.number | m.space);
@@ -127,7 +127,7 @@ EASYDATA_ALGEBRA uint64_t DeepSeekStarts(const CharMasks& m) {
   const uint64_t gap = m.valid & ~(m.letter | m.number | m.space | m.punctuation);
   const uint64_t inner_space = m.space & ~m.newline;
   const uint64_t punctuation_start = m.punctuation & (apart | ~((m.punctuation | m.blank) << 1));
-  // ASCII punctuation takes the ASCII letters behind it along, and no others.
+  // ASCII punctuation takes the ASCII letters after it along, and no others.
   const uint64_t ascii_letter = m.letter & m.ascii;
   const uint64_t prefix = punctuation_start & m.ascii & (ascii_letter >> 1);
   const uint64_t ascii_words_end = (ascii_letter + (ascii_letter & (prefix << 1))) & ~ascii_letter;
@@ -135,7 +135,7 @@ EASYDATA_ALGEBRA uint64_t DeepSeekStarts(const CharMasks& m) {
   starts &= ~(ascii_letter & (prefix << 1));
   starts |= m.letter & ascii_words_end;
   starts |= punctuation_start | NumberStarts<3>(m.number);
-  // The last of what no alternative takes goes with the letters behind it.
+  // The last of what no alternative takes goes with the letters after it.
   const uint64_t before_letter = (m.letter & ~apart) >> 1;
   starts |= gap & (apart | ~(gap << 1) | before_letter);
   const uint64_t absorbed = m.newline & ~(m.newline + (m.newline & (m.punctuation << 1) & ~apart));

@@ -13,7 +13,7 @@ enum class SplitBehavior : uint8_t {
   kRemoved,             // matches are dropped
   kIsolated,            // every match is a word
   kMergedWithPrevious,  // a match goes to the text before it
-  kMergedWithNext,      // a match goes to the text behind it
+  kMergedWithNext,      // a match goes to the text after it
   kContiguous,          // matches that touch are one word
 };
 
@@ -22,7 +22,7 @@ enum class SplitBehavior : uint8_t {
 /// stretches, too, but never words.
 class WordCutter {
  public:
-  /// `invert`: what lies between matches is taken for the matches.
+  /// `invert`: the text between matches counts as the matches.
   WordCutter(SplitBehavior behavior, bool invert, std::vector<Word>* words)
       : behavior_(behavior), invert_(invert), words_(words) {}
 
@@ -33,7 +33,7 @@ class WordCutter {
     has_current_ = false;
   }
 
-  /// A match behind those before it.
+  /// A match after those before it.
   void AddMatch(size_t begin, size_t end) {
     if (begin != done_) AddStretch(done_, begin, invert_);
     AddStretch(begin, end, !invert_);

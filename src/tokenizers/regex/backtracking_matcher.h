@@ -12,8 +12,8 @@
 
 namespace easydata::tokenizers {
 
-/// A literal reading of a regular expression, over the kinds of characters: slow, and what
-/// translated patterns are checked against.
+/// The reference implementation of a regular expression, over the kinds of characters: slow;
+/// translated patterns are checked against it.
 class BacktrackingMatcher {
  public:
   BacktrackingMatcher(const RegexNode& node, const CharacterKinds& kinds);
@@ -33,7 +33,7 @@ class BacktrackingMatcher {
     std::vector<Node> children;
     size_t width;  // of a look-behind's child
   };
-  /// What has to match behind a node.
+  /// What has to match after a node.
   struct Continuation;
 
   Node Prepare(const RegexNode& node, const CharacterKinds& kinds);

@@ -11,7 +11,7 @@
 
 namespace easydata::tokenizers {
 
-/// Characters that none of some sets tells apart are of one kind, a number from 0 on.
+/// Numbers kinds of characters from 0 on: no set tells the characters of one kind apart.
 class CharacterKinds {
  public:
   static constexpr size_t kMaxKinds = 256;

@@ -30,7 +30,7 @@ struct FoldedCharacter {
   uint32_t key;
 };
 
-/// A character that matches two or three others under (?i); zeros behind them.
+/// A character that matches two or three others under (?i); zeros after them.
 struct MultiFold {
   uint32_t code_point;
   uint32_t folded[3];

@@ -18,7 +18,7 @@
 namespace easydata::tokenizers {
 namespace {
 
-// What one thread needs to match, for any pattern.
+// The working memory of one thread, for any pattern.
 class MatchScratch {
  public:
   static MatchScratch& OfThread() {
@@ -161,7 +161,7 @@ Status Regex::Program::FindInText(std::string_view text, MatchScratch* scratch,
   return Status::OK();
 }
 
-// PCRE2 and the literal matcher must agree on strings of all kinds.
+// PCRE2 and the reference implementation must agree on strings of all kinds.
 Status Regex::Program::CheckAgainst(const RegexNode& node) const {
   constexpr int64_t kStepsPerText = 5000;
   constexpr int64_t kTexts = 300;

@@ -13,9 +13,9 @@ namespace easydata::tokenizers {
 /// A regular expression that matches exactly what Oniguruma 6.9.10, with Ruby syntax and Unicode
 /// 16, matches: the engine of the reference tokenizer. Immutable, thread-safe.
 ///
-/// The pattern's sets of characters fall into kinds of characters that no set tells apart. Text is
-/// turned into one byte per character, its kind, and PCRE2 runs over those bytes: what it knows of
-/// Unicode plays no part.
+/// The pattern's sets of characters split into kinds of characters that no set tells apart. Text is
+/// turned into one byte per character, its kind, and PCRE2 runs over those bytes: its own Unicode
+/// data plays no part.
 class Regex {
  public:
   struct Match {

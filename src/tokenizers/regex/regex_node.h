@@ -26,7 +26,7 @@ struct RegexNode {
     kLookAhead,
     /// The same for what ends here.
     kLookBehind,
-    /// At the beginning of the text or behind a line break, but not at the end of the text.
+    /// At the beginning of the text or after a line break, but not at the end of the text.
     kLineStart,
     /// At the end of the text or before a line break.
     kLineEnd,

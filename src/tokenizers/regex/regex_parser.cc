@@ -283,7 +283,7 @@ class Parser {
     int max;
   };
 
-  // The rest of {n}, {n,}, {n,m} or {,m} behind the {.
+  // The rest of {n}, {n,}, {n,m} or {,m} after the {.
   std::optional<Interval> ReadInterval() {
     const std::optional<int> low = reader_.ReadDecimal();
     if (reader_.Take('}')) return low ? std::optional(Interval{*low, *low}) : std::nullopt;
@@ -293,7 +293,7 @@ class Parser {
     return Interval{low.value_or(0), high.value_or(RegexNode::kUnbounded)};
   }
 
-  // Quantifiers behind an item, of which there may be several.
+  // Quantifiers after an item, of which there may be several.
   Status ParseRepeats(RegexNode* node) {
     for (int quantifiers = 0;; ++quantifiers) {
       if (quantifiers > kMaxQuantifiers) return reader_.Refuse("quantifiers behind quantifiers");

@@ -52,7 +52,7 @@ struct SetEscape {
   bool is_numbered = false;
 };
 
-/// Reads an escape from behind its backslash. `in_brackets`: \w is less there, by six characters of
+/// Reads an escape after its backslash. `in_brackets`: \w is less there, by six characters of
 /// Latin-1.
 Result<SetEscape> ParseSetEscape(PatternReader* reader, bool in_brackets);
 
@@ -65,7 +65,7 @@ struct ParsedSet {
   bool negated = false;
 };
 
-/// Reads a set from behind its [ to behind its ].
+/// Reads a set after its [, up to and with its ].
 Result<ParsedSet> ParseSet(PatternReader* reader);
 
 }  // namespace easydata::tokenizers
