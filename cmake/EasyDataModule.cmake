@@ -1,11 +1,11 @@
-# easydata_module(<room> SOURCES ... [TESTS ...] [SERIAL_TESTS ...] [BENCHMARKS ...] [DEPS ...])
+# easydata_module(<module> SOURCES ... [TESTS ...] [SERIAL_TESTS ...] [BENCHMARKS ...] [DEPS ...])
 #
-# Adds one room of src/easydata, or src/tokenizers: an object library easydata_<room>, one test binary <room>_test out of TESTS and
-# SERIAL_TESTS, and one benchmark binary <room>_benchmark out of BENCHMARKS. DEPS are lower rooms and libraries.
+# Adds one module of src/easydata, or src/tokenizers: an object library easydata_<module>, one test binary <module>_test out of TESTS and
+# SERIAL_TESTS, and one benchmark binary <module>_benchmark out of BENCHMARKS. DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them.
-function(easydata_module room)
+function(easydata_module module)
   cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;SERIAL_TESTS;BENCHMARKS;DEPS" ${ARGN})
-  set(_target easydata_${room})
+  set(_target easydata_${module})
   add_library(${_target} STATIC ${ARG_SOURCES})
   easydata_target(${_target})
   # One instruction set, one file, under the same names.
@@ -27,13 +27,13 @@ function(easydata_module room)
     list(APPEND ARG_TESTS ${ARG_SERIAL_TESTS})
   endif()
   if(EASYDATA_TESTS AND ARG_TESTS)
-    easydata_test(${room} ${ARG_TESTS})
-    target_link_libraries(${room}_test PRIVATE ${_target})
+    easydata_test(${module} ${ARG_TESTS})
+    target_link_libraries(${module}_test PRIVATE ${_target})
   endif()
   if(EASYDATA_BENCHMARKS AND ARG_BENCHMARKS)
-    add_executable(${room}_benchmark ${ARG_BENCHMARKS})
-    easydata_target(${room}_benchmark)
-    target_link_libraries(${room}_benchmark PRIVATE ${_target} benchmark::benchmark_main)
+    add_executable(${module}_benchmark ${ARG_BENCHMARKS})
+    easydata_target(${module}_benchmark)
+    target_link_libraries(${module}_benchmark PRIVATE ${_target} benchmark::benchmark_main)
   endif()
 endfunction()
 
@@ -44,7 +44,7 @@ function(easydata_test name)
   target_link_libraries(${name}_test PRIVATE GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
   if(EASYDATA_SANITIZE)
-    # A process starts slowly under a sanitizer: four for a room, not one for a test.
+    # A process starts slowly under a sanitizer: four for a module, not one for a test.
     foreach(shard RANGE 3)
       add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
       set_tests_properties(
