@@ -22,9 +22,7 @@ template <config::NamedEnum E>
 struct OptionReader<E> {
   static E Read(const std::string& name, nb::handle value) {
     const auto text = OptionValue<std::string>(name, value);
-    for (const NamedValue<E>& known : NamesOf(E{})) {
-      if (text == known.name) return known.value;
-    }
+    if (const auto value = ValueOf(NamesOf(E{}), text)) return *value;
     RefuseChoice(name, config::ChoicesOf<E>(), text);
   }
 };
@@ -70,9 +68,11 @@ O OptionsFromPython(const nb::kwargs& given) {
     const nb::handle value = given[field.name];
     nb::del(left[field.name]);
     if (field.rules.or_none && value.is_none()) return;
+    using Traits = config::ValueTraits<T>;
+    const auto preset = Traits::Write(field.Of(options));
     field.Of(options) = OptionReader<T>::Read(field.name, value);
-    const auto json = config::ValueTraits<T>::Write(field.Of(options));
-    config::CheckRules(field.rules, json, nullptr, std::string(field.name) + ":", &problems);
+    config::CheckRules(field.rules, Traits::Write(field.Of(options)), preset,
+                       std::string(field.name) + ":", &problems);
   });
   if (left.size() > 0) {
     RefuseKeyword(nb::cast<std::string>(*left.keys().begin()), config::FieldNames<O>());

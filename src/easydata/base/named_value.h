@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "easydata/base/status.h"
 
@@ -15,14 +17,23 @@ struct NamedValue {
   T value;
 };
 
+/// Finds the value of a name; nothing where it is none of them.
+template <typename T>
+std::optional<T> ValueOf(std::span<const NamedValue<T>> known, std::string_view name) {
+  for (const auto& each : known) {
+    if (each.name == name) return each.value;
+  }
+  return std::nullopt;
+}
+
 /// Finds the value of a name. Invalid, with all names, where it is none of them; `what` says what
 /// they are names of.
 template <typename T>
 Result<T> ParseName(std::span<const NamedValue<T>> known, const char* what,
                     const std::string& name) {
+  if (const auto value = ValueOf(known, name)) return *value;
   std::string names;
   for (const auto& each : known) {
-    if (each.name == name) return each.value;
     if (!names.empty()) names += &each == &known.back() ? " or " : ", ";
     names += "\"" + std::string(each.name) + "\"";
   }

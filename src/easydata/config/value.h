@@ -98,17 +98,10 @@ struct ValueTraits<E> {
   static std::string Type() { return "str"; }
   static std::string Expected() { return "text"; }
   static bool Fits(const Json& json) { return json.is_string(); }
-  static Json Write(E value) {
-    for (const NamedValue<E>& known : NamesOf(value)) {
-      if (known.value == value) return known.name;
-    }
-    return nullptr;
-  }
+  static Json Write(E value) { return NameOf(NamesOf(value), value); }
   /// Other names are for the choices of a field to refuse.
   static void Read(const Json& json, E* out, const std::string&, Problems*) {
-    for (const NamedValue<E>& known : NamesOf(E{})) {
-      if (json.get_ref<const std::string&>() == known.name) *out = known.value;
-    }
+    *out = ValueOf(NamesOf(*out), json.get_ref<const std::string&>()).value_or(*out);
   }
 };
 
