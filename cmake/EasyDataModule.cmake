@@ -1,15 +1,23 @@
-# easydata_module(<module> SOURCES ... [TESTS ...] [SERIAL_TESTS ...] [BENCHMARKS ...] [DEPS ...])
+# easydata_module(<module> [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
-# Adds one module of src/easydata, or src/tokenizers: an object library easydata_<module>, one test binary <module>_test out of TESTS and
-# SERIAL_TESTS, and one benchmark binary <module>_benchmark out of BENCHMARKS. DEPS are lower modules and libraries.
+# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder: an object library easydata_<module>, one test binary
+# <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of *_benchmark.cc. EXCEPT are files that
+# the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them.
 function(easydata_module module)
-  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;SERIAL_TESTS;BENCHMARKS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
   set(_target easydata_${module})
-  add_library(${_target} STATIC ${ARG_SOURCES})
+  file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
+  list(REMOVE_ITEM _sources ${ARG_EXCEPT})
+  set(_tests ${_sources})
+  list(FILTER _tests INCLUDE REGEX "_(test|for_tests)[a-z_]*\\.cc$")
+  set(_benchmarks ${_sources})
+  list(FILTER _benchmarks INCLUDE REGEX "_benchmark\\.cc$")
+  list(REMOVE_ITEM _sources ${_tests} ${_benchmarks})
+  add_library(${_target} STATIC ${_sources})
   easydata_target(${_target})
   # One instruction set, one file, under the same names.
-  set(_kernels ${ARG_SOURCES})
+  set(_kernels ${_sources})
   list(FILTER _kernels INCLUDE REGEX "_avx[0-9]+\\.cc$")
   set_source_files_properties(${_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(_deps "")
@@ -23,15 +31,16 @@ function(easydata_module module)
   target_link_libraries(${_target} PUBLIC ${_deps} PyArrow::arrow)
   set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES ${_target})
 
-  if(NOT EASYDATA_SANITIZE STREQUAL "thread")
-    list(APPEND ARG_TESTS ${ARG_SERIAL_TESTS})
+  if(EASYDATA_SANITIZE STREQUAL "thread")
+    list(REMOVE_ITEM _tests ${ARG_SERIAL_TESTS})
+    list(FILTER _tests EXCLUDE REGEX "_for_tests\\.cc$")
   endif()
-  if(EASYDATA_TESTS AND ARG_TESTS)
-    easydata_test(${module} ${ARG_TESTS})
+  if(EASYDATA_TESTS AND _tests)
+    easydata_test(${module} ${_tests})
     target_link_libraries(${module}_test PRIVATE ${_target})
   endif()
-  if(EASYDATA_BENCHMARKS AND ARG_BENCHMARKS)
-    add_executable(${module}_benchmark ${ARG_BENCHMARKS})
+  if(EASYDATA_BENCHMARKS AND _benchmarks)
+    add_executable(${module}_benchmark ${_benchmarks})
     easydata_target(${module}_benchmark)
     target_link_libraries(${module}_benchmark PRIVATE ${_target} benchmark::benchmark_main)
   endif()

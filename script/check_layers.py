@@ -23,10 +23,11 @@ import python_layers
 RANKS = (
     ("base",),
     ("config", "exec"),
-    ("io", "stream", "record_file"),
+    ("io", "json"),
+    ("stream",),
     ("order",),
     ("source", "transform", "mix", "pack", "sink"),
-    ("loader", "cache", "verify"),
+    ("loader", "verify"),
     ("pipeline",),
 )
 RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules}
@@ -50,11 +51,15 @@ FILE_EXCEPTIONS = {
     "verify/expected_files.cc": "walks finished outputs, which are folders of this machine",
     "verify/verify_output.cc": "takes paths apart",
 }
+# Their names are everybody's; the names of a module are otherwise in a namespace like it.
+NAMESPACE_LESS = ("base", "stream")
+NAMESPACE = re.compile(r"^namespace easydata(?:::(\w+))?[\w:]* \{$")
+FORWARD = re.compile(r"^(class|struct) \w+;$")
 PYTHON = re.compile(r"^(Python\.h|nanobind/|pybind11/|arrow/python/|numpy/)")
 
 
 def problems(root: Path) -> Iterator[str]:
-    """Yields one line for every include that breaks a rule."""
+    """Yields one line for every include and namespace that breaks a rule."""
     engine = root / "src" / "easydata"
     tokenizers = root / "src" / TOKENIZERS
     for path in [*sorted(engine.rglob("*")), *sorted(tokenizers.rglob("*"))]:
@@ -69,7 +74,11 @@ def problems(root: Path) -> Iterator[str]:
         if module and module not in RANK and module != TOKENIZERS:
             yield f"{path.relative_to(root)}: the module '{module}' has no place in check_layers.py"
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            problem = check_namespace(module, lines, number)
+            if problem:
+                yield f"{path.relative_to(root)}:{number}: {problem}"
             match = INCLUDE.match(line)
             if match:
                 problem = check(module, match[1]) or check_files(name, match[1])
@@ -109,6 +118,20 @@ def check(module: str, header: str) -> str | None:
     if RANK[other] > RANK[module]:
         return f"'{header}': '{other}' stands above '{module}'"
     return None
+
+
+def check_namespace(module: str, lines: list[str], number: int) -> str | None:
+    """Says that line `number` opens another module's namespace, or None.
+
+    To declare a class that another module defines is allowed.
+    """
+    match = NAMESPACE.match(lines[number - 1])
+    if not match or not module:
+        return None
+    wanted = None if module in NAMESPACE_LESS else module
+    if match[1] == wanted or (number < len(lines) and FORWARD.match(lines[number])):
+        return None
+    return f"the names of this module belong into easydata{'::' + wanted if wanted else ''}"
 
 
 def check_files(path: Path, header: str) -> str | None:

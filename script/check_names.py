@@ -23,6 +23,7 @@ FUNCTION = re.compile(
 )
 CONSTANT = re.compile(r"^(?:inline )?(?:constexpr|const) [^\n=({]*?\b(k[A-Z]\w*)", re.MULTILINE)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) ([A-Z]\w*)[^;\n]*\{", re.MULTILINE)
+ALIAS = re.compile(r"^using ([A-Z]\w*) =", re.MULTILINE)
 INCLUDE = re.compile(
     r'^#include "((?:easydata|tokenizers|reference_tokenizer)/[^"]+)"', re.MULTILINE
 )
@@ -51,6 +52,17 @@ def header_path(name: str) -> Path:
     return (REFERENCE.parent if name.startswith(f"{REFERENCE.name}/") else SOURCE) / name
 
 
+def reached_from(headers: set[Path]) -> set[Path]:
+    """The headers and all that they include in turn."""
+    reached: set[Path] = set()
+    ahead = set(headers)
+    while ahead:
+        header = ahead.pop()
+        reached.add(header)
+        ahead |= {header_path(name) for name in INCLUDE.findall(header.read_text())} - reached
+    return reached
+
+
 def problems(files: list[Path]) -> list[str]:
     """What is called the same in two of the files, or in a file and a header of theirs."""
     found = []
@@ -67,6 +79,11 @@ def problems(files: list[Path]) -> list[str]:
     for header in sorted(headers):
         for name in FUNCTION.findall(header.read_text()):
             if name in functions:
+                homes[name].add(header)
+    for header in sorted(reached_from(headers)):
+        text = header.read_text() if header.is_relative_to(SOURCE) else ""
+        for name in TYPE.findall(text) + ALIAS.findall(text):
+            if name in homes:
                 homes[name].add(header)
     for name, paths in sorted(homes.items()):
         if len(paths) > 1:

@@ -5,7 +5,7 @@
 
 The same seed and commit give the same list on every machine. Rooms (those of src/easydata,
 src/tokenizers, the bindings, the Python package) get bugs in proportion to their lines of code,
-each at least one; inside a room each line is as likely as any other. Blank lines, comments,
+each at least one; inside a module each line is as likely as any other. Blank lines, comments,
 docstrings, includes and imports, lines without a letter or digit, generated tables, tests,
 benchmarks and what only tests use are no lines of code. Kinds come equally often, in a drawn order.
 
@@ -55,7 +55,7 @@ class Place:
     """A line that a bug goes to, at it or behind it."""
 
     number: int
-    room: str
+    module: str
     file: str
     line: int
     kind: str
@@ -69,7 +69,7 @@ def git(*arguments: str) -> str:
     ).stdout
 
 
-def room_of(file: str) -> str:
+def module_of(file: str) -> str:
     """The module that a file counts for."""
     parts = file.split("/")
     if parts[0] == "python":
@@ -124,8 +124,8 @@ def python_lines(text: str) -> list[int]:
 
 
 def code_lines(commit: str) -> dict[str, list[tuple[str, int, str]]]:
-    """By room: file, number and text of each line of code, in git's order."""
-    rooms: dict[str, list[tuple[str, int, str]]] = {}
+    """By module: file, number and text of each line of code, in git's order."""
+    modules: dict[str, list[tuple[str, int, str]]] = {}
     for file in git("ls-tree", "-r", "--name-only", commit).splitlines():
         if not is_drawn_from(file):
             continue
@@ -134,41 +134,41 @@ def code_lines(commit: str) -> dict[str, list[tuple[str, int, str]]]:
         lines = text.splitlines()
         for number in numbers:
             line = (file, number, lines[number - 1].strip())
-            rooms.setdefault(room_of(file), []).append(line)
-    return rooms
+            modules.setdefault(module_of(file), []).append(line)
+    return modules
 
 
 def shares(sizes: dict[str, int], count: int) -> dict[str, int]:
-    """How many of `count` each room gets: at least one, the rest by the largest remainder."""
+    """How many of `count` each module gets: at least one, the rest by the largest remainder."""
     left = count - len(sizes)
     if left < 0:
-        raise SystemExit(f"there are {len(sizes)} rooms: draw at least as many bugs")
+        raise SystemExit(f"there are {len(sizes)} modules: draw at least as many bugs")
     total = sum(sizes.values())
-    exact = {room: size * count / total for room, size in sizes.items()}
-    given = {room: max(1, int(share)) for room, share in exact.items()}
-    by_remainder = sorted(sizes, key=lambda room: (-(exact[room] - given[room]), room))
+    exact = {module: size * count / total for module, size in sizes.items()}
+    given = {module: max(1, int(share)) for module, share in exact.items()}
+    by_remainder = sorted(sizes, key=lambda module: (-(exact[module] - given[module]), module))
     while sum(given.values()) < count:
-        for room in by_remainder[: count - sum(given.values())]:
-            given[room] += 1
+        for module in by_remainder[: count - sum(given.values())]:
+            given[module] += 1
     while sum(given.values()) > count:
-        several = [room for room in given if given[room] > 1]
-        given[max(several, key=lambda room: (given[room] - exact[room], room))] -= 1
+        several = [module for module in given if given[module] > 1]
+        given[max(several, key=lambda module: (given[module] - exact[module], module))] -= 1
     return given
 
 
 def draw(commit: str, seed: int, count: int) -> list[Place]:
-    """The places, by room and line."""
-    rooms = code_lines(commit)
-    given = shares({room: len(lines) for room, lines in rooms.items()}, count)
+    """The places, by module and line."""
+    modules = code_lines(commit)
+    given = shares({module: len(lines) for module, lines in modules.items()}, count)
     places = []
-    for room in sorted(rooms):
-        drawn = random.Random(f"{seed}/{room}").sample(range(len(rooms[room])), given[room])
-        places += [(room, *rooms[room][place]) for place in sorted(drawn)]
+    for module in sorted(modules):
+        drawn = random.Random(f"{seed}/{module}").sample(range(len(modules[module])), given[module])
+        places += [(module, *modules[module][place]) for place in sorted(drawn)]
     kinds = [KINDS[number % len(KINDS)] for number in range(count)]
     random.Random(f"{seed}/kinds").shuffle(kinds)
     return [
-        Place(number, room, file, line, kind, text)
-        for number, ((room, file, line, text), kind) in enumerate(
+        Place(number, module, file, line, kind, text)
+        for number, ((module, file, line, text), kind) in enumerate(
             zip(places, kinds, strict=True), 1
         )
     ]

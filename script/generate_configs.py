@@ -36,7 +36,12 @@ from typing import Literal, TypeAlias
 """
 
 # The options whose choices classes take too, by the name of their type: (config, option).
-_CHOICES = {"PackStrategy": ("PackStageConfig", "strategy")}
+_CHOICES = {
+    "PackStrategy": ("PackStageConfig", "strategy"),
+    "OnError": ("DatasetConfig", "on_error"),
+    "Identity": ("DatasetConfig", "identity"),
+    "SourceShuffle": ("DatasetConfig", "shuffle"),
+}
 
 
 def _literal(value: Any) -> str:
@@ -73,7 +78,7 @@ def choices() -> str:
     out = _CHOICES_HEADER
     for name, (config, option) in _CHOICES.items():
         fields = {field["name"]: field for field in descriptor(config)["fields"]}
-        out += f"{name}: TypeAlias = {fields[option]['type']}\n"
+        out += f"{name}: TypeAlias = {fields[option]['type'].removesuffix(' | None')}\n"
     return out
 
 

@@ -17,23 +17,24 @@ easydata::Status Run(const std::string& tokenizer_path, const std::string& outpu
   ARROW_ASSIGN_OR_RAISE(auto tokenizer, tokenizers::Tokenizer::FromFile(tokenizer_path));
 
   // Read only the field `text`, as text.
-  ARROW_ASSIGN_OR_RAISE(const DataFiles data, ListDataFiles(files));
-  ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource(data.files, JsonLayout::kLines));
-  SourceStageOptions read;
+  ARROW_ASSIGN_OR_RAISE(const source::DataFiles data, source::ListDataFiles(files));
+  ARROW_ASSIGN_OR_RAISE(auto source,
+                        source::MakeJsonSource(data.files, source::JsonLayout::kLines));
+  source::SourceStageOptions read;
   read.columns = std::vector<ColumnRequest>{{"text", ColumnKind::kText}};
-  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, SourcePlan(source, read));
+  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, source::SourcePlan(source, read));
 
   // Tokenize in the task that reads and parses.
-  TokenizeOptions tokenize;
+  transform::TokenizeOptions tokenize;
   tokenize.attention_mask = false;
-  ARROW_ASSIGN_OR_RAISE(plan, TokenizePlan(plan, tokenizer, tokenize));
+  ARROW_ASSIGN_OR_RAISE(plan, pipeline::TokenizePlan(plan, tokenizer, tokenize));
 
-  WriteOptions write;
+  sink::WriteOptions write;
   write.output_path = output;
   write.compression = "zstd";
-  ARROW_ASSIGN_OR_RAISE(auto writer, StreamWriter::Make(plan, write));
+  ARROW_ASSIGN_OR_RAISE(auto writer, sink::StreamWriter::Make(plan, write));
   const auto start = std::chrono::steady_clock::now();
-  ARROW_ASSIGN_OR_RAISE(WriteResult result, writer->Run());
+  ARROW_ASSIGN_OR_RAISE(sink::WriteResult result, writer->Run());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   std::cout << result.rows << " documents, " << result.tokens << " tokens, " << result.shards.size()

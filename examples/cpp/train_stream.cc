@@ -18,26 +18,28 @@ using namespace easydata;
 // The tokens of a file's field `text`.
 Result<StreamPlan> Documents(const std::string& file,
                              std::shared_ptr<const tokenizers::TextEncoder> encoder) {
-  ARROW_ASSIGN_OR_RAISE(const DataFiles data, ListDataFiles({file}));
-  ARROW_ASSIGN_OR_RAISE(auto source, MakeJsonSource(data.files, JsonLayout::kLines));
-  SourceStageOptions read;
+  ARROW_ASSIGN_OR_RAISE(const source::DataFiles data, source::ListDataFiles({file}));
+  ARROW_ASSIGN_OR_RAISE(auto source,
+                        source::MakeJsonSource(data.files, source::JsonLayout::kLines));
+  source::SourceStageOptions read;
   read.columns = std::vector<ColumnRequest>{{"text", ColumnKind::kText}};
-  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, SourcePlan(source, read));
-  TokenizeOptions tokenize;
+  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, source::SourcePlan(source, read));
+  transform::TokenizeOptions tokenize;
   tokenize.attention_mask = false;
-  return TokenizePlan(plan, std::move(encoder), tokenize);
+  return pipeline::TokenizePlan(plan, std::move(encoder), tokenize);
 }
 
 // Three parts of code to one of prose for the first four steps, then as much of both, for ever.
 Result<StreamPlan> Mixed(const StreamPlan& code, const StreamPlan& prose) {
-  MixOptions mix;
+  mix::MixOptions mix;
   mix.names = {"code", "prose"};
-  ARROW_ASSIGN_OR_RAISE(mix.schedule, WeightSchedule::Make(mix.names, {{0, {3, 1}}, {4, {1, 1}}},
-                                                           Interpolation::kStep));
-  mix.schedule_unit = ScheduleUnit::kSteps;
+  ARROW_ASSIGN_OR_RAISE(
+      mix.schedule,
+      mix::WeightSchedule::Make(mix.names, {{0, {3, 1}}, {4, {1, 1}}}, mix::Interpolation::kStep));
+  mix.schedule_unit = mix::ScheduleUnit::kSteps;
   mix.block_size = 8;
   mix.add_source = false;
-  return MixPlan({code, prose}, mix);
+  return mix::MixPlan({code, prose}, mix);
 }
 
 Status Run(const std::string& tokenizer_path, const std::string& state_path, int steps,
@@ -46,19 +48,19 @@ Status Run(const std::string& tokenizer_path, const std::string& state_path, int
   ARROW_ASSIGN_OR_RAISE(auto code, Documents(code_path, tokenizer));
   ARROW_ASSIGN_OR_RAISE(auto prose, Documents(prose_path, tokenizer));
   ARROW_ASSIGN_OR_RAISE(auto mixed, Mixed(code, prose));
-  PackedOptions pack;
+  pipeline::PackedOptions pack;
   pack.pack.seq_length = 16;
-  ARROW_ASSIGN_OR_RAISE(auto packed, PackedPlan(mixed, pack));
-  LoadOptions load;
+  ARROW_ASSIGN_OR_RAISE(auto packed, pipeline::PackedPlan(mixed, pack));
+  pipeline::LoadOptions load;
   load.loader.steps.batch_size = 4;
-  ARROW_ASSIGN_OR_RAISE(auto loader, MakeLoader(packed, load));
+  ARROW_ASSIGN_OR_RAISE(auto loader, pipeline::MakeLoader(packed, load));
 
   if (std::ifstream saved(state_path); saved) {
     ARROW_RETURN_NOT_OK(loader->LoadState(nlohmann::json::parse(saved)));
   }
   for (int taken = 0; taken < steps; ++taken) {
     ARROW_ASSIGN_OR_RAISE(auto batch, loader->Take());
-    for (const LoaderColumn& column : batch->columns) {
+    for (const loader::LoaderColumn& column : batch->columns) {
       if (column.name != "input_ids") continue;
       const auto* ids = reinterpret_cast<const int32_t*>(column.data);
       const int64_t count = column.shape[0] * column.shape[1];

@@ -25,8 +25,8 @@ class BackgroundCall {
       : cancel_(std::move(cancel)) {
     thread_ = std::thread([this, work = std::move(work)] {
       auto result = [&] {
-        WorkScope working;
-        return CatchExceptions(work);
+        exec::WorkScope working;
+        return exec::CatchExceptions(work);
       }();
       std::lock_guard<std::mutex> lock(mutex_);
       result_ = std::move(result);
@@ -39,7 +39,7 @@ class BackgroundCall {
     if (!thread_.joinable()) return;
     WithoutGil released;
     cancel_();
-    WaitScope waiting;
+    exec::WaitScope waiting;
     thread_.join();
   }
 
@@ -53,7 +53,7 @@ class BackgroundCall {
   /// What it returned; called once.
   Result<T> Join() {
     WithoutGil released;
-    WaitScope waiting;
+    exec::WaitScope waiting;
     thread_.join();
     return std::move(*result_);
   }
@@ -64,7 +64,7 @@ class BackgroundCall {
 
   bool WaitForIt() {
     WithoutGil released;
-    WaitScope waiting;
+    exec::WaitScope waiting;
     std::unique_lock<std::mutex> lock(mutex_);
     return done_.wait_for(lock, kPoll, [this] { return result_.has_value(); });
   }

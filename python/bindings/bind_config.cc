@@ -1,5 +1,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
@@ -43,7 +44,7 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
     const std::string& name, const std::string& json) {
   using Kind = config::Problem::Kind;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>> out;
-  for (const config::Problem& problem : Unwrap(config::Validate(name, Parse(json)))) {
+  for (const config::Problem& problem : Unwrap(pipeline::Validate(name, Parse(json)))) {
     const char* kind = problem.kind == Kind::kStructure ? "structure"
                        : problem.kind == Kind::kValue   ? "value"
                        : problem.kind == Kind::kAdvice  ? "advice"
@@ -57,21 +58,21 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
 
 void BindConfig(nb::module_& m) {
   m.def(
-      "config_descriptors", [] { return Described(config::AllConfigs()); },
+      "config_descriptors", [] { return Described(pipeline::AllConfigs()); },
       "Every config and its options, as JSON.");
   m.def(
-      "option_descriptors", [] { return Described(config::AllOptions()); },
+      "option_descriptors", [] { return Described(pipeline::AllOptions()); },
       "The options of what is made without a config, as JSON.");
   m.def("validate_config", &ValidateConfig, nb::arg("name"), nb::arg("json"),
         "Everything that is wrong with a config given as JSON: [(kind, (path, sentence))].");
   m.def(
       "config_hash",
       [](const std::string& name, const std::string& json) {
-        return Unwrap(config::ConfigHash(name, Parse(json)));
+        return Unwrap(pipeline::ConfigHash(name, Parse(json)));
       },
       nb::arg("name"), nb::arg("json"),
       "16 hexadecimal digits that are equal for configs that say the same.");
-  m.def("config_reference", &config::ReferencePage,
+  m.def("config_reference", &pipeline::ReferencePage,
         "The reference page of all configs, in Markdown.");
   m.def(
       "suggestion",
@@ -80,6 +81,9 @@ void BindConfig(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("candidates"),
       "'; did you mean \"x\"?' for the nearest of the candidates, else a list of them.");
+  m.def(
+      "did_you_mean", &DidYouMean, nb::arg("wanted"), nb::arg("names"),
+      "'; did you mean a or b?' for the nearest one or two of the names, case regarded; else ''.");
 }
 
 }  // namespace easydata

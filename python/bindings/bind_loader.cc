@@ -39,7 +39,7 @@ nb::dlpack::dtype DtypeOf(const arrow::DataType& type) {
 }
 
 /// An array over the engine's own memory, which lives as long as the array does.
-nb::object DenseToPython(const LoaderColumn& column) {
+nb::object DenseToPython(const loader::LoaderColumn& column) {
   EnsureNumpy();
   static const uint64_t kNothing = 0;
   auto* owner = new std::shared_ptr<const void>(column.owner);
@@ -72,7 +72,7 @@ nb::list StringsToPython(const arrow::Array& array, JsonValues* json) {
   return out;
 }
 
-nb::object ColumnToPython(const LoaderColumn& column, JsonValues* json) {
+nb::object ColumnToPython(const loader::LoaderColumn& column, JsonValues* json) {
   if (column.dense()) return DenseToPython(column);
   switch (column.values->type_id()) {
     case arrow::Type::STRING:
@@ -107,7 +107,7 @@ class PyLoader {
   }
 
  public:
-  explicit PyLoader(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
+  explicit PyLoader(std::unique_ptr<loader::Loader> loader) : loader_(std::move(loader)) {}
   ~PyLoader() {
     if (loader_ == nullptr) return;
     // Its threads may need the GIL to end.
@@ -121,7 +121,7 @@ class PyLoader {
   }
 
   nb::object Take(std::optional<int64_t> pass) {
-    Result<std::optional<LoaderBatch>> taken;
+    Result<std::optional<loader::LoaderBatch>> taken;
     {
       WithoutGil released(nb::find(*this));
       taken = loader_->Take(pass);
@@ -178,7 +178,7 @@ class PyLoader {
   }
 
   nb::dict Stats() {
-    LoaderStats stats;
+    loader::LoaderStats stats;
     {
       WithoutGil released(nb::find(*this));
       stats = loader_->stats();
@@ -217,7 +217,7 @@ class PyLoader {
   }
 
   nb::dict Explain(std::optional<double> training, double elsewhere) {
-    Bottleneck found;
+    loader::Bottleneck found;
     {
       WithoutGil released(nb::find(*this));
       found = loader_->Explain(training, elsewhere);
@@ -244,20 +244,20 @@ class PyLoader {
   bool closed() const { return loader_->closed(); }
 
  private:
-  nb::object ToPython(const LoaderBatch& batch) {
+  nb::object ToPython(const loader::LoaderBatch& batch) {
     nb::dict out;
-    for (const LoaderColumn& column : batch.columns) {
+    for (const loader::LoaderColumn& column : batch.columns) {
       out[nb::str(column.name.c_str(), column.name.size())] = ColumnToPython(column, &json_);
     }
     return out;
   }
 
-  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<loader::Loader> loader_;
   JsonValues json_;
 };
 
-std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
-  std::map<std::string, PadSpec> out;
+std::map<std::string, loader::PadSpec> PaddingFromPython(nb::handle padding) {
+  std::map<std::string, loader::PadSpec> out;
   const nb::dict given = MappingOption("padding", padding);
   if (given.size() == 0) return out;
   const nb::object type = nb::module_::import_("easydata.execution.collate").attr("PadSpec");
@@ -265,7 +265,7 @@ std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
     const auto name = OptionValue<std::string>("padding, a column", column);
     const std::string place = "padding['" + name + "']";
     if (!nb::isinstance(spec, type)) RefuseType(place, "a PadSpec", spec);
-    PadSpec& pad = out[name];
+    loader::PadSpec& pad = out[name];
     pad.value = OptionValue<double>(place + ".value", spec.attr("value"));
     pad.left = OptionValue<std::string>(place + ".side", spec.attr("side")) == "left";
     const nb::object length = spec.attr("length");
@@ -283,17 +283,17 @@ std::map<std::string, PadSpec> PaddingFromPython(nb::handle padding) {
 }  // namespace
 
 void BindLoader(nb::module_& m) {
-  BindOptions<LoadOptions>(m);
+  BindOptions<pipeline::LoadOptions>(m);
   nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, LoadOptions options, nb::handle padding,
-             bool padding_may_miss, std::optional<int64_t> pad_token_id) {
-            PadOptions& pad = options.loader.steps.padding;
+          [](PyLoader* self, const Stream& stream, pipeline::LoadOptions options,
+             nb::handle padding, bool padding_may_miss, std::optional<int64_t> pad_token_id) {
+            loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
             pad.pad_token_id = pad_token_id;
-            new (self) PyLoader(Unwrap(MakeLoader(stream.plan, std::move(options))));
+            new (self) PyLoader(Unwrap(pipeline::MakeLoader(stream.plan, std::move(options))));
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
           nb::arg("padding_may_miss") = false, nb::arg("pad_token_id") = nb::none(),
@@ -351,7 +351,7 @@ void BindLoader(nb::module_& m) {
           const std::string name = "states[" + std::to_string(values.size()) + "]";
           values.push_back(JsonFromPython(state, name));
         }
-        return JsonToPython(Unwrap(MergeStates(values)));
+        return JsonToPython(Unwrap(loader::MergeStates(values)));
       },
       nb::arg("states"),
       nb::sig("def merge_states(states: collections.abc.Sequence[dict[str, typing.Any]]) -> "

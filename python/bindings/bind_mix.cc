@@ -23,9 +23,9 @@ std::vector<double> WeightsFromPython(const std::vector<std::string>& names,
   return weights;
 }
 
-std::vector<WeightPoint> PointsFromPython(const std::vector<std::string>& names,
-                                          const nb::list& points) {
-  std::vector<WeightPoint> out;
+std::vector<mix::WeightPoint> PointsFromPython(const std::vector<std::string>& names,
+                                               const nb::list& points) {
+  std::vector<mix::WeightPoint> out;
   for (nb::handle point : points) {
     const auto [step, weights] = nb::cast<std::pair<nb::object, std::vector<nb::object>>>(point);
     out.push_back(
@@ -37,69 +37,71 @@ std::vector<WeightPoint> PointsFromPython(const std::vector<std::string>& names,
 }  // namespace
 
 void BindMix(nb::module_& m) {
-  nb::class_<WeightSchedule>(m, "WeightSchedule", "Mixing weights as a function of the step.")
+  nb::class_<mix::WeightSchedule>(m, "WeightSchedule", "Mixing weights as a function of the step.")
       .def(
           "__init__",
-          [](WeightSchedule* self, std::vector<std::string> names, const nb::list& points,
+          [](mix::WeightSchedule* self, std::vector<std::string> names, const nb::list& points,
              nb::handle interpolation) {
             auto list = PointsFromPython(names, points);
-            const auto between = OptionReader<Interpolation>::Read("interpolation", interpolation);
-            new (self) WeightSchedule(
-                Unwrap(WeightSchedule::Make(std::move(names), std::move(list), between)));
+            const auto between =
+                OptionReader<mix::Interpolation>::Read("interpolation", interpolation);
+            new (self) mix::WeightSchedule(
+                Unwrap(mix::WeightSchedule::Make(std::move(names), std::move(list), between)));
           },
           nb::arg("names"), nb::arg("points"), nb::arg("interpolation").none() = "step",
           nb::sig("def __init__(self, names: collections.abc.Sequence[str], points: "
                   "list[tuple[int, list[float]]], interpolation: str = 'step') -> None"))
-      .def("at", &WeightSchedule::At, nb::arg("step"), "The weights at a step; their sum is 1.")
-      .def_prop_ro("names", &WeightSchedule::names);
+      .def("at", &mix::WeightSchedule::At, nb::arg("step"),
+           "The weights at a step; their sum is 1.")
+      .def_prop_ro("names", &mix::WeightSchedule::names);
 
   static const std::string signature =
-      SignatureOf(config::Describe<MixOptions>(), "__init__",
+      SignatureOf(config::Describe<mix::MixOptions>(), "__init__",
                   "self, names: collections.abc.Sequence[str], weights: "
                   "collections.abc.Sequence[float], schedule: WeightSchedule | None");
-  nb::class_<MixOptions>(m, MixOptions::kName, MixOptions::kDoc)
+  nb::class_<mix::MixOptions>(m, mix::MixOptions::kName, mix::MixOptions::kDoc)
       .def(
           "__init__",
-          [](MixOptions* self, std::vector<std::string> names,
-             const std::vector<nb::object>& weights, const WeightSchedule* schedule,
+          [](mix::MixOptions* self, std::vector<std::string> names,
+             const std::vector<nb::object>& weights, const mix::WeightSchedule* schedule,
              const nb::kwargs& given) {
-            auto options = OptionsFromPython<MixOptions>(given);
+            auto options = OptionsFromPython<mix::MixOptions>(given);
             options.weights = WeightsFromPython(names, weights);
             options.names = std::move(names);
             if (schedule != nullptr) options.schedule = *schedule;
-            new (self) MixOptions(std::move(options));
+            new (self) mix::MixOptions(std::move(options));
           },
           nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("options"),
           nb::sig(signature.c_str()));
 
-  nb::class_<MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
+  nb::class_<mix::MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
       .def(
           "__init__",
-          [](MixOrder* self, const MixOptions& options) {
-            new (self) MixOrder(Unwrap(MixOrder::Make(options)));
+          [](mix::MixOrder* self, const mix::MixOptions& options) {
+            new (self) mix::MixOrder(Unwrap(mix::MixOrder::Make(options)));
           },
           nb::arg("options"))
       .def(
           "next_block",
-          [](MixOrder& self) {
+          [](mix::MixOrder& self) {
             self.StartBlock(0);
             self.EndBlock();
             return self.order();
           },
           "The sources of the next block's examples, by their places among the names.")
       .def(
-          "seek", [](MixOrder& self, int64_t n) { return Unwrap(self.Seek(n)); }, nb::arg("n"),
+          "seek", [](mix::MixOrder& self, int64_t n) { return Unwrap(self.Seek(n)); }, nb::arg("n"),
           "Goes to example n; returns by source the examples before it.")
-      .def("wanted", &MixOrder::Wanted, nb::arg("source"),
+      .def("wanted", &mix::MixOrder::Wanted, nb::arg("source"),
            "Whether the source's weight is ever more than 0.");
 
   m.def(
       "mix",
-      [](const std::vector<const Stream*>& streams, MixOptions options, bool add_source) {
+      [](const std::vector<const Stream*>& streams, mix::MixOptions options, bool add_source) {
         options.add_source = add_source;
         std::vector<StreamPlan> plans;
         for (const Stream* stream : streams) plans.push_back(stream->plan);
-        return Stream{Unwrap(MixPlan(plans, options))};
+        return Stream{Unwrap(mix::MixPlan(plans, options))};
       },
       nb::arg("streams"), nb::arg("options"), nb::arg("add_source"), "Mixes streams.");
 }

@@ -18,12 +18,17 @@ struct OptionReader {
   static T Read(const std::string& name, nb::handle value) { return OptionValue<T>(name, value); }
 };
 
+/// Finds the value that `text` names, for the option `name`.
+template <config::NamedEnum E>
+E ChoiceOf(const std::string& name, const std::string& text) {
+  if (const auto value = ValueOf(NamesOf(E{}), text)) return *value;
+  RefuseChoice(name, config::Choices<E>::Names(), text);
+}
+
 template <config::NamedEnum E>
 struct OptionReader<E> {
   static E Read(const std::string& name, nb::handle value) {
-    const auto text = OptionValue<std::string>(name, value);
-    if (const auto value = ValueOf(NamesOf(E{}), text)) return *value;
-    RefuseChoice(name, config::ChoicesOf<E>(), text);
+    return ChoiceOf<E>(name, OptionValue<std::string>(name, value));
   }
 };
 

@@ -32,8 +32,8 @@ PlaceArray ToNumpy(std::vector<int64_t> places) {
   return PlaceArray(held->data(), {held->size()}, owner);
 }
 
-Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
-  Result<Blocks> blocks = Blocks{};
+source::Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
+  Result<source::Blocks> blocks = source::Blocks{};
   {
     WithoutGil released(nb::find(self));
     blocks = count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
@@ -49,7 +49,7 @@ Result<BlockNumbers> ReadOrderOf(const PySource& self, uint64_t seed, int64_t ep
   std::iota(shards.begin(), shards.end(), size_t{0});
   StageContext context;
   context.epoch = epoch;
-  const auto order = InBlockOrder(self.source, shards, seed, context);
+  const auto order = source::InBlockOrder(self.source, shards, seed, context);
   BlockNumbers out;
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const auto part, order->Next());
@@ -59,10 +59,10 @@ Result<BlockNumbers> ReadOrderOf(const PySource& self, uint64_t seed, int64_t ep
 }
 
 void BindReadOrder(nb::module_& m) {
-  nb::class_<Blocks>(m, "Blocks", "What a shard is made of; see Source::ListBlocks.")
-      .def_ro("count", &Blocks::count)
-      .def_ro("row_starts", &Blocks::row_starts)
-      .def_ro("bytes", &Blocks::bytes);
+  nb::class_<source::Blocks>(m, "Blocks", "What a shard is made of; see Source::ListBlocks.")
+      .def_ro("count", &source::Blocks::count)
+      .def_ro("row_starts", &source::Blocks::row_starts)
+      .def_ro("bytes", &source::Blocks::bytes);
   m.def("blocks_of", &BlocksOf, nb::arg("source"), nb::arg("shard"), nb::arg("count") = false,
         "The blocks of a shard; with `count`, rows are counted where the file does not say.");
   m.def(
@@ -85,10 +85,10 @@ void BindReadOrder(nb::module_& m) {
       "shuffle_limits",
       [] {
         nb::dict out;
-        out["rows_window_bytes"] = SourceShuffleOptions::kDefaultWindowBytes;
-        out["window_bytes"] = WindowShuffleOptions().bytes;
-        out["grain_cache_bytes"] = GrainOrderOptions().cache_bytes;
-        out["grain_rows_at_once"] = GrainOrderOptions().rows_per_batch;
+        out["rows_window_bytes"] = source::SourceShuffleOptions::kDefaultWindowBytes;
+        out["window_bytes"] = order::WindowShuffleOptions().bytes;
+        out["grain_cache_bytes"] = source::GrainOrderOptions().cache_bytes;
+        out["grain_rows_at_once"] = source::GrainOrderOptions().rows_per_batch;
         return out;
       },
       nb::sig("def shuffle_limits() -> dict[str, int]"),
@@ -104,12 +104,12 @@ void BindOrder(nb::module_& m) {
       "shuffle_window",
       [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key, int64_t bytes,
          int64_t rows_per_batch) {
-        WindowShuffleOptions options;
+        order::WindowShuffleOptions options;
         options.rows = rows;
         options.seed = seed;
         if (bytes > 0) options.bytes = bytes;
         options.rows_per_batch = rows_per_batch;
-        return Stream{Unwrap(WindowShufflePlan(stream.plan, options, key))};
+        return Stream{Unwrap(order::WindowShufflePlan(stream.plan, options, key))};
       },
       nb::arg("stream"), nb::arg("rows"), nb::arg("seed") = 0, nb::arg("key") = "shuffle",
       nb::arg("bytes") = 0, nb::arg("rows_per_batch") = 0,
@@ -117,7 +117,7 @@ void BindOrder(nb::module_& m) {
   m.def(
       "repeat",
       [](const Stream& stream, std::optional<int64_t> passes) {
-        return Stream{Unwrap(RepeatPlan(stream.plan, passes))};
+        return Stream{Unwrap(order::RepeatPlan(stream.plan, passes))};
       },
       nb::arg("stream"), nb::arg("passes").none() = nb::none(),
       "Passes over a stream, one after the other; for ever where `passes` is None.");
@@ -142,7 +142,7 @@ void BindOrder(nb::module_& m) {
       "permuted",
       [](uint64_t size, uint64_t seed, uint64_t epoch, uint64_t begin, uint64_t end) {
         std::vector<uint64_t> items(end - begin);
-        if (!items.empty()) Permutation(size, {seed, epoch}).Fill(begin, items);
+        if (!items.empty()) order::Permutation(size, {seed, epoch}).Fill(begin, items);
         return items;
       },
       nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("begin"), nb::arg("end"),
@@ -152,7 +152,7 @@ void BindOrder(nb::module_& m) {
       [](uint64_t size, uint64_t seed, uint64_t epoch, uint64_t begin, uint64_t end) {
         std::vector<uint64_t> items;
         if (begin == end) return items;
-        const GrainIndexShuffle order(size, static_cast<uint32_t>(seed + epoch));
+        const order::GrainIndexShuffle order(size, static_cast<uint32_t>(seed + epoch));
         for (uint64_t place = begin; place < end; ++place) items.push_back(order[place]);
         return items;
       },

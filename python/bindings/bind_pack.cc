@@ -16,7 +16,7 @@ namespace easydata {
 namespace {
 
 struct PyPacker {
-  std::unique_ptr<DocumentPacker> packer;
+  std::unique_ptr<pack::DocumentPacker> packer;
 };
 
 /// Rows as [(pyarrow record batch of one row, numbers of the documents in it)].
@@ -33,37 +33,42 @@ nb::list RowsOut(const std::vector<Batch>& rows) {
 }  // namespace
 
 void BindPack(nb::module_& m) {
-  BindOptions<PackedOptions>(m)
-      .def_prop_ro("eos_token_id", [](const PackedOptions& self) { return self.pack.eos_token_id; })
-      .def_prop_ro("seq_length", [](const PackedOptions& self) { return self.pack.seq_length; })
-      .def_prop_ro("input_field", [](const PackedOptions& self) { return self.pack.input_field; })
-      .def_prop_ro("token_fields", [](const PackedOptions& self) { return self.pack.token_fields; })
+  BindOptions<pipeline::PackedOptions>(m)
+      .def_prop_ro("eos_token_id",
+                   [](const pipeline::PackedOptions& self) { return self.pack.eos_token_id; })
+      .def_prop_ro("seq_length",
+                   [](const pipeline::PackedOptions& self) { return self.pack.seq_length; })
+      .def_prop_ro("input_field",
+                   [](const pipeline::PackedOptions& self) { return self.pack.input_field; })
+      .def_prop_ro("token_fields",
+                   [](const pipeline::PackedOptions& self) { return self.pack.token_fields; })
       .def_prop_ro(
           "splits_documents",
-          [](const PackedOptions& self) {
-            return self.pack.overlong == Overlong::kSplit &&
-                   !StrategyOf(self.pack.strategy).keeps_documents_whole;
+          [](const pipeline::PackedOptions& self) {
+            return self.pack.overlong == pack::Overlong::kSplit &&
+                   !pack::StrategyOf(self.pack.strategy).keeps_documents_whole;
           },
           "Whether a document that is longer than a row goes on in the next one.");
   m.def(
       "pack",
-      [](const Stream& stream, PackedOptions options, std::vector<std::string> token_fields) {
+      [](const Stream& stream, pipeline::PackedOptions options,
+         std::vector<std::string> token_fields) {
         options.pack.token_fields = std::move(token_fields);
-        return Stream{Unwrap(PackedPlan(stream.plan, options))};
+        return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options))};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
       "Packs lists of tokens into rows of one length, shuffles and balances them.");
-  m.def("default_token_fields", &DefaultTokenFields,
+  m.def("default_token_fields", &pack::DefaultTokenFields,
         "Columns that are packed beside the tokens where they exist.");
 
   static const std::string signature =
-      SignatureOf(config::Describe<PackOptions>(), "__init__", "self");
+      SignatureOf(config::Describe<pack::PackOptions>(), "__init__", "self");
   nb::class_<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")
       .def(
           "__init__",
           [](PyPacker* self, const nb::kwargs& given) {
-            new (self)
-                PyPacker{Unwrap(DocumentPacker::Make(OptionsFromPython<PackOptions>(given)))};
+            new (self) PyPacker{
+                Unwrap(pack::DocumentPacker::Make(OptionsFromPython<pack::PackOptions>(given)))};
           },
           nb::sig(signature.c_str()))
       .def(

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 // How often progress is reported.
 constexpr auto kReport = std::chrono::milliseconds(100);
 
-nb::dict ToDict(const WriteProgress& progress) {
+nb::dict ToDict(const sink::WriteProgress& progress) {
   nb::dict out;
   out["rows"] = progress.rows;
   out["tokens"] = progress.tokens;
@@ -37,9 +37,10 @@ nb::dict ToDict(const std::map<std::string, int64_t>& counts) {
   return out;
 }
 
-nb::dict ToDict(const WriteResult& result) {
+nb::dict ToDict(const sink::WriteResult& result) {
   nb::list shards;
-  for (const ShardRecord& shard : result.shards) shards.append(JsonToPython(ToJson(shard)));
+  for (const sink::ShardRecord& shard : result.shards)
+    shards.append(JsonToPython(sink::ToJson(shard)));
   nb::dict out;
   out["rows"] = result.rows;
   out["tokens"] = result.tokens;
@@ -54,9 +55,11 @@ nb::dict ToDict(const WriteResult& result) {
 /// A job that writes a stream; it may be run several times, each with a writer of its own.
 struct WriteJob {
   StreamPlan plan;
-  WriteOptions options;
+  sink::WriteOptions options;
 
-  std::unique_ptr<StreamWriter> Writer() const { return Unwrap(StreamWriter::Make(plan, options)); }
+  std::unique_ptr<sink::StreamWriter> Writer() const {
+    return Unwrap(sink::StreamWriter::Make(plan, options));
+  }
 };
 
 nb::dict Run(const WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
@@ -69,7 +72,7 @@ nb::dict Run(const WriteJob& job, bool keep_finished, nb::handle report, nb::han
     told = true;
     CallPython([&] { return notice(writer->notice()); });
   };
-  BackgroundCall<WriteResult> call([&] { return writer->Run(); }, [&] { writer->Cancel(); });
+  BackgroundCall<sink::WriteResult> call([&] { return writer->Run(); }, [&] { writer->Cancel(); });
   auto reported = Clock::now();
   while (!call.Wait()) {
     tell();
@@ -77,7 +80,7 @@ nb::dict Run(const WriteJob& job, bool keep_finished, nb::handle report, nb::han
     reported = Clock::now();
     CallPython([&] { return report(ToDict(writer->progress())); });
   }
-  const WriteResult result = Unwrap(call.Join());
+  const sink::WriteResult result = Unwrap(call.Join());
   tell();
   if (!report.is_none()) CallPython([&] { return report(ToDict(writer->progress())); });
   return ToDict(result);
@@ -102,7 +105,7 @@ WantedColumns WantedFromPython(nb::handle columns) {
 
 void BindSink(nb::module_& m) {
   static const std::string signature = SignatureOf(
-      config::Describe<WriteOptions>(), "__init__",
+      config::Describe<sink::WriteOptions>(), "__init__",
       "self, stream: Stream, output_path: str, columns: "
       "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
       "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]]");
@@ -114,7 +117,7 @@ void BindSink(nb::module_& m) {
              const std::map<std::string, std::pair<std::optional<std::string>, int64_t>>&
                  tokenizers,
              const nb::kwargs& given) {
-            auto options = OptionsFromPython<WriteOptions>(given);
+            auto options = OptionsFromPython<sink::WriteOptions>(given);
             options.output_path = output_path;
             options.columns = WantedFromPython(columns);
             options.resumable = resumable;
@@ -151,10 +154,10 @@ void BindSink(nb::module_& m) {
            "something to tell of an earlier run.");
   m.def(
       "unfinished_shards",
-      [](const std::string& path) { return Unwrap(OutputFolder::UnfinishedShards(path)); },
+      [](const std::string& path) { return Unwrap(sink::OutputFolder::UnfinishedShards(path)); },
       nb::arg("output_path"),
       "How many shards a job that is run again would keep, of an output that is not finished.");
-  m.def("shard_formats", &FormatNames, "The formats that can be written.");
+  m.def("shard_formats", &sink::FormatNames, "The formats that can be written.");
 }
 
 }  // namespace easydata

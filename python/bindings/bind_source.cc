@@ -13,14 +13,15 @@
 #include <tuple>
 
 #include "arrow_exchange.h"
+#include "bind_options.h"
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/io/file_system.h"
+#include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_files.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
-#include "easydata/stream/json_column.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
 #include "engine_gil.h"
@@ -34,7 +35,7 @@ namespace {
 
 constexpr int64_t kRowsAtOnce = 512;
 
-ReadContext CountingContext() {
+source::ReadContext CountingContext() {
   return {SharedPool(), [](int64_t) {}};
 }
 
@@ -46,7 +47,7 @@ class PassIterator {
     context_.epoch = epoch;
     context_.read_ahead = read_ahead;
     context_.pool = SharedPool();
-    auto made = CatchExceptions([&] { return plan.make(context_); });
+    auto made = exec::CatchExceptions([&] { return plan.make(context_); });
     status_ = made.status();
     if (made.ok()) stage_ = std::move(*made);
   }
@@ -57,7 +58,7 @@ class PassIterator {
 
   std::optional<Batch> NextBatch(nb::object kept) {
     if (stage_ == nullptr) return std::nullopt;
-    if (forks_ != NumForks()) {
+    if (forks_ != exec::NumForks()) {
       Check(Status::UnknownError(
           "this iterator was made before the process was forked, and the threads that it reads "
           "with are its parent's; make a new one here"));
@@ -65,7 +66,7 @@ class PassIterator {
     Result<std::optional<Batch>> next{std::optional<Batch>()};
     {
       WithoutGil released(std::move(kept));
-      next = CatchExceptions([this] { return stage_->Next(); });
+      next = exec::CatchExceptions([this] { return stage_->Next(); });
     }
     auto batch = Unwrap(std::move(next));
     if (!batch.has_value()) Close();
@@ -76,7 +77,7 @@ class PassIterator {
 
   void Close() {
     if (stage_ == nullptr && context_.pool == nullptr) return;
-    if (forks_ != NumForks()) {
+    if (forks_ != exec::NumForks()) {
       // Its threads are the parent's: nobody would end what runs there.
       (void)stage_.release();
       return;
@@ -88,7 +89,7 @@ class PassIterator {
   }
 
  private:
-  const uint64_t forks_ = NumForks();
+  const uint64_t forks_ = exec::NumForks();
   StageContext context_;
   std::unique_ptr<Stage> stage_;
   Status status_;
@@ -152,28 +153,17 @@ class BatchIterator {
   PassIterator pass_;
 };
 
-OnError OnErrorOf(const std::string& name) {
-  if (name == "raise") return OnError::kRaise;
-  if (name == "skip") return OnError::kSkip;
-  if (name == "quarantine") return OnError::kQuarantine;
-  throw nb::value_error(
-      ("on_error must be \"raise\", \"skip\" or \"quarantine\", got \"" + name + "\"").c_str());
+source::OnError OnErrorOf(const std::string& name) {
+  return ChoiceOf<source::OnError>("on_error", name);
 }
 
-const char* NameOfIdentity(IdentityKind kind) {
-  switch (kind) {
-    case IdentityKind::kContent:
-      return "content";
-    case IdentityKind::kSize:
-      return "size";
-    default:
-      return "mtime";
-  }
+io::IdentityKind IdentityOf(const std::string& name) {
+  return ChoiceOf<io::IdentityKind>("identity", name);
 }
 
 /// The same files by another identity. Hashing goes on without the GIL; Ctrl-C ends it.
 PyFileListing WithIdentity(const PyFileListing& listing, const std::string& identity) {
-  const IdentityKind kind = Unwrap(ParseIdentityKind(identity));
+  const io::IdentityKind kind = IdentityOf(identity);
   PyFileListing out = listing;
   bool interrupted = false;
   const auto stop = [&interrupted] {
@@ -184,8 +174,8 @@ PyFileListing WithIdentity(const PyFileListing& listing, const std::string& iden
   Status status;
   {
     WithoutGil released;
-    for (FileInfo& file : out.files) {
-      status = SetIdentity(kind, stop, &file);
+    for (io::FileInfo& file : out.files) {
+      status = io::SetIdentity(kind, stop, &file);
       if (!status.ok()) break;
     }
   }
@@ -200,7 +190,8 @@ using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::
 std::vector<PickledFile> PickleFiles(const PyFileListing& listing) {
   std::vector<PickledFile> out;
   for (const auto& [uri, size, identity] : listing.files) {
-    out.emplace_back(uri, size, NameOfIdentity(identity.kind), identity.mtime_ns, identity.tag);
+    out.emplace_back(uri, size, NameOf(io::NamesOf(identity.kind), identity.kind),
+                     identity.mtime_ns, identity.tag);
   }
   return out;
 }
@@ -208,7 +199,7 @@ std::vector<PickledFile> PickleFiles(const PyFileListing& listing) {
 PyFileListing UnpickleFiles(const std::vector<PickledFile>& files) {
   PyFileListing out;
   for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
-    out.files.push_back({uri, size, {Unwrap(ParseIdentityKind(kind)), mtime_ns, tag}});
+    out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}});
   }
   return out;
 }
@@ -218,7 +209,7 @@ void BindListing(nb::module_& m) {
       .def_prop_ro("uris",
                    [](const PyFileListing& self) {
                      std::vector<std::string> uris;
-                     for (const FileInfo& file : self.files) uris.push_back(file.uri);
+                     for (const io::FileInfo& file : self.files) uris.push_back(file.uri);
                      return uris;
                    })
       .def(
@@ -237,12 +228,12 @@ void BindListing(nb::module_& m) {
   m.def(
       "list_data_files",
       [](const std::vector<std::string>& data_files) {
-        Result<DataFiles> listed = DataFiles();
+        Result<source::DataFiles> listed = source::DataFiles();
         {
           WithoutGil released;
-          listed = ListDataFiles(data_files);
+          listed = source::ListDataFiles(data_files);
         }
-        DataFiles found = Unwrap(std::move(listed));
+        source::DataFiles found = Unwrap(std::move(listed));
         return std::pair(PyFileListing{std::move(found.files)}, std::move(found.left_out));
       },
       nb::arg("data_files"),
@@ -250,53 +241,57 @@ void BindListing(nb::module_& m) {
   m.def(
       "exists",
       [](const std::string& uri) {
-        const auto files = FileSystemOf(uri);
+        const auto files = io::FileSystemOf(uri);
         return files.ok() && (*files)->Exists(uri);
       },
       nb::arg("uri"),
       "Whether there is a file or a folder of this name, as far as it can be told.");
   m.def(
-      "format_of_name", [](const std::string& path) { return FormatOfName(path); }, nb::arg("path"),
-      "The format that a file's name tells, or an empty string.");
-  nb::class_<DataFormat>(m, "DataFormat", "A format of data files.")
-      .def_prop_ro("name", [](const DataFormat& self) { return std::string(self.name); })
+      "format_of_name", [](const std::string& path) { return source::FormatOfName(path); },
+      nb::arg("path"), "The format that a file's name tells, or an empty string.");
+  nb::class_<source::DataFormat>(m, "DataFormat", "A format of data files.")
+      .def_prop_ro("name", [](const source::DataFormat& self) { return std::string(self.name); })
       .def_prop_ro(
-          "kind", [](const DataFormat& self) { return std::string(self.kind); },
+          "kind", [](const source::DataFormat& self) { return std::string(self.kind); },
           "What formats have in common that may stand side by side.")
       .def_prop_ro(
-          "builder", [](const DataFormat& self) { return std::string(self.builder); },
+          "builder", [](const source::DataFormat& self) { return std::string(self.builder); },
           "What the `datasets` library calls it; empty where it does not know it.")
-      .def_ro("has_one_schema", &DataFormat::has_one_schema,
+      .def_ro("has_one_schema", &source::DataFormat::has_one_schema,
               "Whether all files give columns of one schema.");
   m.def(
       "data_formats",
       [] {
-        std::vector<DataFormat> formats;
-        for (const DataFormat* format : DataFormats()) formats.push_back(*format);
+        std::vector<source::DataFormat> formats;
+        for (const source::DataFormat* format : source::DataFormats()) formats.push_back(*format);
         return formats;
       },
       "All formats of data files.");
   m.def(
+      "check_on_error",
+      [](nb::handle on_error, bool has_quarantine_path) {
+        Check(source::CheckOnError(OptionReader<source::OnError>::Read("on_error", on_error),
+                                   has_quarantine_path));
+      },
+      nb::arg("on_error"), nb::arg("has_quarantine_path"),
+      "Raises ValueError for what on_error cannot be.");
+  m.def(
+      "check_identity",
+      [](nb::handle identity) { OptionReader<io::IdentityKind>::Read("identity", identity); },
+      nb::arg("identity"), "Raises ValueError for what identity cannot be.");
+  m.def(
       "find_format",
-      [](const std::string& name) -> std::optional<DataFormat> {
-        const DataFormat* found = FindFormat(name);
+      [](const std::string& name) -> std::optional<source::DataFormat> {
+        const source::DataFormat* found = source::FindFormat(name);
         return found == nullptr ? std::nullopt : std::optional(*found);
       },
       nb::arg("name"), "The format of a name, or of a suffix without its dot; None for others.");
 }
 
-/// A callable that may be dropped by a thread without the GIL.
-std::shared_ptr<nb::object> Share(nb::object callable) {
-  return std::shared_ptr<nb::object>(new nb::object(std::move(callable)), [](nb::object* object) {
-    DropReference(object);
-    delete object;
-  });
-}
-
-SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
-                               std::optional<int64_t> window_bytes) {
-  SourceShuffleOptions options;
-  if (mode.has_value()) options.mode = Unwrap(ParseSourceShuffle(*mode));
+source::SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
+                                       std::optional<int64_t> window_bytes) {
+  source::SourceShuffleOptions options;
+  if (mode.has_value()) options.mode = ChoiceOf<source::SourceShuffle>("mode", *mode);
   options.seed = seed;
   options.window_bytes = window_bytes;
   return options;
@@ -304,7 +299,7 @@ SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t 
 
 /// Refuses what source.shuffle() cannot do.
 void CheckShuffle(nb::handle mode, nb::handle seed, nb::handle window_bytes) {
-  const SourceShuffleOptions options =
+  const source::SourceShuffleOptions options =
       ShuffleOf(OptionValue<std::string>("mode", mode), OptionValue<uint64_t>("seed", seed),
                 OptionalValue<int64_t>("window_bytes", window_bytes));
   Check(options.Validate());
@@ -316,7 +311,7 @@ Stream StreamOf(const PySource& self, nb::object columns,
                 const std::string& quarantine_path, nb::object report,
                 const std::optional<std::string>& shuffle, uint64_t seed,
                 std::optional<int64_t> window_bytes) {
-  SourceStageOptions options;
+  source::SourceStageOptions options;
   options.shuffle = ShuffleOf(shuffle, seed, window_bytes);
   options.name = name;
   options.columns = ColumnsFromPython(columns);
@@ -325,7 +320,7 @@ Stream StreamOf(const PySource& self, nb::object columns,
   options.on_error = OnErrorOf(on_error);
   options.quarantine_path = quarantine_path;
   if (!report.is_none()) {
-    options.report = [report = Share(std::move(report))](const std::string& message) {
+    options.report = [report = SharedObject(std::move(report))](const std::string& message) {
       EngineGil gil;
       if (!gil.held()) return;
       try {
@@ -335,7 +330,7 @@ Stream StreamOf(const PySource& self, nb::object columns,
       }
     };
   }
-  return Stream{Unwrap(SourcePlan(self.source, std::move(options)))};
+  return Stream{Unwrap(source::SourcePlan(self.source, std::move(options)))};
 }
 
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
@@ -350,8 +345,8 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   source->name = name;
   source->start_row = start_row;
   source->num_rows = num_rows;
-  const SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
-  if (order.mode != SourceShuffle::kNone) source->shuffle_seed = seed;
+  const source::SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
+  if (order.mode != source::SourceShuffle::kNone) source->shuffle_seed = seed;
   nlohmann::json described = JsonFromPython(description, "description");
   if (start_row != 0) described["start_row"] = start_row;
   if (!columns.is_none()) described["columns"] = JsonFromPython(columns, "columns");
@@ -368,18 +363,18 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
       if (!rows.has_value()) return std::nullopt;
       return std::vector<int64_t>{*rows};
     };
-    return Timed(DealRows(std::move(stage), context, shard_rows), "source");
+    return Timed(SelectLaneRows(std::move(stage), context, shard_rows), "source");
   };
-  if (order.mode == SourceShuffle::kRows) {
-    stream.plan = Unwrap(ShuffleRows(std::move(stream.plan), order));
+  if (order.mode == source::SourceShuffle::kRows) {
+    stream.plan = Unwrap(source::ShuffleRows(std::move(stream.plan), order));
   }
   return stream;
 }
 
 Stream Concat(nb::list streams, nb::list shard_names) {
-  std::vector<ConcatPart> parts;
+  std::vector<source::ConcatPart> parts;
   for (size_t i = 0; i < nb::len(streams); ++i) {
-    ConcatPart part;
+    source::ConcatPart part;
     part.plan = nb::cast<Stream&>(streams[i]).plan;
     const nb::dict names = nb::cast<nb::dict>(shard_names[i]);
     for (auto [name, renamed] : names) {
@@ -387,7 +382,7 @@ Stream Concat(nb::list streams, nb::list shard_names) {
     }
     parts.push_back(std::move(part));
   }
-  return Stream{ConcatPlan(std::move(parts))};
+  return Stream{source::ConcatPlan(std::move(parts))};
 }
 
 /// What a for loop calls, without the way through the binding of a method: it is called for each
@@ -409,13 +404,13 @@ nb::object Self(nb::handle self) { return nb::borrow(self); }
 
 }  // namespace
 
-std::shared_ptr<ThreadPool> SharedPool() {
+std::shared_ptr<exec::ThreadPool> SharedPool() {
   static std::mutex mutex;
-  static std::weak_ptr<ThreadPool> shared;
+  static std::weak_ptr<exec::ThreadPool> shared;
   std::lock_guard<std::mutex> lock(mutex);
   auto pool = shared.lock();
   if (pool == nullptr) {
-    pool = std::make_shared<ThreadPool>();
+    pool = std::make_shared<exec::ThreadPool>();
     shared = pool;
   }
   return pool;
@@ -489,7 +484,7 @@ void BindSource(nb::module_& m) {
               schema = self.source->Schema(wanted, 0);
             }
             std::vector<std::string> names = Unwrap(std::move(schema))->field_names();
-            if (std::find(names.begin(), names.end(), kRowColumn) != names.end()) {
+            if (std::find(names.begin(), names.end(), json::kRowColumn) != names.end()) {
               return std::nullopt;
             }
             return names;
@@ -501,8 +496,8 @@ void BindSource(nb::module_& m) {
       .def(
           "peek",
           [](const PySource& self, int64_t num_rows, const std::string& on_error) {
-            const OnError policy = OnErrorOf(on_error);
-            Result<FirstRows> peeked = FirstRows();
+            const source::OnError policy = OnErrorOf(on_error);
+            Result<source::FirstRows> peeked = source::FirstRows();
             {
               WithoutGil released(nb::find(self));
               peeked = self.source->Peek(num_rows, policy);
@@ -523,7 +518,7 @@ void BindSource(nb::module_& m) {
       .def(
           "num_blocks",
           [](const PySource& self, size_t shard) {
-            Result<Blocks> blocks = Blocks();
+            Result<source::Blocks> blocks = source::Blocks();
             {
               WithoutGil released(nb::find(self));
               blocks = self.source->ListBlocks(shard);
@@ -536,7 +531,7 @@ void BindSource(nb::module_& m) {
       "make_source",
       [](const PyFileListing& files, const std::string& format, nb::object options) {
         const nlohmann::json given = JsonFromPython(options, "options");
-        return PySource{Unwrap(MakeSource(format, files.files, given))};
+        return PySource{Unwrap(source::MakeSource(format, files.files, given))};
       },
       nb::arg("files"), nb::arg("format"), nb::arg("options"),
       nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "

@@ -111,7 +111,7 @@ nlohmann::json JsonFromPython(nb::handle value, const std::string& name) {
 Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {
   Pass pass;
   pass.context.epoch = epoch;
-  pass.context.pool = std::make_shared<ThreadPool>(num_threads);
+  pass.context.pool = std::make_shared<exec::ThreadPool>(num_threads);
   ARROW_ASSIGN_OR_RAISE(pass.stage, plan.make(pass.context));
   return pass;
 }

@@ -3,7 +3,6 @@
 #include <arrow/type.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,11 +10,13 @@
 #include <optional>
 #include <utility>
 
+#include "bind_options.h"
 #include "bindings.h"
 #include "callable_op.h"
+#include "easydata/json/json_column.h"
 #include "easydata/pipeline/limit_plan.h"
 #include "easydata/pipeline/tokenize_plan.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/source/source_stage.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/column_op.h"
@@ -27,18 +28,10 @@
 namespace easydata {
 namespace {
 
-/// A Python object that any thread may let go of.
-std::shared_ptr<nb::object> SharedObject(nb::object object) {
-  return {new nb::object(std::move(object)), [](nb::object* held) {
-            DropReference(held);
-            delete held;
-          }};
-}
-
 /// A report of cuts as Python wants it: report(which, source, documents, tokens).
-TellCuts TellFromPython(nb::object report) {
+pipeline::CutCallback TellFromPython(nb::object report) {
   if (report.is_none()) return nullptr;
-  return [report = SharedObject(std::move(report))](const CutReport& cuts) -> Status {
+  return [report = SharedObject(std::move(report))](const pipeline::CutReport& cuts) -> Status {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
     try {
@@ -52,12 +45,12 @@ TellCuts TellFromPython(nb::object report) {
   };
 }
 
-Stream TokenizeStream(const Stream& stream, std::shared_ptr<tokenizers::TextEncoder> encoder,
+Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder> encoder,
                       const std::string& column, bool add_special_tokens, int64_t max_length,
                       bool attention_mask, int64_t pad_to, int32_t pad_id, bool pad_left,
                       std::vector<std::string> keep, const std::string& on_error,
                       int64_t rows_per_call, int max_threads, nb::object report) {
-  TokenizeOptions options;
+  transform::TokenizeOptions options;
   options.column = column;
   options.encode = {add_special_tokens, max_length};
   options.attention_mask = attention_mask;
@@ -65,11 +58,11 @@ Stream TokenizeStream(const Stream& stream, std::shared_ptr<tokenizers::TextEnco
   options.pad_id = pad_id;
   options.pad_left = pad_left;
   options.keep = std::move(keep);
-  options.skip_missing = on_error == "skip";
+  options.skip_missing = ChoiceOf<source::OnError>("on_error", on_error) == source::OnError::kSkip;
   options.rows_per_call = rows_per_call;
   options.max_threads = max_threads;
-  return {Unwrap(
-      TokenizePlan(stream.plan, std::move(encoder), options, TellFromPython(std::move(report))))};
+  return {Unwrap(pipeline::TokenizePlan(stream.plan, SharedArgument(encoder), options,
+                                        TellFromPython(std::move(report))))};
 }
 
 /// Names of the columns that a stream gives, or nothing where rows have no schema.
@@ -85,7 +78,7 @@ std::optional<std::vector<std::string>> ColumnNames(const Stream& stream) {
     pass->stage.reset();
   }
   for (const std::string& name : names) {
-    if (name == kRowColumn) return std::nullopt;
+    if (name == json::kRowColumn) return std::nullopt;
   }
   return names;
 }
@@ -117,7 +110,7 @@ void BindTransform(nb::module_& m) {
   m.def(
       "apply_column_op",
       [](const Stream& stream, const ColumnOp& op) {
-        return Stream{Unwrap(ColumnOpPlan(stream.plan, op.name, op.options))};
+        return Stream{Unwrap(transform::ColumnOpPlan(stream.plan, op.name, op.options))};
       },
       nb::arg("stream"), nb::arg("op"), "The stream with a column operation downstream of it.");
   m.def(
@@ -171,14 +164,14 @@ void BindTransform(nb::module_& m) {
       [](const Stream& stream, nb::object columns, std::vector<std::string> known) {
         const Columns wanted = ColumnsFromPython(columns);
         if (!wanted.has_value()) return stream;
-        return Stream{MapPlan(stream.plan, ConformColumns(*wanted, std::move(known)))};
+        return Stream{MapPlan(stream.plan, transform::ConformColumns(*wanted, std::move(known)))};
       },
       nb::arg("stream"), nb::arg("columns").none(), nb::arg("known") = std::vector<std::string>(),
       "The stream with exactly these columns, in their kinds.");
   m.def(
       "limit",
       [](const Stream& stream, int64_t max_rows) {
-        return Stream{Unwrap(LimitPlan(stream.plan, max_rows))};
+        return Stream{Unwrap(pipeline::LimitPlan(stream.plan, max_rows))};
       },
       nb::arg("stream"), nb::arg("max_rows"));
   m.def("column_names", ColumnNames, nb::arg("stream"),

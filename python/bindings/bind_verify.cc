@@ -11,7 +11,7 @@ namespace easydata {
 namespace {
 
 nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle num_threads) {
-  VerifyOptions options;
+  verify::VerifyOptions options;
   options.data = std::move(data);
   options.vocab_size = OptionalValue<int64_t>("vocab_size", vocab_size);
   if (options.vocab_size.has_value()) CheckAtLeastOne("vocab_size", *options.vocab_size, "");
@@ -19,12 +19,12 @@ nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle
     CheckAtLeastOne("num_threads", *threads, " (None: one for each core)");
     options.num_threads = *threads;
   }
-  Verifier verifier(std::move(options));
-  BackgroundCall<std::vector<VerifiedFile>> call([&] { return verifier.Run(); },
-                                                 [&] { verifier.Cancel(); });
+  verify::Verifier verifier(std::move(options));
+  BackgroundCall<std::vector<verify::VerifiedFile>> call([&] { return verifier.Run(); },
+                                                         [&] { verifier.Cancel(); });
   while (!call.Wait()) continue;
   nb::list out;
-  for (const VerifiedFile& file : Unwrap(call.Join())) {
+  for (const verify::VerifiedFile& file : Unwrap(call.Join())) {
     nb::dict each;
     each["path"] = file.path;
     each["rows"] = file.rows;

@@ -34,7 +34,7 @@ class CallableOpImpl : public BatchOp {
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
     if (kind_ == CallableKind::kFilter) return input;
-    const auto schema = JsonRowSchema(output_);
+    const auto schema = source::JsonRowSchema(output_);
     if (refuses_) return schema->AddField(schema->num_fields(), RefusedField());
     return schema;
   }
@@ -131,7 +131,7 @@ class CallableOpImpl : public BatchOp {
     return out;
   }
 
-  static bool Stopped() { return StopScope::Stopped() || EngineGil::ending(); }
+  static bool Stopped() { return exec::StopScope::Stopped() || EngineGil::ending(); }
   static Status Closed() { return Status::Cancelled("the stream was closed"); }
 
   /// What rows that an exception refuses are counted under.

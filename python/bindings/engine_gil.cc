@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <thread>
+#include <utility>
 
 namespace easydata {
 namespace {
@@ -27,7 +29,7 @@ void WaitForCallables() {
   ending_thread = std::this_thread::get_id();
   is_ending = true;
   WithoutGil released;
-  WaitScope waiting;
+  exec::WaitScope waiting;
   const auto deadline = std::chrono::steady_clock::now() + kLongestCallable;
   while (inside > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -36,7 +38,7 @@ void WaitForCallables() {
 
 /// The interpreter is gone; what is static in the engine and in Arrow goes next.
 void EndWork() {
-  if (EndAllWork(kLongestWork)) return;
+  if (exec::EndAllWork(kLongestWork)) return;
   // Something still runs that would use what is gone.
   on_exit(
       [](int status, void*) {
@@ -114,6 +116,13 @@ void DropReference(nb::object* object) {
   } else {
     (void)object->release();
   }
+}
+
+std::shared_ptr<nb::object> SharedObject(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            DropReference(held);
+            delete held;
+          }};
 }
 
 }  // namespace easydata

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -38,7 +39,7 @@ class EngineGil {
   static void WatchExit();
 
  private:
-  WaitScope waiting_;  // Python's work is not the engine's
+  exec::WaitScope waiting_;  // Python's work is not the engine's
   bool held_ = false;
   bool taken_ = false;  // by this object
   PyGILState_STATE state_{};
@@ -60,7 +61,7 @@ class WithoutGil {
  private:
   nb::object kept_;
   PyThreadState* state_;
-  std::optional<WorkScope> working_;
+  std::optional<exec::WorkScope> working_;
 };
 
 /// Stops this thread for ever.
@@ -83,5 +84,18 @@ void EnsureNumpy();
 /// Drops a reference to a Python object, on any thread. When the interpreter is ending the object
 /// stays.
 void DropReference(nb::object* object);
+
+/// Makes a Python object one that any thread may let go of, with or without the GIL.
+std::shared_ptr<nb::object> SharedObject(nb::object object);
+
+/// Keeps the C++ object behind a Python one, as long as any thread holds the result.
+///
+/// Take an argument as `nb::handle_t<T>` and call this in place of taking a `std::shared_ptr<T>`:
+/// nanobind's lets go of its object by waiting for the GIL in the middle of the engine's work, for
+/// which a fork would wait that holds the GIL itself.
+template <typename T>
+std::shared_ptr<T> SharedArgument(nb::handle_t<T> argument) {
+  return {SharedObject(nb::borrow(argument)), nb::cast<T*>(argument)};
+}
 
 }  // namespace easydata

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "easydata/stream/dom_parse.h"
+#include "easydata/json/dom_parse.h"
 #include "python_text.h"
 
 namespace easydata {
@@ -92,7 +92,7 @@ JsonValues::~JsonValues() = default;
 
 PyObject* JsonValues::Parse(std::string_view text) {
   dom::element element;
-  const auto error = ParseDom(&impl_->parser, text, /*is_padded=*/false, &element);
+  const auto error = json::ParseDom(&impl_->parser, text, /*is_padded=*/false, &element);
   if (error == simdjson::SUCCESS) return impl_->Make(element);
   // NaN, numbers of any size, lone surrogates: Python takes more than the standard does.
   if (!impl_->loads.is_valid()) impl_->loads = nb::module_::import_("json").attr("loads");

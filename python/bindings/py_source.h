@@ -11,15 +11,15 @@ namespace easydata {
 
 /// What Python holds as `_native.Source`.
 struct PySource {
-  std::shared_ptr<const Source> source;
+  std::shared_ptr<const source::Source> source;
 };
 
 /// What Python holds as `_native.FileListing`.
 struct PyFileListing {
-  std::vector<FileInfo> files;
+  std::vector<io::FileInfo> files;
 };
 
 /// What iterators of rows share, however many are open; it ends with the last of them.
-std::shared_ptr<ThreadPool> SharedPool();
+std::shared_ptr<exec::ThreadPool> SharedPool();
 
 }  // namespace easydata

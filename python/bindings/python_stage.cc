@@ -40,8 +40,8 @@ class PythonStage : public Stage {
       refs_.push_back(std::make_shared<const ShardRef>(ShardRef{source_->name, name}));
     }
     if (!source_->shuffle_seed.has_value() || refs_.empty()) return;
-    const Permutation order(refs_.size(),
-                            {*source_->shuffle_seed, static_cast<uint64_t>(epoch_), 0});
+    const order::Permutation order(refs_.size(),
+                                   {*source_->shuffle_seed, static_cast<uint64_t>(epoch_), 0});
     std::vector<std::shared_ptr<const ShardRef>> shuffled;
     for (size_t i = 0; i < refs_.size(); ++i) shuffled.push_back(refs_[order[i]]);
     refs_ = std::move(shuffled);
@@ -190,8 +190,8 @@ class PythonStage : public Stage {
     Batch batch;
     ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
     ARROW_ASSIGN_OR_RAISE(auto fields,
-                          ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
-    ARROW_ASSIGN_OR_RAISE(batch.rows, ChooseColumns(rows, schema_));
+                          source::ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
+    ARROW_ASSIGN_OR_RAISE(batch.rows, source::ChooseColumns(rows, schema_));
     batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
     return batch;
   }
@@ -237,10 +237,11 @@ Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSourc
                                                const StageContext& context) {
   std::shared_ptr<arrow::Schema> schema;
   if (source->schema != nullptr) {
-    ARROW_ASSIGN_OR_RAISE(schema, ChosenSchema(*source->schema, source->columns,
+    ARROW_ASSIGN_OR_RAISE(schema,
+                          source::ChosenSchema(*source->schema, source->columns,
                                                source->name.empty() ? "the data" : source->name));
   } else {
-    schema = JsonRowSchema(source->columns);
+    schema = source::JsonRowSchema(source->columns);
   }
   return std::make_unique<PythonStage>(std::move(source), std::move(schema), context.epoch);
 }

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/json/json_column.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/quarantine.h"
-#include "easydata/stream/json_column.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/plan.h"
 #include "easydata/transform/conform_columns.h"
@@ -32,7 +32,7 @@ std::string Mark(const std::string& reason, const std::string& error, std::strin
 }
 
 const arrow::StringArray* WholeRows(const Batch& batch) {
-  const auto column = batch.rows->GetColumnByName(kRowColumn);
+  const auto column = batch.rows->GetColumnByName(json::kRowColumn);
   return column == nullptr ? nullptr : static_cast<const arrow::StringArray*>(column.get());
 }
 
@@ -41,12 +41,12 @@ class ReadOrRefuseOp : public BatchOp {
   ReadOrRefuseOp(std::vector<ColumnRequest> columns, std::string column)
       : columns_(std::move(columns)),
         column_(std::move(column)),
-        conform_(ConformColumns(columns_, {})) {}
+        conform_(transform::ConformColumns(columns_, {})) {}
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
-    auto schema = JsonRowSchema(columns_);
-    if (input->GetFieldByName(kRowColumn) == nullptr) {
+    auto schema = source::JsonRowSchema(columns_);
+    if (input->GetFieldByName(json::kRowColumn) == nullptr) {
       ARROW_ASSIGN_OR_RAISE(schema, conform_->OutputSchema(input));
     }
     return schema->AddField(schema->num_fields(), RefusedField());
@@ -56,7 +56,7 @@ class ReadOrRefuseOp : public BatchOp {
 
   Result<Batch> Apply(Batch batch) const override {
     const int64_t rows = batch.num_rows();
-    std::vector<BadRow> bad(rows);
+    std::vector<source::BadRow> bad(rows);
     std::shared_ptr<arrow::RecordBatch> read;
     if (const auto* whole = WholeRows(batch)) {
       ARROW_ASSIGN_OR_RAISE(read, Parse(*whole, &bad));
@@ -86,19 +86,20 @@ class ReadOrRefuseOp : public BatchOp {
 
  private:
   Result<std::shared_ptr<arrow::RecordBatch>> Parse(const arrow::StringArray& whole,
-                                                    std::vector<BadRow>* bad) const {
+                                                    std::vector<source::BadRow>* bad) const {
     const Columns columns = columns_;
     int64_t longest = 2;
     for (int64_t row = 0; row < whole.length(); ++row) {
       longest = std::max<int64_t>(longest, whole.value_length(row));
     }
-    JsonRows parsed(columns, JsonRowSchema(columns), whole.total_values_length(), longest);
+    source::JsonRows parsed(columns, source::JsonRowSchema(columns), whole.total_values_length(),
+                            longest);
     std::string padded;
     for (int64_t row = 0; row < whole.length(); ++row) {
       const std::string_view text = whole.GetView(row);
       for (std::string_view tried : {text, std::string_view("{}")}) {
         padded.assign(tried);
-        padded.append(kChunkPadding, ' ');
+        padded.append(source::kChunkPadding, ' ');
         ARROW_ASSIGN_OR_RAISE(const bool good,
                               parsed.Append({padded.data(), tried.size()}, &(*bad)[row]));
         if (good) break;  // an empty row stands in the place of a bad one
@@ -107,7 +108,7 @@ class ReadOrRefuseOp : public BatchOp {
     return parsed.Finish();
   }
 
-  static Result<std::string> MarkOf(const Batch& batch, int64_t row, const BadRow& bad) {
+  static Result<std::string> MarkOf(const Batch& batch, int64_t row, const source::BadRow& bad) {
     if (const auto* whole = WholeRows(batch)) {
       return Mark(bad.reason, bad.message, whole->GetView(row));
     }
@@ -197,7 +198,7 @@ class TakeOutStage : public Stage {
   const int place_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::function<void(const std::string&)> report_;
-  std::optional<Quarantine> quarantine_;
+  std::optional<source::Quarantine> quarantine_;
   int64_t refused_ = 0;
   int64_t next_report_ = 0;
   Status failed_;

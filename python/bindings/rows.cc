@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "arrow_exchange.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/rest_column.h"
 #include "json_values.h"
 #include "python_text.h"
@@ -301,7 +301,7 @@ struct RowConverter::Impl {
   std::shared_ptr<arrow::Schema> schema;
   std::vector<nb::object> keys;
   std::vector<Column> columns;
-  Column whole;  // kRowColumn, where there is one
+  Column whole;  // json::kRowColumn, where there is one
   // With more keys than a small dict holds, copying one of the right size spares growing.
   nb::object pattern;
 
@@ -320,7 +320,7 @@ struct RowConverter::Impl {
     pattern = nb::object();
     bool all_present = keys.size() > 5;
     for (const auto& field : schema->fields()) {
-      if (IsJsonField(*field) || IsRestField(*field)) all_present = false;
+      if (json::IsJsonField(*field) || IsRestField(*field)) all_present = false;
     }
     if (!all_present) return;
     pattern = nb::steal(PyDict_New());
@@ -339,14 +339,15 @@ void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t
     column.key = impl_->keys[c];
     column.array = rows.column(c)->Slice(offset, length);
     const arrow::Field& field = *rows.schema()->field(c);
-    if (IsJsonField(field)) {
+    if (json::IsJsonField(field)) {
       column.values = std::make_unique<JsonTextValues>(*column.array, &impl_->json);
     } else {
       column.values = NativeValues(column.array);
       if (column.values == nullptr) column.values = std::make_unique<ForeignValues>(column.array);
     }
-    column.may_lack = (IsJsonField(field) || IsRestField(field)) && column.array->null_count() > 0;
-    if (IsJsonField(field) && field.name() == kRowColumn) {
+    column.may_lack =
+        (json::IsJsonField(field) || IsRestField(field)) && column.array->null_count() > 0;
+    if (json::IsJsonField(field) && field.name() == json::kRowColumn) {
       impl_->whole = std::move(column);
     } else {
       impl_->columns.push_back(std::move(column));

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "easydata/stream/json_column.h"
-#include "easydata/stream/json_text.h"
+#include "easydata/json/json_column.h"
+#include "easydata/json/json_text.h"
 #include "python_text.h"
 #include "rows.h"
 
@@ -40,7 +40,7 @@ Status AppendSurrogates(PyObject* text, std::string* out) {
     const char* data = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
     if (data == nullptr) return FetchError();
     std::string quoted;
-    AppendJsonString({data, static_cast<size_t>(size)}, &quoted);
+    json::AppendJsonString({data, static_cast<size_t>(size)}, &quoted);
     out->append(quoted, 1, quoted.size() - 2);
   }
   out->push_back('"');
@@ -54,7 +54,7 @@ Status AppendText(PyObject* text, std::string* out) {
     PyErr_Clear();
     return AppendSurrogates(text, out);
   }
-  AppendJsonString({data, static_cast<size_t>(size)}, out);
+  json::AppendJsonString({data, static_cast<size_t>(size)}, out);
   return Status::OK();
 }
 
@@ -280,14 +280,15 @@ Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, cons
   if (!columns.has_value()) {
     auto array = WholeRows(rows, &at);
     if (!array.ok()) return fail(array.status());
-    return arrow::RecordBatch::Make(arrow::schema({JsonField(kRowColumn)}), count, {*array});
+    return arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}), count,
+                                    {*array});
   }
   arrow::FieldVector fields;
   arrow::ArrayVector arrays;
   for (const ColumnRequest& column : *columns) {
     auto array = ColumnOf(rows, column, &at);
     if (!array.ok()) return fail(array.status());
-    fields.push_back(column.kind == ColumnKind::kAny ? JsonField(column.name)
+    fields.push_back(column.kind == ColumnKind::kAny ? json::JsonField(column.name)
                                                      : arrow::field(column.name, (*array)->type()));
     arrays.push_back(std::move(*array));
   }

@@ -59,6 +59,11 @@ def suggestion(name: str, candidates: Sequence[str]) -> str:
     '; did you mean "x"?' for the nearest of the candidates, else a list of them.
     """
 
+def did_you_mean(wanted: str, names: Sequence[str]) -> str:
+    """
+    '; did you mean a or b?' for the nearest one or two of the names, case regarded; else ''.
+    """
+
 class DecodeStream:
     """Ids to text as they come; for one thread at a time."""
 
@@ -170,6 +175,12 @@ class DataFormat:
 
 def data_formats() -> list[DataFormat]:
     """All formats of data files."""
+
+def check_on_error(on_error: object, has_quarantine_path: bool) -> None:
+    """Raises ValueError for what on_error cannot be."""
+
+def check_identity(identity: object) -> None:
+    """Raises ValueError for what identity cannot be."""
 
 def find_format(name: str) -> DataFormat | None:
     """The format of a name, or of a suffix without its dot; None for others."""

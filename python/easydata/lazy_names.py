@@ -1,6 +1,5 @@
 """What a package's face is made of: names that are imported when they are first used (PEP 562)."""
 
-import difflib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +22,9 @@ def lazy_names(
             return importlib.import_module(f"{face}.{name}")
         home = homes.get(name)
         if home is None:
-            near = [] if name.startswith("_") else difflib.get_close_matches(name, homes, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            # Imported for the message alone: `import easydata` loads no engine.
+            native = importlib.import_module("easydata._native")
+            hint = "" if name.startswith("_") else native.did_you_mean(name, list(homes))
             raise AttributeError(f"module {face!r} has no attribute {name!r}{hint}")
         value = getattr(importlib.import_module(home), name)
         setattr(sys.modules[face], name, value)  # the next look finds it there

@@ -26,9 +26,9 @@ std::vector<std::string> BertWordsOf(const PreTokenizer& pre_tokenizer, std::str
 }
 
 // Compares the words of one pass with those of the two components one after the other.
-class Twins {
+class BothWays {
  public:
-  explicit Twins(const BertOptions& options) : normalizer_(options), words_(&normalizer_) {
+  explicit BothWays(const BertOptions& options) : normalizer_(options), words_(&normalizer_) {
     simdjson::dom::parser parser;
     const simdjson::dom::element component =
         parser.parse(kPreTokenizer.data(), kPreTokenizer.size()).value_unsafe();
@@ -50,7 +50,7 @@ class Twins {
 };
 
 TEST(BertWordsTest, CutsWhatTheComponentsCut) {
-  const Twins uncased({true, true, true, true});
+  const BothWays uncased({true, true, true, true});
   EXPECT_EQ(BertWordsOf(uncased.words(), "Hello, W\u00f6rld!\n don't\x01x"),
             (std::vector<std::string>{"hello", ",", "world", "!", "don", "'", "tx"}));
   EXPECT_EQ(BertWordsOf(uncased.words(), "\u4e2d\u6587x\u3002"),
@@ -69,7 +69,7 @@ TEST(BertWordsTest, AgreesWithTheComponentsOnRandomText) {
   for (const BertOptions& options :
        {BertOptions{true, true, true, true}, BertOptions{true, false, false, false},
         BertOptions{true, true, false, true}, BertOptions{true, false, true, false}}) {
-    const Twins twins(options);
+    const BothWays both(options);
     for (int round = 0; round < 3000; ++round) {
       // Long stretches of ASCII, so that blocks are full, and others to break them.
       const size_t kinds = round % 3 == 0 ? characters.size() : 14;
@@ -78,15 +78,15 @@ TEST(BertWordsTest, AgreesWithTheComponentsOnRandomText) {
         const bool any = random() % 50 == 0;
         utf8::Append(characters[random() % (any ? characters.size() : kinds)], &text);
       }
-      twins.Compare(text);
+      both.Compare(text);
       if (HasFatalFailure()) return;
     }
   }
 }
 
 TEST(BertWordsTest, EveryCodePointBetweenLetters) {
-  const Twins uncased({true, true, true, true});
-  const Twins cased({true, false, false, false});
+  const BothWays uncased({true, true, true, true});
+  const BothWays cased({true, false, false, false});
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c - 0xD800 < 0x800) continue;
     std::string text = "Ab";

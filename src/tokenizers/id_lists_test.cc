@@ -21,7 +21,7 @@ std::vector<int32_t> Join(const std::vector<size_t>& sizes, const std::vector<si
                           size_t num_expected, int num_threads) {
   const auto pool = std::make_shared<IdBufferPool>();
   IdJoiner joiner(sizes.size(), num_expected, pool.get());
-  const Status status = ParallelFor(order.size(), num_threads, [&](size_t i) {
+  const Status status = exec::ParallelFor(order.size(), num_threads, [&](size_t i) {
     const size_t part = order[i];
     const size_t begin = std::accumulate(sizes.begin(), sizes.begin() + part, size_t{0});
     IdBuffer ids;

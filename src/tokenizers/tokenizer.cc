@@ -185,7 +185,7 @@ class Tokenizer::Impl {
     int64_t num_bytes = 0;
     for (const EncodeTask& task : tasks) num_bytes += task.num_bytes();
     IdJoiner joiner(tasks.size(), ExpectedIds(num_bytes), workers_.id_buffers().get());
-    ARROW_RETURN_NOT_OK(ParallelFor(tasks.size(), num_threads, [&](size_t i) {
+    ARROW_RETURN_NOT_OK(exec::ParallelFor(tasks.size(), num_threads, [&](size_t i) {
       return RunTask(&tasks[i], options, i, &joiner);
     }));
     std::vector<EncodedRows> parts;

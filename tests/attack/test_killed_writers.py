@@ -53,6 +53,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_writer(kind: str, data: Path, tmp_path: Path, rounds: int) -> None:
     def prepare(out: Path) -> dict[str, bytes]:

@@ -4,3 +4,6 @@
 from typing import Literal, TypeAlias
 
 PackStrategy: TypeAlias = Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"]
+OnError: TypeAlias = Literal["raise", "skip", "quarantine"]
+Identity: TypeAlias = Literal["mtime", "content", "size"]
+SourceShuffle: TypeAlias = Literal["blocks", "rows", "grain"]

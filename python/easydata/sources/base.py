@@ -8,9 +8,10 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from easydata import _native
+from easydata.core.choices import SourceShuffle
 from easydata.transforms.base import (
     ChainedTransform,
     Columns,
@@ -58,7 +59,7 @@ class ShardInfo:
 class Shuffle:
     """A random order of a source's rows; see ShardedDataSource.shuffle()."""
 
-    shuffle: Literal["blocks", "rows", "grain"]
+    shuffle: SourceShuffle
     seed: int
     window_bytes: int | None = None
 
@@ -178,7 +179,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def shuffle(
         self,
-        mode: Literal["blocks", "rows", "grain"] = "blocks",
+        mode: SourceShuffle = "blocks",
         seed: int | None = None,
         *,
         window_bytes: int | None = None,

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from easydata import _native
+from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.data_files import DataFiles
-from easydata.sources.files import FileSource, Identity, OnError, Row
+from easydata.sources.files import FileSource, Row
 
 
 class CsvShardedSource(FileSource):

@@ -6,17 +6,16 @@ import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from easydata import _native
+from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.transforms.base import Columns
 
 Row: TypeAlias = dict[str, Any]
-OnError: TypeAlias = Literal["raise", "skip", "quarantine"]
-Identity: TypeAlias = Literal["mtime", "content", "size"]
 
 _logger = logging.getLogger("easydata")
 _LOOKS = (1, 1000)
@@ -59,12 +58,8 @@ class FileSource(ShardedDataSource[Row]):
             raise NotImplementedError(
                 "storage_options are for remote files, which come with a later release of EasyData"
             )
-        if on_error not in ("raise", "skip", "quarantine"):
-            raise ValueError(f'on_error must be "raise", "skip" or "quarantine", got {on_error!r}')
-        if on_error == "quarantine" and quarantine_path is None:
-            raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
-        if identity not in ("mtime", "content", "size"):
-            raise ValueError(f'identity must be "mtime", "content" or "size", got {identity!r}')
+        _native.check_on_error(on_error, quarantine_path is not None)
+        _native.check_identity(identity)
         if not isinstance(data_files, _native.FileListing):
             data_files = list_data_files(data_files)
         self._listing = data_files

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from easydata import _native
+from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.base import ShardInfo, Shuffle
 from easydata.sources.data_files import DataFiles
-from easydata.sources.files import FileSource, Identity, OnError
+from easydata.sources.files import FileSource
 from easydata.transforms.base import Columns
 
 

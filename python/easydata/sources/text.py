@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from easydata import _native
+from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.data_files import DataFiles
-from easydata.sources.files import FileSource, Identity, OnError
+from easydata.sources.files import FileSource
 
 
 class TextShardedSource(FileSource):

@@ -8,9 +8,10 @@ import itertools
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from easydata import _native
+from easydata.core.choices import OnError
 from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer_config
 from easydata.core.config_class import is_set
 from easydata.sources.base import (
@@ -36,8 +37,6 @@ from easydata.transforms.tokenize_row import (
     _tokenize,
     _tokenizer,
 )
-
-OnError = Literal["raise", "skip", "quarantine"]
 
 _log = logging.getLogger("easydata")
 
@@ -88,10 +87,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
                 rendered: "raise", "skip" or "quarantine".
             quarantine_path: the JSONL file for rows in quarantine.
         """
-        if on_error not in ("raise", "skip", "quarantine"):
-            raise ValueError(f'on_error must be "raise", "skip" or "quarantine", got {on_error!r}')
-        if on_error == "quarantine" and quarantine_path is None:
-            raise ValueError('on_error="quarantine" needs quarantine_path, the file for the rows')
+        _native.check_on_error(on_error, quarantine_path is not None)
         self._source = source
         self._tokenizer = _tokenizer(tokenizer)
         self._renderer_of: Callable[[], Renderer] = functools.partial(renderer_of, tokenizer)

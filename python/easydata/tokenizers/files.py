@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import math
@@ -12,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from easydata import _native
 
 View = Literal["json", "transformers"]
 Side = Literal["left", "right"]
@@ -319,9 +320,8 @@ def _find_file(path: Path) -> Path:
             f"save_pretrained(); it holds: {present}"
         )
     parent = path.parent
-    names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
-    hint = f"; did you mean {', '.join(str(parent / name) for name in near)}?" if near else ""
+    names = [str(entry) for entry in parent.iterdir()] if parent.is_dir() else []
+    hint = _native.did_you_mean(str(path), names)
     raise FileNotFoundError(
         f"tokenizer {path} does not exist (names on the Hub come with a later issue: download it "
         f"and give the folder){hint}"

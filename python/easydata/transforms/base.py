@@ -64,6 +64,10 @@ class _Step:
         """
         return None
 
+    def _names_after(self, names: Sequence[str]) -> list[str]:
+        """The columns that `_column_op` makes of columns `names`: the same, unless said here."""
+        return list(names)
+
     @property
     def refuses(self) -> bool:
         """Whether what it returns may be an exception: the row is refused for this reason."""

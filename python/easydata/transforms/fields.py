@@ -18,6 +18,13 @@ class _FieldTransform(Transform):
         return True
 
 
+class _NamesTransform(_FieldTransform):
+    """What works on the names of fields, whatever their values are."""
+
+    def _names_after(self, names: Sequence[str]) -> list[str]:
+        return list(self(dict.fromkeys(names)) or ())
+
+
 class MapField(_FieldTransform):
     """Applies a function to one field; rows without the field stay as they are."""
 
@@ -47,7 +54,7 @@ class MapField(_FieldTransform):
         return f"MapField({self._field!r}, {_name(self._fn)}, {self._output!r})"
 
 
-class RenameFields(_FieldTransform):
+class RenameFields(_NamesTransform):
     """Renames fields, keeping their order; of two with one name the later one stays."""
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
@@ -82,7 +89,7 @@ class RenameFields(_FieldTransform):
         return f"RenameFields({self._mapping!r})"
 
 
-class SelectFields(_FieldTransform):
+class SelectFields(_NamesTransform):
     """Keeps only the named fields; those that a row lacks are left out."""
 
     def __init__(self, fields: Sequence[str]) -> None:
@@ -105,7 +112,7 @@ class SelectFields(_FieldTransform):
         return f"SelectFields({self._fields!r})"
 
 
-class DropFields(_FieldTransform):
+class DropFields(_NamesTransform):
     """Drops the named fields."""
 
     def __init__(self, fields: Sequence[str]) -> None:
@@ -227,7 +234,7 @@ class CombineFields(_FieldTransform):
         return f"CombineFields({self._sources!r}, {self._target!r})"
 
 
-class AddField(_FieldTransform):
+class AddField(_NamesTransform):
     """Sets a field to a constant, or to what a function makes of the row."""
 
     def __init__(self, field: str, value: Any) -> None:

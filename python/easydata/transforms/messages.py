@@ -46,6 +46,9 @@ class _MoveFields(Transform):
             return None  # moved more than once: row by row
         return column_op("rename", fields=list(self._mapping.items()), renamed_wins=True)
 
+    def _names_after(self, names: Sequence[str]) -> list[str]:
+        return list(self(dict.fromkeys(names)))
+
     def __repr__(self) -> str:
         return f"format_fields({self._mapping!r})"
 

@@ -75,7 +75,9 @@ def transform_stream(
             called = []
             have = _names(needs[number])
         stream = _native.apply_column_op(stream, op)
-        have = _names(needs[number + 1]) if needs[number + 1] is not None else _after(step, known)
+        have = _names(needs[number + 1])
+        if have is None and known is not None:
+            have = step._names_after(known)
     if called:
         return _call(stream, called, wanted)
     if wanted is None:
@@ -85,14 +87,6 @@ def transform_stream(
 
 def _names(columns: Columns | None) -> list[str] | None:
     return None if columns is None else list(columns)
-
-
-def _after(step: _Step, names: Sequence[str] | None) -> list[str] | None:
-    """Names of the columns downstream of a column op: what it makes of a row with all fields."""
-    if names is None:
-        return None
-    row = step(dict.fromkeys(names, 0))  # type: ignore[operator]
-    return list(names) if row is None else list(row)
 
 
 def _rename_is_exact(

@@ -6,9 +6,9 @@ import copy
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
+from easydata import _native
 from easydata.core.config import TokenizerConfig
 from easydata.core.config_class import is_set
 from easydata.tokenizers.tokenizer import Tokenizer
@@ -188,8 +188,7 @@ def _text_of(row: Mapping[str, Any], field: str) -> str:
     if isinstance(text, str):
         return text
     if text is None:
-        near = get_close_matches(field, row, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; it has: {', '.join(map(str, row))}"
+        hint = _native.suggestion(field, [str(name) for name in row])
         raise ValueError(f"the row has no text in field {field!r}{hint}")
     raise TypeError(f"field {field!r} holds {type(text).__name__}, expected text")
 

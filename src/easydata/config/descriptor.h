@@ -104,18 +104,23 @@ void ReadField(const F& field, const Json& json, C* out, const std::string& path
   CheckRules(field.rules, *found, ValueTraits<T>::Write(field.Of(C{})), at, problems);
 }
 
-/// Invalid, naming the first option whose value is out of its bounds: "NAME: must be ...".
+/// Invalid, naming the first option that is out of its bounds or, where the struct has a Check(),
+/// at odds with another one: "NAME: must be ...".
 template <DeclaredConfig C>
-Status CheckBounds(const C& options) {
+Status CheckOptions(const C& options) {
   Problems problems;
   ForEachField<C>([&](const auto& field) {
     using Traits = ValueTraits<typename std::decay_t<decltype(field)>::Value>;
     const Json value = Traits::Write(field.Of(options));
     const Json preset = Traits::Write(field.Of(C{}));
     if (field.rules.or_none && value == preset) return;
-    CheckRules(field.rules, value, preset, std::string(field.name) + ":", &problems);
+    CheckRules(field.rules, value, preset, field.name, &problems);
   });
-  return problems.empty() ? Status::OK() : Status::Invalid(problems.front().ToString());
+  if constexpr (requires { options.Check("", &problems); }) {
+    if (problems.empty()) options.Check("", &problems);
+  }
+  if (problems.empty()) return Status::OK();
+  return Status::Invalid(problems.front().path, ": ", problems.front().text);
 }
 
 /// Reads a config, and adds everything that is wrong with it to `problems`.
@@ -124,10 +129,16 @@ void ReadConfig(const Json& json, C* out, const std::string& path, Problems* pro
   CheckKeys(json, FieldNames<C>(), path, problems);
   const size_t before = problems->size();
   ForEachField<C>([&](const auto& field) { ReadField<C>(field, json, out, path, problems); });
-  // Rules that span options speak of well-formed options only.
-  const bool sound =
-      std::none_of(problems->begin() + static_cast<std::ptrdiff_t>(before), problems->end(),
-                   [](const Problem& p) { return p.kind == Problem::Kind::kStructure; });
+  // Rules that span options speak of well-formed options only, each within its own bounds.
+  const std::vector<std::string> names = FieldNames<C>();
+  const auto breaks = [&](const Problem& problem) {
+    return problem.kind == Problem::Kind::kStructure ||
+           std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+             return problem.path == JoinPath(path, name);
+           });
+  };
+  const bool sound = std::none_of(problems->begin() + static_cast<std::ptrdiff_t>(before),
+                                  problems->end(), breaks);
   if constexpr (requires { out->Check(path, problems); }) {
     if (sound) out->Check(path, problems);
   }

@@ -53,7 +53,7 @@ struct Field {
       : name(name), member(member), doc(doc) {
     if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) rules.least = 0;
     if constexpr (std::is_same_v<T, int32_t>) rules.most = std::numeric_limits<int32_t>::max();
-    rules.choices = ChoicesOf<T>();
+    rules.choices = Choices<T>::Names();
   }
 
   T& Of(Owner& owner) const { return owner.*member; }

@@ -105,15 +105,20 @@ struct ValueTraits<E> {
   }
 };
 
-/// The names of an enum's values; of other types none.
+/// The names of a field's values, where its type is an enum or an optional one; else none.
 template <typename T>
-std::vector<std::string> ChoicesOf() {
-  std::vector<std::string> choices;
-  if constexpr (NamedEnum<T>) {
-    for (const auto& known : NamesOf(T{})) choices.emplace_back(known.name);
+struct Choices {
+  static std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    if constexpr (NamedEnum<T>) {
+      for (const auto& known : NamesOf(T{})) names.emplace_back(known.name);
+    }
+    return names;
   }
-  return choices;
-}
+};
+
+template <typename T>
+struct Choices<std::optional<T>> : Choices<T> {};
 
 template <>
 struct ValueTraits<double> {

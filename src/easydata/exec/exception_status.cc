@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 constexpr const char kNoMemory[] =
@@ -71,4 +71,4 @@ Status StatusOfCurrentException() noexcept {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -7,7 +7,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::exec {
 
 /// Turns the exception that is being handled into a Status; for catch blocks only.
 ///
@@ -30,4 +30,4 @@ auto CatchExceptions(Function&& function) -> std::invoke_result_t<Function> {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::exec

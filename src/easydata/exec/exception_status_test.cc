@@ -9,7 +9,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 TEST(ExceptionStatusTest, SaysWhatWasThrown) {  // B1
@@ -38,4 +38,4 @@ TEST(ExceptionStatusTest, HandsOnWhatIsReturned) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::exec

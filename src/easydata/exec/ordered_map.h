@@ -15,7 +15,7 @@
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
 
-namespace easydata {
+namespace easydata::exec {
 
 /// Applies a function to numbered items in parallel and hands the results out in the items' order.
 ///
@@ -155,4 +155,4 @@ class OrderedMap {
   Status failed_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 OrderedMap<int, int>::Pull CountTo(int end) {
@@ -156,4 +156,4 @@ TEST(OrderedMapTest, NeverPullsFurtherAheadThanAllowed) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -12,7 +12,7 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/work_gate.h"
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 /// What the threads of one call share.
@@ -71,4 +71,4 @@ Status ParallelFor(size_t count, int num_threads, const std::function<Status(siz
   return calls.TakeStatus();
 }
 
-}  // namespace easydata
+}  // namespace easydata::exec

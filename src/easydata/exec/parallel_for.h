@@ -5,7 +5,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::exec {
 
 /// Calls work(0), ..., work(count - 1) on up to `num_threads` threads, the calling one among them,
 /// or on fewer where the system gives no more. The other threads last as long as this call.
@@ -14,4 +14,4 @@ namespace easydata {
 /// number is returned.
 Status ParallelFor(size_t count, int num_threads, const std::function<Status(size_t)>& work);
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 TEST(ParallelForTest, MakesEveryCallOnce) {
@@ -95,4 +95,4 @@ TEST(ParallelForTest, OneThreadIsTheCaller) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace easydata {
+namespace easydata::exec {
 
 /// Tells the work of a thread that it is no longer wanted: long work checks Stopped() now and then,
 /// and returns Cancelled.
@@ -29,4 +29,4 @@ class StopScope {
   const std::atomic<bool>* const outer_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -9,7 +9,7 @@
 
 #include "easydata/exec/work_gate.h"
 
-namespace easydata {
+namespace easydata::exec {
 
 int AvailableCores() {
   cpu_set_t set;
@@ -79,4 +79,4 @@ void ThreadPool::Work(State* state) {
   WorkScope::UpToThreadEnd();
 }
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace easydata {
+namespace easydata::exec {
 
 /// Runs tasks on a fixed number of worker threads, in the order in which they were submitted.
 ///
@@ -50,4 +50,4 @@ class ThreadPool {
 /// Number of cores this process may run on, at least 1.
 int AvailableCores();
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <future>
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 TEST(ThreadPoolTest, RunsEveryTask) {
@@ -66,4 +66,4 @@ TEST(ThreadPoolTest, ForkedChildMakesItsOwnThreads) {
 #endif
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::exec

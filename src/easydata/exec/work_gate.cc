@@ -10,7 +10,7 @@
 
 #include "easydata/exec/stop_scope.h"
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -157,4 +157,4 @@ bool EndAllWork(std::chrono::milliseconds patience) {
   return WaitForOthers(patience);
 }
 
-}  // namespace easydata
+}  // namespace easydata::exec

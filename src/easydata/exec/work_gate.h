@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace easydata {
+namespace easydata::exec {
 
 /// Marks this thread as at work for the engine while it lives.
 ///
@@ -67,4 +67,4 @@ uint64_t NumForks();
 /// it.
 bool EndAllWork(std::chrono::milliseconds patience);
 
-}  // namespace easydata
+}  // namespace easydata::exec

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-namespace easydata {
+namespace easydata::exec {
 namespace {
 
 using std::chrono::milliseconds;
@@ -143,4 +143,4 @@ TEST(WorkGateTest, ScopesLieInEachOther) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::exec

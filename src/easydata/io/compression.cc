@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::io {
 namespace {
 
 using arrow::Compression;
@@ -219,4 +219,4 @@ Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
                                               std::move(decompressor));
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

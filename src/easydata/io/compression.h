@@ -10,7 +10,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::io {
 
 /// Removes the suffix of a codec (.gz .zst .bz2 .lz4) from a path and makes it lower case: the rest
 /// tells the format.
@@ -31,4 +31,4 @@ Result<arrow::Compression::type> DetectCompression(arrow::io::RandomAccessFile* 
 Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
     std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec);
 
-}  // namespace easydata
+}  // namespace easydata::io

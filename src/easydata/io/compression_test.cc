@@ -13,7 +13,7 @@
 
 #include "easydata/io/file_system.h"
 
-namespace easydata {
+namespace easydata::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -148,4 +148,4 @@ TEST_F(CompressionTest, LengthsThatTheDataDoesNotHaveTakeNoMemory) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::io

@@ -15,7 +15,7 @@
 
 #include "easydata/base/fault_point.h"
 
-namespace easydata {
+namespace easydata::io {
 namespace {
 
 /// Makes a call until no signal interrupts it, its fault point before it: 0, or the errno.
@@ -218,4 +218,4 @@ Status WriteFileAtomically(const std::string& path, const std::string& temporary
   return SyncFolder(ParentOf(path));
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -5,7 +5,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::io {
 
 // The system calls of files that are written, each with its fault point. They go on after EINTR,
 // and their errors name the path and keep the errno.
@@ -57,4 +57,4 @@ void UnlockFile(int fd);
 Status WriteFileAtomically(const std::string& path, const std::string& temporary,
                            const std::string& content);
 
-}  // namespace easydata
+}  // namespace easydata::io

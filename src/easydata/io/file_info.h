@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::io {
 
 /// What distinguishes a file from another one under the same name.
 enum class IdentityKind {
@@ -14,8 +16,7 @@ enum class IdentityKind {
   kSize,     // its size alone
 };
 
-/// "mtime", "content" or "size"; Invalid for any other name.
-Result<IdentityKind> ParseIdentityKind(const std::string& name);
+std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind);
 
 /// The identity of a file when it was listed, beside its size.
 struct FileIdentity {
@@ -35,4 +36,4 @@ struct FileInfo {
   bool operator==(const FileInfo&) const = default;
 };
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -10,8 +10,12 @@
 #include "easydata/base/hash.h"
 #include "easydata/io/local_file_system.h"
 
-namespace easydata {
+namespace easydata::io {
 namespace {
+
+constexpr NamedValue<IdentityKind> kIdentityKinds[] = {{"mtime", IdentityKind::kTime},
+                                                       {"content", IdentityKind::kContent},
+                                                       {"size", IdentityKind::kSize}};
 
 constexpr const char kChangedId[] = "easydata::FileChanged";
 
@@ -24,12 +28,7 @@ class FileChanged : public arrow::StatusDetail {
 
 }  // namespace
 
-Result<IdentityKind> ParseIdentityKind(const std::string& name) {
-  if (name == "mtime") return IdentityKind::kTime;
-  if (name == "content") return IdentityKind::kContent;
-  if (name == "size") return IdentityKind::kSize;
-  return Status::Invalid("identity must be \"mtime\", \"content\" or \"size\", got \"", name, "\"");
-}
+std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind) { return kIdentityKinds; }
 
 Result<const FileSystem*> FileSystemOf(std::string_view uri) {
   static const LocalFileSystem local;
@@ -89,4 +88,4 @@ bool IsFileError(const Status& status) {
          arrow::internal::ErrnoFromStatus(status) != 0;
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

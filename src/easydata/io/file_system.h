@@ -11,7 +11,7 @@
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
 
-namespace easydata {
+namespace easydata::io {
 
 /// The kind of name that FileSystem::List() was given.
 enum class ListedBy {
@@ -91,4 +91,4 @@ Status FileChangedError(std::string message);
 /// content. Its message names the file.
 bool IsFileError(const Status& status);
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -15,7 +15,7 @@
 #include "easydata/base/fault_point.h"
 #include "easydata/base/utc_time.h"
 
-namespace easydata {
+namespace easydata::io {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -216,4 +216,4 @@ bool LocalFileSystem::IsKnownToDiffer(const FileInfo& file) const {
   return file.identity.kind != IdentityKind::kSize && ChangedAt(now) != file.identity.mtime_ns;
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

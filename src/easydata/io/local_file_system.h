@@ -5,7 +5,7 @@
 
 #include "easydata/io/file_system.h"
 
-namespace easydata {
+namespace easydata::io {
 
 /// The files of this machine; URIs are paths.
 ///
@@ -21,4 +21,4 @@ class LocalFileSystem : public FileSystem {
   bool IsKnownToDiffer(const FileInfo& file) const override;
 };
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -19,7 +19,7 @@
 
 #include "easydata/base/fault_point.h"
 
-namespace easydata {
+namespace easydata::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ TEST_F(FaultyFileTest, FailuresNamePathAndByte) {  // E14
 #endif
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::io

@@ -11,7 +11,7 @@
 #include "easydata/io/local_file_system.h"
 #include "easydata/io/name_pattern.h"
 
-namespace easydata {
+namespace easydata::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ bool LocalFileSystem::Exists(const std::string& path) const {
   return fs::exists(path, error);
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace easydata {
+namespace easydata::io {
 
 bool IsPattern(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
@@ -57,4 +57,4 @@ bool MatchesName(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace easydata {
+namespace easydata::io {
 
 /// Whether a text has characters that stand for others: `*`, `?`, `[`.
 bool IsPattern(std::string_view text);
@@ -11,4 +11,4 @@ bool IsPattern(std::string_view text);
 /// character, `[a-z]` one of a set and `[!a-z]` none of it.
 bool MatchesName(std::string_view pattern, std::string_view name);
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace easydata {
+namespace easydata::io {
 
 struct OutputFile::Hasher {
   XXH3_state_t state;
@@ -65,4 +65,4 @@ Result<std::string> HashOfFile(const std::string& path, const std::function<bool
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::io

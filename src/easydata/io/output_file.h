@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::io {
 
 /// A new local file that counts and hashes (XXH3, 64 bits) what is written to it. Its errors name
 /// the path and keep the errno. Thread-compatible.
@@ -42,4 +42,4 @@ class OutputFile : public arrow::io::OutputStream {
 /// The same hash of an existing file. Cancelled soon after `stopped` returns true.
 Result<std::string> HashOfFile(const std::string& path, const std::function<bool()>& stopped);
 
-}  // namespace easydata
+}  // namespace easydata::io

@@ -8,48 +8,12 @@
 #include <limits>
 #include <utility>
 
+#include "easydata/json/json_column.h"
 #include "easydata/loader/row_digest.h"
-#include "easydata/sink/column_layout.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/stream/column_layout.h"
 #include "easydata/stream/stage_timer.h"
 
-namespace easydata {
-
-int64_t StepOptions::SizeOf(int64_t step) const {
-  const auto next = rampup.upper_bound(step);
-  return next == rampup.begin() ? batch_size : batch_size * std::prev(next)->second;
-}
-
-int64_t StepOptions::RowsBefore(int64_t step) const {
-  int64_t rows = 0;
-  int64_t from = 0;
-  for (const auto& [first, factor] : rampup) {
-    if (first >= step) break;
-    rows += (first - from) * SizeOf(from);
-    from = first;
-  }
-  return rows + (step - from) * SizeOf(from);
-}
-
-bool StepOptions::Countable(int64_t step) const {
-  int64_t largest = batch_size;
-  for (const auto& [first, factor] : rampup) largest = std::max(largest, batch_size * factor);
-  return step < std::numeric_limits<int64_t>::max() / largest;
-}
-
-StepOptions::Range StepOptions::LanesRead() const {
-  return {rank * lanes / world_size, ((rank + 1) * lanes + world_size - 1) / world_size};
-}
-
-Demand StepOptions::AsDemand() const {
-  Demand demand;
-  if (!rampup.contains(0)) demand.step_rows.push_back({0, batch_size});
-  for (const auto& [step, factor] : rampup) {
-    demand.step_rows.push_back({step, batch_size * factor});
-  }
-  demand.passes = carried_passes;
-  return demand;
-}
+namespace easydata::loader {
 
 LoaderPosition StartOf(const StepOptions& options) {
   LoaderPosition start;
@@ -58,8 +22,8 @@ LoaderPosition StartOf(const StepOptions& options) {
   return start;
 }
 
-BatchAssembler::BatchAssembler(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
-                               StepOptions options)
+BatchAssembler::BatchAssembler(const StreamPlan& plan,
+                               const std::shared_ptr<exec::ThreadPool>& pool, StepOptions options)
     : options_(std::move(options)), lanes_(options_.LanesRead()) {
   StageContext context;
   context.pool = pool;
@@ -175,7 +139,7 @@ Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) co
 Status BatchAssembler::CheckPadding(const arrow::Schema& schema) const {
   const PadOptions& padding = options_.padding;
   if (padding.columns.empty() || padding.may_miss) return Status::OK();
-  if (schema.GetFieldIndex(kRowColumn) >= 0) return Status::OK();
+  if (schema.GetFieldIndex(json::kRowColumn) >= 0) return Status::OK();
   for (const auto& [column, spec] : padding.columns) {
     if (schema.GetFieldIndex(column) >= 0) continue;
     std::string names;
@@ -280,4 +244,4 @@ Result<Assembled> BatchAssembler::End() {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -7,9 +7,9 @@
 #include "easydata/exec/work_gate.h"
 #include "easydata/stream/stage_timer.h"
 
-namespace easydata {
+namespace easydata::loader {
 
-BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
+BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<exec::ThreadPool>& pool,
                              const LoaderOptions& options, const LoaderPosition& position,
                              int64_t first_step)
     : options_(options), assembler_(plan, pool, options.steps), ahead_(options.prefetch_batches) {
@@ -19,7 +19,7 @@ BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<Threa
 
 BatchProducer::~BatchProducer() {
   Cancel();
-  WaitScope waiting;
+  exec::WaitScope waiting;
   if (thread_.joinable()) thread_.join();
 }
 
@@ -35,7 +35,7 @@ bool BatchProducer::Wait(Clock::duration timeout) {
     if (queue_.empty()) queue_.push_back(Make());
     return true;
   }
-  WaitScope waiting;
+  exec::WaitScope waiting;
   std::unique_lock<std::mutex> lock(mutex_);
   NoticeBurst();
   return changed_.wait_for(lock, timeout, [this] { return !queue_.empty() || stop_; });
@@ -47,7 +47,7 @@ Result<Assembled> BatchProducer::Take() {
     return Pop();
   }
   {
-    WaitScope waiting;
+    exec::WaitScope waiting;
     std::unique_lock<std::mutex> lock(mutex_);
     NoticeBurst();
     changed_.wait(lock, [this] { return !queue_.empty() || stop_; });
@@ -93,7 +93,7 @@ QueueFill BatchProducer::queue() {
 }
 
 Result<Assembled> BatchProducer::Make() {
-  auto item = CatchExceptions([this] { return assembler_.Next(); });
+  auto item = exec::CatchExceptions([this] { return assembler_.Next(); });
   const auto now = Clock::now();
   // Asking every stage costs more than a small batch does.
   if (!item.ok() || !item->batch.has_value() || now - looked_ > std::chrono::milliseconds(50)) {
@@ -109,7 +109,7 @@ void BatchProducer::Run() {
   for (;;) {
     const auto begin = Clock::now();
     auto item = [this] {
-      WorkScope working;
+      exec::WorkScope working;
       return Make();
     }();
     const bool last = !item.ok() || !item->batch.has_value();
@@ -130,4 +130,4 @@ void BatchProducer::Run() {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -14,7 +14,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Four times as long as a Python thread may hold the GIL. More would only spread the batches over
 /// more memory than the processor's caches hold.
@@ -48,6 +48,10 @@ struct LoaderOptions {
                 .OrNone(),
         });
   }
+
+  void Check(const std::string& path, config::Problems* problems) const {
+    steps.Check(path, problems);
+  }
 };
 
 /// How many batches, and bytes, are ready to be taken.
@@ -61,7 +65,7 @@ struct QueueFill {
 class BatchProducer {
  public:
   /// Begins at `position`; steps before `first_step` are read and passed over.
-  BatchProducer(const StreamPlan& plan, const std::shared_ptr<ThreadPool>& pool,
+  BatchProducer(const StreamPlan& plan, const std::shared_ptr<exec::ThreadPool>& pool,
                 const LoaderOptions& options, const LoaderPosition& position,
                 int64_t first_step = 0);
   ~BatchProducer();
@@ -115,4 +119,4 @@ class BatchProducer {
   std::thread thread_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 constexpr double kLargest = 1000;
@@ -71,4 +71,4 @@ Bottleneck FindBottleneck(const std::map<std::string, double>& wait_seconds,
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-namespace easydata {
+namespace easydata::loader {
 
 /// What sets the pace of a loader and of the training downstream.
 struct Bottleneck {
@@ -30,4 +30,4 @@ Bottleneck FindBottleneck(const std::map<std::string, double>& wait_seconds,
                           const std::map<std::string, double>& busy_seconds, bool prefetch,
                           double elsewhere = 0);
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 TEST(BottleneckTest, IsWhatWouldSpeedThingsUpMost) {
@@ -66,4 +66,4 @@ TEST(BottleneckTest, HasBounds) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -15,10 +15,10 @@
 #include <limits>
 #include <utility>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 bool IsNumber(const arrow::DataType& type) {
@@ -264,7 +264,7 @@ struct Collator {
     }
     LoaderColumn column;
     column.name = field->name();
-    column.is_json = IsJsonField(*field);
+    column.is_json = json::IsJsonField(*field);
     column.values = array;
     if (fill > 0) {
       ARROW_ASSIGN_OR_RAISE(auto nulls, arrow::MakeArrayOfNull(array->type(), fill));
@@ -342,4 +342,4 @@ Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
   return columns;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -12,7 +12,7 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Says how rows of different lengths are padded to one.
 struct PadSpec {
@@ -73,4 +73,4 @@ Status CheckNumbers(const Batch& batch, const PadOptions& options, const ColumnL
 Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
                                           const ColumnLengths& lengths, const PadOptions& options);
 
-}  // namespace easydata
+}  // namespace easydata::loader

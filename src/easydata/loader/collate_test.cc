@@ -10,7 +10,7 @@
 
 #include "easydata/loader/row_digest.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 std::shared_ptr<arrow::Array> ArrayOf(const std::shared_ptr<arrow::DataType>& type,
@@ -145,4 +145,4 @@ TEST(RowDigestTest, CountsRowsNotBatchesOrKinds) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

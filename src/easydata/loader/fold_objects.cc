@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 using nlohmann::json;
@@ -237,4 +237,4 @@ Result<json> UnfoldObjects(const json& folded, const json& known) {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -4,7 +4,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Writes the objects of one shape in a value as one: the positions of a mix's sources have the
 /// same keys, which are then written once.
@@ -24,4 +24,4 @@ nlohmann::json FoldObjects(nlohmann::json value, const nlohmann::json& known = n
 Result<nlohmann::json> UnfoldObjects(const nlohmann::json& folded,
                                      const nlohmann::json& known = nullptr);
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 using nlohmann::json;
@@ -124,4 +124,4 @@ TEST(FoldObjectsTest, DamageIsAnError) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

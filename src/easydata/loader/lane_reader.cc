@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 Status Closed() { return Status::Cancelled("the loader was closed"); }
@@ -146,4 +146,4 @@ Status LaneReader::Finish(TokenCounts* counts) {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

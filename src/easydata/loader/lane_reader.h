@@ -13,7 +13,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// The position in one lane of a stream: enough to give the next row, and does not grow.
 struct LanePosition {
@@ -85,4 +85,4 @@ class LaneReader {
   StageStats finished_;  // of the passes before
 };
 
-}  // namespace easydata
+}  // namespace easydata::loader

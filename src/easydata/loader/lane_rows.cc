@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::loader {
 
 Result<int64_t> LaneRows::Count(const StageContext& context) {
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
@@ -51,4 +51,4 @@ void LaneRows::Cancel() {
   if (stage_ != nullptr) stage_->Cancel();
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

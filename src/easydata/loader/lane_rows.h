@@ -9,7 +9,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Finds how many rows each lane of a stream gives up to its end: as many as the shortest has, so
 /// that all end at one step and every rank knows at which. For one thread; Cancel() for any.
@@ -38,4 +38,4 @@ class LaneRows {
   bool cancelled_ = false;
 };
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -1,7 +1,6 @@
 #include "easydata/loader/loader.h"
 
 #include <algorithm>
-#include <future>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -12,21 +11,16 @@
 #include "easydata/mix/mix_edit.h"
 #include "easydata/stream/fingerprint.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kInterruptedEvery{50};
-
-// Steps that are read sooner than a nearer position is found.
-constexpr int64_t kStepsToRead = 16;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// What a state must share to fit: the stream and how it is cut into steps.
 nlohmann::json DescribeSteps(const StreamPlan& plan, const LoaderOptions& options) {
-  nlohmann::json description = Describe(*plan.node);
+  nlohmann::json description = easydata::Describe(*plan.node);
   description["loader.batch_size"] = options.steps.batch_size;
   description["loader.drop_last"] = options.steps.drop_last;
   description["loader.epochs"] = options.steps.passes * options.steps.carried_passes.value_or(1);
@@ -38,12 +32,10 @@ nlohmann::json DescribeSteps(const StreamPlan& plan, const LoaderOptions& option
   return description;
 }
 
-Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
-  if (steps.batch_size % steps.lanes != 0) {
-    return Status::Invalid("batch_size: must be a multiple of lanes, each of which gives an equal ",
-                           "part of every step; got batch_size ", steps.batch_size, " with lanes ",
-                           steps.lanes);
-  }
+Status CheckAll(const StreamPlan& plan, const LoaderOptions& options) {
+  const StepOptions& steps = options.steps;
+  ARROW_RETURN_NOT_OK(config::CheckOptions(options));
+  if (steps.passes < 1) return Status::Invalid("epochs: must be at least 1, not ", steps.passes);
   if (steps.steps.has_value() && steps.passes > 1) {
     return Status::Invalid("epochs: with steps the passes follow each other up to the last step; ",
                            "give one of the two");
@@ -54,33 +46,6 @@ Status CheckLanes(const StreamPlan& plan, const StepOptions& steps) {
         "drop_last: lanes end together with the last step that is full in all of ",
         "them; leave drop_last=True, or give steps=");
   }
-  return Status::OK();
-}
-
-Status CheckAll(const StreamPlan& plan, const LoaderOptions& options) {
-  const StepOptions& steps = options.steps;
-  ARROW_RETURN_NOT_OK(config::CheckBounds(options));
-  if (steps.rank >= steps.world_size) {
-    return Status::Invalid("rank: must be from 0 to ", steps.world_size - 1,
-                           " (world_size - 1), not ", steps.rank);
-  }
-  if (steps.batch_size % steps.world_size != 0) {
-    return Status::Invalid(
-        "batch_size: counts rows over all ranks and must be a multiple of "
-        "world_size; got batch_size ",
-        steps.batch_size, " with world_size ", steps.world_size);
-  }
-  for (const auto& [step, factor] : steps.rampup) {
-    if (step < 0) {
-      return Status::Invalid("batch_rampup: steps are counted from 0; got ", step);
-    }
-    if (factor < 1 || factor > std::numeric_limits<int64_t>::max() / steps.batch_size) {
-      return Status::Invalid("batch_rampup[", step, "]: must be at least 1 and no more than makes ",
-                             "a number of rows, not ", factor);
-    }
-  }
-  if (steps.passes < 1) return Status::Invalid("epochs: must be at least 1, not ", steps.passes);
-  ARROW_RETURN_NOT_OK(CheckLanes(plan, steps));
   return Status::OK();
 }
 
@@ -132,11 +97,11 @@ Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions opti
 Loader::Loader(StreamPlan plan, LoaderOptions options)
     : plan_(std::move(plan)),
       options_(std::move(options)),
-      forks_(NumForks()),
-      position_(StartOf(options_.steps)),
-      loaded_(position_),
-      pass_start_(position_),
-      counts_(position_.lanes.size()) {}
+      finder_(plan_, options_),
+      forks_(exec::NumForks()) {
+  known_.current = known_.pass_start = known_.loaded = StartOf(options_.steps);
+  counts_.resize(known_.current.lanes.size());
+}
 
 Loader::~Loader() {
   NoticeFork();
@@ -144,12 +109,12 @@ Loader::~Loader() {
 }
 
 void Loader::NoticeFork() {
-  if (forks_ == NumForks()) return;
-  forks_ = NumForks();
+  if (forks_ == exec::NumForks()) return;
+  forks_ = exec::NumForks();
   // Its thread lives in the parent only, and so do those of its pool.
   (void)producer_.release();
-  readers_.clear();
-  new std::shared_ptr<ThreadPool>(std::move(pool_));  // never destroyed: it may be locked for ever
+  // Never destroyed: it may be locked for ever.
+  new std::shared_ptr<exec::ThreadPool>(std::move(pool_));
   pool_ = nullptr;
 }
 
@@ -157,10 +122,10 @@ Status Loader::EnsureProducer() {
   NoticeFork();
   if (producer_ != nullptr) return Status::OK();
   if (!first_call_.has_value()) first_call_ = Clock::now();
-  return CatchExceptions([this] {
-    if (pool_ == nullptr) pool_ = std::make_shared<ThreadPool>(options_.num_threads);
-    auto producer = std::make_unique<BatchProducer>(plan_, pool_, options_, position_);
-    std::lock_guard<ForkableMutex> lock(producer_mutex_);
+  return exec::CatchExceptions([this] {
+    if (pool_ == nullptr) pool_ = std::make_shared<exec::ThreadPool>(options_.num_threads);
+    auto producer = std::make_unique<BatchProducer>(plan_, pool_, options_, known_.current);
+    std::lock_guard<exec::ForkableMutex> lock(producer_mutex_);
     producer_ = std::move(producer);
     if (closed_) producer_->Cancel();
     return Status::OK();
@@ -170,7 +135,7 @@ Status Loader::EnsureProducer() {
 std::unique_ptr<BatchProducer> Loader::ReleaseProducer() {
   std::unique_ptr<BatchProducer> old;
   {
-    std::lock_guard<ForkableMutex> lock(producer_mutex_);
+    std::lock_guard<exec::ForkableMutex> lock(producer_mutex_);
     old = std::move(producer_);
   }
   if (old != nullptr) stage_stats_.AddUpstream(old->stats());
@@ -178,7 +143,7 @@ std::unique_ptr<BatchProducer> Loader::ReleaseProducer() {
 }
 
 bool Loader::Wait(double seconds, std::optional<int64_t> pass) {
-  std::lock_guard<ForkableMutex> lock(mutex_);
+  std::lock_guard<exec::ForkableMutex> lock(mutex_);
   if (closed_ || !failed_.ok() || HasEnded(pass)) return true;
   if (!EnsureProducer().ok()) return true;  // Take() says why
   CountTraining();
@@ -189,7 +154,7 @@ bool Loader::Wait(double seconds, std::optional<int64_t> pass) {
 }
 
 Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
-  std::lock_guard<ForkableMutex> lock(mutex_);
+  std::lock_guard<exec::ForkableMutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   ARROW_RETURN_NOT_OK(failed_);
   if (HasEnded(pass)) return std::nullopt;
@@ -204,16 +169,16 @@ Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
   }
   if (item->batch.has_value()) return Deliver(std::move(*item));
   Advance(*item);
-  pass_start_ = position_;
+  known_.pass_start = known_.current;
   ReleaseProducer();
   ++passes_ended_;
   return std::nullopt;
 }
 
 std::optional<LoaderBatch> Loader::TryTake(std::optional<int64_t> pass) {
-  std::unique_lock<ForkableMutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<exec::ForkableMutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || closed_ || !failed_.ok() || HasEnded(pass)) return std::nullopt;
-  if (producer_ == nullptr || forks_ != NumForks()) return std::nullopt;
+  if (producer_ == nullptr || forks_ != exec::NumForks()) return std::nullopt;
   auto item = producer_->TryTake();
   if (!item.has_value()) return std::nullopt;
   CountTraining();
@@ -222,10 +187,10 @@ std::optional<LoaderBatch> Loader::TryTake(std::optional<int64_t> pass) {
 
 void Loader::Advance(const Assembled& item) {
   for (size_t i = 0; i < counts_.size(); ++i) {
-    if (item.next.lanes[i].epoch != position_.lanes[i].epoch) counts_[i].StartPass();
+    if (item.next.lanes[i].epoch != known_.current.lanes[i].epoch) counts_[i].StartPass();
     counts_[i].Add(item.counts[i]);
   }
-  position_ = item.next;
+  known_.current = item.next;
 }
 
 LoaderBatch Loader::Deliver(Assembled item) {
@@ -248,152 +213,39 @@ void Loader::CountWait() {
   left_ = now;
 }
 
-LoaderPosition Loader::Nearest(int64_t step) const {
-  LoaderPosition nearest = StartOf(options_.steps);
-  for (const LoaderPosition* known : {&loaded_, &pass_start_, &position_}) {
-    if (known->step >= nearest.step && known->step <= step) nearest = *known;
-  }
-  return nearest;
-}
-
-Result<std::optional<LoaderPosition>> Loader::Seek(int64_t step, const LoaderPosition& start,
-                                                   const std::shared_ptr<ThreadPool>& pool,
-                                                   const std::function<bool()>& interrupted) {
-  const StepOptions& steps = options_.steps;
-  if (steps.lanes > 1) return std::nullopt;  // each has a position of its own
-  LoaderPosition there = start;
-  there.step = step;
-  int64_t row = steps.RowsBefore(step) - steps.RowsBefore(start.step);
-  there.rows += row;
-  StageContext context;
-  context.pool = pool;
-  context.epoch = start.lanes[0].epoch;
-  context.demand = steps.AsDemand();
-  ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
-  // On a thread of its own, which this one can stop.
-  const auto wait = [&](auto look) {
-    auto looking = std::async(std::launch::async, [&look] {
-      WorkScope working;
-      return CatchExceptions(look);
-    });
-    const auto ready = [&looking] {
-      WaitScope waiting;
-      return looking.wait_for(kInterruptedEvery) == std::future_status::ready;
-    };
-    while (!ready()) {
-      if (closed_ || (interrupted != nullptr && interrupted())) stage->Cancel();
-    }
-    return looking.get();
-  };
-  if (!steps.IsEndless(plan_.facts())) {
-    ARROW_ASSIGN_OR_RAISE(const auto rows, wait([&] { return stage->NumRows(); }));
-    if (!rows.has_value() || *rows == 0) return std::nullopt;
-    const int64_t passes = row / *rows;
-    row %= *rows;
-    // After an end `row` does not count the rows of a last step that was not full.
-    if (!steps.steps.has_value() && context.epoch % steps.passes + passes >= steps.passes) {
-      return std::nullopt;
-    }
-    if (passes > 0) {
-      context.epoch += passes;
-      ARROW_ASSIGN_OR_RAISE(stage, plan_.make(context));
-    }
-  }
-  ARROW_ASSIGN_OR_RAISE(const bool found, wait([&] { return stage->Seek(row); }));
-  if (!found) return std::nullopt;
-  there.lanes[0] = LanePosition();
-  there.lanes[0].epoch = context.epoch;
-  there.lanes[0].cursor = stage->Save();
-  return there;
-}
-
-Result<Loader::Found> Loader::Find(int64_t step, const std::function<bool()>& interrupted) {
-  if (step < 0) return Status::IndexError("step: must be at least 0, not ", step);
-  if (!options_.steps.Countable(step)) {
-    return Status::IndexError("step: the rows up to step ", step, " cannot be counted");
-  }
-  LoaderPosition from, start;
-  bool known = false;  // whether the plan is that of all steps from `start` on
-  int64_t end = 0;     // the pass after those that are searched
-  std::shared_ptr<ThreadPool> pool;
+Result<StepFinder::Found> Loader::Find(int64_t step, const std::function<bool()>& interrupted) {
+  ARROW_RETURN_NOT_OK(finder_.CheckStep(step));
+  KnownPositions known;
+  std::shared_ptr<exec::ThreadPool> pool;
   {
-    std::lock_guard<ForkableMutex> lock(mutex_);
+    std::lock_guard<exec::ForkableMutex> lock(mutex_);
     if (closed_) return Status::Invalid("the loader is closed; make a new one");
     NoticeFork();
-    if (step < edited_step_) {
-      return Status::Invalid("step ", step, " came of another mix: it was edited at step ",
-                             edited_step_, "; ask a loader that has the mix before that");
-    }
-    from = Nearest(step);
-    if (from.step < edited_step_) {
-      return Status::Invalid("step ", step, " cannot be found: the mix was edited at step ",
-                             edited_step_,
-                             ", and no position between is known; load a state "
-                             "that was saved there");
-    }
-    start = StartOf(options_.steps);
-    if (pass_start_.step <= step && pass_start_.lanes[0].cursor.empty()) start = pass_start_;
-    known = edited_step_ == 0;
-    end = (position_.lanes[0].epoch / options_.steps.passes + 1) * options_.steps.passes;
-    if (const auto& steps = options_.steps.steps; steps.has_value()) {
-      const int64_t last = position_.pass_start + *steps;
-      if (step >= last) return Found{std::nullopt, last};
-    }
-    pool = pool_ != nullptr ? pool_ : std::make_shared<ThreadPool>(options_.num_threads);
+    known = known_;
+    pool = pool_;
   }
-  if (known && step - from.step > kStepsToRead) {
-    ARROW_ASSIGN_OR_RAISE(auto there, Seek(step, start, pool, interrupted));
-    if (there.has_value()) from = *std::move(there);
-  }
-  LoaderOptions options = options_;
-  options.prefetch = true;
-  options.prefetch_batches = 1;
-  if (options.steps.steps.has_value()) {
-    options.steps.steps = step + 1;
-    from.pass_start = 0;
-  }
-  for (;;) {
-    BatchProducer reader(plan_, pool, options, from, step);
-    {
-      std::lock_guard<ForkableMutex> lock(producer_mutex_);
-      readers_.insert(&reader);
-      if (closed_) reader.Cancel();
-    }
-    bool stopped = false;
-    while (!stopped && !reader.Wait(kInterruptedEvery)) {
-      stopped = interrupted != nullptr && interrupted();
-    }
-    {
-      std::lock_guard<ForkableMutex> lock(producer_mutex_);
-      readers_.erase(&reader);
-    }
-    if (stopped) return Status::Cancelled("reading up to step ", step, " was interrupted");
-    ARROW_ASSIGN_OR_RAISE(Assembled item, reader.Take());
-    if (item.batch.has_value()) return Found{std::move(item.batch), step + 1};
-    from = item.next;
-    if (from.lanes[0].epoch >= end) return Found{std::nullopt, from.step};
-  }
+  return finder_.Find(step, known, std::move(pool), interrupted);
 }
 
 Result<LoaderBatch> Loader::At(int64_t step, const std::function<bool()>& interrupted) {
-  ARROW_ASSIGN_OR_RAISE(Found found, CatchExceptions([&] { return Find(step, interrupted); }));
+  ARROW_ASSIGN_OR_RAISE(auto found, exec::CatchExceptions([&] { return Find(step, interrupted); }));
   if (!found.batch.has_value()) return NoStep(step, found.steps);
   return std::move(*found.batch);
 }
 
 Result<int64_t> Loader::StepsUpTo(int64_t most, const std::function<bool()>& interrupted) {
-  ARROW_ASSIGN_OR_RAISE(const Found found,
-                        CatchExceptions([&] { return Find(most - 1, interrupted); }));
+  ARROW_ASSIGN_OR_RAISE(const auto found,
+                        exec::CatchExceptions([&] { return Find(most - 1, interrupted); }));
   return found.steps;
 }
 
 nlohmann::json Loader::SaveState() {
-  std::lock_guard<ForkableMutex> lock(mutex_);
+  std::lock_guard<exec::ForkableMutex> lock(mutex_);
   return State();
 }
 
 std::optional<nlohmann::json> Loader::TrySaveState() {
-  std::unique_lock<ForkableMutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<exec::ForkableMutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return std::nullopt;
   return State();
 }
@@ -403,7 +255,7 @@ const nlohmann::json& Loader::PlanOfState() {
   plan_of_state_ = StateHead();
   plan_of_state_["plan"] = Fingerprint(DescribeSteps(plan_, options_));
   // After an edit the stream goes on with this mix first: it is kept as it is.
-  nlohmann::json mix = MixKeys(Describe(*plan_.node));
+  nlohmann::json mix = mix::MixKeys(easydata::Describe(*plan_.node));
   if (!mix.empty()) {
     for (const auto& [key, value] : mix.items()) plan_of_state_["plan"].erase(key);
     plan_of_state_["mix"] = std::move(mix);
@@ -414,19 +266,20 @@ const nlohmann::json& Loader::PlanOfState() {
 
 nlohmann::json Loader::State() {
   nlohmann::json state = PlanOfState();
-  state["step"] = position_.step;
-  state["rows"] = position_.rows;
-  if (position_.pass_start > 0) state["pass_start"] = position_.pass_start;
+  state["step"] = known_.current.step;
+  state["rows"] = known_.current.rows;
+  if (known_.current.pass_start > 0) state["pass_start"] = known_.current.pass_start;
   if (options_.steps.lanes == 1) {
-    SaveLane(position_.lanes[0], counts_[0], names_, &state);
+    SaveLane(known_.current.lanes[0], counts_[0], names_, &state);
   } else {
     state["num_lanes"] = options_.steps.lanes;
     const int64_t first = options_.steps.LanesRead().begin;
     for (size_t i = 0; i < counts_.size(); ++i) {
-      SaveLane(position_.lanes[i], counts_[i], names_, &state["lanes"][std::to_string(first + i)]);
+      SaveLane(known_.current.lanes[i], counts_[i], names_,
+               &state["lanes"][std::to_string(first + i)]);
     }
   }
-  if (edited_step_ > 0) state["edited"] = edited_step_;
+  if (known_.edited_step > 0) state["edited"] = known_.edited_step;
   return state;
 }
 
@@ -437,7 +290,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
                              name, "\"");
     }
   }
-  std::lock_guard<ForkableMutex> lock(mutex_);
+  std::lock_guard<exec::ForkableMutex> lock(mutex_);
   if (closed_) return Status::Invalid("the loader is closed; make a new one");
   NoticeFork();
   ARROW_RETURN_NOT_OK(CheckState(state));
@@ -445,8 +298,8 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   nlohmann::json current = DescribeSteps(plan_, options_);
   if (state.contains("mix")) saved.update(Fingerprint(state.at("mix")));
   const bool is_edit =
-      !allow.empty() && state.contains("mix") && state.at("mix") != MixKeys(current);
-  if (is_edit) ARROW_RETURN_NOT_OK(ForgetEdits(state.at("mix"), &saved, &current));
+      !allow.empty() && state.contains("mix") && state.at("mix") != mix::MixKeys(current);
+  if (is_edit) ARROW_RETURN_NOT_OK(mix::ForgetEdits(state.at("mix"), &saved, &current));
   ARROW_RETURN_NOT_OK(CheckFingerprint(saved, current));
 
   LoaderPosition position;
@@ -463,7 +316,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
     }
     if (is_edit && !lane.position.cursor.empty()) {
       nlohmann::json cursor = lane.position.cursor.ToJson();
-      ARROW_RETURN_NOT_OK(EditMix(state.at("mix"), lane.position.watermark, &cursor));
+      ARROW_RETURN_NOT_OK(mix::EditMix(state.at("mix"), lane.position.watermark, &cursor));
       lane.position.cursor = Cursor(std::move(cursor));
     }
     position.lanes.push_back(std::move(lane.position));
@@ -472,10 +325,10 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   ReleaseProducer();
   failed_ = Status::OK();
   counts_ = std::move(counts);
-  position_ = std::move(position);
-  edited_step_ = is_edit ? position_.step : state.value("edited", int64_t{0});
-  loaded_ = position_;
-  pass_start_ = StartOf(options_.steps);
+  known_.current = std::move(position);
+  known_.edited_step = is_edit ? known_.current.step : state.value("edited", int64_t{0});
+  known_.loaded = known_.current;
+  known_.pass_start = StartOf(options_.steps);
   return Status::OK();
 } catch (const nlohmann::json::exception& error) {
   return DamagedState(error);
@@ -495,10 +348,10 @@ Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) cons
 }
 
 LoaderStats Loader::stats() {
-  std::lock_guard<ForkableMutex> lock(mutex_);
+  std::lock_guard<exec::ForkableMutex> lock(mutex_);
   LoaderStats out = stats_;
   StageStats stage = stage_stats_;
-  if (producer_ != nullptr && forks_ == NumForks()) {
+  if (producer_ != nullptr && forks_ == exec::NumForks()) {
     stage.AddUpstream(producer_->stats());
     out.queue = producer_->queue();
   }
@@ -509,7 +362,7 @@ LoaderStats Loader::stats() {
   if (first_call_.has_value()) out.seconds = Seconds(Clock::now() - *first_call_);
   for (size_t i = 0; i < counts_.size(); ++i) {
     out.counts.Add(counts_[i]);
-    out.epoch = std::max(out.epoch, position_.lanes[i].epoch);
+    out.epoch = std::max(out.epoch, known_.current.lanes[i].epoch);
   }
   return out;
 }
@@ -521,23 +374,21 @@ Bottleneck Loader::Explain(std::optional<double> training, double elsewhere) {
 }
 
 uint64_t Loader::digest() {
-  std::lock_guard<ForkableMutex> lock(mutex_);
+  std::lock_guard<exec::ForkableMutex> lock(mutex_);
   return digest_;
 }
 
 void Loader::Close() {
   closed_ = true;
+  finder_.Cancel();
   {
-    std::lock_guard<ForkableMutex> lock(producer_mutex_);
-    if (forks_ == NumForks()) {
-      if (producer_ != nullptr) producer_->Cancel();
-      for (BatchProducer* reader : readers_) reader->Cancel();
-    }
+    std::lock_guard<exec::ForkableMutex> lock(producer_mutex_);
+    if (forks_ == exec::NumForks() && producer_ != nullptr) producer_->Cancel();
   }
-  std::shared_ptr<ThreadPool> pool;
+  std::shared_ptr<exec::ThreadPool> pool;
   std::unique_ptr<BatchProducer> producer;
   {
-    std::lock_guard<ForkableMutex> lock(mutex_);
+    std::lock_guard<exec::ForkableMutex> lock(mutex_);
     NoticeFork();
     producer = ReleaseProducer();
     pool = std::move(pool_);
@@ -545,4 +396,4 @@ void Loader::Close() {
   // They end here, without the lock: a source that never returns blocks this thread only.
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

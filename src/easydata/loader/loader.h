@@ -9,7 +9,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,11 @@
 #include "easydata/loader/batch_producer.h"
 #include "easydata/loader/bottleneck.h"
 #include "easydata/loader/loader_state.h"
+#include "easydata/loader/step_finder.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// What a loader has done since it was made.
 struct LoaderStats {
@@ -111,13 +111,6 @@ class Loader {
   nlohmann::json State();
   /// The beginning of every state: made once, as plans of many sources take a while.
   const nlohmann::json& PlanOfState();
-  /// The known position from which reading gets to a step soonest.
-  LoaderPosition Nearest(int64_t step) const;
-  /// The position of a step, found without reading, where that can be; `start` is the start of a
-  /// pass at or before it.
-  Result<std::optional<LoaderPosition>> Seek(int64_t step, const LoaderPosition& start,
-                                             const std::shared_ptr<ThreadPool>& pool,
-                                             const std::function<bool()>& interrupted);
   /// Counts the time since the last call as the trainer's, and that of this call as the loader's.
   void CountTraining();
   void CountWait();
@@ -128,12 +121,7 @@ class Loader {
   void Advance(const Assembled& item);
   /// Reads a lane of this rank from a state.
   Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
-  /// The batch of a step, and the number of steps with it; or none, and the number of all steps.
-  struct Found {
-    std::optional<LoaderBatch> batch;
-    int64_t steps = 0;
-  };
-  Result<Found> Find(int64_t step, const std::function<bool()>& interrupted);
+  Result<StepFinder::Found> Find(int64_t step, const std::function<bool()>& interrupted);
   /// Counts a batch as handed out.
   LoaderBatch Deliver(Assembled item);
   Status EnsureProducer();
@@ -146,17 +134,14 @@ class Loader {
   const LoaderOptions options_;
   std::atomic<bool> closed_{false};
   std::atomic<int64_t> passes_ended_{0};
-  ForkableMutex mutex_;           // held while a batch is taken
-  ForkableMutex producer_mutex_;  // guards producer_ and readers_ against Close()
+  exec::ForkableMutex mutex_;           // held while a batch is taken
+  exec::ForkableMutex producer_mutex_;  // guards producer_ against Close()
   std::unique_ptr<BatchProducer> producer_;
-  std::set<BatchProducer*> readers_;  // of At()
-  std::shared_ptr<ThreadPool> pool_;
+  StepFinder finder_;
+  std::shared_ptr<exec::ThreadPool> pool_;
   uint64_t forks_;  // before the process that made the producer
   Status failed_;
-  LoaderPosition position_;
-  LoaderPosition loaded_;            // where this loader began
-  int64_t edited_step_ = 0;          // where the mix was edited last; 0: nowhere
-  LoaderPosition pass_start_;        // as far as it is known
+  KnownPositions known_;
   std::vector<TokenCounts> counts_;  // by lane read
   nlohmann::json plan_of_state_;     // null: not made yet
   nlohmann::json names_;             // of the mix's sources, as states have them
@@ -168,4 +153,4 @@ class Loader {
   double training_seconds_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -13,7 +13,7 @@
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/pack_stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 constexpr int kSteps = 20;
@@ -24,29 +24,29 @@ StreamPlan LateSource(const std::vector<int>& sizes, uint64_t delays) {
 }
 
 /// Two sources, mixed, packed and shuffled, with delays upstream and downstream of the mix.
-StreamPlan LatePipeline(MixUnit unit, PackStrategy strategy, uint64_t delays) {
-  MixOptions mix;
+StreamPlan LatePipeline(mix::MixUnit unit, pack::PackStrategy strategy, uint64_t delays) {
+  mix::MixOptions mix;
   mix.names = {"a", "b"};
   mix.weights = {0.7, 0.3};
   mix.block_size = 10;
   mix.unit = unit;
   mix.add_source = false;
-  PackOptions pack;
+  pack::PackOptions pack;
   pack.seq_length = 8;
   pack.strategy = strategy;
   pack.pack_window = 9;
   pack.rows_per_batch = 3;
-  WindowShuffleOptions shuffle;
+  order::WindowShuffleOptions shuffle;
   shuffle.rows = 7;
   const uint64_t more = delays == 0 ? 0 : 1000;
   const std::vector<StreamPlan> sources = {
       LateSource({3, 0, 11, 1, 8, 20, 5, 1}, delays),
       LateSource({7, 7, 1, 0, 16, 2}, delays + more),
   };
-  StreamPlan plan = MixPlan(sources, mix).ValueOrDie();
+  StreamPlan plan = mix::MixPlan(sources, mix).ValueOrDie();
   plan = MapPlan(std::move(plan), std::make_shared<DelayOp>(delays + 2 * more));
-  plan = PackPlan(std::move(plan), pack).ValueOrDie();
-  return WindowShufflePlan(std::move(plan), shuffle, "loader.shuffle").ValueOrDie();
+  plan = pack::PackPlan(std::move(plan), pack).ValueOrDie();
+  return order::WindowShufflePlan(std::move(plan), shuffle, "loader.shuffle").ValueOrDie();
 }
 
 struct Seen {
@@ -57,7 +57,7 @@ struct Seen {
   bool operator==(const Seen&) const = default;
 };
 
-Seen RunLate(MixUnit unit, PackStrategy strategy, int64_t lanes, uint64_t delays) {
+Seen RunLate(mix::MixUnit unit, pack::PackStrategy strategy, int64_t lanes, uint64_t delays) {
   LoaderOptions options = Options(4);
   options.steps.lanes = lanes;
   options.num_threads = 16;  // so that each source of each lane reads some batches ahead
@@ -80,8 +80,9 @@ Seen RunLate(MixUnit unit, PackStrategy strategy, int64_t lanes, uint64_t delays
 }
 
 TEST(LoaderDelaysTest, RandomDelaysChangeNothing) {
-  for (const auto& [unit, strategy] : {std::pair{MixUnit::kExamples, PackStrategy::kGreedy},
-                                       std::pair{MixUnit::kTokens, PackStrategy::kFirstFit}}) {
+  for (const auto& [unit, strategy] :
+       {std::pair{mix::MixUnit::kExamples, pack::PackStrategy::kGreedy},
+        std::pair{mix::MixUnit::kTokens, pack::PackStrategy::kFirstFit}}) {
     for (int64_t lanes : {1, 2}) {
       const Seen expected = RunLate(unit, strategy, lanes, 0);
       ASSERT_EQ(expected.steps.size(), static_cast<size_t>(kSteps));
@@ -96,4 +97,4 @@ TEST(LoaderDelaysTest, RandomDelaysChangeNothing) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -12,7 +12,7 @@
 #include "easydata/loader/test_streams.h"
 #include "easydata/order/repeat_stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 using testing::HasSubstr;
@@ -224,9 +224,9 @@ TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
   shrunken.node = CountedPlan().node;
   shrunken.make = [](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto whole, CountedPlan().make({}));
-    return DealRows(std::move(whole), context, []() -> Result<std::optional<std::vector<int64_t>>> {
-      return std::vector<int64_t>{80};
-    });
+    return SelectLaneRows(
+        std::move(whole), context,
+        []() -> Result<std::optional<std::vector<int64_t>>> { return std::vector<int64_t>{80}; });
   };
   loader = MakeLoader(std::move(shrunken), CountedOptionsOf(0, 1));
   for (int step = 0; step < 4; ++step) EXPECT_EQ(Take(loader.get()).size(), 12u);
@@ -251,7 +251,7 @@ TEST(LoaderLanesTest, RowsThatNobodyCountedNeedSteps) {
 TEST(LoaderLanesTest, EndlessStreamsNeedNoSteps) {
   LoaderOptions options = LaneOptionsOf(4, 0, 1);
   options.steps.steps.reset();
-  const auto forever = RepeatPlan(Dealt(SomePlan()), std::nullopt);
+  const auto forever = order::RepeatPlan(Dealt(SomePlan()), std::nullopt);
   ASSERT_TRUE(forever.ok());
   auto endless = MakeLoader(*forever, options);
   auto counted = MakeLoader(Dealt(SomePlan()), LaneOptionsOf(4, 0, 1));
@@ -276,4 +276,4 @@ TEST(LoaderLanesTest, AnErrorOfOneLaneComesOutAndClosingIsPrompt) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

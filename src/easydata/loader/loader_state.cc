@@ -8,7 +8,7 @@
 
 #include "easydata/loader/fold_objects.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 constexpr int kStateVersion = 2;
@@ -145,4 +145,4 @@ Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) tr
   return DamagedState(error);
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

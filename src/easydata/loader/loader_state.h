@@ -8,7 +8,7 @@
 #include "easydata/loader/lane_reader.h"
 #include "easydata/loader/token_counts.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 // The saved state of a loader is
 //
@@ -45,4 +45,4 @@ Status CheckState(const nlohmann::json& state);
 /// state has or that two have at different positions. States of one lane are all the same.
 Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states);
 
-}  // namespace easydata
+}  // namespace easydata::loader

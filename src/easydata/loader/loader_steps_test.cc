@@ -9,7 +9,7 @@
 #include "easydata/loader/loader.h"
 #include "easydata/loader/test_streams.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 using Steps = std::vector<std::vector<std::string>>;
@@ -101,7 +101,7 @@ TEST(RampupTest, RestoredAtEveryStepOnAnyNumberOfRanks) {
 TEST(RampupTest, WrongOnesAreNamedAndItIsPartOfTheState) {
   LoaderOptions options = Options(4);
   options.steps.rampup = {{-1, 2}};
-  EXPECT_NE(Loader::Make(SomePlan(), options).status().message().find("batch_rampup: steps"),
+  EXPECT_NE(Loader::Make(SomePlan(), options).status().message().find("batch_rampup[-1]"),
             std::string::npos);
   for (int64_t factor : {int64_t{0}, int64_t{-2}, int64_t{1} << 62}) {
     options.steps.rampup = {{3, factor}};
@@ -243,4 +243,4 @@ TEST(TryTakeTest, TakesWhatIsReadyAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -12,7 +12,7 @@
 #include "easydata/exec/thread_pool.h"
 #include "easydata/loader/test_streams.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 TEST(LoaderTest, GivesEveryRowOnceInOrder) {
@@ -318,4 +318,4 @@ TEST(LoaderTest, AForkedChildGoesOnByItself) {
 #endif
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::loader

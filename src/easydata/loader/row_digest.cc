@@ -12,7 +12,7 @@
 
 #include "easydata/base/hash.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 const arrow::DataType& ElementType(const arrow::DataType& type) {
@@ -111,4 +111,4 @@ uint64_t RowDigest(const arrow::RecordBatch& batch, int64_t first_row) {
   return digest;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

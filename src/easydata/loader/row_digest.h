@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Σ mod 2^64 over rows and columns of XXH3(row number, column name, type, bytes of the value),
 /// where the first of the rows has number `first_row`. Independent of batches, ranks and padding:
@@ -14,4 +14,4 @@ namespace easydata {
 /// has none.
 uint64_t RowDigest(const arrow::RecordBatch& batch, int64_t first_row);
 
-}  // namespace easydata
+}  // namespace easydata::loader

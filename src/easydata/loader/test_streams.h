@@ -24,7 +24,7 @@
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Batches of uneven sizes, some of them empty, of rows {input_ids: [n, n + 1, ...], n}.
 inline std::vector<std::shared_ptr<arrow::RecordBatch>> MakeBatches(const std::vector<int>& sizes,
@@ -90,11 +90,11 @@ inline StreamPlan Dealt(StreamPlan whole) {
                   const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
     ARROW_ASSIGN_OR_RAISE(const auto rows, stage->NumRows());
-    return DealRows(std::move(stage), context,
-                    [rows]() -> Result<std::optional<std::vector<int64_t>>> {
-                      if (!rows.has_value()) return std::nullopt;
-                      return std::vector<int64_t>{*rows};
-                    });
+    return SelectLaneRows(std::move(stage), context,
+                          [rows]() -> Result<std::optional<std::vector<int64_t>>> {
+                            if (!rows.has_value()) return std::nullopt;
+                            return std::vector<int64_t>{*rows};
+                          });
   };
   return plan;
 }
@@ -147,4 +147,4 @@ inline LoaderOptions Options(int64_t batch_size, bool drop_last = true) {
   return options;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

@@ -10,7 +10,7 @@
 
 #include "easydata/stream/row_tokens.h"
 
-namespace easydata {
+namespace easydata::loader {
 namespace {
 
 /// Values in rows `begin` .. `end` of a column of lists; 0 for other columns.
@@ -165,4 +165,4 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::loader

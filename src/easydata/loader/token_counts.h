@@ -8,7 +8,7 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
 
-namespace easydata {
+namespace easydata::loader {
 
 /// Counts of one source so far: part of the stream's position, global, the same on every rank.
 struct SourceCounts {
@@ -49,4 +49,4 @@ class TokenCounts {
   std::map<std::string, SourceCounts> sources_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::loader

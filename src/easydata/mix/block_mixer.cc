@@ -10,7 +10,7 @@
 #include "easydata/mix/floor_divide.h"
 #include "easydata/mix/weight_schedule.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 // A share this close to a whole number of examples is one: 0.29 * 100 is 29, whatever doubles say.
@@ -232,4 +232,4 @@ void BlockMixer::SkipTo(int64_t block, const std::vector<double>& weights,
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

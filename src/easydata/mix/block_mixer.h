@@ -7,7 +7,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// Chooses the source of each example of a mix, block by block: a pure function of the seed and of
 /// the weights of the blocks.
@@ -100,4 +100,4 @@ class BlockMixer {
   Period period_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::mix

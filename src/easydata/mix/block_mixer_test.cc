@@ -8,7 +8,7 @@
 
 #include "easydata/mix/weight_schedule.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 BlockMixer MakeMixer(int num_sources, int64_t block_size, uint64_t seed = 0) {
@@ -197,4 +197,4 @@ TEST(BlockMixerTest, RefusesWhatCannotBeMixed) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

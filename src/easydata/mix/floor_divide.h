@@ -1,6 +1,6 @@
 #pragma once
 
-namespace easydata {
+namespace easydata::mix {
 
 /// `a / b` rounded down, for positive `b`.
 template <typename Integer>
@@ -8,4 +8,4 @@ constexpr Integer FloorDivide(Integer a, Integer b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

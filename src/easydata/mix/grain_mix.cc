@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 __extension__ using Uint128 = unsigned __int128;
@@ -82,4 +82,4 @@ uint64_t GrainMix::Length(std::span<const uint64_t> lengths) const {
   return static_cast<uint64_t>(length);
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -7,7 +7,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// Chooses the source of each row as Grain's `MapDataset.mix` and `IterDataset.mix` do: a pure
 /// function of the row's number, without a generator. For mixes that have to equal Grain's.
@@ -41,4 +41,4 @@ class GrainMix {
   uint64_t total_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::mix

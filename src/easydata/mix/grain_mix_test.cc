@@ -8,7 +8,7 @@
 
 #include "easydata/base/recorded_values.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 uint64_t Encode(const GrainMix::Place& place) { return place.source * 1'000'000 + place.row; }
@@ -94,4 +94,4 @@ TEST(GrainMixTest, RefusesWeightsThatGrainFailsOn) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -10,7 +10,7 @@
 #include "easydata/mix/mix_stage.h"
 #include "easydata/stream/memory_stage.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 /// 65,536 rows of `tokens` tokens each, in batches of 4,096.
@@ -62,4 +62,4 @@ void BM_SeekBlockByBlock(benchmark::State& state) {
 BENCHMARK(BM_SeekBlockByBlock)->Arg(3)->Arg(16)->Arg(1000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

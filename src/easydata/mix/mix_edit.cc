@@ -9,7 +9,7 @@
 
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 /// The cursor of the outermost mix within that of a stage downstream, or null.
@@ -124,4 +124,4 @@ Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -9,7 +9,7 @@
 #include "easydata/mix/mix_order.h"
 #include "easydata/stream/batch.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// A mix and the block that it ends before.
 struct MixPhase {
@@ -41,4 +41,4 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
 Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
                nlohmann::json* cursor);
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -9,7 +9,7 @@
 #include "easydata/mix/mix_test_sources.h"
 #include "easydata/order/window_shuffle_stage.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 constexpr int64_t kRows = 6000;
@@ -177,11 +177,11 @@ TEST(MixEditTest, AnEditOfAnEdit) {
 TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
   const MixOptions before = Mix({"a", "b"}, {0.7, 0.3});
   const MixOptions after = Mix({"a", "b", "c"}, {0.2, 0.2, 0.6});
-  WindowShuffleOptions window;
+  order::WindowShuffleOptions window;
   window.rows = 700;
   window.rows_per_batch = 256;
   const auto shuffled = [&](const MixOptions& options) {
-    return MakeWindowShuffleStage(MakeEdited(options).ValueOrDie(), window, {}).ValueOrDie();
+    return order::MakeWindowShuffleStage(MakeEdited(options).ValueOrDie(), window, {}).ValueOrDie();
   };
   for (int batches = 1; batches < 9; ++batches) {
     auto stage = shuffled(before);
@@ -282,4 +282,4 @@ TEST(MixEditTest, MixesInGrainsOrderCannotBeEdited) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

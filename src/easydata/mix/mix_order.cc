@@ -7,7 +7,7 @@
 #include "easydata/config/descriptor.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 // Blocks of a far Seek() between two checks of whether it was cancelled.
@@ -103,7 +103,7 @@ Status MixOptions::Validate() const {
   if (!clock.batch_sizes.empty() && clock.batch_sizes[0].step != 0) {
     return Status::Invalid("the mix's clock needs a batch size from step 0 on");
   }
-  ARROW_RETURN_NOT_OK(config::CheckBounds(*this));
+  ARROW_RETURN_NOT_OK(config::CheckOptions(*this));
   ARROW_RETURN_NOT_OK(BlockMixer::Make(1, block_size, 0).status());
   return order == MixOrderKind::kGrain ? CheckGrain(*this) : Status::OK();
 }
@@ -338,4 +338,4 @@ bool MixOrder::Wanted(int source) const {
   return false;
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -17,7 +17,7 @@
 #include "easydata/mix/token_shares.h"
 #include "easydata/mix/weight_schedule.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// When a mix ends.
 enum class StopStrategy {
@@ -180,4 +180,4 @@ class MixOrder {
   std::vector<int64_t> given_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::mix

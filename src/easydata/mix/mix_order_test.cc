@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 using ::testing::AllOf;
@@ -220,4 +220,4 @@ TEST(MixOrderTest, DescriptionsNameTheOrderOnlyWhereItIsNotTheDefault) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -12,7 +12,7 @@
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/row_tokens.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 Result<std::shared_ptr<arrow::Schema>> MixSource::Open() {
   ARROW_RETURN_NOT_OK(Wake());
@@ -40,7 +40,7 @@ void MixSource::LetGo() {
   if (old != nullptr) past_.AddUpstream(old->stats());
 }
 
-Status MixSource::Sleep() {
+Status MixSource::CloseStage() {
   if (stage_ == nullptr) return Status::OK();
   asleep_ = stage_->Save();
   LetGo();
@@ -190,4 +190,4 @@ StageStats MixSource::stats() const {
   return stats;
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

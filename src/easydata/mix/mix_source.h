@@ -15,12 +15,12 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// One of the streams that are mixed, with the batch that examples are being taken from.
 ///
-/// Sleep() closes its stage, with its files and tasks; when rows are wanted, it is made again where
-/// it stood. For one thread; Cancel() for any.
+/// CloseStage() closes its stage, with its files and tasks; when rows are wanted, it is made again
+/// where it stood. For one thread; Cancel() for any.
 class MixSource {
  public:
   MixSource(std::string name, StageFactory make, const StageContext& context)
@@ -32,9 +32,9 @@ class MixSource {
   const std::string& name() const { return name_; }
   /// Completed passes.
   int64_t passes() const { return passes_; }
-  bool awake() const { return stage_ != nullptr; }
+  bool is_open() const { return stage_ != nullptr; }
   /// Closes the stage until rows are wanted.
-  Status Sleep();
+  Status CloseStage();
 
   bool has_row() const { return batch_ != nullptr; }
   const std::shared_ptr<Batch>& batch() const { return batch_; }
@@ -107,4 +107,4 @@ class MixSource {
   bool cancelled_ = false;
 };
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -17,7 +17,7 @@
 #include "easydata/stream/row_tokens.h"
 #include "easydata/stream/stage_timer.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 // A batch goes out at this many rows or this much content: bounds of memory, not of the stream.
@@ -27,7 +27,7 @@ constexpr int64_t kMaxBytes = int64_t{512} << 10;  // the packer finds it in the
 constexpr int kMaxPasses = 16;
 
 // Sources whose stages, with open files and read-ahead, are open at once; the others are closed.
-constexpr int kMaxAwake = 128;
+constexpr int kMaxOpen = 128;
 
 /// The options with the clock of the mix's consumer, where the schedule goes by it.
 MixOptions WithClock(MixOptions options, const Demand& demand) {
@@ -105,7 +105,7 @@ class MixStage : public Stage {
     return batch;
   }
 
-  bool LeaveGathering() override {
+  bool SkipGathering() override {
     // The column with the source of each row is not in the batches that rows are gathered from.
     leaves_gathering_ = !options_.add_source;
     return leaves_gathering_;
@@ -322,18 +322,18 @@ class MixStage : public Stage {
 
   /// Closes the least recently used source where too many are open.
   Status MakeRoomFor(MixSource* source) {
-    if (sources_.size() <= kMaxAwake) return Status::OK();
-    int awake = 0;
+    if (sources_.size() <= kMaxOpen) return Status::OK();
+    int open = 0;
     size_t longest = sources_.size();
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (sources_[i].get() == source) {
         last_use_[i] = ++uses_;
-      } else if (sources_[i]->awake()) {
-        ++awake;
+      } else if (sources_[i]->is_open()) {
+        ++open;
         if (longest == sources_.size() || last_use_[i] < last_use_[longest]) longest = i;
       }
     }
-    return awake < kMaxAwake ? Status::OK() : sources_[longest]->Sleep();
+    return open < kMaxOpen ? Status::OK() : sources_[longest]->CloseStage();
   }
 
   Status Gone(int picked) const {
@@ -467,7 +467,7 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
   for (size_t i = 0; i < sources.size(); ++i) {
     made.push_back(std::make_unique<MixSource>(options.names[i], sources[i], shared));
     ARROW_ASSIGN_OR_RAISE(auto schema, made[i]->Open());
-    if (i >= kMaxAwake) ARROW_RETURN_NOT_OK(made[i]->Sleep());
+    if (i >= kMaxOpen) ARROW_RETURN_NOT_OK(made[i]->CloseStage());
     ARROW_RETURN_NOT_OK(CheckTokens(options, options.names[i], *schema));
     const int own = options.add_source ? schema->GetFieldIndex(kSourceColumn) : -1;
     if (own >= 0) {
@@ -542,4 +542,4 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -9,7 +9,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// Name of the column with the source of each example.
 inline constexpr const char kSourceColumn[] = "__source__";
@@ -26,4 +26,4 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
 /// Mixes the streams. Invalid where one of them counts the steps of a loader: a mix hides them.
 Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options);
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -11,15 +11,15 @@
 #include <set>
 
 #include "easydata/exec/thread_pool.h"
+#include "easydata/json/json_column.h"
 #include "easydata/mix/mix_test_sources.h"
 #include "easydata/mix/union_schema.h"
-#include "easydata/stream/json_column.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 TEST(MixStageTest, KeepsTheContract) {
@@ -237,7 +237,7 @@ TEST(MixStageTest, SourcesWithoutANameHaveTheirNameInTheMix) {
   };
   auto contract = Contract({bad}, Options({"mixed in"}, {}));
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(1);
+  context.pool = std::make_shared<exec::ThreadPool>(1);
   auto stage = contract.make(context).ValueOrDie();
   auto batch = stage->Next().ValueOrDie();
   EXPECT_EQ(batch->addresses.At(3).ToString(), "sources[\"mixed in\"] memory row 3");
@@ -280,15 +280,16 @@ TEST(MixStageTest, TypedColumnsBecomeJsonWhereOthersAreJson) {
   arrow::Int32Builder builder;
   ASSERT_TRUE(builder.AppendValues({1, 2}, std::vector<bool>{true, false}).ok());
   auto rows = arrow::RecordBatch::Make(typed, 2, {builder.Finish().ValueOrDie()});
-  const auto json = arrow::schema({JsonField("n")});
+  const auto json = arrow::schema({json::JsonField("n")});
   const auto values = UnionSchema({"a", "b"}, {typed, json}).ValueOrDie();
-  ASSERT_TRUE(IsJsonField(*values->field(0)));
+  ASSERT_TRUE(json::IsJsonField(*values->field(0)));
   auto out = ToUnion(rows, *values).ValueOrDie();
   const auto& texts = static_cast<const arrow::StringArray&>(*out->column(0));
   EXPECT_EQ(texts.GetString(0), "1");
   EXPECT_EQ(texts.GetString(1), "null");
 
-  const auto whole = UnionSchema({"a", "b"}, {typed, arrow::schema({JsonField(kRowColumn)})});
+  const auto whole =
+      UnionSchema({"a", "b"}, {typed, arrow::schema({json::JsonField(json::kRowColumn)})});
   ASSERT_EQ((*whole)->num_fields(), 1);
   out = ToUnion(rows, **whole).ValueOrDie();
   EXPECT_EQ(static_cast<const arrow::StringArray&>(*out->column(0)).GetString(0), "{\"n\":1}");
@@ -337,4 +338,4 @@ TEST(MixStageTest, ThePlanNamesEachSource) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -17,7 +17,7 @@
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 inline std::shared_ptr<arrow::Schema> RowSchema() {
   return arrow::schema({arrow::field("k", arrow::utf8()), arrow::field("i", arrow::int64()),
@@ -116,4 +116,4 @@ inline std::map<std::string, int64_t> Counts(const std::vector<Example>& example
   return counts;
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

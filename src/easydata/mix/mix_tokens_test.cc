@@ -11,7 +11,7 @@
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 __extension__ using Int128 = __int128;
@@ -225,7 +225,7 @@ TEST(MixTokensTest, DropCountsComeOnceAlsoWhereRowsWereLookedAtBefore) {
   StageFactory dropping = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, inner(context));
     StageContext threads = context;
-    threads.pool = std::make_shared<ThreadPool>(1);
+    threads.pool = std::make_shared<exec::ThreadPool>(1);
     return MakeMapStage(std::move(stage), std::make_shared<DropsThird>(), threads);
   };
   MixOptions options = Options({"a", "b"}, {1, 999}, StopStrategy::kFirstExhausted);
@@ -302,4 +302,4 @@ TEST(MixTokensTest, AnErrorComesWhereItsSourcesTurnComes) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -7,7 +7,7 @@
 
 #include "easydata/mix/floor_divide.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 __extension__ using Int128 = __int128;
@@ -151,4 +151,4 @@ Status TokenShares::Restore(std::vector<int64_t> given,
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

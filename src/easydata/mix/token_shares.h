@@ -6,7 +6,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// Chooses the source of each document of a mix so that sources have their shares of the tokens.
 ///
@@ -85,4 +85,4 @@ class TokenShares {
   std::vector<int> ready_;  // a heap: the first due comes first
 };
 
-}  // namespace easydata
+}  // namespace easydata::mix

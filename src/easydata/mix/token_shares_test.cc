@@ -8,7 +8,7 @@
 #include <functional>
 #include <random>
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 __extension__ using Int128 = __int128;
@@ -288,4 +288,4 @@ TEST(TokenSharesTest, OfEqualsTheFirstIsTaken) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

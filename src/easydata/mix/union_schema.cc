@@ -12,11 +12,11 @@
 #include <string_view>
 #include <utility>
 
+#include "easydata/json/json_column.h"
+#include "easydata/json/json_text.h"
 #include "easydata/stream/columns.h"
-#include "easydata/stream/json_column.h"
-#include "easydata/stream/json_text.h"
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 using TypePtr = std::shared_ptr<arrow::DataType>;
@@ -48,13 +48,14 @@ TypePtr CommonType(const TypePtr& a, const TypePtr& b) {
   return nullptr;
 }
 
-bool HasRows(const arrow::Schema& schema) { return schema.GetFieldIndex(kRowColumn) >= 0; }
+bool HasRows(const arrow::Schema& schema) { return schema.GetFieldIndex(json::kRowColumn) >= 0; }
 
 /// Every row of the batch as one JSON object.
 Result<std::shared_ptr<arrow::Array>> RowsAsJson(const arrow::RecordBatch& rows) {
-  for (const auto& field : rows.schema()->fields()) ARROW_RETURN_NOT_OK(CheckJsonType(*field));
+  for (const auto& field : rows.schema()->fields())
+    ARROW_RETURN_NOT_OK(json::CheckJsonType(*field));
   std::string lines;
-  ARROW_RETURN_NOT_OK(AppendJsonLines(rows, &lines));
+  ARROW_RETURN_NOT_OK(json::AppendJsonLines(rows, &lines));
   arrow::StringBuilder builder;
   for (size_t start = 0; start < lines.size();) {
     const size_t end = lines.find('\n', start);
@@ -66,12 +67,12 @@ Result<std::shared_ptr<arrow::Array>> RowsAsJson(const arrow::RecordBatch& rows)
 
 Result<std::shared_ptr<arrow::Array>> ValuesAsJson(const arrow::Field& field,
                                                    const arrow::Array& values) {
-  ARROW_RETURN_NOT_OK(CheckJsonType(field));
+  ARROW_RETURN_NOT_OK(json::CheckJsonType(field));
   arrow::StringBuilder builder;
   std::string text;
   for (int64_t i = 0; i < values.length(); ++i) {
     text.clear();
-    ARROW_RETURN_NOT_OK(AppendJsonValue(values, i, &text));
+    ARROW_RETURN_NOT_OK(json::AppendJsonValue(values, i, &text));
     ARROW_RETURN_NOT_OK(builder.Append(text));
   }
   return builder.Finish();
@@ -97,8 +98,8 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
         continue;
       }
       auto& known = fields[place->second];
-      if (IsJsonField(*known) || IsJsonField(*field)) {
-        known = JsonField(field->name());
+      if (json::IsJsonField(*known) || json::IsJsonField(*field)) {
+        known = json::JsonField(field->name());
         continue;
       }
       TypePtr type = CommonType(known->type(), field->type());
@@ -119,7 +120,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow:
                                                     const arrow::Schema& schema) {
   if (HasRows(schema) && !HasRows(*rows->schema())) {
     ARROW_ASSIGN_OR_RAISE(auto column, RowsAsJson(*rows));
-    return arrow::RecordBatch::Make(arrow::schema({schema.GetFieldByName(kRowColumn)}),
+    return arrow::RecordBatch::Make(arrow::schema({schema.GetFieldByName(json::kRowColumn)}),
                                     rows->num_rows(), {std::move(column)});
   }
   std::shared_ptr<arrow::RecordBatch> out = rows;
@@ -128,7 +129,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow:
     const auto target = schema.GetFieldByName(field->name());
     if (target == nullptr) continue;
     std::shared_ptr<arrow::Array> column = rows->column(i);
-    if (IsJsonField(*target) && !IsJsonField(*field)) {
+    if (json::IsJsonField(*target) && !json::IsJsonField(*field)) {
       ARROW_ASSIGN_OR_RAISE(column, ValuesAsJson(*field, *column));
     } else if (column->type_id() == arrow::Type::NA || column->type()->Equals(*target->type())) {
       continue;
@@ -140,4 +141,4 @@ Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow:
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

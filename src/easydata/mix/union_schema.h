@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// Joins the columns of several sources, matched by name, in the order of their first appearance.
 /// A column that some lack is null there. Types must agree, except that strings and lists with
@@ -25,4 +25,4 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
 Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow::RecordBatch>& rows,
                                                     const arrow::Schema& schema);
 
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-namespace easydata {
+namespace easydata::mix {
 
 namespace {
 
@@ -101,4 +101,4 @@ int64_t StepClock::Step(int64_t examples, int64_t tokens) const {
   return 0;  // not reached: the last batch size holds for ever
 }
 
-}  // namespace easydata
+}  // namespace easydata::mix

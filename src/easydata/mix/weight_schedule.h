@@ -9,7 +9,7 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/stage_context.h"
 
-namespace easydata {
+namespace easydata::mix {
 
 /// How weights go from one point of a schedule to the next.
 enum class Interpolation {
@@ -73,4 +73,4 @@ struct StepClock {
   int64_t Step(int64_t examples, int64_t tokens) const;
 };
 
-}  // namespace easydata
+}  // namespace easydata::mix

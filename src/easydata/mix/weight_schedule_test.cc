@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace easydata {
+namespace easydata::mix {
 namespace {
 
 WeightSchedule MakeSchedule(Interpolation interpolation) {
@@ -59,4 +59,4 @@ TEST(StepClockTest, IntegratesOverARampUp) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::mix

@@ -4,7 +4,7 @@
 
 #include "easydata/base/random.h"
 
-namespace easydata {
+namespace easydata::order {
 
 std::vector<int64_t> BucketOrder(const std::vector<int64_t>& lengths, int64_t bucket_rows,
                                  uint64_t seed, uint64_t epoch, uint64_t window) {
@@ -23,4 +23,4 @@ std::vector<int64_t> BucketOrder(const std::vector<int64_t>& lengths, int64_t bu
   return order;
 }
 
-}  // namespace easydata
+}  // namespace easydata::order

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace easydata {
+namespace easydata::order {
 
 /// Orders rows so that each `bucket_rows` that follow each other have about one length: rows are
 /// sorted by length, ties as in WindowOrder(seed, epoch, window), cut into buckets, and the buckets
@@ -13,4 +13,4 @@ namespace easydata {
 std::vector<int64_t> BucketOrder(const std::vector<int64_t>& lengths, int64_t bucket_rows,
                                  uint64_t seed, uint64_t epoch, uint64_t window);
 
-}  // namespace easydata
+}  // namespace easydata::order

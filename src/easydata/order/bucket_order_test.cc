@@ -9,7 +9,7 @@
 
 #include "easydata/base/random.h"
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 std::vector<int64_t> SomeLengths(int64_t rows) {
@@ -63,4 +63,4 @@ TEST(BucketOrderTest, WhatIsLeftOverIsNotTheLongest) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::order

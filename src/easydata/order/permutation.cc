@@ -7,7 +7,7 @@
 
 #include "easydata/base/random.h"
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 // The top `bits` bits of a hash of a half of the block; bits > 0.
@@ -96,4 +96,4 @@ uint64_t GrainIndexShuffle::operator[](uint64_t i) const {
   return i;
 }
 
-}  // namespace easydata
+}  // namespace easydata::order

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace easydata {
+namespace easydata::order {
 
 /// A permutation of 0 .. size - 1, drawn by its entropy: place i holds item (*this)[i]. Takes
 /// constant memory (8 KiB at most) and constant time for each place, whatever the size.
@@ -62,4 +62,4 @@ class GrainIndexShuffle {
   std::vector<uint32_t> keys_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::order

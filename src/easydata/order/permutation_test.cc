@@ -12,7 +12,7 @@
 
 #include "easydata/base/recorded_values.h"
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 bool IsBijection(const Permutation& permutation) {
@@ -195,4 +195,4 @@ TEST_P(GrainIndexShuffleRecordedTest, EqualsRecordedValues) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::order

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 /// `context` for pass number `pass`. A damaged state may have any epoch: numbers wrap around.
@@ -152,4 +152,4 @@ Result<StreamPlan> RepeatPlan(const StreamPlan& upstream, std::optional<int64_t>
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::order

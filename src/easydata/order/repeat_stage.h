@@ -8,7 +8,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::order {
 
 /// Repeats one source: its passes, one after the other, as one stream.
 ///
@@ -21,4 +21,4 @@ Result<std::unique_ptr<Stage>> MakeRepeatStage(StageFactory make, std::optional<
 /// Repeats `upstream`. A stream that never ends stays as it is where it is to be repeated for ever.
 Result<StreamPlan> RepeatPlan(const StreamPlan& upstream, std::optional<int64_t> passes);
 
-}  // namespace easydata
+}  // namespace easydata::order

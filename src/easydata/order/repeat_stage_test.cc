@@ -11,7 +11,7 @@
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 /// Four batches of two rows that hold the epoch.
@@ -74,4 +74,4 @@ TEST(RepeatStageTest, AnEmptyStreamForEverIsAnError) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::order

@@ -20,7 +20,7 @@
 #include "easydata/stream/stage_timer.h"
 #include "easydata/stream/window_position.h"
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 // Bounds of a batch where no size is asked for: what uses it next finds it in the cache.
@@ -85,7 +85,7 @@ class WindowShuffleStage : public Stage {
     return batch;
   }
 
-  bool LeaveGathering() override {
+  bool SkipGathering() override {
     leaves_gathering_ = true;
     return true;
   }
@@ -249,4 +249,4 @@ Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::order

@@ -7,7 +7,7 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/plan.h"
 
-namespace easydata {
+namespace easydata::order {
 
 struct WindowShuffleOptions {
   /// A window closes at this many rows or this many bytes of content, whichever comes first: its
@@ -42,4 +42,4 @@ Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> ups
 Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
                                      const WindowShuffleOptions& options, const std::string& name);
 
-}  // namespace easydata
+}  // namespace easydata::order

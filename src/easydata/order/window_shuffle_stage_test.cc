@@ -17,7 +17,7 @@
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::order {
 namespace {
 
 /// Fails on one number.
@@ -66,7 +66,7 @@ StageContract Contract(const WindowShuffleOptions& options, int64_t rows, int64_
 }
 
 std::vector<int64_t> Numbers(const StageContract& contract,
-                             std::shared_ptr<ThreadPool> pool = nullptr) {
+                             std::shared_ptr<exec::ThreadPool> pool = nullptr) {
   std::vector<int64_t> out;
   StageContext context;
   context.pool = std::move(pool);
@@ -112,7 +112,7 @@ TEST(WindowShuffleStageTest, RowsAreGatheredByWhoAskedForIt) {
     const StageContract contract = Contract(options, 1000, 9);
     auto direct = contract.make({}).ValueOrDie();
     auto left = contract.make({}).ValueOrDie();
-    EXPECT_TRUE(left->LeaveGathering());
+    EXPECT_TRUE(left->SkipGathering());
     std::vector<std::string> expected;
     std::vector<Batch> batches;
     for (;;) {
@@ -149,7 +149,7 @@ TEST(WindowShuffleStageTest, KeepsTheContractInFrontOfAMap) {
       return MakeMapStage(std::move(stage), std::make_shared<NoSuchNumber>(-1), context);
     };
     CheckStageContract(contract);
-    EXPECT_EQ(Numbers(contract, std::make_shared<ThreadPool>(2)), rows);
+    EXPECT_EQ(Numbers(contract, std::make_shared<exec::ThreadPool>(2)), rows);
   }
 }
 
@@ -214,4 +214,4 @@ TEST(WindowShuffleStageTest, RefusesEmptyWindows) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::order

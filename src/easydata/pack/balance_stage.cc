@@ -13,7 +13,7 @@
 #include "easydata/stream/row_reader.h"
 #include "easydata/stream/stage_timer.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 class BalanceStage : public Stage {
@@ -261,4 +261,4 @@ StreamPlan BalancePlan(const StreamPlan& upstream, int64_t groups) {
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

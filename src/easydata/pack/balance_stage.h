@@ -8,7 +8,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 struct BalanceOptions {
   /// Contiguous parts of a step that are to cost the same.
@@ -42,4 +42,4 @@ Result<std::unique_ptr<Stage>> MakeBalanceStage(std::unique_ptr<Stage> upstream,
 /// stages cannot be made.
 StreamPlan BalancePlan(const StreamPlan& upstream, int64_t groups);
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -6,7 +6,7 @@
 
 #include "easydata/pack/documents_for_tests.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 StageContract Balanced(const StageContract& packed, const BalanceOptions& options) {
@@ -166,4 +166,4 @@ TEST(BalanceStageTest, RefusesGroupsThatDoNotDivideAStep) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

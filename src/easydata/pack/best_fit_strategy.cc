@@ -3,7 +3,7 @@
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/pack/window_planner.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// As first fit, and ends its window where the rows come out fullest.
@@ -31,4 +31,4 @@ class BestFitWindow : public CountedPlanner {
 constinit const PackingStrategy kBestFitStrategy = {.make_planner = &MakePlanner<BestFitWindow>,
                                                     .uses_window = true};
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -10,7 +10,7 @@
 
 #include "easydata/stream/memory_stage.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 PackOptions OneRowBatches(PackOptions options) {
@@ -119,4 +119,4 @@ Status DocumentPacker::WritePlan(std::vector<Batch>* rows) {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -12,7 +12,7 @@
 #include "easydata/pack/window_planner.h"
 #include "easydata/stream/batch.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// Packs documents that are added one by one: as the stage does, without a stream. A span's
 /// document is the number of its Add(), from 0.
@@ -44,4 +44,4 @@ class DocumentPacker {
   int64_t next_number_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

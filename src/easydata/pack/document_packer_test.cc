@@ -12,7 +12,7 @@
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 TEST(DocumentPackerTest, GivesTheStagesRows) {
@@ -62,4 +62,4 @@ TEST(DocumentPackerTest, GivesTheStagesRows) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

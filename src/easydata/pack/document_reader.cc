@@ -11,7 +11,7 @@
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 FieldRule RuleOf(const std::string& name) {
@@ -66,7 +66,7 @@ DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions opti
       options_(std::move(options)),
       strategy_(StrategyOf(options_.strategy)),
       fields_(std::move(fields)) {
-  upstream_->LeaveGathering();
+  upstream_->SkipGathering();
 }
 
 Result<std::vector<TokenColumn>> DocumentReader::ColumnsOf(const Batch& part) const {
@@ -264,4 +264,4 @@ Status DocumentReader::Restore(const ReadPosition& position) {
 
 std::vector<DropCount> DocumentReader::TakeDropped() { return std::exchange(dropped_, {}); }
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -11,7 +11,7 @@
 #include "easydata/stream/read_position.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// The values of a token column where it has none of its own: at the closing EOS, on padding, and
 /// for documents whose row of the column is null.
@@ -107,4 +107,4 @@ class DocumentReader {
   std::vector<DropCount> dropped_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

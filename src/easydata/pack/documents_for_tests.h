@@ -18,7 +18,7 @@
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 inline std::vector<PackStrategy> StrategiesThat(bool (*have)(const PackingStrategy&)) {
   std::vector<PackStrategy> found;
@@ -146,4 +146,4 @@ inline Packed PackAll(const StageContract& contract) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

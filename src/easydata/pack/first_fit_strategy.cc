@@ -4,7 +4,7 @@
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/pack/window_planner.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// First fit looks at all lengths of the window before it places one.
@@ -29,4 +29,4 @@ class FirstFitWindow : public CountedPlanner {
 constinit const PackingStrategy kFirstFitStrategy = {.make_planner = &MakePlanner<FirstFitWindow>,
                                                      .uses_window = true};
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -5,7 +5,7 @@
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/pack/window_planner.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// A group of Grain's bins: the document that fits nowhere ends it.
@@ -63,4 +63,4 @@ constexpr PackingStrategy GrainBinStrategy() {
 constinit const PackingStrategy kGrainFirstFitStrategy = GrainBinStrategy<false>();
 constinit const PackingStrategy kGrainBestFitStrategy = GrainBinStrategy<true>();
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -7,7 +7,7 @@
 
 #include "easydata/base/random.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 GrainBinPlanner::GrainBinPlanner(GrainBinOptions options)
     : options_(std::move(options)), num_features_(options_.capacities.size()) {}
@@ -165,4 +165,4 @@ void GrainConcatPlanner::CloseRow(GrainRows* rows) {
 
 void GrainConcatPlanner::Flush(GrainRows* rows) { CloseRow(rows); }
 
-}  // namespace easydata
+}  // namespace easydata::pack

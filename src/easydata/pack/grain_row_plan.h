@@ -6,7 +6,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// The options of Grain's FirstFitPackIterDataset and BestFitPackIterDataset (0.2.18). A document
 /// has a number of values in each of several features, which go into the bins side by side.
@@ -113,4 +113,4 @@ class GrainConcatPlanner {
   GrainRows passed_;           // documents that are rows, which come after the row in hand
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

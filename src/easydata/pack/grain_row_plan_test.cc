@@ -11,7 +11,7 @@
 
 #include "easydata/base/recorded_values.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 using Lengths = std::vector<std::vector<int64_t>>;  // by document, then by feature
@@ -345,7 +345,7 @@ TEST_P(GrainRowPlanRecordedTest, ConcatOfSeveralFeaturesLosesAndRepeatsNothing) 
   EXPECT_EQ(equal, 1);  // the case in which Grain repeats nothing
 }
 
-TEST(GrainRowPlanTest, ConcatEqualsItsTwin) {
+TEST(GrainRowPlanTest, ConcatEqualsReference) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     const size_t features = 1 + seed % 3;
@@ -368,4 +368,4 @@ TEST(GrainRowPlanTest, ConcatEqualsItsTwin) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

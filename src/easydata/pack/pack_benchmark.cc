@@ -10,7 +10,7 @@
 #include "easydata/pack/pack_stage.h"
 #include "easydata/stream/memory_stage.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// About 16 M tokens in documents of 32 .. 2,000 tokens.
@@ -85,4 +85,4 @@ void BM_PackAndBalance(benchmark::State& state) {
 BENCHMARK(BM_PackAndBalance)->ArgName("balance")->Arg(0)->Arg(1);
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

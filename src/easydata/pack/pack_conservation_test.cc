@@ -5,7 +5,7 @@
 
 #include "easydata/pack/documents_for_tests.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// A stage of documents whose every batch reports a row that was filtered out upstream.
@@ -142,4 +142,4 @@ INSTANTIATE_TEST_SUITE_P(Strategies, PackConservationTest, testing::ValuesIn(Cas
                          });
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

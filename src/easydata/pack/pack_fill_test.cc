@@ -12,7 +12,7 @@
 #include "easydata/pack/grain_row_plan.h"
 #include "easydata/pack/row_plan.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 constexpr int32_t kRow = 2048;
@@ -88,4 +88,4 @@ TEST(PackFillTest, BestFitFillsRowsAtLeastAsGrainsDoes) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

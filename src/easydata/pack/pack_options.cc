@@ -2,7 +2,7 @@
 
 #include "easydata/config/descriptor.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 namespace {
 
@@ -31,7 +31,7 @@ std::span<const NamedValue<Overlong>> NamesOf(Overlong) { return kPolicies; }
 const char* Name(Overlong overlong) { return NameOf(kPolicies, overlong); }
 
 Status PackOptions::Validate() const {
-  ARROW_RETURN_NOT_OK(config::CheckBounds(*this));
+  ARROW_RETURN_NOT_OK(config::CheckOptions(*this));
   if (pack_window_bytes < 1) {
     return Status::Invalid("pack_window_bytes must be at least 1; it is ", pack_window_bytes);
   }
@@ -51,4 +51,4 @@ const std::vector<std::string>& DefaultTokenFields() {
   return kFields;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

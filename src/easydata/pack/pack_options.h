@@ -13,7 +13,7 @@
 #include "easydata/pack/packing_strategies.h"
 #include "easydata/pack/packing_strategy.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// Decides what becomes of a document that, with its closing EOS, is longer than a row.
 enum class Overlong {
@@ -98,4 +98,4 @@ struct PackOptions {
 /// labels, loss_mask, completion_mask, assistant_masks, token_type_ids.
 const std::vector<std::string>& DefaultTokenFields();
 
-}  // namespace easydata
+}  // namespace easydata::pack

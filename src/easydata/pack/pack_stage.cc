@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/config/descriptor.h"
 #include "easydata/order/repeat_stage.h"
 #include "easydata/pack/document_reader.h"
 #include "easydata/pack/row_plan.h"
@@ -16,7 +17,7 @@
 #include "easydata/stream/stage_timer.h"
 #include "easydata/stream/window_position.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// The common part of the strategies: Fill() fills the batch row by row.
@@ -277,19 +278,16 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
 
 namespace {
 
+/// The options that rows depend on: all that are declared, but for those that the strategy does not
+/// look at. Some have the names that saved states know them by.
 nlohmann::json Described(const PackOptions& options) {
-  nlohmann::json keys = {
-      {"strategy", Name(options.strategy)},
-      {"seq_length", options.seq_length},
-      {"eos_token_id", options.eos_token_id},
-      {"pad_token_id", options.pad_token_id},
-      {"overlong", Name(options.overlong)},
-      {"input_field", options.input_field},
-      {"include_segment_ids", options.include_segment_ids},
-      {"token_fields", options.token_fields.value_or(std::vector<std::string>())},
-      {"default_token_fields", !options.token_fields.has_value()}};
+  nlohmann::json keys = config::WriteConfig(options);
+  keys["input_field"] = options.input_field;
+  keys["token_fields"] = options.token_fields.value_or(std::vector<std::string>());
+  keys["default_token_fields"] = !options.token_fields.has_value();
   const PackingStrategy& strategy = StrategyOf(options.strategy);
-  if (strategy.uses_num_packers) keys["num_packers"] = options.num_packers;
+  if (!strategy.uses_num_packers) keys.erase("num_packers");
+  keys.erase("pack_window");
   if (strategy.uses_window) {
     keys["window"] = options.pack_window;
     keys["window_bytes"] = options.pack_window_bytes;
@@ -325,11 +323,11 @@ Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& optio
       of_pass.rows_per_batch = rows;
     }
     const bool is_repeated = passes.has_value() ? *passes != 1 : !is_endless;
-    ARROW_ASSIGN_OR_RAISE(auto stage,
-                          is_repeated ? MakeRepeatStage(make, passes, documents) : make(documents));
+    ARROW_ASSIGN_OR_RAISE(auto stage, is_repeated ? order::MakeRepeatStage(make, passes, documents)
+                                                  : make(documents));
     return Timed(MakePackStage(std::move(stage), of_pass), "pack");
   };
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -7,7 +7,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// Packs lists of tokens into rows of exactly seq_length, each document closed by one EOS (but not
 /// in Grain's strategies, which take documents as they are). No token is lost: what is left out on
@@ -25,4 +25,4 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
 /// one after those of the other, without an end between them.
 Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options);
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -2,7 +2,7 @@
 
 #include "easydata/pack/documents_for_tests.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 TEST(PackStageTest, KeepsTheContract) {
@@ -310,4 +310,4 @@ TEST(PackStageTest, ValuesThatAreNoTokensAreErrorsWithTheirAddress) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

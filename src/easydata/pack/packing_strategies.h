@@ -16,7 +16,7 @@
   STRATEGY(GrainConcat, "grain_concat",                                              \
            "exactly the rows of Grain's ConcatThenSplitIterDataset, which adds no EOS")
 
-namespace easydata {
+namespace easydata::pack {
 
 /// One text for all strategies.
 inline constexpr char kPackingStrategiesText[] = "How rows are filled."
@@ -24,4 +24,4 @@ inline constexpr char kPackingStrategiesText[] = "How rows are filled."
     EASYDATA_PACKING_STRATEGIES(EASYDATA_TEXT);
 #undef EASYDATA_TEXT
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -1,6 +1,6 @@
 #include "easydata/pack/packing_strategy.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 #define EASYDATA_NAMED(Id, name, text) {name, PackStrategy::k##Id},
@@ -28,4 +28,4 @@ std::span<const NamedValue<PackStrategy>> NamesOf(PackStrategy) { return kStrate
 
 const char* Name(PackStrategy strategy) { return NameOf(kStrategyNames, strategy); }
 
-}  // namespace easydata
+}  // namespace easydata::pack

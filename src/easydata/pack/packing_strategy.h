@@ -8,7 +8,7 @@
 #include "easydata/base/status.h"
 #include "easydata/pack/packing_strategies.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 struct PackOptions;
 class WindowPlanner;
@@ -49,4 +49,4 @@ std::span<const PackStrategy> AllPackStrategies();
 std::span<const NamedValue<PackStrategy>> NamesOf(PackStrategy);
 const char* Name(PackStrategy strategy);
 
-}  // namespace easydata
+}  // namespace easydata::pack

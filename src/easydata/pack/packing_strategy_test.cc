@@ -4,7 +4,7 @@
 
 #include "easydata/pack/window_planner.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 TEST(PackingStrategyTest, EachIsFoundByItsName) {
@@ -42,4 +42,4 @@ TEST(PackingStrategyTest, OnlyStrategiesWithBinsShuffleThem) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

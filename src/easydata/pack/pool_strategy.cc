@@ -1,7 +1,7 @@
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/pack/window_planner.h"
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 class PoolWindow : public CountedPlanner {
@@ -28,4 +28,4 @@ class PoolWindow : public CountedPlanner {
 constinit const PackingStrategy kPoolStrategy = {
     .make_planner = &MakePlanner<PoolWindow>, .uses_num_packers = true, .uses_window = true};
 
-}  // namespace easydata
+}  // namespace easydata::pack

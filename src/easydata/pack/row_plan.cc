@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 /// The room left in each row of an endless list; finds the leftmost row that has enough of it in
@@ -145,7 +145,7 @@ int32_t BestFitPlanner::Place(const std::vector<Piece>& pieces, int64_t document
   rows->assign(pieces.size(), kNoRow);
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].document >= documents) continue;
-    RowsByRoom::Row best = open_.Take(pieces[i].length);
+    RowsByFreeSpace::Row best = open_.Take(pieces[i].length);
     if (best.row < 0) best = {num_rows++, seq_length_};
     (*rows)[i] = best.row;
     if (best.room > pieces[i].length) open_.Add(best.row, best.room - pieces[i].length);
@@ -190,4 +190,4 @@ RowPlan BestFitPlanner::PlanFullest(const std::vector<int64_t>& lengths, int64_t
   return PlanOf(pieces, rows);
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

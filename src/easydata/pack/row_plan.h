@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "easydata/pack/rows_by_room.h"
+#include "easydata/pack/rows_by_free_space.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// A run of a document's tokens inside a row; the closing EOS counts as the document's last token.
 struct Piece {
@@ -68,7 +68,7 @@ class BestFitPlanner {
   int32_t Place(const std::vector<Piece>& pieces, int64_t documents, std::vector<int32_t>* rows);
 
   const int32_t seq_length_;
-  RowsByRoom open_;  // empty between calls
+  RowsByFreeSpace open_;  // empty between calls
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 std::vector<int64_t> PositiveLengths(int count, int64_t longest, uint32_t seed) {
@@ -183,4 +183,4 @@ TEST(RowPlanTest, PoolFallsBackToPackerZero) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 // Order of the planes; the segment ids' plane is there even where it is not given out.
@@ -138,4 +138,4 @@ Result<Batch> RowWriter::Finish() {
   return batch;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -12,7 +12,7 @@
 #include "easydata/pack/document_reader.h"
 #include "easydata/stream/batch.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// Writes packed rows straight into the columns of a batch: fixed_size_list<int32>[seq_length] for
 /// input_ids, attention_mask, position_ids, segment_ids (where asked for) and the token fields.
@@ -59,4 +59,4 @@ class RowWriter {
   bool padded_ = false;  // a row of the batch has padding
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
 std::shared_ptr<arrow::DataType> ValueType(const arrow::DataType& type) {
@@ -168,4 +168,4 @@ int32_t TokenColumn::Value(int64_t row, int64_t i) const {
   return value;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

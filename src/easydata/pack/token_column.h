@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// A column of integer lists of one record batch, read as int32: list, large_list or
 /// fixed_size_list of any integer type or of bool. Or of nulls alone.
@@ -41,4 +41,4 @@ class TokenColumn {
   bool has_null_values_ = false;
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

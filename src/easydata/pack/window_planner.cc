@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace easydata {
+namespace easydata::pack {
 
 std::unique_ptr<WindowPlanner> WindowPlanner::Make(const PackOptions& options) {
   const auto make = StrategyOf(options.strategy).make_planner;
@@ -24,4 +24,4 @@ int64_t CountedPlanner::Close(int64_t rows_before, bool last, RowPlan* plan) {
   return Finish(std::exchange(documents_, 0), last, plan);
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

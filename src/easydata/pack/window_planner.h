@@ -7,7 +7,7 @@
 #include "easydata/pack/pack_options.h"
 #include "easydata/pack/row_plan.h"
 
-namespace easydata {
+namespace easydata::pack {
 
 /// Plans the rows of a stream of documents, one window after the other, for all strategies but
 /// those that concatenate. Documents are numbered from 0 in each window.
@@ -57,4 +57,4 @@ std::unique_ptr<WindowPlanner> MakePlanner(const PackOptions& options) {
   return std::make_unique<Planner>(options);
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

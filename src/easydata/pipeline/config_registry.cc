@@ -4,50 +4,51 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/pipeline/pipeline_config.h"
 
-namespace easydata::config {
+namespace easydata::pipeline {
 
-const std::vector<ConfigDescriptor>& AllConfigs() {
-  static const std::vector<ConfigDescriptor> configs = {
-      Describe<TokenizerConfig>(),   Describe<DatasetConfig>(),
-      Describe<SourceStageConfig>(), Describe<TokenizeStageConfig>(),
-      Describe<CacheStageConfig>(),  Describe<WeightSchedulePoint>(),
-      Describe<MixStageConfig>(),    Describe<PackStageConfig>(),
-      Describe<LoadStageConfig>(),   Describe<SaveStageConfig>(),
-      Describe<RayConfig>(),         Describe<ObservabilityConfig>(),
-      Describe<PipelineConfig>(),
+const std::vector<config::ConfigDescriptor>& AllConfigs() {
+  static const std::vector<config::ConfigDescriptor> configs = {
+      config::Describe<TokenizerConfig>(),   config::Describe<DatasetConfig>(),
+      config::Describe<SourceStageConfig>(), config::Describe<TokenizeStageConfig>(),
+      config::Describe<CacheStageConfig>(),  config::Describe<WeightSchedulePoint>(),
+      config::Describe<MixStageConfig>(),    config::Describe<PackStageConfig>(),
+      config::Describe<LoadStageConfig>(),   config::Describe<SaveStageConfig>(),
+      config::Describe<RayConfig>(),         config::Describe<ObservabilityConfig>(),
+      config::Describe<PipelineConfig>(),
   };
   return configs;
 }
 
-const std::vector<ConfigDescriptor>& AllOptions() {
-  static const std::vector<ConfigDescriptor> options = {
-      Describe<PackOptions>(), Describe<PackedOptions>(), Describe<LoadOptions>(),
-      Describe<MixOptions>(), Describe<WriteOptions>()};
+const std::vector<config::ConfigDescriptor>& AllOptions() {
+  static const std::vector<config::ConfigDescriptor> options = {
+      config::Describe<pack::PackOptions>(), config::Describe<PackedOptions>(),
+      config::Describe<LoadOptions>(), config::Describe<mix::MixOptions>(),
+      config::Describe<sink::WriteOptions>()};
   return options;
 }
 
-Result<const ConfigDescriptor*> FindConfig(const std::string& name) {
+Result<const config::ConfigDescriptor*> FindConfig(const std::string& name) {
   std::vector<std::string> names;
-  for (const ConfigDescriptor& config : AllConfigs()) {
+  for (const config::ConfigDescriptor& config : AllConfigs()) {
     if (config.name == name) return &config;
     names.push_back(config.name);
   }
   return Status::KeyError("there is no config \"", name, "\"", Suggestion(name, names));
 }
 
-Result<Problems> Validate(const std::string& name, const Json& json) {
-  ARROW_ASSIGN_OR_RAISE(const ConfigDescriptor* config, FindConfig(name));
-  Problems problems;
+Result<config::Problems> Validate(const std::string& name, const config::Json& json) {
+  ARROW_ASSIGN_OR_RAISE(const config::ConfigDescriptor* config, FindConfig(name));
+  config::Problems problems;
   config->check(json, "", &problems);
   return problems;
 }
 
-Result<std::string> ConfigHash(const std::string& name, const Json& json) {
-  ARROW_ASSIGN_OR_RAISE(const ConfigDescriptor* config, FindConfig(name));
-  Problems problems;
+Result<std::string> ConfigHash(const std::string& name, const config::Json& json) {
+  ARROW_ASSIGN_OR_RAISE(const config::ConfigDescriptor* config, FindConfig(name));
+  config::Problems problems;
   config->check(json, "", &problems);
-  ARROW_RETURN_NOT_OK(ToStatus(name, problems));
+  ARROW_RETURN_NOT_OK(config::ToStatus(name, problems));
   return ToHex(Hash64(name + " " + config->normalize(json).dump()));
 }
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

@@ -5,24 +5,24 @@
 
 #include "easydata/config/descriptor.h"
 
-namespace easydata::config {
+namespace easydata::pipeline {
 
 /// All configs; one that is an option of another comes before it.
-const std::vector<ConfigDescriptor>& AllConfigs();
+const std::vector<config::ConfigDescriptor>& AllConfigs();
 
 /// The options of objects without a config, such as PackedOptions; not part of the reference page.
-const std::vector<ConfigDescriptor>& AllOptions();
+const std::vector<config::ConfigDescriptor>& AllOptions();
 
 /// Finds the config of that name; KeyError, with the nearest one, when there is none.
-Result<const ConfigDescriptor*> FindConfig(const std::string& name);
+Result<const config::ConfigDescriptor*> FindConfig(const std::string& name);
 
 /// Finds everything that is wrong with `json` as the config `name`; empty when it is sound.
-Result<Problems> Validate(const std::string& name, const Json& json);
+Result<config::Problems> Validate(const std::string& name, const config::Json& json);
 
 /// 16 hexadecimal digits that are equal for configs that say the same, defaults filled in.
-Result<std::string> ConfigHash(const std::string& name, const Json& json);
+Result<std::string> ConfigHash(const std::string& name, const config::Json& json);
 
 /// The reference page of all configs, in Markdown.
 std::string ReferencePage();
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

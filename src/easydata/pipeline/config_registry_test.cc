@@ -5,18 +5,18 @@
 
 #include <set>
 
-namespace easydata::config {
+namespace easydata::pipeline {
 namespace {
 
 using ::testing::HasSubstr;
 
 TEST(Registry, EveryOptionHasATypeAndAText) {
   std::set<std::string> names;
-  for (const ConfigDescriptor& config : AllConfigs()) {
+  for (const config::ConfigDescriptor& config : AllConfigs()) {
     EXPECT_TRUE(names.insert(config.name).second) << config.name;
     EXPECT_FALSE(config.doc.empty());
     std::set<std::string> fields;
-    for (const FieldDescriptor& field : config.fields) {
+    for (const config::FieldDescriptor& field : config.fields) {
       EXPECT_TRUE(fields.insert(field.name).second) << config.name << "." << field.name;
       EXPECT_FALSE(field.type.empty());
       EXPECT_EQ(field.doc.back(), '.') << config.name << "." << field.name;
@@ -27,16 +27,16 @@ TEST(Registry, EveryOptionHasATypeAndAText) {
 }
 
 TEST(Registry, DefaultsAreSoundWhereNothingIsRequired) {
-  for (const ConfigDescriptor& config : AllConfigs()) {
+  for (const config::ConfigDescriptor& config : AllConfigs()) {
     bool required = false;
-    for (const FieldDescriptor& field : config.fields) required |= field.rules.required;
+    for (const config::FieldDescriptor& field : config.fields) required |= field.rules.required;
     if (required) continue;
-    auto problems = Validate(config.name, Json::object());
+    auto problems = Validate(config.name, config::Json::object());
     ASSERT_TRUE(problems.ok());
-    for (const Problem& problem : *problems)
+    for (const config::Problem& problem : *problems)
       ADD_FAILURE() << config.name << ": " << problem.ToString();
     // The defaults, written out, are the config too.
-    Json written = config.normalize(Json::object());
+    config::Json written = config.normalize(config::Json::object());
     problems = Validate(config.name, written);
     ASSERT_TRUE(problems.ok());
     EXPECT_TRUE(problems->empty()) << config.name << ": " << (*problems)[0].ToString();
@@ -50,9 +50,9 @@ TEST(Registry, AnUnknownConfigIsNamed) {
 }
 
 TEST(ConfigHash, IsEqualForConfigsThatSayTheSame) {
-  auto bare = ConfigHash("PackStageConfig", Json::object());
-  auto explicit_default = ConfigHash("PackStageConfig", Json{{"seq_length", 2048}});
-  auto other = ConfigHash("PackStageConfig", Json{{"seq_length", 1024}});
+  auto bare = ConfigHash("PackStageConfig", config::Json::object());
+  auto explicit_default = ConfigHash("PackStageConfig", config::Json{{"seq_length", 2048}});
+  auto other = ConfigHash("PackStageConfig", config::Json{{"seq_length", 1024}});
   ASSERT_TRUE(bare.ok() && explicit_default.ok() && other.ok());
   EXPECT_EQ(*bare, *explicit_default);
   EXPECT_NE(*bare, *other);
@@ -60,17 +60,17 @@ TEST(ConfigHash, IsEqualForConfigsThatSayTheSame) {
 }
 
 TEST(ConfigHash, RefusesABadConfig) {
-  EXPECT_TRUE(ConfigHash("PackStageConfig", Json{{"seq_lenght", 1}}).status().IsInvalid());
+  EXPECT_TRUE(ConfigHash("PackStageConfig", config::Json{{"seq_lenght", 1}}).status().IsInvalid());
 }
 
 TEST(ReferencePage, HasEveryOption) {
   const std::string page = ReferencePage();
-  for (const ConfigDescriptor& config : AllConfigs()) {
+  for (const config::ConfigDescriptor& config : AllConfigs()) {
     EXPECT_THAT(page, HasSubstr("\n## " + config.name + "\n"));
-    for (const FieldDescriptor& field : config.fields)
+    for (const config::FieldDescriptor& field : config.fields)
       EXPECT_THAT(page, HasSubstr("| `" + field.name + "` |"));
   }
 }
 
 }  // namespace
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

@@ -7,13 +7,15 @@
 #include <variant>
 #include <vector>
 
+#include "easydata/io/file_info.h"
 #include "easydata/pipeline/tokenizer_config.h"
 #include "easydata/source/data_formats.h"
+#include "easydata/source/source_stage.h"
 
-namespace easydata::config {
+namespace easydata::pipeline {
 
 /// A tokenizer by name or path, with its options, or as an object (Python only).
-using AnyTokenizer = std::variant<std::string, TokenizerConfig, LiveObject>;
+using AnyTokenizer = std::variant<std::string, TokenizerConfig, config::LiveObject>;
 
 struct DatasetConfig {
   static constexpr const char* kName = "DatasetConfig";
@@ -21,122 +23,128 @@ struct DatasetConfig {
       "One dataset: where its rows are, what is done to them, and what differs from the stages' "
       "settings.";
 
-  Paths data_files;
+  config::Paths data_files;
   std::optional<std::string> name;
   std::optional<std::string> type;
   std::string split = "train";
   std::optional<int64_t> num_rows;
   std::optional<std::string> dataset_split_name;
   std::optional<AnyTokenizer> tokenizer;
-  std::optional<Named<AnyValue>> tokenizer_kwargs;
+  std::optional<config::Named<config::AnyValue>> tokenizer_kwargs;
   std::optional<std::string> cache_path;
   bool cache_enabled = true;
   std::optional<std::string> save_path;
   std::optional<std::string> save_format;
   std::string content_field = "text";
   std::optional<std::vector<std::string>> additional_fields;
-  std::optional<Callback> format_callback;
-  std::optional<Named<std::string>> format_fields;
+  std::optional<config::Callback> format_callback;
+  std::optional<config::Named<std::string>> format_fields;
   std::optional<std::string> shard_column;
   std::optional<int64_t> num_shards;
   std::optional<std::vector<std::string>> columns;
-  std::optional<std::string> shuffle;
+  std::optional<source::SourceShuffle> shuffle;
   std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
-  std::string on_error = "raise";
+  source::OnError on_error = source::SourceStageOptions().on_error;
   std::optional<std::string> quarantine_path;
-  std::string identity = "mtime";
+  io::IdentityKind identity = io::FileIdentity().kind;
 
   static auto Fields() {
     using C = DatasetConfig;
     return std::tuple{
-        Field{"data_files", &C::data_files,
-              "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
-              "sorted and distinct. Or rows in "
-              "memory: a list of dicts, a `datasets` object, a source."}
+        config::Field{
+            "data_files", &C::data_files,
+            "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
+            "sorted and distinct. Or rows in "
+            "memory: a list of dicts, a `datasets` object, a source."}
             .Required(),
-        Field{
+        config::Field{
             "name", &C::name,
             "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
             "position; where no dataset has a name, those of as many mix.weights, in their order."},
-        Field{"type", &C::type, "Format of the files; unset: by their suffixes, which must agree."}
-            .OneOf(DataFormatNames({"huggingface", "hf"}))
+        config::Field{"type", &C::type,
+                      "Format of the files; unset: by their suffixes, which must agree."}
+            .OneOf(source::DataFormatNames({"huggingface", "hf"}))
             .Refuse("huggingface",
                     "datasets from the Hub come with a later version; wrap a loaded one with "
                     "HFDatasetShardedSource")
             .Refuse("hf",
                     "datasets from the Hub come with a later version; wrap a loaded one with "
                     "HFDatasetShardedSource"),
-        Field{"split", &C::split, "Split of a Hub dataset."}.OnlyDefault(
+        config::Field{"split", &C::split, "Split of a Hub dataset."}.OnlyDefault(
             "local files have no splits; name the files of the split"),
-        Field{"num_rows", &C::num_rows,
-              "Use the first rows only; of a shuffled dataset, the first in its order."}
+        config::Field{"num_rows", &C::num_rows,
+                      "Use the first rows only; of a shuffled dataset, the first in its order."}
             .AtLeast(1),
-        Field{"dataset_split_name", &C::dataset_split_name,
-              "Subset (configuration) of a Hub dataset."}
+        config::Field{"dataset_split_name", &C::dataset_split_name,
+                      "Subset (configuration) of a Hub dataset."}
             .OnlyDefault(
                 "it names a subset of a Hub dataset, and the Hub comes with a later version"),
-        Field{"tokenizer", &C::tokenizer,
-              "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
-              "object. It goes before the "
-              "tokenize stage's and the pipeline's."},
-        Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
-              "Options of TokenizerConfig that differ for this dataset; use_fast=True is "
-              "understood as well."},
-        Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
+        config::Field{
+            "tokenizer", &C::tokenizer,
+            "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
+            "object. It goes before the "
+            "tokenize stage's and the pipeline's."},
+        config::Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
+                      "Options of TokenizerConfig that differ for this dataset; use_fast=True is "
+                      "understood as well."},
+        config::Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
             "caching comes with a later version"),
-        Field{"cache_enabled", &C::cache_enabled,
-              "Let this dataset use the cache where a pipeline has one."},
-        Field{"save_path", &C::save_path,
-              "Folder that this dataset is saved in, in place of output_dir/name."},
-        Field{"save_format", &C::save_format,
-              "Format that this dataset is saved in, in place of the save stage's."}
+        config::Field{"cache_enabled", &C::cache_enabled,
+                      "Let this dataset use the cache where a pipeline has one."},
+        config::Field{"save_path", &C::save_path,
+                      "Folder that this dataset is saved in, in place of output_dir/name."},
+        config::Field{"save_format", &C::save_format,
+                      "Format that this dataset is saved in, in place of the save stage's."}
             .OneOf({"parquet", "arrow", "jsonl"}),
-        Field{"content_field", &C::content_field,
-              "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat "
-              "template first."},
-        Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."},
-        Field{"format_callback", &C::format_callback,
-              "Called with each row before anything else; returns the row to use, or None to leave "
-              "it out."},
-        Field{"format_fields", &C::format_fields,
-              "Columns to rename, {old: new}, after format_callback."},
-        Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
+        config::Field{
+            "content_field", &C::content_field,
+            "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat "
+            "template first."},
+        config::Field{"additional_fields", &C::additional_fields,
+                      "Columns kept beside the tokens."},
+        config::Field{
+            "format_callback", &C::format_callback,
+            "Called with each row before anything else; returns the row to use, or None to leave "
+            "it out."},
+        config::Field{"format_fields", &C::format_fields,
+                      "Columns to rename, {old: new}, after format_callback."},
+        config::Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
             .OnlyDefault("rows are dealt to output shards in their order"),
-        Field{"num_shards", &C::num_shards,
-              "Exact number of output shards, in place of the save stage's."}
+        config::Field{"num_shards", &C::num_shards,
+                      "Exact number of output shards, in place of the save stage's."}
             .AtLeast(1),
-        Field{"columns", &C::columns,
-              "Read these columns only; unset: those that later stages need."},
-        Field{"shuffle", &C::shuffle,
-              "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "
-              "\"rows\": rows across "
-              "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from "
-              "the seed."}
-            .OneOf({"blocks", "rows", "grain"}),
-        Field{"shuffle_window_bytes", &C::shuffle_window_bytes,
-              "Content of a window of shuffle=\"rows\": bytes, or \"256MB\" (of 1024 KB); unset: "
-              "64MB."}
+        config::Field{"columns", &C::columns,
+                      "Read these columns only; unset: those that later stages need."},
+        config::Field{
+            "shuffle", &C::shuffle,
+            "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "
+            "\"rows\": rows across "
+            "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from "
+            "the seed."},
+        config::Field{
+            "shuffle_window_bytes", &C::shuffle_window_bytes,
+            "Content of a window of shuffle=\"rows\": bytes, or \"256MB\" (of 1024 KB); unset: "
+            "64MB."}
             .AtLeast(1),
-        Field{"on_error", &C::on_error,
-              "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
-              "wrong type: stop, "
-              "leave out and count, or leave out and write to quarantine_path."}
-            .OneOf({"raise", "skip", "quarantine"}),
-        Field{"quarantine_path", &C::quarantine_path,
-              "JSONL file that on_error=\"quarantine\" appends bad rows to."},
-        Field{
+        config::Field{
+            "on_error", &C::on_error,
+            "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
+            "wrong type: stop, "
+            "leave out and count, or leave out and write to quarantine_path."},
+        config::Field{"quarantine_path", &C::quarantine_path,
+                      "JSONL file that on_error=\"quarantine\" appends bad rows to."},
+        config::Field{
             "identity", &C::identity,
             "What tells a data file from another one under its name, while it is read and where a "
             "saved state goes on: its size and time of change; its size and content, for which "
-            "all of it is read once more; its size alone, for copies that have other times."}
-            .OneOf({"mtime", "content", "size"}),
+            "all of it is read once more; its size alone, for copies that have other times."},
     };
   }
 
-  void Check(const std::string& path, Problems* problems) const;
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 /// Adds a problem when `value` is not a path, or is a URI of another machine's file.
-void CheckLocal(const std::string& value, const std::string& path, Problems* problems);
+void CheckLocal(const std::string& value, const std::string& path, config::Problems* problems);
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

@@ -6,7 +6,7 @@
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/transform/limit_stage.h"
 
-namespace easydata {
+namespace easydata::pipeline {
 
 Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows) {
   if (max_rows < 0) return Status::Invalid("max_rows must not be negative, got ", max_rows);
@@ -28,10 +28,10 @@ Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows) {
     whole.lanes = 1;
     whole.demand.passes = 1;
     ARROW_ASSIGN_OR_RAISE(auto stage, make(whole));
-    ARROW_ASSIGN_OR_RAISE(stage, MakeLimitStage(std::move(stage), max_rows));
-    return DealRows(std::move(stage), context);
+    ARROW_ASSIGN_OR_RAISE(stage, transform::MakeLimitStage(std::move(stage), max_rows));
+    return SelectLaneRows(std::move(stage), context);
   };
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pipeline

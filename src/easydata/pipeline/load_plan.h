@@ -9,11 +9,11 @@
 #include "easydata/loader/loader.h"
 #include "easydata/stream/plan.h"
 
-namespace easydata {
+namespace easydata::pipeline {
 
 /// The options for loading a stream.
 struct LoadOptions {
-  LoaderOptions loader;
+  loader::LoaderOptions loader;
   /// In place of `loader.steps.passes`; nothing: one pass, or as many as `steps` take.
   std::optional<int64_t> epochs;
   std::optional<int64_t> shuffle_buffer_size;
@@ -28,7 +28,7 @@ struct LoadOptions {
   static auto Fields() {
     using O = LoadOptions;
     return std::tuple_cat(
-        config::FieldsOf(&O::loader, LoaderOptions::Fields()),
+        config::FieldsOf(&O::loader, loader::LoaderOptions::Fields()),
         std::tuple{
             config::Field{
                 "epochs", &O::epochs,
@@ -53,12 +53,15 @@ struct LoadOptions {
                 .AtLeast(1),
         });
   }
+
+  /// Adds what is wrong with options of which each is right by itself.
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 /// Makes a loader of a stream; shuffles its rows and puts them into buckets as the options say.
 ///
 /// Invalid where an option contradicts another, or the stream's facts: buckets of packed rows, a
 /// shuffle of balanced ones.
-Result<std::unique_ptr<Loader>> MakeLoader(StreamPlan plan, LoadOptions options);
+Result<std::unique_ptr<loader::Loader>> MakeLoader(StreamPlan plan, LoadOptions options);
 
-}  // namespace easydata
+}  // namespace easydata::pipeline

@@ -8,7 +8,7 @@
 #include "easydata/pack/pack_stage.h"
 #include "easydata/pack/packing_strategy.h"
 
-namespace easydata {
+namespace easydata::pipeline {
 namespace {
 
 // Rows of a shuffle window, by the unit of shuffle_buffer_factor.
@@ -17,7 +17,7 @@ constexpr int64_t kRowsPerFactor = 100;
 }  // namespace
 
 Status PackedOptions::Validate() const {
-  ARROW_RETURN_NOT_OK(config::CheckBounds(*this));
+  ARROW_RETURN_NOT_OK(config::CheckOptions(*this));
   if (shuffle_buffer_factor > std::numeric_limits<int64_t>::max() / kRowsPerFactor) {
     return Status::Invalid("shuffle_buffer_factor: so many rows cannot be counted");
   }
@@ -26,19 +26,20 @@ Status PackedOptions::Validate() const {
 
 Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
-  const bool shuffles_bins = options.shuffle && StrategyOf(options.pack.strategy).shuffles_bins;
-  PackOptions pack = options.pack;
+  const bool shuffles_bins =
+      options.shuffle && pack::StrategyOf(options.pack.strategy).shuffles_bins;
+  pack::PackOptions pack = options.pack;
   pack.shuffle_bins = shuffles_bins;
   if (shuffles_bins) pack.seed = options.seed;
-  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, PackPlan(upstream, pack));
+  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, pack::PackPlan(upstream, pack));
   if (options.shuffle && !shuffles_bins) {
-    WindowShuffleOptions shuffle;
+    order::WindowShuffleOptions shuffle;
     shuffle.rows = options.shuffle_buffer_factor * kRowsPerFactor;
     shuffle.seed = options.seed;
     shuffle.in_steps = true;
-    ARROW_ASSIGN_OR_RAISE(plan, WindowShufflePlan(plan, shuffle, "pack.shuffle"));
+    ARROW_ASSIGN_OR_RAISE(plan, order::WindowShufflePlan(plan, shuffle, "pack.shuffle"));
   }
-  return options.balance_groups > 1 ? BalancePlan(plan, options.balance_groups) : plan;
+  return options.balance_groups > 1 ? pack::BalancePlan(plan, options.balance_groups) : plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pipeline

@@ -7,11 +7,11 @@
 #include "easydata/pack/pack_options.h"
 #include "easydata/stream/plan.h"
 
-namespace easydata {
+namespace easydata::pipeline {
 
 /// The options for packing documents, and for shuffling and balancing the rows.
 struct PackedOptions {
-  PackOptions pack;
+  pack::PackOptions pack;
   bool shuffle = true;
   /// Windows have this many times 100 rows.
   int64_t shuffle_buffer_factor = 10;
@@ -30,7 +30,7 @@ struct PackedOptions {
   static auto StageFields() {
     using O = PackedOptions;
     return std::tuple_cat(
-        config::FieldsOf(&O::pack, PackOptions::Fields()),
+        config::FieldsOf(&O::pack, pack::PackOptions::Fields()),
         std::tuple{
             config::Field{"shuffle_buffer_factor", &O::shuffle_buffer_factor,
                           "Hundreds of rows in a shuffle window."}
@@ -48,7 +48,7 @@ struct PackedOptions {
     return std::tuple_cat(
         StageFields(),
         config::FieldsOf(&O::pack,
-                         std::tuple{config::Field{"input_field", &PackOptions::input_field,
+                         std::tuple{config::Field{"input_field", &pack::PackOptions::input_field,
                                                   "The column of tokens."}}),
         std::tuple{
             config::Field{"shuffle", &O::shuffle, kShuffleText},
@@ -65,4 +65,4 @@ struct PackedOptions {
 /// Packs the documents of `upstream`, shuffles the rows and balances them, as the options say.
 Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options);
 
-}  // namespace easydata
+}  // namespace easydata::pipeline

@@ -7,10 +7,10 @@
 
 #include "easydata/base/nearest_name.h"
 
-namespace easydata::config {
+namespace easydata::pipeline {
 namespace {
 
-std::vector<std::string> KeysOf(const Named<double>& weights) {
+std::vector<std::string> KeysOf(const config::Named<double>& weights) {
   std::vector<std::string> keys;
   for (const auto& [name, weight] : weights.values) keys.push_back(name);
   return keys;
@@ -21,18 +21,18 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// Weights must name each dataset of the pipeline, and nothing else.
-void CheckNames(const Named<double>& weights, const std::vector<std::string>& datasets,
-                const std::string& path, Problems* problems) {
+void CheckNames(const config::Named<double>& weights, const std::vector<std::string>& datasets,
+                const std::string& path, config::Problems* problems) {
   const std::vector<std::string> keys = KeysOf(weights);
   for (const std::string& key : keys) {
     if (Contains(datasets, key)) continue;
-    problems->push_back({Problem::Kind::kValue, path,
+    problems->push_back({config::Problem::Kind::kValue, path,
                          "names no dataset with \"" + key + "\"" + Suggestion(key, datasets)});
   }
   for (const std::string& dataset : datasets) {
     if (Contains(keys, dataset)) continue;
     problems->push_back(
-        {Problem::Kind::kValue, path,
+        {config::Problem::Kind::kValue, path,
          "has no weight for the dataset \"" + dataset + "\"; give it one (0 leaves it out)"});
   }
 }
@@ -62,14 +62,14 @@ std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetC
 
 /// Advises where documents are cut that the packer would have split.
 void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string>& names,
-                     const std::string& path, Problems* problems) {
+                     const std::string& path, config::Problems* problems) {
   const int64_t seq_length = config.pack.options.pack.seq_length;
-  if (!config.pack.enabled && seq_length == PackOptions().seq_length) return;
+  if (!config.pack.enabled && seq_length == pack::PackOptions().seq_length) return;
   for (size_t i = 0; i < config.datasets.size(); ++i) {
     const auto length = SetMaxLength(config, config.datasets[i]);
     if (!length || *length >= seq_length) continue;
     problems->push_back(
-        {Problem::Kind::kAdvice, JoinPath(path, "tokenize.max_length"),
+        {config::Problem::Kind::kAdvice, config::JoinPath(path, "tokenize.max_length"),
          "cuts documents of \"" + names[i] +
              "\" before they are packed: it is less than pack.seq_length; leave it unset, and "
              "they are split instead; they are " +
@@ -87,19 +87,19 @@ std::vector<std::string> PipelineConfig::dataset_names() const {
   return names;
 }
 
-void PipelineConfig::Check(const std::string& path, Problems* problems) const {
+void PipelineConfig::Check(const std::string& path, config::Problems* problems) const {
   if (datasets.empty()) {
-    problems->push_back(
-        {Problem::Kind::kValue, JoinPath(path, "datasets"), "must name at least one dataset"});
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "datasets"),
+                         "must name at least one dataset"});
     return;
   }
   const std::vector<std::string> names = dataset_names();
   std::map<std::string, size_t> first;
   for (size_t i = 0; i < names.size(); ++i) {
-    const std::string at = JoinPath(path, "datasets[" + std::to_string(i) + "]");
+    const std::string at = config::JoinPath(path, "datasets[" + std::to_string(i) + "]");
     auto [found, is_new] = first.emplace(names[i], i);
     if (!is_new) {
-      problems->push_back({Problem::Kind::kValue, at + ".name",
+      problems->push_back({config::Problem::Kind::kValue, at + ".name",
                            "= \"" + names[i] + "\" is a duplicate of datasets[" +
                                std::to_string(found->second) + "]; names are unique"});
     }
@@ -111,22 +111,22 @@ void PipelineConfig::Check(const std::string& path, Problems* problems) const {
   for (size_t i = 0; i < datasets.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (!datasets[i].save_path || datasets[i].save_path != datasets[j].save_path) continue;
-      problems->push_back({Problem::Kind::kValue,
-                           JoinPath(path, "datasets[" + std::to_string(i) + "].save_path"),
+      problems->push_back({config::Problem::Kind::kValue,
+                           config::JoinPath(path, "datasets[" + std::to_string(i) + "].save_path"),
                            "= \"" + *datasets[i].save_path + "\" is that of datasets[" +
                                std::to_string(j) + "] too; give each a folder of its own"});
       break;
     }
   }
   AdviseOnLengths(*this, names, path, problems);
-  if (mix.weights) CheckNames(*mix.weights, names, JoinPath(path, "mix.weights"), problems);
+  if (mix.weights) CheckNames(*mix.weights, names, config::JoinPath(path, "mix.weights"), problems);
   if (mix.weight_schedule) {
     for (size_t i = 0; i < mix.weight_schedule->size(); ++i) {
       CheckNames((*mix.weight_schedule)[i].weights, names,
-                 JoinPath(path, "mix.weight_schedule[" + std::to_string(i) + "].weights"),
+                 config::JoinPath(path, "mix.weight_schedule[" + std::to_string(i) + "].weights"),
                  problems);
     }
   }
 }
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

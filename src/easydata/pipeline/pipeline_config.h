@@ -8,7 +8,7 @@
 
 #include "easydata/pipeline/stage_configs.h"
 
-namespace easydata::config {
+namespace easydata::pipeline {
 
 struct PipelineConfig {
   static constexpr const char* kName = "PipelineConfig";
@@ -32,30 +32,32 @@ struct PipelineConfig {
   static auto Fields() {
     using C = PipelineConfig;
     return std::tuple{
-        Field{"datasets", &C::datasets, "The datasets, at least one."}.Required(),
-        Field{"default_tokenizer", &C::default_tokenizer,
-              "Tokenizer of datasets that name none, where the tokenize stage names none either."},
-        Field{"streaming", &C::streaming,
-              "Stream Hub datasets instead of downloading them first; local files are always read "
-              "as they are needed."},
-        Field{"seed", &C::seed, "Seed of everything that is shuffled or mixed; unset: 0."}.AtLeast(
-            0),
-        Field{"source", &C::source, "Options of reading."},
-        Field{"tokenize", &C::tokenize, "Options of tokenizing."},
-        Field{"cache", &C::cache, "Options of caching."},
-        Field{"mix", &C::mix, "Options of mixing."},
-        Field{"pack", &C::pack, "Options of packing."},
-        Field{"load", &C::load, "Options of loading."},
-        Field{"save", &C::save, "Options of saving."},
-        Field{"ray", &C::ray, "Options of Ray."},
-        Field{"observability", &C::observability, "Progress, metrics and log."},
+        config::Field{"datasets", &C::datasets, "The datasets, at least one."}.Required(),
+        config::Field{
+            "default_tokenizer", &C::default_tokenizer,
+            "Tokenizer of datasets that name none, where the tokenize stage names none either."},
+        config::Field{
+            "streaming", &C::streaming,
+            "Stream Hub datasets instead of downloading them first; local files are always read "
+            "as they are needed."},
+        config::Field{"seed", &C::seed, "Seed of everything that is shuffled or mixed; unset: 0."}
+            .AtLeast(0),
+        config::Field{"source", &C::source, "Options of reading."},
+        config::Field{"tokenize", &C::tokenize, "Options of tokenizing."},
+        config::Field{"cache", &C::cache, "Options of caching."},
+        config::Field{"mix", &C::mix, "Options of mixing."},
+        config::Field{"pack", &C::pack, "Options of packing."},
+        config::Field{"load", &C::load, "Options of loading."},
+        config::Field{"save", &C::save, "Options of saving."},
+        config::Field{"ray", &C::ray, "Options of Ray."},
+        config::Field{"observability", &C::observability, "Progress, metrics and log."},
     };
   }
 
-  void Check(const std::string& path, Problems* problems) const;
+  void Check(const std::string& path, config::Problems* problems) const;
 
   /// The names of the datasets; one without a name is "dataset_<position>".
   std::vector<std::string> dataset_names() const;
 };
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

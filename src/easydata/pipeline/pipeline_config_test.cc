@@ -3,17 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace easydata::config {
+namespace easydata::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
 
 std::vector<std::string> PipelineProblems(const std::string& text) {
   PipelineConfig config;
-  Problems problems;
-  ReadConfig(Json::parse(text), &config, "", &problems);
+  config::Problems problems;
+  config::ReadConfig(config::Json::parse(text), &config, "", &problems);
   std::vector<std::string> out;
-  for (const Problem& problem : problems) out.push_back(problem.ToString());
+  for (const config::Problem& problem : problems) out.push_back(problem.ToString());
   return out;
 }
 
@@ -130,10 +130,10 @@ TEST(PipelineConfig, WhatIsShownIsCutBetweenCharacters) {
   for (const char* head : {"", "a"}) {
     std::string text = head;
     for (int i = 0; i < 60; ++i) text += "\xc3\xa9";
-    const auto problems =
-        PipelineProblems(Json{{"datasets", {{{"data_files", "x"}}}}, {"seed", text}}.dump());
+    const auto problems = PipelineProblems(
+        config::Json{{"datasets", {{{"data_files", "x"}}}}, {"seed", text}}.dump());
     ASSERT_EQ(problems.size(), 1u);
-    EXPECT_NO_THROW(Json(problems[0]).dump()) << "not UTF-8: " << problems[0];
+    EXPECT_NO_THROW(config::Json(problems[0]).dump()) << "not UTF-8: " << problems[0];
   }
 }
 
@@ -151,8 +151,8 @@ TEST(PipelineConfig, ObjectsOfPythonAreNamedByText) {
                           "{\"$object\":3}"));
   for (const char* option : {"tokenizer", "format_callback"}) {
     for (const char* key : {"$object", "$callable"}) {
-      Json dataset = {{"data_files", "x"}, {option, {{key, 3}}}};
-      Json config = {{"datasets", Json::array({dataset})}};
+      config::Json dataset = {{"data_files", "x"}, {option, {{key, 3}}}};
+      config::Json config = {{"datasets", config::Json::array({dataset})}};
       EXPECT_EQ(PipelineProblems(config.dump()).size(), 1u) << config;
     }
   }
@@ -163,8 +163,9 @@ TEST(PipelineConfig, RanksShareABatchEvenly) {
       PipelineProblems(
           R"({"datasets": [{"data_files": "x"}], "load": {"rank": 3, "world_size": 3, "batch_size": 8}})"),
       ElementsAre("load.rank must be less than world_size (3), not 3",
-                  "load.batch_size must be a multiple of world_size (3), not 8"));
+                  "load.batch_size must be a multiple of world_size (3), not 8: it counts the rows "
+                  "of all ranks"));
 }
 
 }  // namespace
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

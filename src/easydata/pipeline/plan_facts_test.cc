@@ -18,7 +18,7 @@
 #include "easydata/stream/memory_stage.h"
 #include "easydata/transform/column_op.h"
 
-namespace easydata {
+namespace easydata::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -45,18 +45,18 @@ StreamPlan Documents(const std::vector<int>& lengths, int32_t token = 7) {
   return plan;
 }
 
-StreamPlan MixOf(const std::vector<StreamPlan>& sources, StopStrategy stop,
+StreamPlan MixOf(const std::vector<StreamPlan>& sources, mix::StopStrategy stop,
                  std::vector<double> weights = {}) {
-  MixOptions options;
+  mix::MixOptions options;
   for (size_t i = 0; i < sources.size(); ++i) options.names.push_back(std::string(1, 'a' + i));
   options.stop = stop;
   options.weights = std::move(weights);
-  return MixPlan(sources, options).ValueOrDie();
+  return mix::MixPlan(sources, options).ValueOrDie();
 }
 
 /// The stream with an operation on one column downstream of it.
-StreamPlan Columns(const StreamPlan& upstream, const char* op, const char* column) {
-  return ColumnOpPlan(upstream, op, {{"fields", {column}}}).ValueOrDie();
+StreamPlan WorkOnColumn(const StreamPlan& upstream, const char* op, const char* column) {
+  return transform::ColumnOpPlan(upstream, op, {{"fields", {column}}}).ValueOrDie();
 }
 
 PackedOptions Packing() {
@@ -68,33 +68,33 @@ PackedOptions Packing() {
 
 TEST(PlanFactsTest, WhetherAMixEndsGoesByItsSources) {
   const StreamPlan finite = Documents({1, 2});
-  const StreamPlan endless = MixOf({finite}, StopStrategy::kRestart);
+  const StreamPlan endless = MixOf({finite}, mix::StopStrategy::kRestart);
   EXPECT_TRUE(endless.facts().is_endless());
   EXPECT_THAT(endless.facts().why_endless, HasSubstr("stop_strategy"));
-  const auto of = [&](StopStrategy stop, std::vector<double> weights = {}) {
+  const auto of = [&](mix::StopStrategy stop, std::vector<double> weights = {}) {
     return MixOf({finite, endless}, stop, std::move(weights)).facts().finitude;
   };
-  EXPECT_EQ(of(StopStrategy::kFirstExhausted), Finitude::kFinite);
-  EXPECT_EQ(of(StopStrategy::kAllExhausted), Finitude::kEndless);
-  EXPECT_EQ(of(StopStrategy::kRestart), Finitude::kEndless);
+  EXPECT_EQ(of(mix::StopStrategy::kFirstExhausted), Finitude::kFinite);
+  EXPECT_EQ(of(mix::StopStrategy::kAllExhausted), Finitude::kEndless);
+  EXPECT_EQ(of(mix::StopStrategy::kRestart), Finitude::kEndless);
   // A source that is never drawn from decides nothing.
-  EXPECT_EQ(of(StopStrategy::kAllExhausted, {1, 0}), Finitude::kFinite);
-  EXPECT_EQ(of(StopStrategy::kFirstExhausted, {0, 1}), Finitude::kEndless);
+  EXPECT_EQ(of(mix::StopStrategy::kAllExhausted, {1, 0}), Finitude::kFinite);
+  EXPECT_EQ(of(mix::StopStrategy::kFirstExhausted, {0, 1}), Finitude::kEndless);
 }
 
 TEST(PlanFactsTest, ALimitEnds) {
-  const StreamPlan endless = MixOf({Documents({1})}, StopStrategy::kRestart);
+  const StreamPlan endless = MixOf({Documents({1})}, mix::StopStrategy::kRestart);
   const StreamPlan limited = LimitPlan(endless, 5).ValueOrDie();
   EXPECT_EQ(limited.facts().finitude, Finitude::kFinite);
-  EXPECT_TRUE(Columns(endless, "select", "input_ids").facts().is_endless());
-  EXPECT_TRUE(RepeatPlan(limited, std::nullopt).ValueOrDie().facts().is_endless());
-  EXPECT_FALSE(RepeatPlan(limited, 3).ValueOrDie().facts().is_endless());
+  EXPECT_TRUE(WorkOnColumn(endless, "select", "input_ids").facts().is_endless());
+  EXPECT_TRUE(order::RepeatPlan(limited, std::nullopt).ValueOrDie().facts().is_endless());
+  EXPECT_FALSE(order::RepeatPlan(limited, 3).ValueOrDie().facts().is_endless());
   EXPECT_TRUE(LimitPlan(endless, -1).status().IsInvalid());
 }
 
 TEST(PlanFactsTest, PackedRowsStayPacked) {
   const StreamPlan packed = PackedPlan(Documents({3, 4, 5}), Packing()).ValueOrDie();
-  const StreamPlan dropped = Columns(packed, "drop", "attention_mask");
+  const StreamPlan dropped = WorkOnColumn(packed, "drop", "attention_mask");
   for (const StreamPlan& plan : {packed, dropped}) {
     EXPECT_TRUE(plan.facts().is_packed);
     EXPECT_TRUE(plan.facts().carries_passes);
@@ -107,7 +107,7 @@ TEST(PlanFactsTest, PackedRowsStayPacked) {
 
 TEST(PlanFactsTest, APackerCarriesOnThroughWhatLiesBetween) {
   const StreamPlan packed = PackedPlan(Documents({3, 4}), Packing()).ValueOrDie();
-  for (const StreamPlan& plan : {packed, Columns(packed, "drop", "position_ids")}) {
+  for (const StreamPlan& plan : {packed, WorkOnColumn(packed, "drop", "position_ids")}) {
     LoadOptions options;
     options.loader.steps.batch_size = 1;
     options.loader.steps.passes = 8;  // 8 passes over 7 tokens and 2 EOS: 72, 9 rows
@@ -135,7 +135,7 @@ TEST(PlanFactsTest, BalancedRowsReachTheLoaderAsTheyAre) {
   LoadOptions load;
   load.loader.steps.batch_size = 4;
   EXPECT_TRUE(MakeLoader(balanced, load).ok());
-  EXPECT_TRUE(MakeLoader(Columns(balanced, "drop", "position_ids"), load).ok());
+  EXPECT_TRUE(MakeLoader(WorkOnColumn(balanced, "drop", "position_ids"), load).ok());
   EXPECT_THAT(MakeLoader(LimitPlan(balanced, 3).ValueOrDie(), load).status().message(),
               HasSubstr("limit, which lies between"));
   load.shuffle_buffer_size = 10;
@@ -146,19 +146,19 @@ TEST(PlanFactsTest, BalancedRowsReachTheLoaderAsTheyAre) {
 }
 
 TEST(PlanFactsTest, AMixInsideAMixCannotCountSteps) {
-  MixOptions options;
+  mix::MixOptions options;
   options.names = {"a", "b"};
   options.schedule =
-      WeightSchedule::Make({"a", "b"}, {{0, {1, 0}}, {8, {0, 1}}}, Interpolation::kStep)
+      mix::WeightSchedule::Make({"a", "b"}, {{0, {1, 0}}, {8, {0, 1}}}, mix::Interpolation::kStep)
           .ValueOrDie();
-  options.schedule_unit = ScheduleUnit::kSteps;
+  options.schedule_unit = mix::ScheduleUnit::kSteps;
   const std::vector<StreamPlan> sources{Documents({1}), Documents({1}, 8)};
-  const StreamPlan inner = MixPlan(sources, options).ValueOrDie();
+  const StreamPlan inner = mix::MixPlan(sources, options).ValueOrDie();
   EXPECT_TRUE(inner.facts().counts_steps);
-  options.schedule_unit = ScheduleUnit::kExamples;
-  EXPECT_THAT(MixPlan({inner, sources[1]}, options).status().message(),
+  options.schedule_unit = mix::ScheduleUnit::kExamples;
+  EXPECT_THAT(mix::MixPlan({inner, sources[1]}, options).status().message(),
               HasSubstr("a mix inside a mix cannot see"));
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pipeline

@@ -4,60 +4,61 @@
 #include <cmath>
 #include <limits>
 
-namespace easydata::config {
+namespace easydata::pipeline {
 namespace {
 
-void CheckWeights(const Named<double>& weights, const std::string& path, Problems* problems) {
+void CheckWeights(const config::Named<double>& weights, const std::string& path,
+                  config::Problems* problems) {
   double sum = 0;
   for (const auto& [name, weight] : weights.values) {
     if (!(weight >= 0)) {
-      problems->push_back({Problem::Kind::kValue, path + "[\"" + name + "\"]",
-                           "must be at least 0, not " + Shown(Json(weight))});
+      problems->push_back({config::Problem::Kind::kValue, path + "[\"" + name + "\"]",
+                           "must be at least 0, not " + config::Shown(config::Json(weight))});
     }
     sum += weight;
   }
   if (weights.values.empty()) {
-    problems->push_back({Problem::Kind::kValue, path, "must name at least one dataset"});
+    problems->push_back({config::Problem::Kind::kValue, path, "must name at least one dataset"});
   } else if (std::abs(sum - 1) > 1e-6) {
-    problems->push_back(
-        {Problem::Kind::kValue, path, "must sum to 1; they sum to " + Shown(Json(sum))});
+    problems->push_back({config::Problem::Kind::kValue, path,
+                         "must sum to 1; they sum to " + config::Shown(config::Json(sum))});
   }
 }
 
 /// Adds a problem for each option without a meaning in Grain's order of a mix.
-void CheckGrainMix(const MixStageConfig& mix, const std::string& path, Problems* problems) {
-  if (mix.options.unit == MixUnit::kTokens) {
+void CheckGrainMix(const MixStageConfig& mix, const std::string& path, config::Problems* problems) {
+  if (mix.options.unit == mix::MixUnit::kTokens) {
     problems->push_back(
-        {Problem::Kind::kValue, JoinPath(path, "order"),
+        {config::Problem::Kind::kValue, config::JoinPath(path, "order"),
          "must be \"blocks\" where unit is \"tokens\": Grain's mix is of examples"});
   }
   if (mix.weight_schedule) {
     problems->push_back(
-        {Problem::Kind::kValue, JoinPath(path, "order"),
+        {config::Problem::Kind::kValue, config::JoinPath(path, "order"),
          "must be \"blocks\" where there is a weight_schedule: weights of Grain's mix are fixed"});
   }
   if (!mix.weights) return;
   for (const auto& [name, weight] : mix.weights->values) {
     if (weight != 0) continue;
     problems->push_back(
-        {Problem::Kind::kValue, JoinPath(path, "weights") + "[\"" + name + "\"]",
+        {config::Problem::Kind::kValue, config::JoinPath(path, "weights") + "[\"" + name + "\"]",
          "must be above 0 where order is \"grain\"; leave the dataset out instead"});
   }
 }
 
 }  // namespace
 
-void WeightSchedulePoint::Check(const std::string& path, Problems* problems) const {
-  CheckWeights(weights, JoinPath(path, "weights"), problems);
+void WeightSchedulePoint::Check(const std::string& path, config::Problems* problems) const {
+  CheckWeights(weights, config::JoinPath(path, "weights"), problems);
 }
 
-void MixStageConfig::Check(const std::string& path, Problems* problems) const {
-  if (weights) CheckWeights(*weights, JoinPath(path, "weights"), problems);
-  if (options.order == MixOrderKind::kGrain) CheckGrainMix(*this, path, problems);
+void MixStageConfig::Check(const std::string& path, config::Problems* problems) const {
+  if (weights) CheckWeights(*weights, config::JoinPath(path, "weights"), problems);
+  if (options.order == mix::MixOrderKind::kGrain) CheckGrainMix(*this, path, problems);
   if (!weight_schedule) return;
-  const std::string at = JoinPath(path, "weight_schedule");
+  const std::string at = config::JoinPath(path, "weight_schedule");
   if (weight_schedule->empty())
-    problems->push_back({Problem::Kind::kValue, at, "must have at least one point"});
+    problems->push_back({config::Problem::Kind::kValue, at, "must have at least one point"});
   for (size_t i = 1; i < weight_schedule->size(); ++i) {
     const auto& first = (*weight_schedule)[0].weights.values;
     const auto& other = (*weight_schedule)[i].weights.values;
@@ -70,71 +71,40 @@ void MixStageConfig::Check(const std::string& path, Problems* problems) const {
     for (const auto& [name, weight] : first) {
       if (!has(other, name)) {
         problems->push_back(
-            {Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
+            {config::Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
              "must name the same datasets as the first point; \"" + name + "\" is missing"});
       }
     }
     for (const auto& [name, weight] : other) {
       if (!has(first, name)) {
         problems->push_back(
-            {Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
+            {config::Problem::Kind::kValue, at + "[" + std::to_string(i) + "].weights",
              "must name the same datasets as the first point, which has no \"" + name + "\""});
       }
     }
   }
 }
 
-void LoadStageConfig::Check(const std::string& path, Problems* problems) const {
-  const StepOptions& steps = options.loader.steps;
-  const int64_t batch_size = steps.batch_size;
-  if (steps.rank >= steps.world_size) {
-    problems->push_back({Problem::Kind::kValue, JoinPath(path, "rank"),
-                         "must be less than world_size (" + std::to_string(steps.world_size) +
-                             "), not " + std::to_string(steps.rank)});
-  }
-  if (steps.world_size >= 1 && batch_size % steps.world_size != 0) {
-    problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
-                         "must be a multiple of world_size (" + std::to_string(steps.world_size) +
-                             "), not " + std::to_string(batch_size)});
-  }
-  if (steps.lanes >= 1 && batch_size % steps.lanes != 0) {
-    problems->push_back({Problem::Kind::kValue, JoinPath(path, "batch_size"),
-                         "must be a multiple of lanes (" + std::to_string(steps.lanes) + "), not " +
-                             std::to_string(batch_size)});
-  }
-  if (steps.steps && options.epochs) {
-    problems->push_back({Problem::Kind::kValue, JoinPath(path, "epochs"),
-                         "has no meaning beside steps: passes follow each other up to the last "
-                         "step; give one of the two"});
-  }
-  for (const auto& [step, factor] : steps.rampup) {
-    const bool countable =
-        batch_size < 1 || factor <= std::numeric_limits<int64_t>::max() / batch_size;
-    if (factor >= 1 && countable) continue;
-    problems->push_back(
-        {Problem::Kind::kValue, JoinPath(path, "batch_rampup[" + std::to_string(step) + "]"),
-         countable ? "must be at least 1, not " + std::to_string(factor)
-                   : "makes more rows than can be counted: " + std::to_string(factor) +
-                         " times batch_size (" + std::to_string(batch_size) + ")"});
-  }
+void LoadStageConfig::Check(const std::string& path, config::Problems* problems) const {
+  options.Check(path, problems);
 }
 
 void CheckCodec(const std::string& format, const std::string& compression, const std::string& path,
-                Problems* problems) {
-  const auto& known = CompressionsOf(format);
+                config::Problems* problems) {
+  const auto& known = sink::CompressionsOf(format);
   if (compression.empty() || std::find(known.begin(), known.end(), compression) != known.end()) {
     return;
   }
   std::string names;
   for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
   problems->push_back(
-      {Problem::Kind::kValue, path,
+      {config::Problem::Kind::kValue, path,
        "must be one of " + names + " for " + format + " files, not \"" + compression + "\""});
 }
 
-void SaveStageConfig::Check(const std::string& path, Problems* problems) const {
-  CheckLocal(output_dir, JoinPath(path, "output_dir"), problems);
-  CheckCodec(options.format, options.compression, JoinPath(path, "compression"), problems);
+void SaveStageConfig::Check(const std::string& path, config::Problems* problems) const {
+  CheckLocal(output_dir, config::JoinPath(path, "output_dir"), problems);
+  CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
 }
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

@@ -14,7 +14,7 @@
 #include "easydata/sink/stream_writer.h"
 
 /// The options of the pipeline's stages.
-namespace easydata::config {
+namespace easydata::pipeline {
 
 struct SourceStageConfig {
   static constexpr const char* kName = "SourceStageConfig";
@@ -23,24 +23,25 @@ struct SourceStageConfig {
   bool streaming = true;
   int64_t cloud_max_retries = 3;
   double cloud_retry_delay = 1.0;
-  std::optional<Named<AnyValue>> dask_storage_options;
+  std::optional<config::Named<config::AnyValue>> dask_storage_options;
 
   static auto Fields() {
     using C = SourceStageConfig;
     return std::tuple{
-        Field{"streaming", &C::streaming,
-              "Stream Hub datasets instead of downloading them first; local files are always read "
-              "as they are needed."},
-        Field{"cloud_max_retries", &C::cloud_max_retries,
-              "Attempts at a remote read after the first."}
+        config::Field{
+            "streaming", &C::streaming,
+            "Stream Hub datasets instead of downloading them first; local files are always read "
+            "as they are needed."},
+        config::Field{"cloud_max_retries", &C::cloud_max_retries,
+                      "Attempts at a remote read after the first."}
             .AtLeast(0)
             .OnlyDefault("remote files come with a later version"),
-        Field{"cloud_retry_delay", &C::cloud_retry_delay,
-              "Seconds before the first retry of a remote read."}
+        config::Field{"cloud_retry_delay", &C::cloud_retry_delay,
+                      "Seconds before the first retry of a remote read."}
             .AtLeast(0)
             .OnlyDefault("remote files come with a later version"),
-        Field{"dask_storage_options", &C::dask_storage_options,
-              "Credentials and settings of remote file systems."}
+        config::Field{"dask_storage_options", &C::dask_storage_options,
+                      "Credentials and settings of remote file systems."}
             .OnlyDefault("remote files come with a later version"),
     };
   }
@@ -62,21 +63,24 @@ struct TokenizeStageConfig {
   static auto Fields() {
     using C = TokenizeStageConfig;
     return std::tuple{
-        Field{"default_tokenizer", &C::default_tokenizer, "Tokenizer of datasets that name none."},
-        Field{"max_length", &C::max_length,
-              "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
-              "says, a document that a packer splits is not cut, any other one at 2048."}
+        config::Field{"default_tokenizer", &C::default_tokenizer,
+                      "Tokenizer of datasets that name none."},
+        config::Field{
+            "max_length", &C::max_length,
+            "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
+            "says, a document that a packer splits is not cut, any other one at 2048."}
             .AtLeast(1)
             .ReadsAs(kDefaultMaxLength),
-        Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
-        Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
-        Field{"cache_tokenized", &C::cache_tokenized,
-              "Cache tokens where the pipeline has a cache."},
-        Field{"remove_columns", &C::remove_columns,
-              "Columns left out of the output, though a dataset keeps them."},
-        Field{"truncation", &C::truncation,
-              "Cut documents at max_length; without it they keep their length, but those of "
-              "datasets whose TokenizerConfig has a max_length of its own."},
+        config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
+        config::Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
+        config::Field{"cache_tokenized", &C::cache_tokenized,
+                      "Cache tokens where the pipeline has a cache."},
+        config::Field{"remove_columns", &C::remove_columns,
+                      "Columns left out of the output, though a dataset keeps them."},
+        config::Field{
+            "truncation", &C::truncation,
+            "Cut documents at max_length; without it they keep their length, but those of "
+            "datasets whose TokenizerConfig has a max_length of its own."},
     };
   }
 };
@@ -97,17 +101,18 @@ struct CacheStageConfig {
   static auto Fields() {
     using C = CacheStageConfig;
     return std::tuple{
-        Field{"enabled", &C::enabled, "Use the cache."},
-        Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
+        config::Field{"enabled", &C::enabled, "Use the cache."},
+        config::Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
             {"memory", "disk", "hierarchical"}),
-        Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
-        Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}.AtLeast(0),
-        Field{"disk_cache_expiry", &C::disk_cache_expiry,
-              "Seconds after which an entry is made anew."}
+        config::Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
+        config::Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}
             .AtLeast(0),
-        Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf(
+        config::Field{"disk_cache_expiry", &C::disk_cache_expiry,
+                      "Seconds after which an entry is made anew."}
+            .AtLeast(0),
+        config::Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf(
             {"none", "gzip", "lz4", "zstd"}),
-        Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
+        config::Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
             {"content", "path", "combined"}),
     };
   }
@@ -118,20 +123,21 @@ struct WeightSchedulePoint {
   static constexpr const char* kDoc = "The weights of a mixture from one step on.";
 
   int64_t step = 0;
-  Named<double> weights;
+  config::Named<double> weights;
 
   static auto Fields() {
     using C = WeightSchedulePoint;
     return std::tuple{
-        Field{"step", &C::step,
-              "Step from which the weights hold; see MixStageConfig.schedule_unit."}
+        config::Field{"step", &C::step,
+                      "Step from which the weights hold; see MixStageConfig.schedule_unit."}
             .Required()
             .AtLeast(0),
-        Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1."}.Required(),
+        config::Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1."}
+            .Required(),
     };
   }
 
-  void Check(const std::string& path, Problems* problems) const;
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 struct MixStageConfig {
@@ -141,36 +147,39 @@ struct MixStageConfig {
                                            "block_size", "stop_strategy",   "seed",
                                            "unit",       "schedule_unit"};
 
-  std::optional<Named<double>> weights;
+  std::optional<config::Named<double>> weights;
   std::optional<std::vector<WeightSchedulePoint>> weight_schedule;
-  Interpolation weight_schedule_type = Interpolation::kStep;
+  mix::Interpolation weight_schedule_type = mix::Interpolation::kStep;
   std::optional<int64_t> seed;
-  ScheduleUnit schedule_unit = ScheduleUnit::kSteps;
-  MixOptions options;
+  mix::ScheduleUnit schedule_unit = mix::ScheduleUnit::kSteps;
+  mix::MixOptions options;
 
   static auto Fields() {
     using C = MixStageConfig;
     return std::tuple_cat(
         std::tuple{
-            Field{"weights", &C::weights,
-                  "Share of each dataset by name; they sum to 1. Unset: equal shares."},
-            Field{"weight_schedule", &C::weight_schedule,
-                  "Weights that change over time; it goes before weights."},
-            Field{"weight_schedule_type", &C::weight_schedule_type,
-                  "Between two points: stay at the left one (step), or go from one to the other "
-                  "(linear, cosine)."},
-            Field{"seed", &C::seed,
-                  "Seed of the order within blocks; unset: the pipeline's. Without effect where "
-                  "order is \"grain\"."}
+            config::Field{"weights", &C::weights,
+                          "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+            config::Field{"weight_schedule", &C::weight_schedule,
+                          "Weights that change over time; it goes before weights."},
+            config::Field{
+                "weight_schedule_type", &C::weight_schedule_type,
+                "Between two points: stay at the left one (step), or go from one to the other "
+                "(linear, cosine)."},
+            config::Field{
+                "seed", &C::seed,
+                "Seed of the order within blocks; unset: the pipeline's. Without effect where "
+                "order is \"grain\"."}
                 .AtLeast(0),
-            Field{"schedule_unit", &C::schedule_unit, "What the steps of weight_schedule count."}
+            config::Field{"schedule_unit", &C::schedule_unit,
+                          "What the steps of weight_schedule count."}
                 .Differs("a pipeline has a loader whose steps a schedule means; a source alone has "
                          "none"),
         },
-        FieldsOf(&C::options, MixOptions::Fields()));
+        config::FieldsOf(&C::options, mix::MixOptions::Fields()));
   }
 
-  void Check(const std::string& path, Problems* problems) const;
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 struct PackStageConfig {
@@ -189,18 +198,21 @@ struct PackStageConfig {
     using C = PackStageConfig;
     return std::tuple_cat(
         std::tuple{
-            Field{"enabled", &C::enabled,
-                  "Pack where a pipeline is run from its config; calling .pack() means it."},
-            Field{"eos_token_id", &C::eos_token_id,
-                  "Token that closes every document. Unset: the tokenizer's; 2 where the data "
-                  "comes tokenized and no tokenizer is named."}
+            config::Field{
+                "enabled", &C::enabled,
+                "Pack where a pipeline is run from its config; calling .pack() means it."},
+            config::Field{
+                "eos_token_id", &C::eos_token_id,
+                "Token that closes every document. Unset: the tokenizer's; 2 where the data "
+                "comes tokenized and no tokenizer is named."}
                 .AtLeast(0)
                 .AtMost(2147483647)
                 .Differs("a pipeline can ask the tokenizer"),
         },
-        FieldsOf(&C::options, std::tuple{Field{"shuffle_packed", &PackedOptions::shuffle,
-                                               PackedOptions::kShuffleText}}),
-        FieldsOf(&C::options, PackedOptions::StageFields()));
+        config::FieldsOf(&C::options,
+                         std::tuple{config::Field{"shuffle_packed", &PackedOptions::shuffle,
+                                                  PackedOptions::kShuffleText}}),
+        config::FieldsOf(&C::options, PackedOptions::StageFields()));
   }
 };
 
@@ -226,33 +238,34 @@ struct LoadStageConfig {
 
   bool prefetch_to_device = false;
   std::optional<int64_t> seed;
-  std::optional<Named<AnyValue>> padding;
+  std::optional<config::Named<config::AnyValue>> padding;
   LoadOptions options;
 
   static auto Fields() {
     using C = LoadStageConfig;
     return std::tuple_cat(
         std::tuple{
-            Field{"prefetch_to_device", &C::prefetch_to_device,
-                  "Put batches on the device ahead of their use."}
+            config::Field{"prefetch_to_device", &C::prefetch_to_device,
+                          "Put batches on the device ahead of their use."}
                 .OnlyDefault("a config has no mesh to put them on: use "
                              "easydata.jax.iterate(loader, mesh, prefetch=1)"),
-            Field{"seed", &C::seed,
-                  "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
+            config::Field{"seed", &C::seed,
+                          "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
                 .AtLeast(0),
-            Field{"padding", &C::padding,
-                  "{column: PadSpec}: how a column of lists of several lengths is filled; unset: "
-                  "from the tokenizer."},
+            config::Field{
+                "padding", &C::padding,
+                "{column: PadSpec}: how a column of lists of several lengths is filled; unset: "
+                "from the tokenizer."},
         },
-        FieldsOf(&C::options, LoadOptions::Fields()));
+        config::FieldsOf(&C::options, LoadOptions::Fields()));
   }
 
-  void Check(const std::string& path, Problems* problems) const;
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 /// Adds a problem when files of `format` cannot be written with `compression`.
 void CheckCodec(const std::string& format, const std::string& compression, const std::string& path,
-                Problems* problems);
+                config::Problems* problems);
 
 struct SaveStageConfig {
   static constexpr const char* kName = "SaveStageConfig";
@@ -270,35 +283,37 @@ struct SaveStageConfig {
   bool hub_private = false;
   std::optional<std::string> hub_token;
   std::optional<std::vector<std::string>> columns;
-  WriteOptions options;
+  sink::WriteOptions options;
 
   static auto Fields() {
     using C = SaveStageConfig;
     return std::tuple_cat(
         std::tuple{
-            Field{"enabled", &C::enabled,
-                  "Save where a pipeline is run from its config; calling .save() means it."},
-            Field{"output_dir", &C::output_dir,
-                  "Folder of the output; with several datasets, of a folder for each."},
-            Field{"max_shard_size", &C::max_shard_size,
-                  "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
+            config::Field{
+                "enabled", &C::enabled,
+                "Save where a pipeline is run from its config; calling .save() means it."},
+            config::Field{"output_dir", &C::output_dir,
+                          "Folder of the output; with several datasets, of a folder for each."},
+            config::Field{"max_shard_size", &C::max_shard_size,
+                          "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
                 .AtLeast(1)
                 .Differs("the same size, as people write it"),
-            Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}.OnlyDefault(
-                "the Hub comes with a later version"),
-            Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
-            Field{"hub_private", &C::hub_private,
-                  "Make the repository of push_to_hub a private one."},
-            Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
-            Field{"columns", &C::columns,
-                  "Columns to write; unset: all of them, for rows without a schema those of the "
-                  "first "
-                  "1,000."},
+            config::Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}
+                .OnlyDefault("the Hub comes with a later version"),
+            config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
+            config::Field{"hub_private", &C::hub_private,
+                          "Make the repository of push_to_hub a private one."},
+            config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
+            config::Field{
+                "columns", &C::columns,
+                "Columns to write; unset: all of them, for rows without a schema those of the "
+                "first "
+                "1,000."},
         },
-        FieldsOf(&C::options, WriteOptions::Fields()));
+        config::FieldsOf(&C::options, sink::WriteOptions::Fields()));
   }
 
-  void Check(const std::string& path, Problems* problems) const;
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 struct RayConfig {
@@ -307,19 +322,21 @@ struct RayConfig {
 
   bool enabled = false;
   int64_t num_workers = 4;
-  std::optional<Named<AnyValue>> resources_per_worker;
+  std::optional<config::Named<config::AnyValue>> resources_per_worker;
   bool use_gpu = false;
   std::optional<int64_t> object_store_memory;
 
   static auto Fields() {
     using C = RayConfig;
     return std::tuple{
-        Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
+        config::Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
             "Ray comes with a later version; one machine needs none"),
-        Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
-        Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."},
-        Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
-        Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
+        config::Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
+        config::Field{"resources_per_worker", &C::resources_per_worker,
+                      "Ray resources of a worker."},
+        config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
+        config::Field{"object_store_memory", &C::object_store_memory,
+                      "Bytes of Ray's object store."}
             .AtLeast(1),
     };
   }
@@ -338,17 +355,20 @@ struct ObservabilityConfig {
   static auto Fields() {
     using C = ObservabilityConfig;
     return std::tuple{
-        Field{"progress_enabled", &C::progress_enabled,
-              "Show progress while saving, when standard error is a terminal."},
-        Field{"progress_type", &C::progress_type, "What shows it."}.OneOf({"tqdm", "rich", "none"}),
-        Field{"metrics_enabled", &C::metrics_enabled, "Keep metrics of the stages in the context."},
-        Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}
+        config::Field{"progress_enabled", &C::progress_enabled,
+                      "Show progress while saving, when standard error is a terminal."},
+        config::Field{"progress_type", &C::progress_type, "What shows it."}.OneOf(
+            {"tqdm", "rich", "none"}),
+        config::Field{"metrics_enabled", &C::metrics_enabled,
+                      "Keep metrics of the stages in the context."},
+        config::Field{"log_level", &C::log_level,
+                      "Least level of what the logger \"easydata\" says."}
             .OneOf({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
-        Field{"log_interval", &C::log_interval,
-              "Log progress each time this many batches of rows are saved (level DEBUG)."}
+        config::Field{"log_interval", &C::log_interval,
+                      "Log progress each time this many batches of rows are saved (level DEBUG)."}
             .AtLeast(1),
     };
   }
 };
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

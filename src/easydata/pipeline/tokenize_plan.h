@@ -9,7 +9,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/transform/tokenize_op.h"
 
-namespace easydata {
+namespace easydata::pipeline {
 
 /// What TokenizePlan() reports of documents that `max_length` cuts.
 struct CutReport {
@@ -20,12 +20,13 @@ struct CutReport {
   bool is_first = false;  // else those of a whole pass
   std::map<std::string, Cut> by_source;
 };
-using TellCuts = std::function<Status(const CutReport&)>;
+using CutCallback = std::function<Status(const CutReport&)>;
 
-/// Tokenizes a column of texts. Calls `tell`, where there is one, once when the first documents are
-/// cut, and once at the end of the first pass that cut some.
+/// Tokenizes a column of texts. Calls `on_cuts`, where there is one, once when the first documents
+/// are cut, and once at the end of the first pass that cut some.
 Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
                                 std::shared_ptr<const tokenizers::TextEncoder> encoder,
-                                const TokenizeOptions& options, TellCuts tell = nullptr);
+                                const transform::TokenizeOptions& options,
+                                CutCallback on_cuts = nullptr);
 
-}  // namespace easydata
+}  // namespace easydata::pipeline

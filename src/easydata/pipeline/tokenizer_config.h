@@ -8,7 +8,7 @@
 
 #include "easydata/config/descriptor.h"
 
-namespace easydata::config {
+namespace easydata::pipeline {
 
 /// Tokens kept of a document, where no option says how many and no packer splits it.
 inline constexpr int64_t kDefaultMaxLength = 2048;
@@ -17,7 +17,7 @@ struct TokenizerConfig {
   static constexpr const char* kName = "TokenizerConfig";
   static constexpr const char* kDoc = "Which tokenizer, and how it is applied to a document.";
 
-  std::variant<std::string, LiveObject> name_or_path;
+  std::variant<std::string, config::LiveObject> name_or_path;
   std::optional<int64_t> max_length;
   bool truncation = true;
   std::variant<bool, std::string> padding = false;
@@ -28,31 +28,35 @@ struct TokenizerConfig {
   static auto Fields() {
     using C = TokenizerConfig;
     return std::tuple{
-        Field{"name_or_path", &C::name_or_path,
-              "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the "
-              "Hub; or a tokenizer "
-              "object."}
+        config::Field{
+            "name_or_path", &C::name_or_path,
+            "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the "
+            "Hub; or a tokenizer "
+            "object."}
             .Required(),
-        Field{"max_length", &C::max_length,
-              "Tokens kept of a document; see truncation. Unset: the tokenize stage's."}
+        config::Field{"max_length", &C::max_length,
+                      "Tokens kept of a document; see truncation. Unset: the tokenize stage's."}
             .AtLeast(1)
             .ReadsAs(kDefaultMaxLength),
-        Field{"truncation", &C::truncation,
-              "Cut documents at max_length; without it they keep their length."},
-        Field{"padding", &C::padding,
-              "\"max_length\" fills every document up to max_length; anything else leaves it as it "
-              "is, since documents "
-              "are tokenized one by one."}
+        config::Field{"truncation", &C::truncation,
+                      "Cut documents at max_length; without it they keep their length."},
+        config::Field{
+            "padding", &C::padding,
+            "\"max_length\" fills every document up to max_length; anything else leaves it as it "
+            "is, since documents "
+            "are tokenized one by one."}
             .OneOf({"max_length", "longest", "do_not_pad"}),
-        Field{"add_special_tokens", &C::add_special_tokens,
-              "Add what the tokenizer's own post-processor adds, such as a BOS token."},
-        Field{"return_attention_mask", &C::return_attention_mask, "Write a column attention_mask."},
-        Field{"trust_remote_code", &C::trust_remote_code,
-              "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
-              "comes with it is "
-              "never run."},
+        config::Field{"add_special_tokens", &C::add_special_tokens,
+                      "Add what the tokenizer's own post-processor adds, such as a BOS token."},
+        config::Field{"return_attention_mask", &C::return_attention_mask,
+                      "Write a column attention_mask."},
+        config::Field{
+            "trust_remote_code", &C::trust_remote_code,
+            "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
+            "comes with it is "
+            "never run."},
     };
   }
 };
 
-}  // namespace easydata::config
+}  // namespace easydata::pipeline

@@ -9,7 +9,7 @@
 
 #include "easydata/sink/shard_format.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 class ArrowShard : public ShardEncoder {
@@ -75,4 +75,4 @@ Result<std::unique_ptr<ShardFormat>> MakeArrowFormat(std::shared_ptr<arrow::Sche
   return std::make_unique<ArrowFormat>(std::move(schema), std::move(options));
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

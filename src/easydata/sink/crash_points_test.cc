@@ -26,7 +26,7 @@
 
 #ifdef EASYDATA_FAULT_POINTS
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
@@ -424,6 +424,6 @@ INSTANTIATE_TEST_SUITE_P(Sink, CrashPoints, ::testing::ValuesIn(Scenarios()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::sink
 
 #endif  // EASYDATA_FAULT_POINTS

@@ -7,11 +7,11 @@
 #include <arrow/type_traits.h>
 #include <arrow/util/compression.h>
 
+#include "easydata/json/json_column.h"
+#include "easydata/json/json_text.h"
 #include "easydata/sink/shard_format.h"
-#include "easydata/stream/json_column.h"
-#include "easydata/stream/json_text.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 class JsonlShard : public ShardEncoder {
@@ -37,7 +37,7 @@ class JsonlFormat : public ShardFormat {
     std::string text;
     for (const auto& part : parts) {
       group.rows += part->num_rows();
-      ARROW_RETURN_NOT_OK(AppendJsonLines(*part, &text));
+      ARROW_RETURN_NOT_OK(json::AppendJsonLines(*part, &text));
     }
     if (!compression_.has_value()) {
       group.bytes = arrow::Buffer::FromString(std::move(text));
@@ -74,7 +74,7 @@ class JsonlFormat : public ShardFormat {
 
 Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Schema> schema,
                                                      const std::string& compression) {
-  for (const auto& field : schema->fields()) ARROW_RETURN_NOT_OK(CheckJsonType(*field));
+  for (const auto& field : schema->fields()) ARROW_RETURN_NOT_OK(json::CheckJsonType(*field));
   std::optional<arrow::Compression::type> type;
   if (compression == "gzip") type = arrow::Compression::GZIP;
   if (compression == "lz4") type = arrow::Compression::LZ4_FRAME;
@@ -82,4 +82,4 @@ Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Sche
   return std::make_unique<JsonlFormat>(std::move(schema), type);
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -13,7 +13,7 @@
 #include "easydata/io/file_calls.h"
 #include "easydata/io/output_file.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +36,7 @@ Result<std::vector<std::string>> NamesIn(const std::string& path) {
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     names.push_back(it->path().filename().string());
   }
-  if (error) return PathError("read", path, error.value());
+  if (error) return io::PathError("read", path, error.value());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -106,7 +106,7 @@ Status OutputFolder::DamagedPosition(const std::string& what) const {
 }
 
 Status OutputFolder::Lock() {
-  ARROW_ASSIGN_OR_RAISE(lock_fd_, LockFile(WorkPath(kLock)));
+  ARROW_ASSIGN_OR_RAISE(lock_fd_, io::LockFile(WorkPath(kLock)));
   if (lock_fd_ >= 0) return Status::OK();
   return Status::IOError(
       "another process is writing to this folder; wait for it or choose another "
@@ -116,17 +116,18 @@ Status OutputFolder::Lock() {
 
 /// All names in the working folder; an error where one is nothing that we put there.
 Result<std::vector<std::string>> OutputFolder::WorkEntries() const {
-  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(work()));
-  if (kind == PathKind::kNothing) return std::vector<std::string>();
-  if (kind != PathKind::kFolder) {
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(work()));
+  if (kind == io::PathKind::kNothing) return std::vector<std::string>();
+  if (kind != io::PathKind::kFolder) {
     return Status::IOError(work(), " is ",
-                           kind == PathKind::kLink ? "a symbolic link" : "not a folder",
+                           kind == io::PathKind::kLink ? "a symbolic link" : "not a folder",
                            ", and nothing behind it is touched; take it away");
   }
   ARROW_ASSIGN_OR_RAISE(auto names, NamesIn(work()));
   for (const std::string& name : names) {
-    ARROW_ASSIGN_OR_RAISE(const PathKind entry, KindOfPath(WorkPath(name)));
-    if (IsWorkName(name) && (entry == PathKind::kFile || entry == PathKind::kNothing)) continue;
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind entry, io::KindOfPath(WorkPath(name)));
+    if (IsWorkName(name) && (entry == io::PathKind::kFile || entry == io::PathKind::kNothing))
+      continue;
     return Status::IOError(WorkPath(name), " is nothing that we put there; move it away");
   }
   return names;
@@ -228,9 +229,9 @@ Status OutputFolder::Prepare() {
   }
   // Checked before we put anything into the folder, and again once it is locked.
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
-  ARROW_RETURN_NOT_OK(MakeFolder(job_.path, &created_));
+  ARROW_RETURN_NOT_OK(io::MakeFolder(job_.path, &created_));
   bool made = false;
-  ARROW_RETURN_NOT_OK(MakeFolder(work(), &made));
+  ARROW_RETURN_NOT_OK(io::MakeFolder(work(), &made));
   ARROW_RETURN_NOT_OK(Lock());
   ARROW_ASSIGN_OR_RAISE(found, Look());
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
@@ -252,11 +253,11 @@ Result<std::string> OutputFolder::Find(const ShardRecord& shard, size_t index) c
   std::vector<std::string> places = {PathOf(shard.name), TemporaryPath(index)};
   if (progress_.staged) places.insert(places.begin(), WorkPath(shard.name));
   for (const std::string& path : places) {
-    ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(path));
     std::error_code error;
-    if (kind != PathKind::kFile) continue;
+    if (kind != io::PathKind::kFile) continue;
     if (static_cast<int64_t>(fs::file_size(path, error)) != shard.bytes || error) continue;
-    ARROW_ASSIGN_OR_RAISE(const std::string hash, HashOfFile(path, job_.stopped));
+    ARROW_ASSIGN_OR_RAISE(const std::string hash, io::HashOfFile(path, job_.stopped));
     if (hash == shard.hash) return path;
   }
   return "";
@@ -288,7 +289,7 @@ Status OutputFolder::Resume(const Found& found) {
   const size_t written = progress_.shards.size();
   if (places.size() < written) {
     if (!job_.resumable) return StartOver(found);
-    ARROW_RETURN_NOT_OK(LetGoBehind(places.size()));
+    ARROW_RETURN_NOT_OK(DiscardAfter(places.size()));
     problem += ": " + Counted(written - places.size(), "shard") +
                (written - places.size() == 1 ? " is" : " are") + " written again";
   }
@@ -308,17 +309,18 @@ Status OutputFolder::Resume(const Found& found) {
 }
 
 /// Removes the shards from number `intact` on, and forgets them.
-Status OutputFolder::LetGoBehind(size_t intact) {
+Status OutputFolder::DiscardAfter(size_t intact) {
   for (size_t i = 0; i < progress_.shards.size(); ++i) {
     const std::string& name = progress_.shards[i].name;
-    ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(PathOf(name)));
-    const bool moved = progress_.staged && !progress_.metadata.is_null() && kind == PathKind::kFile;
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(PathOf(name)));
+    const bool moved =
+        progress_.staged && !progress_.metadata.is_null() && kind == io::PathKind::kFile;
     auto& replaces = progress_.replaces;
     if (moved && std::find(replaces.begin(), replaces.end(), name) == replaces.end()) {
       replaces.push_back(name);
     }
     if (i < intact) continue;
-    ARROW_RETURN_NOT_OK(RemoveFile(progress_.staged ? WorkPath(name) : PathOf(name)));
+    ARROW_RETURN_NOT_OK(io::RemoveFile(progress_.staged ? WorkPath(name) : PathOf(name)));
   }
   progress_.shards.resize(intact);
   progress_.next.resize(intact);
@@ -339,7 +341,7 @@ Status OutputFolder::StartOver(const Found& found) {
 }
 
 Status OutputFolder::WriteProgress() const {
-  return WriteFileAtomically(ProgressPath(), WorkPath(kProgressTemporary), progress_.ToText());
+  return io::WriteFileAtomically(ProgressPath(), WorkPath(kProgressTemporary), progress_.ToText());
 }
 
 /// Removes the files of the working folder, but for the lock and the progress.
@@ -347,7 +349,7 @@ Status OutputFolder::RemoveWork() const {
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
   for (const std::string& name : names) {
     if (name == kLock || name == kProgress) continue;
-    ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(name)));
+    ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(name)));
   }
   return Status::OK();
 }
@@ -355,8 +357,8 @@ Status OutputFolder::RemoveWork() const {
 Status OutputFolder::GiveName(size_t shard) const {
   const std::string& name = progress_.shards[shard].name;
   const std::string place = progress_.staged ? WorkPath(name) : PathOf(name);
-  ARROW_RETURN_NOT_OK(RenameFile(TemporaryPath(shard), place));
-  return SyncFolder(progress_.staged ? work() : job_.path);
+  ARROW_RETURN_NOT_OK(io::RenameFile(TemporaryPath(shard), place));
+  return io::SyncFolder(progress_.staged ? work() : job_.path);
 }
 
 Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
@@ -365,7 +367,7 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
   progress_.next.push_back(std::move(position));
   // Its line comes first, so that there is never a file that no line names.
   if (job_.resumable) {
-    const Status status = AppendToFile(ProgressPath(), progress_.ShardLine(index));
+    const Status status = io::AppendToFile(ProgressPath(), progress_.ShardLine(index));
     if (!status.ok()) {
       progress_.shards.pop_back();
       progress_.next.pop_back();
@@ -386,28 +388,28 @@ Status OutputFolder::TakePlace() {
   if (progress_.staged) {
     ARROW_RETURN_NOT_OK(RemoveReplaced());
     for (const ShardRecord& shard : progress_.shards) {
-      ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(WorkPath(shard.name)));
-      if (kind != PathKind::kFile) continue;  // moved by the run before
-      ARROW_RETURN_NOT_OK(RenameFile(WorkPath(shard.name), PathOf(shard.name)));
+      ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(WorkPath(shard.name)));
+      if (kind != io::PathKind::kFile) continue;  // moved by the run before
+      ARROW_RETURN_NOT_OK(io::RenameFile(WorkPath(shard.name), PathOf(shard.name)));
     }
-    ARROW_RETURN_NOT_OK(SyncFolder(job_.path));
+    ARROW_RETURN_NOT_OK(io::SyncFolder(job_.path));
   }
   for (const ShardRecord& shard : progress_.shards) {
-    ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(PathOf(shard.name)));
-    if (kind == PathKind::kFile) continue;
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(PathOf(shard.name)));
+    if (kind == io::PathKind::kFile) continue;
     return Status::IOError("a finished shard was taken away while the output was written; run ",
                            "again to write it anew: ", PathOf(shard.name));
   }
-  ARROW_RETURN_NOT_OK(WriteFileAtomically(
+  ARROW_RETURN_NOT_OK(io::WriteFileAtomically(
       PathOf(kMetadataName), WorkPath(kMetadataTemporary),
       progress_.metadata.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   ARROW_RETURN_NOT_OK(RemoveWork());
-  ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(kLock)));
+  ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(kLock)));
   // Until here the next run would do the rest.
-  ARROW_RETURN_NOT_OK(RemoveFile(ProgressPath()));
+  ARROW_RETURN_NOT_OK(io::RemoveFile(ProgressPath()));
   done_ = true;
   // An empty folder does no harm, and the output is complete.
-  (void)RemoveFolder(work());
+  (void)io::RemoveFolder(work());
   return Status::OK();
 }
 
@@ -417,15 +419,15 @@ Status OutputFolder::RemoveReplaced() {
     return name == kMetadataName || name == kFormerMetadataName;
   };
   for (const std::string& name : progress_.replaces) {
-    if (is_metadata(name)) ARROW_RETURN_NOT_OK(RemoveFile(PathOf(name)));
+    if (is_metadata(name)) ARROW_RETURN_NOT_OK(io::RemoveFile(PathOf(name)));
   }
-  ARROW_RETURN_NOT_OK(SyncFolder(job_.path));
+  ARROW_RETURN_NOT_OK(io::SyncFolder(job_.path));
   std::set<std::string> stays;
   for (const ShardRecord& shard : progress_.shards) stays.insert(shard.name);
   for (const std::string& name : progress_.replaces) {
     if (is_metadata(name) || stays.contains(name)) continue;
     ARROW_RETURN_NOT_OK(CheckOwnFile(job_.path, name));
-    ARROW_RETURN_NOT_OK(RemoveFile(PathOf(name)));
+    ARROW_RETURN_NOT_OK(io::RemoveFile(PathOf(name)));
   }
   return Status::OK();
 }
@@ -434,7 +436,7 @@ OutputFolder::~OutputFolder() {
   if (lock_fd_ >= 0) {
     // As far as possible: the error that the job ended with is the one to report.
     if (!done_ && !takes_place_) (void)LeaveUnfinished();
-    UnlockFile(lock_fd_);
+    io::UnlockFile(lock_fd_);
   }
   // Removes it only where it is empty.
   std::error_code error;
@@ -450,20 +452,20 @@ Status OutputFolder::LeaveUnfinished() const {
   const bool goes_on = job_.resumable && !progress_.shards.empty();
   if (owns_progress_ && !goes_on && !names_others) {
     ARROW_RETURN_NOT_OK(RemoveWork());
-    ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(kLock)));
-    ARROW_RETURN_NOT_OK(RemoveFile(ProgressPath()));
-    return RemoveFolder(work());
+    ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(kLock)));
+    ARROW_RETURN_NOT_OK(io::RemoveFile(ProgressPath()));
+    return io::RemoveFolder(work());
   }
   std::set<std::string> kept;
   for (size_t i = 0; i < progress_.shards.size(); ++i) kept.insert(TemporaryPath(i));
   for (const std::string& name : names) {
     const std::string path = WorkPath(name);
-    if (name.ends_with(".tmp") && !kept.contains(path)) ARROW_RETURN_NOT_OK(RemoveFile(path));
+    if (name.ends_with(".tmp") && !kept.contains(path)) ARROW_RETURN_NOT_OK(io::RemoveFile(path));
   }
-  ARROW_ASSIGN_OR_RAISE(const PathKind progress, KindOfPath(ProgressPath()));
-  if (progress != PathKind::kNothing) return Status::OK();
-  ARROW_RETURN_NOT_OK(RemoveFile(WorkPath(kLock)));
-  return RemoveFolder(work());
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind progress, io::KindOfPath(ProgressPath()));
+  if (progress != io::PathKind::kNothing) return Status::OK();
+  ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(kLock)));
+  return io::RemoveFolder(work());
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -13,7 +13,7 @@
 #include "easydata/sink/output_metadata.h"
 #include "easydata/sink/output_progress.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// A job that writes into a folder.
 struct OutputJob {
@@ -114,7 +114,7 @@ class OutputFolder {
   Status Resume(const Found& found);
   Result<std::vector<std::string>> FindShards(std::string* problem) const;
   Result<std::string> Find(const ShardRecord& shard, size_t index) const;
-  Status LetGoBehind(size_t intact);
+  Status DiscardAfter(size_t intact);
   Status StartOver(const Found& found);
   Status WriteProgress() const;
   Result<std::vector<std::string>> WorkEntries() const;
@@ -144,4 +144,4 @@ class OutputFolder {
   std::string notice_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -7,7 +7,7 @@
 #include "easydata/io/file_calls.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 constexpr char kKind[] = "easydata.output";
@@ -127,21 +127,22 @@ bool IsPlainName(const std::string& name) {
 }
 
 Status CheckOwnFile(const std::string& folder, const std::string& name) {
-  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(folder + "/" + name));
-  if (kind == PathKind::kFile || kind == PathKind::kNothing) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(folder + "/" + name));
+  if (kind == io::PathKind::kFile || kind == io::PathKind::kNothing) return Status::OK();
   return Status::Invalid(Shown(name), " is ",
-                         kind == PathKind::kLink ? "a symbolic link" : "not a regular file",
+                         kind == io::PathKind::kLink ? "a symbolic link" : "not a regular file",
                          ", which is nothing that we wrote");
 }
 
 Result<std::optional<OutputMetadata>> ReadMetadataFile(const std::string& folder,
                                                        const std::string& name) {
   const std::string path = folder + "/" + name;
-  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(path));
   const bool named_by_us = name == kMetadataName;
-  if (kind == PathKind::kNothing || (kind != PathKind::kFile && !named_by_us)) return std::nullopt;
+  if (kind == io::PathKind::kNothing || (kind != io::PathKind::kFile && !named_by_us))
+    return std::nullopt;
   ARROW_RETURN_NOT_OK(CheckOwnFile(folder, name));
-  ARROW_ASSIGN_OR_RAISE(const std::string text, ReadWholeFile(path));
+  ARROW_ASSIGN_OR_RAISE(const std::string text, io::ReadWholeFile(path));
   auto values = ParseSaved(text);
   if (!values.has_value() && named_by_us) return Damaged(path, "it is not JSON");
   const bool ours = values.has_value() && values->is_object() && values->contains("kind") &&
@@ -169,4 +170,4 @@ Result<std::optional<OutputMetadata>> ReadOutputMetadata(const std::string& fold
   return std::nullopt;
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// The file of a finished output that says what is in it. The underscore keeps readers of folders
 /// from taking it for a shard.
@@ -61,4 +61,4 @@ bool IsPlainName(const std::string& name);
 /// OK where this name in `folder` is a regular file or nothing.
 Status CheckOwnFile(const std::string& folder, const std::string& name);
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,4 +150,4 @@ TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::sink

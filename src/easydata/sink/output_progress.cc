@@ -8,7 +8,7 @@
 #include "easydata/base/hash.h"
 #include "easydata/io/file_calls.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 constexpr int kVersion = 2;
@@ -129,9 +129,9 @@ Status DamagedProgress(const std::string& path, const std::string& what) {
 }
 
 Result<std::optional<OutputProgress>> ReadProgress(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
-  if (kind == PathKind::kNothing) return std::nullopt;
-  ARROW_ASSIGN_OR_RAISE(const std::string text, ReadWholeFile(path));
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(path));
+  if (kind == io::PathKind::kNothing) return std::nullopt;
+  ARROW_ASSIGN_OR_RAISE(const std::string text, io::ReadWholeFile(path));
   const std::vector<std::string> lines = WholeLines(text);
   if (lines.empty()) return DamagedProgress(path, "its first line is cut off");
   ARROW_RETURN_NOT_OK(CheckVersion(path, lines.front()));
@@ -160,7 +160,7 @@ Result<std::optional<OutputProgress>> ReadProgress(const std::string& path) {
 
 std::vector<std::string> NamesInDamagedProgress(const std::string& path) {
   std::vector<std::string> names;
-  const auto text = ReadWholeFile(path);
+  const auto text = io::ReadWholeFile(path);
   if (!text.ok()) return names;
   const std::vector<std::string> lines = WholeLines(*text);
   if (lines.empty()) return names;
@@ -178,4 +178,4 @@ std::vector<std::string> NamesInDamagedProgress(const std::string& path) {
   return names;
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

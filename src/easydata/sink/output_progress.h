@@ -8,7 +8,7 @@
 #include "easydata/base/status.h"
 #include "easydata/sink/output_metadata.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// The progress of an unfinished output: a line with its job, one for each shard that is complete,
 /// one with the metadata when all are. Each line carries its own hash, since a number that changed
@@ -47,4 +47,4 @@ Status DamagedProgress(const std::string& path, const std::string& what);
 /// those of the files it replaces.
 std::vector<std::string> NamesInDamagedProgress(const std::string& path);
 
-}  // namespace easydata
+}  // namespace easydata::sink

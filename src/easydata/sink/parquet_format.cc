@@ -19,7 +19,7 @@
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/columns.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 // The row group's ordinal has 16 bits.
@@ -214,4 +214,4 @@ Result<std::unique_ptr<ShardFormat>> MakeParquetFormat(std::shared_ptr<arrow::Sc
   return std::make_unique<ParquetFormat>(std::move(schema), std::move(properties), file);
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -17,7 +17,7 @@
 
 #include "easydata/stream/columns.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 // Runs of short lists take more space than single levels do.
@@ -256,4 +256,4 @@ Result<EncodedGroup> ParquetLists::Encode(
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

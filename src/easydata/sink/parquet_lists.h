@@ -10,7 +10,7 @@
 #include "easydata/base/status.h"
 #include "easydata/sink/shard_format.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// Encodes row groups whose columns are all long lists of numbers: tokens, masks, positions.
 ///
@@ -36,4 +36,4 @@ class ParquetLists {
   const std::shared_ptr<parquet::WriterProperties> properties_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::sink

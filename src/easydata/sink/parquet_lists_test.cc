@@ -14,7 +14,7 @@
 #include <random>
 #include <string>
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 using Parts = std::vector<std::shared_ptr<arrow::RecordBatch>>;
@@ -215,4 +215,4 @@ TEST(ParquetListsTest, LeavesOtherRowsToTheLibrary) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -4,7 +4,7 @@
 #include <map>
 #include <system_error>
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder) {
   return found;
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

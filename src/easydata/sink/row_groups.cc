@@ -7,7 +7,7 @@
 
 #include "easydata/stream/gather_rows.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 void DropTotals::Add(const std::vector<DropCount>& dropped) {
   for (const DropCount& count : dropped) {
@@ -115,4 +115,4 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
   return group;
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

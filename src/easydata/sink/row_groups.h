@@ -12,7 +12,7 @@
 #include "easydata/stream/batch.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// Totals of what was left out or cut on the way, by reason.
 struct DropTotals {
@@ -86,4 +86,4 @@ class RowGroupReader {
   bool ended_ = false;
 };
 
-}  // namespace easydata
+}  // namespace easydata::sink

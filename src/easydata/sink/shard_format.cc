@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 struct FormatInfo {
@@ -88,4 +88,4 @@ Result<std::string> ShardExtension(const std::string& format, const std::string&
   return "." + format;
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

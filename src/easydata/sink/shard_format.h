@@ -10,7 +10,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// A row group, ready to be copied into a file: made by many threads, appended by one.
 struct EncodedGroup {
@@ -78,4 +78,4 @@ Result<std::unique_ptr<ShardFormat>> MakeShardFormat(const std::string& name,
 /// The extension of a format's shards: ".parquet", ".jsonl.gz", ….
 Result<std::string> ShardExtension(const std::string& format, const std::string& compression);
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -16,7 +16,7 @@
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/fingerprint.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 constexpr int64_t kRowsDealt = 1024;
@@ -28,7 +28,7 @@ struct Encoded {
 
 /// A shard that is being written, under its temporary name.
 struct OpenShard {
-  std::shared_ptr<OutputFile> file;
+  std::shared_ptr<io::OutputFile> file;
   std::unique_ptr<ShardEncoder> encoder;
   ShardRecord record;
 
@@ -120,11 +120,11 @@ struct StreamWriter::Work {
   std::unique_ptr<ColumnLayout> layout;
   std::unique_ptr<ShardFormat> format;
   // Last: its destructor waits for tasks that use the members above.
-  std::unique_ptr<OrderedMap<RowGroup, Encoded>> groups;
+  std::unique_ptr<exec::OrderedMap<RowGroup, Encoded>> groups;
 
   Result<OpenShard> OpenNew(size_t index) {
     OpenShard shard;
-    ARROW_ASSIGN_OR_RAISE(shard.file, OutputFile::Open(folder->TemporaryPath(index)));
+    ARROW_ASSIGN_OR_RAISE(shard.file, io::OutputFile::Open(folder->TemporaryPath(index)));
     ARROW_ASSIGN_OR_RAISE(shard.encoder, format->Open(shard.file));
     shard.record.name = folder->ShardNameOf(index);
     return shard;
@@ -138,7 +138,7 @@ StreamWriter::~StreamWriter() = default;
 
 Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options) {
   ARROW_ASSIGN_OR_RAISE(auto extension, ShardExtension(options.format, options.compression));
-  ARROW_RETURN_NOT_OK(config::CheckBounds(options));
+  ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   if (options.num_shards.has_value()) {
     options.row_groups.rows = kRowsDealt;
     options.row_groups.exact_rows = true;
@@ -300,7 +300,7 @@ Result<WriteResult> StreamWriter::Run() {
     return ResultOf(*folder, dropped.ok() ? std::move(*dropped) : DropTotals());
   }
 
-  work.context.pool = std::make_shared<ThreadPool>(options_.num_threads);
+  work.context.pool = std::make_shared<exec::ThreadPool>(options_.num_threads);
   ARROW_ASSIGN_OR_RAISE(work.stage, plan_.make(work.context));
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -331,7 +331,7 @@ Result<WriteResult> StreamWriter::Run() {
     return Encoded{std::move(encoded), std::move(group.next)};
   };
   {
-    auto groups = std::make_unique<OrderedMap<RowGroup, Encoded>>(
+    auto groups = std::make_unique<exec::OrderedMap<RowGroup, Encoded>>(
         work.context.pool, work.context.pool->num_threads() + 1,
         [&work] { return work.reader->Next(); }, std::move(encode));
     std::lock_guard<std::mutex> lock(mutex_);
@@ -415,4 +415,4 @@ Status StreamWriter::WriteByCount(Work* work) {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::sink

@@ -13,14 +13,14 @@
 
 #include "easydata/base/status.h"
 #include "easydata/config/field.h"
-#include "easydata/sink/column_layout.h"
 #include "easydata/sink/output_folder.h"
 #include "easydata/sink/row_groups.h"
 #include "easydata/sink/shard_format.h"
+#include "easydata/stream/column_layout.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::sink {
 
 /// What the metadata has of a tokenizer beside its fingerprint.
 struct KnownTokenizer {
@@ -160,4 +160,4 @@ class StreamWriter {
   std::string notice_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::sink

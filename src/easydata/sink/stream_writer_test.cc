@@ -19,7 +19,7 @@
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
@@ -397,4 +397,4 @@ TEST_F(StreamWriterTest, ErrorsNameThePath) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::sink

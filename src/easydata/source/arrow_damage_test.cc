@@ -15,7 +15,7 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 using arrow::Compression;
@@ -126,7 +126,7 @@ Status ReadAll(const std::shared_ptr<const Source>& source, SourceShuffle mode, 
   options.shuffle.mode = mode;
   ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, SourcePlan(source, options));
   StageContext context;
-  static const auto pool = std::make_shared<ThreadPool>(1);
+  static const auto pool = std::make_shared<exec::ThreadPool>(1);
   context.pool = pool;
   ARROW_ASSIGN_OR_RAISE(auto stage, plan.make(context));
   for (;;) {
@@ -208,8 +208,8 @@ TEST(ArrowDamageTest, InvalidBatchesAreNamed) {
 TEST(ArrowDamageTest, FileThatIsCutWhileItIsReadIsAnError) {
   TestFolder folder;
   const std::string path = WriteBatches(folder, "a.arrow", false, Compression::UNCOMPRESSED);
-  const FileInfo info = StatFile(path).ValueOrDie();
-  auto file = ArrowFile::Open(info, OpenFile(info).ValueOrDie()).ValueOrDie();
+  const io::FileInfo info = io::StatFile(path).ValueOrDie();
+  auto file = ArrowFile::Open(info, io::OpenFile(info).ValueOrDie()).ValueOrDie();
   const auto first = file->Next().ValueOrDie();
   std::filesystem::resize_file(path, 0);
   Ok(first->ValidateFull());
@@ -220,4 +220,4 @@ TEST(ArrowDamageTest, FileThatIsCutWhileItIsReadIsAnError) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

@@ -19,7 +19,7 @@
 #include "easydata/source/arrow_footer.h"
 #include "easydata/source/damaged_file.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 constexpr const char kKind[] = "Arrow IPC file or stream";
@@ -116,7 +116,7 @@ std::vector<int> PlacesOf(const arrow::Schema& wanted, const arrow::Schema& file
 /// Whether a file is of the format with a footer, not a stream.
 Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                            arrow::Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(file, codec));
+  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(file, codec));
   ARROW_ASSIGN_OR_RAISE(const auto head, stream->Read(6));
   return head->ToString() == "ARROW1";
 }
@@ -124,9 +124,9 @@ Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& f
 }  // namespace
 
 Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
-    const FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file,
+    const io::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file,
     const arrow::Schema* wanted) {
-  ARROW_ASSIGN_OR_RAISE(const auto codec, DetectCompression(file.get(), info.uri));
+  ARROW_ASSIGN_OR_RAISE(const auto codec, io::DetectCompression(file.get(), info.uri));
   if (codec != arrow::Compression::UNCOMPRESSED) {
     ARROW_ASSIGN_OR_RAISE(const bool is_file, HasFileFormat(file, codec));
     // The file format needs its end first; only streams can be read as they come out of a
@@ -160,7 +160,7 @@ Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<i
     schema_ = file_->schema();
     return Status::OK();
   }
-  ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(random_file_, codec));
+  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(random_file_, codec));
   ARROW_ASSIGN_OR_RAISE(auto reader,
                         arrow::ipc::RecordBatchStreamReader::Open(std::move(stream), options));
   // With some fields only, the reader's schema is of those.
@@ -200,11 +200,11 @@ Status ArrowFile::Skip(int64_t batches) {
   return Status::OK();
 }
 
-Result<std::vector<int64_t>> RowsOfBatches(const FileInfo& info,
+Result<std::vector<int64_t>> RowsOfBatches(const io::FileInfo& info,
                                            arrow::io::RandomAccessFile* file) {
   auto rows = RowsOfBatches(file);
   if (!rows.ok()) return NotWhole(info.uri, "Arrow IPC file", rows.status());
   return rows;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -13,7 +13,7 @@
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Reads one Arrow IPC file, of the file or the stream format, batch by batch. For one thread.
 ///
@@ -27,7 +27,7 @@ namespace easydata {
 class ArrowFile {
  public:
   /// `wanted`: the names of the columns to read; null for all.
-  static Result<std::unique_ptr<ArrowFile>> Open(const FileInfo& info,
+  static Result<std::unique_ptr<ArrowFile>> Open(const io::FileInfo& info,
                                                  std::shared_ptr<arrow::io::RandomAccessFile> file,
                                                  const arrow::Schema* wanted = nullptr);
 
@@ -45,12 +45,12 @@ class ArrowFile {
   bool is_stream() const { return file_ == nullptr; }
 
  private:
-  ArrowFile(const FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
+  ArrowFile(const io::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
       : info_(info), random_file_(std::move(file)) {}
   Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields);
   Result<std::shared_ptr<arrow::RecordBatch>> Read();
 
-  const FileInfo info_;
+  const io::FileInfo info_;
   const std::shared_ptr<arrow::io::RandomAccessFile> random_file_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
   std::shared_ptr<arrow::RecordBatchReader> stream_;
@@ -60,6 +60,7 @@ class ArrowFile {
 };
 
 /// Rows of each batch of a file of the file format, from their headers.
-Result<std::vector<int64_t>> RowsOfBatches(const FileInfo& info, arrow::io::RandomAccessFile* file);
+Result<std::vector<int64_t>> RowsOfBatches(const io::FileInfo& info,
+                                           arrow::io::RandomAccessFile* file);
 
-}  // namespace easydata
+}  // namespace easydata::source

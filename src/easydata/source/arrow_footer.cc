@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "flatbuffers are little-endian");
@@ -149,4 +149,4 @@ Result<std::vector<int64_t>> RowsOfBatches(arrow::io::RandomAccessFile* file) {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -17,7 +17,7 @@
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/table_columns.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
@@ -140,7 +140,9 @@ class ArrowReader : public ShardReader {
 class ArrowSource : public Source {
  public:
   explicit ArrowSource(FileList files)
-      : files_(std::move(files)), open_(files_.files(), OpenFile), rows_(files_.uris().size()) {}
+      : files_(std::move(files)),
+        open_(files_.files(), io::OpenFile),
+        rows_(files_.uris().size()) {}
 
   const std::vector<std::string>& shard_names() const override { return files_.uris(); }
 
@@ -218,7 +220,7 @@ class ArrowSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<FileInfo> files) {
+Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<io::FileInfo> files) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ArrowSource>(std::move(list));
 }
@@ -228,8 +230,8 @@ constinit const DataFormat kArrowFormat = {
     .kind = "arrow",
     .suffixes = {".arrow", ".ipc", ".feather"},
     .builder = "arrow",
-    .make = [](std::vector<FileInfo> files, const nlohmann::json&) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json&) {
       return MakeArrowSource(std::move(files));
     }};
 
-}  // namespace easydata
+}  // namespace easydata::source

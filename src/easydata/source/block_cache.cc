@@ -11,7 +11,7 @@
 #include "easydata/source/text_check.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::source {
 
 BlockCache::BlockCache(std::shared_ptr<const Source> source, ReadOptions options,
                        std::shared_ptr<arrow::Schema> schema, ReadContext context,
@@ -73,13 +73,13 @@ Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_
   std::unique_ptr<ShardReader> reader;
   std::vector<Batch> parts;
   int64_t row = from.row;
-  const Status opened = CatchExceptions([&]() -> Status {
+  const Status opened = exec::CatchExceptions([&]() -> Status {
     ARROW_ASSIGN_OR_RAISE(reader, source_->Open(shard, from, options, schema_, context_));
     return reader->Start().status();
   });
   if (!opened.ok()) return ShardError(opened, ref, std::nullopt);
   for (;;) {
-    auto read = CatchExceptions([&]() -> Result<std::optional<DecodedBlock>> {
+    auto read = exec::CatchExceptions([&]() -> Result<std::optional<DecodedBlock>> {
       ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
       if (!task.has_value()) return std::nullopt;
       ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, task->decode());
@@ -109,4 +109,4 @@ Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_
   return ConcatenateBatches(parts);
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -12,7 +12,7 @@
 #include "easydata/source/source.h"
 #include "easydata/stream/batch.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Caches decoded blocks of a source's shards, each with all of its rows: those used last, up to a
 /// number of bytes. Thread-safe: a block that several ask for at once is read by one of them.
@@ -50,4 +50,4 @@ class BlockCache {
   int64_t bytes_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

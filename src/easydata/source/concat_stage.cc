@@ -12,7 +12,7 @@
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/map_stage.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 class ConcatStage : public Stage {
@@ -219,4 +219,4 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
   return plan;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -7,7 +7,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// One of several streams that are read one after the other.
 struct ConcatPart {
@@ -20,4 +20,4 @@ struct ConcatPart {
 /// TypeError at the part that differs. Its cursor is {"part", "at"}, `at` being that of the part.
 StreamPlan ConcatPlan(std::vector<ConcatPart> parts);
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -12,18 +12,18 @@
 #include <utility>
 
 #include "easydata/io/compression.h"
+#include "easydata/json/python_json.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/open_files.h"
-#include "easydata/source/python_json.h"
 #include "easydata/source/record_reader.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/stream/rest_column.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// The dialect of Python's csv module, "excel": fields may be quoted by '"', a quote inside is
@@ -241,8 +241,8 @@ class CsvDecoder : public RecordDecoder {
       BadRow bad;
       if (!all_valid && !simdjson::validate_utf8(text.data(), text.size())) {
         bad.reason = "not UTF-8";
-        bad.message =
-            "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(text) + 1) + " of the record";
+        bad.message = "not UTF-8 at byte " + std::to_string(json::FirstBadUtf8Byte(text) + 1) +
+                      " of the record";
       } else if (fields.size() > header_.names.size() && !keep_rest_) {
         bad.reason = "too many fields";
         bad.message = "the record has " + std::to_string(fields.size()) + " fields, the header " +
@@ -320,7 +320,7 @@ Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter
 }
 
 /// Finds the first record of a file, which gives `header`, and what comes after it.
-Status ReadHeader(const FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
+Status ReadHeader(const io::FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
                   Header* header) {
   int64_t begin = window->at();
   CsvCutter cutter(std::move(window), delimiter);
@@ -353,10 +353,10 @@ Status ReadHeader(const FileInfo& info, std::unique_ptr<TextWindow> window, char
   return Status::OK();
 }
 
-Result<std::shared_ptr<CsvFile>> OpenCsv(const FileInfo& info, char delimiter) {
+Result<std::shared_ptr<CsvFile>> OpenCsv(const io::FileInfo& info, char delimiter) {
   auto out = std::make_shared<CsvFile>();
-  ARROW_ASSIGN_OR_RAISE(out->file, OpenFile(info));
-  ARROW_ASSIGN_OR_RAISE(out->header.codec, DetectCompression(out->file.get(), info.uri));
+  ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(info));
+  ARROW_ASSIGN_OR_RAISE(out->header.codec, io::DetectCompression(out->file.get(), info.uri));
   ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(out->file, out->header.codec, 0));
   ARROW_RETURN_NOT_OK(ReadHeader(info, std::move(window), delimiter, &out->header));
   return out;
@@ -369,7 +369,7 @@ class CsvSource : public Source {
         delimiter_(delimiter),
         keep_rest_(keep_rest),
         open_(files_.files(),
-              [delimiter](const FileInfo& file) { return OpenCsv(file, delimiter); }),
+              [delimiter](const io::FileInfo& file) { return OpenCsv(file, delimiter); }),
         counts_(files_.uris().size()) {}
 
   const std::vector<std::string>& shard_names() const override { return files_.uris(); }
@@ -435,7 +435,7 @@ class CsvSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<io::FileInfo> files,
                                                     const std::string& delimiter, bool keep_rest) {
   if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
     return Status::Invalid(
@@ -452,7 +452,7 @@ constinit const DataFormat kCsvFormat = {
     .suffixes = {".csv"},
     .builder = "csv",
     .options = {"delimiter", "keep_rest"},
-    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
       return MakeCsvSource(std::move(files), options.value("delimiter", ","),
                            options.value("keep_rest", false));
     }};
@@ -463,9 +463,9 @@ constinit const DataFormat kTsvFormat = {
     .suffixes = {".tsv"},
     .builder = "csv",
     .options = {"delimiter", "keep_rest"},
-    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
       return MakeCsvSource(std::move(files), options.value("delimiter", "\t"),
                            options.value("keep_rest", false));
     }};
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -5,7 +5,7 @@
 #include "easydata/base/status.h"
 #include "easydata/io/file_system.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Joins the lines of a library's message to one.
 inline std::string OneLine(const std::string& message) {
@@ -19,7 +19,7 @@ inline std::string OneLine(const std::string& message) {
 /// Whether an error is about a file's content: not about reading it, memory or cancellation, which
 /// stay as they are.
 inline bool IsOfContent(const Status& cause) {
-  return !IsFileError(cause) && !cause.IsOutOfMemory() && !cause.IsCancelled();
+  return !io::IsFileError(cause) && !cause.IsOutOfMemory() && !cause.IsCancelled();
 }
 
 /// Makes the error of a file that cannot be opened as its kind: "Parquet file", ...
@@ -37,4 +37,4 @@ inline Status Damaged(const std::string& part, const Status& cause) {
                          "); the file is damaged or cut short: get it again, or take it out");
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -9,7 +9,7 @@
 #include "easydata/io/file_system.h"
 #include "easydata/source/data_format.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 bool IsData(std::string_view name) {
@@ -29,7 +29,7 @@ bool IsBesideShards(const std::string& name) {
 
 /// Whether `datasets` put a result of map() or filter() there, beside the shards of a saved data
 /// set.
-bool IsCached(const FileSystem& files, const std::string& uri) {
+bool IsCached(const io::FileSystem& files, const std::string& uri) {
   const std::string name = NameOf(uri);
   if (!name.starts_with("cache-") || !name.ends_with(".arrow")) return false;
   const std::string folder = uri.substr(0, uri.size() - name.size());
@@ -37,15 +37,15 @@ bool IsCached(const FileSystem& files, const std::string& uri) {
 }
 
 /// Removes files that are not data from those found.
-void LeaveOut(const FileSystem& files, std::vector<ListedFile>* found,
+void LeaveOut(const io::FileSystem& files, std::vector<io::ListedFile>* found,
               std::vector<std::string>* left_out) {
-  const bool has_shards = std::any_of(found->begin(), found->end(), [](const ListedFile& file) {
+  const bool has_shards = std::any_of(found->begin(), found->end(), [](const io::ListedFile& file) {
     const std::string format = FormatOfName(file.info.uri);
     return !format.empty() && format != "json" && !IsBesideShards(NameOf(file.info.uri));
   });
   // Beside shards of JSON, only files without a format are known not to be data.
   size_t left = found->size();
-  std::erase_if(*found, [&](const ListedFile& file) {
+  std::erase_if(*found, [&](const io::ListedFile& file) {
     const std::string& uri = file.info.uri;
     const bool is_beside =
         IsBesideShards(NameOf(uri)) && (has_shards || (FormatOfName(uri).empty() && left > 1));
@@ -56,8 +56,8 @@ void LeaveOut(const FileSystem& files, std::vector<ListedFile>* found,
   });
 }
 
-bool IsWanted(ListedBy by, std::string_view name) {
-  return IsData(name) && (by != ListedBy::kFolder || !FormatOfName(name).empty());
+bool IsWanted(io::ListedBy by, std::string_view name) {
+  return IsData(name) && (by != io::ListedBy::kFolder || !FormatOfName(name).empty());
 }
 
 Status CheckItem(const std::string& item) {
@@ -71,16 +71,16 @@ Status CheckItem(const std::string& item) {
 
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files) {
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
-  std::map<std::string, FileInfo> found;
+  std::map<std::string, io::FileInfo> found;
   DataFiles out;
   for (const std::string& item : data_files) {
     ARROW_RETURN_NOT_OK(CheckItem(item));
-    ARROW_ASSIGN_OR_RAISE(const FileSystem* files, FileSystemOf(item));
-    ARROW_ASSIGN_OR_RAISE(Listing listing, files->List(item, IsWanted));
-    if (listing.by != ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
-    for (const ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
+    ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, io::FileSystemOf(item));
+    ARROW_ASSIGN_OR_RAISE(io::Listing listing, files->List(item, IsWanted));
+    if (listing.by != io::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
+    for (const io::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
     if (listing.files.empty()) return files->NothingFound(item);
-    for (const ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
+    for (const io::ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
   }
   for (auto& [uri, info] : found) out.files.push_back(std::move(info));
   // What one pattern leaves out, another may have, or name.
@@ -88,4 +88,4 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files) {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -6,10 +6,10 @@
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
 
-namespace easydata {
+namespace easydata::source {
 
 struct DataFiles {
-  std::vector<FileInfo> files;  // sorted by URI, distinct
+  std::vector<io::FileInfo> files;  // sorted by URI, distinct
   /// Files that were found and are not data, by their names; hidden names are not listed.
   std::vector<std::string> left_out;
 };
@@ -31,4 +31,4 @@ struct DataFiles {
 /// known yet is NotImplemented.
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files);
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,9 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::string> UrisOf(const std::vector<FileInfo>& files) {
+std::vector<std::string> UrisOf(const std::vector<io::FileInfo>& files) {
   std::vector<std::string> uris;
-  for (const FileInfo& file : files) uris.push_back(file.uri);
+  for (const io::FileInfo& file : files) uris.push_back(file.uri);
   return uris;
 }
 
@@ -105,4 +105,4 @@ TEST_F(DataFilesTest, WhatIsNoRegularFileIsRefused) {  // B5
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

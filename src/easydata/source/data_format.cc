@@ -7,7 +7,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// Refuses options that a format does not know.
@@ -46,7 +46,7 @@ const DataFormat* FindFormat(std::string_view name) {
 }
 
 std::string FormatOfName(std::string_view path) {
-  const std::string name = UncompressedName(path);
+  const std::string name = io::UncompressedName(path);
   for (const DataFormat* format : DataFormats()) {
     for (const std::string_view suffix : format->suffixes) {
       if (!suffix.empty() && name.ends_with(suffix)) return std::string(format->name);
@@ -56,7 +56,7 @@ std::string FormatOfName(std::string_view path) {
 }
 
 Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
-                                                 std::vector<FileInfo> files,
+                                                 std::vector<io::FileInfo> files,
                                                  const nlohmann::json& options) {
   const DataFormat* found = FindFormat(format);
   if (found == nullptr) {
@@ -72,4 +72,4 @@ Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

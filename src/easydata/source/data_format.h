@@ -13,7 +13,7 @@
 #include "easydata/source/data_formats.h"
 #include "easydata/source/source.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// A format of data files: one row of the registry. Texts are lower case.
 struct DataFormat {
@@ -30,7 +30,7 @@ struct DataFormat {
   /// Options that `make` knows; the others are refused before.
   std::array<std::string_view, 4> options{};
   /// Makes a source of files; an option that is missing has its default.
-  Result<std::shared_ptr<const Source>> (*make)(std::vector<FileInfo> files,
+  Result<std::shared_ptr<const Source>> (*make)(std::vector<io::FileInfo> files,
                                                 const nlohmann::json& options);
 };
 
@@ -51,7 +51,7 @@ std::string FormatOfName(std::string_view path);
 /// Makes a source of files of a format. Invalid, with near names, for an unknown format or option;
 /// TypeError for an option of another type.
 Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
-                                                 std::vector<FileInfo> files,
+                                                 std::vector<io::FileInfo> files,
                                                  const nlohmann::json& options);
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -16,7 +16,7 @@
   FORMAT(Arrow, "arrow")              \
   FORMAT(Txt, "txt")
 
-namespace easydata {
+namespace easydata::source {
 
 /// The names of the formats, then `others`.
 inline std::vector<std::string> DataFormatNames(const std::vector<std::string>& others = {}) {
@@ -27,4 +27,4 @@ inline std::vector<std::string> DataFormatNames(const std::vector<std::string>& 
   return names;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-namespace easydata {
+namespace easydata::source {
 
-Result<FileList> FileList::Make(std::vector<FileInfo> files) {
+Result<FileList> FileList::Make(std::vector<io::FileInfo> files) {
   std::unordered_set<std::string> seen;
   std::vector<std::string> uris;
   uris.reserve(files.size());
-  for (const FileInfo& file : files) {
+  for (const io::FileInfo& file : files) {
     if (!seen.insert(file.uri).second) {
       return Status::Invalid("the file ", file.uri, " is named twice; each may be given once");
     }
@@ -21,12 +21,14 @@ Result<FileList> FileList::Make(std::vector<FileInfo> files) {
 nlohmann::json FileList::Describe(const std::string& kind) const {
   nlohmann::json out = {{"kind", kind}, {"files", uris_}};
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
-  for (const FileInfo& file : files_) {
+  for (const io::FileInfo& file : files_) {
     sizes.push_back(file.size);
-    if (file.identity.kind == IdentityKind::kTime) out["mtimes"].push_back(file.identity.mtime_ns);
-    if (file.identity.kind == IdentityKind::kContent) out["hashes"].push_back(file.identity.tag);
+    if (file.identity.kind == io::IdentityKind::kTime)
+      out["mtimes"].push_back(file.identity.mtime_ns);
+    if (file.identity.kind == io::IdentityKind::kContent)
+      out["hashes"].push_back(file.identity.tag);
   }
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

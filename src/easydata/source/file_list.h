@@ -8,26 +8,26 @@
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// The files of a source as they were listed: one shard each, named by its URI. Does no I/O.
 class FileList {
  public:
   /// Invalid where a URI occurs twice: shards need distinct names.
-  static Result<FileList> Make(std::vector<FileInfo> files);
+  static Result<FileList> Make(std::vector<io::FileInfo> files);
 
   const std::vector<std::string>& uris() const { return uris_; }
-  const std::vector<FileInfo>& files() const { return files_; }
+  const std::vector<io::FileInfo>& files() const { return files_; }
 
   /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" or "hashes": as the files
   /// were when they were listed.
   nlohmann::json Describe(const std::string& kind) const;
 
  private:
-  FileList(std::vector<std::string> uris, std::vector<FileInfo> files)
+  FileList(std::vector<std::string> uris, std::vector<io::FileInfo> files)
       : uris_(std::move(uris)), files_(std::move(files)) {}
   std::vector<std::string> uris_;
-  std::vector<FileInfo> files_;
+  std::vector<io::FileInfo> files_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -7,7 +7,7 @@
 #include "easydata/source/file_list.h"
 #include "easydata/source/source.h"
 
-namespace easydata {
+namespace easydata::source {
 
 enum class JsonLayout {
   kLines,     // one object a line; a file that starts with '[' is an array all the same
@@ -20,25 +20,25 @@ enum class JsonLayout {
 /// so is one that is missing.
 
 /// JSON objects as rows. See JsonRowSchema() for the columns.
-Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<io::FileInfo> files,
                                                      JsonLayout layout);
 
 /// Each line a row with the one text column `field`, without the line's end.
-Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<io::FileInfo> files,
                                                      std::string field);
 
 /// Parquet: blocks are row groups, large ones in slices.
-Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<FileInfo> files);
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<io::FileInfo> files);
 
 /// Arrow IPC, file or stream format, whichever a file is.
-Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<FileInfo> files);
+Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<io::FileInfo> files);
 
 /// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the
 /// columns, all values are text, a field that a short record lacks is null. A record with more
 /// fields than the header is an error of the row, or has the rest of them in a column of their own
 /// (RestField, when all columns are read).
-Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<io::FileInfo> files,
                                                     const std::string& delimiter,
                                                     bool keep_rest = false);
 
-}  // namespace easydata
+}  // namespace easydata::source

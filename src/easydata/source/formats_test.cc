@@ -14,14 +14,14 @@
 
 #include "easydata/base/nearest_name.h"
 #include "easydata/io/compression.h"
+#include "easydata/json/python_json.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
-#include "easydata/source/python_json.h"
 #include "easydata/source/test_files.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 std::string CsvText(int rows) {
@@ -163,8 +163,10 @@ TEST(CompressionTest, EveryCutOfAGzipFileGivesItsWholeLinesAndThenAnError) {
   for (size_t size : {packed.size() / 3, packed.size() / 2, packed.size() - 1}) {
     auto source =
         MakeTextSource(Listed({folder.Write("a.gz", packed.substr(0, size))}), "t").ValueOrDie();
-    auto stage =
-        SourcePlan(source, {}).ValueOrDie().make({0, std::make_shared<ThreadPool>(2)}).ValueOrDie();
+    auto stage = SourcePlan(source, {})
+                     .ValueOrDie()
+                     .make({0, std::make_shared<exec::ThreadPool>(2)})
+                     .ValueOrDie();
     int64_t rows = 0;
     Status error;
     for (;;) {
@@ -185,8 +187,8 @@ TEST(PythonJsonTest, NamesThePlaceOfAFault) {
       {"{} x", 3},          {"[1,]", 3},      {"\"\x01\"", 1},  {"{\"a\":\"\xff\"}", 6}};
   for (const auto& [text, position] : cases) {
     std::string kind;
-    JsonFault fault;
-    EXPECT_FALSE(ReadPythonJson(text, &kind, nullptr, &fault)) << text;
+    json::JsonFault fault;
+    EXPECT_FALSE(json::ReadPythonJson(text, &kind, nullptr, &fault)) << text;
     EXPECT_EQ(fault.position, position) << text << ": " << fault.message;
   }
 }
@@ -234,4 +236,4 @@ TEST(DataFormatTest, MakesSourcesByNameAndRefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

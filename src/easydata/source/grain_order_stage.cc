@@ -19,7 +19,7 @@
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/stage_timer.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// Finds the shard and block of each row of a source.
@@ -56,7 +56,7 @@ class GrainOrderStage : public Stage {
         schema_(std::move(schema)),
         context_(context),
         // Tasks must not wait for others of their own pool, as readers do.
-        read_context_{std::make_shared<ThreadPool>(context.pool->num_threads()),
+        read_context_{std::make_shared<exec::ThreadPool>(context.pool->num_threads()),
                       [bytes = bytes_read_](int64_t n) { *bytes += n; }},
         grid_(options.rows_per_batch * context.lanes),
         cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {}
@@ -164,7 +164,7 @@ class GrainOrderStage : public Stage {
       const uint64_t seed = options_.seed + static_cast<uint64_t>(context_.epoch);
       order_.emplace(static_cast<uint64_t>(index_.num_rows()), static_cast<uint32_t>(seed));
     }
-    auto map = std::make_unique<OrderedMap<Places, Done>>(
+    auto map = std::make_unique<exec::OrderedMap<Places, Done>>(
         context_.pool, context_.pool->num_threads() + 1,
         [this, next = place_]() mutable -> Result<std::optional<Places>> {
           if (next >= index_.num_rows()) return std::nullopt;
@@ -233,7 +233,7 @@ class GrainOrderStage : public Stage {
   BusyTimes busy_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   RowIndex index_;
-  std::optional<GrainIndexShuffle> order_;
+  std::optional<order::GrainIndexShuffle> order_;
   int64_t place_ = 0;  // of the next row to hand out
   int64_t num_rows_ = 0;
   Status pending_;  // comes out with the next call
@@ -241,7 +241,7 @@ class GrainOrderStage : public Stage {
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;  // guards map_ against Cancel()
   // Last: its destructor waits for tasks that use the members above.
-  std::unique_ptr<OrderedMap<Places, Done>> map_;
+  std::unique_ptr<exec::OrderedMap<Places, Done>> map_;
 };
 
 }  // namespace
@@ -254,4 +254,4 @@ Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source>
   return std::make_unique<GrainOrderStage>(std::move(source), options, std::move(schema), context);
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -8,7 +8,7 @@
 #include "easydata/source/source.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::source {
 
 struct GrainOrderOptions {
   std::string name;  // of the source, in addresses
@@ -31,4 +31,4 @@ Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source>
                                                    const GrainOrderOptions& options,
                                                    const StageContext& context);
 
-}  // namespace easydata
+}  // namespace easydata::source

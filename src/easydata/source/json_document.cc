@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "easydata/json/python_json.h"
 #include "easydata/source/line_chunk.h"
-#include "easydata/source/python_json.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -209,8 +209,8 @@ Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFil
   const std::string_view line =
       window->text().substr(begin, end == std::string_view::npos ? end : end - begin);
   std::string kind;
-  JsonFault fault;
-  if (ReadPythonJson(line, &kind, nullptr, &fault)) return JsonForm::kLines;
+  json::JsonFault fault;
+  if (json::ReadPythonJson(line, &kind, nullptr, &fault)) return JsonForm::kLines;
   // A line that goes on after the text seen, or breaks off in the middle of a value, is part of a
   // larger one.
   const bool unfinished =
@@ -225,4 +225,4 @@ Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
   return std::make_unique<JsonCutter>(std::move(window), form, at > 0);
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -4,7 +4,7 @@
 
 #include "easydata/source/record_reader.h"
 
-namespace easydata {
+namespace easydata::source {
 
 enum class JsonForm {
   kLines,     // one value a line
@@ -24,4 +24,4 @@ Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
     std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
     JsonForm form, int64_t at);
 
-}  // namespace easydata
+}  // namespace easydata::source

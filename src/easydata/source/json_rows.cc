@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "easydata/source/python_json.h"
-#include "easydata/stream/dom_parse.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/json/dom_parse.h"
+#include "easydata/json/json_column.h"
+#include "easydata/json/python_json.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -79,7 +79,7 @@ bool ParseTokens(std::string_view raw, std::vector<int32_t>* out) {
 }  // namespace
 
 std::shared_ptr<arrow::Schema> JsonRowSchema(const Columns& columns) {
-  if (!columns.has_value()) return arrow::schema({JsonField(kRowColumn)});
+  if (!columns.has_value()) return arrow::schema({json::JsonField(json::kRowColumn)});
   arrow::FieldVector fields;
   for (const ColumnRequest& column : *columns) {
     switch (column.kind) {
@@ -90,7 +90,7 @@ std::shared_ptr<arrow::Schema> JsonRowSchema(const Columns& columns) {
         fields.push_back(arrow::field(column.name, arrow::list(arrow::int32())));
         break;
       default:
-        fields.push_back(JsonField(column.name));
+        fields.push_back(json::JsonField(column.name));
     }
   }
   return arrow::schema(std::move(fields));
@@ -156,14 +156,14 @@ struct JsonRows::Impl {
       column.is_null = !column.found || column.raw == "null";
       if (column.kind == ColumnKind::kAny || column.is_null) continue;
       std::string kind;
-      JsonFault fault;
-      ReadPythonJson(column.raw, &kind, nullptr, &fault);
+      json::JsonFault fault;
+      json::ReadPythonJson(column.raw, &kind, nullptr, &fault);
       if (column.kind == ColumnKind::kText) {
         if (kind != "string") {
           *bad = WrongType(column.name, kind, "string");
           return false;
         }
-        if (!UnescapeJsonString(column.raw, &column.row_text)) {
+        if (!json::UnescapeJsonString(column.raw, &column.row_text)) {
           bad->reason = "not Unicode";
           bad->message =
               "field \"" + column.name +
@@ -243,7 +243,7 @@ JsonRows::JsonRows(const Columns& columns, const std::shared_ptr<arrow::Schema>&
   for (auto& column : impl_->columns) {
     if (column.text != nullptr) (void)column.text->ReserveData(static_cast<int64_t>(total_bytes));
   }
-  ReserveDom(&impl_->parser, max_bytes);  // a failure comes back when a row is parsed
+  json::ReserveDom(&impl_->parser, max_bytes);  // a failure comes back when a row is parsed
 }
 
 JsonRows::~JsonRows() = default;
@@ -251,7 +251,7 @@ JsonRows::~JsonRows() = default;
 Result<bool> JsonRows::Append(std::string_view text, BadRow* bad) {
   Impl& impl = *impl_;
   dom::element row;
-  const auto error = ParseDom(&impl.parser, text, /*is_padded=*/true, &row);
+  const auto error = json::ParseDom(&impl.parser, text, /*is_padded=*/true, &row);
   if (error == simdjson::SUCCESS) {
     dom::object object;
     if (row.get(object) != simdjson::SUCCESS) {
@@ -280,9 +280,9 @@ Result<bool> JsonRows::Append(std::string_view text, BadRow* bad) {
   }
   if (error == simdjson::MEMALLOC) return Status::OutOfMemory("no memory to parse a row of JSON");
   std::string kind;
-  std::vector<JsonMember> members;
-  JsonFault fault;
-  if (!ReadPythonJson(text, &kind, &members, &fault)) {
+  std::vector<json::JsonMember> members;
+  json::JsonFault fault;
+  if (!json::ReadPythonJson(text, &kind, &members, &fault)) {
     bad->reason = fault.message == "not UTF-8" ? "not UTF-8" : "not valid JSON";
     bad->message = bad->reason + " at byte " + std::to_string(fault.position + 1) + " of the row";
     if (fault.message != bad->reason) bad->message += ": " + fault.message;
@@ -301,7 +301,7 @@ Result<bool> JsonRows::Append(std::string_view text, BadRow* bad) {
   }
   for (auto& column : impl.columns) {
     column.found = false;
-    for (const JsonMember& member : members) {
+    for (const json::JsonMember& member : members) {
       if (member.key == column.name) {
         column.found = true;
         column.raw = member.raw;
@@ -327,4 +327,4 @@ Result<std::shared_ptr<arrow::RecordBatch>> JsonRows::Finish() {
   return arrow::RecordBatch::Make(impl_->schema, impl_->num_rows, std::move(arrays));
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

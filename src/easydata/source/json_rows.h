@@ -7,7 +7,7 @@
 
 #include "easydata/source/source.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// The schema of JSON rows for these columns: utf8 for kText, list<int32> for kTokens, JSON text
 /// (json_column.h) for kAny, and the one column kRowColumn where all were asked for.
@@ -34,4 +34,4 @@ class JsonRows {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

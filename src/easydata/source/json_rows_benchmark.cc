@@ -7,7 +7,7 @@
 #include "easydata/source/json_rows.h"
 #include "easydata/source/line_chunk.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// About one chunk of documents of prose, 2.5 kB each, beside two small fields.
@@ -45,4 +45,4 @@ void BM_ExtractText(benchmark::State& state) {
 BENCHMARK(BM_ExtractText);
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

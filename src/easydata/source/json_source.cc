@@ -17,7 +17,7 @@
 #include "easydata/source/record_reader.h"
 #include "easydata/source/row_runs.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 class JsonLines : public LineDecoder {
@@ -44,7 +44,7 @@ class JsonLines : public LineDecoder {
       // Windows' line end is white space to JSON, but not part of the row.
       if (line.back() == '\r') line.remove_suffix(1);
       BadRow bad;
-      auto added = CatchExceptions([&] { return rows.Append(line, &bad); });
+      auto added = exec::CatchExceptions([&] { return rows.Append(line, &bad); });
       if (!added.ok()) {
         status = added.status();
         failed_at = line.data() - text.data();
@@ -94,7 +94,7 @@ class JsonValuesDecoder : public RecordDecoder {
       const int64_t row = block.num_rows++;
       if (row < skip) continue;
       BadRow bad;
-      auto added = CatchExceptions([&] { return rows.Append(piece.Text(record), &bad); });
+      auto added = exec::CatchExceptions([&] { return rows.Append(piece.Text(record), &bad); });
       if (!added.ok()) return RecordsBefore(row, piece, skip, added.status());
       if (*added) {
         runs.Add(row);
@@ -215,7 +215,7 @@ class JsonSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<io::FileInfo> files,
                                                      JsonLayout layout) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const JsonSource>(std::move(list), layout);
@@ -224,7 +224,7 @@ Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<FileInfo> files
 namespace {
 
 /// A source of JSON in the layout that the options name, or in `layout`.
-Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<io::FileInfo> files,
                                                         const nlohmann::json& options,
                                                         const std::string& layout) {
   const std::string name = options.value("layout", layout);
@@ -243,7 +243,7 @@ constinit const DataFormat kJsonFormat = {
     .builder = "json",
     .has_one_schema = true,
     .options = {"layout"},
-    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "auto");
     }};
 
@@ -254,8 +254,8 @@ constinit const DataFormat kJsonlFormat = {
     .builder = "json",
     .has_one_schema = true,
     .options = {"layout"},
-    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "lines");
     }};
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -8,7 +8,7 @@
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/test_files.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 SourceStageOptions Text(const char* column = "text") {
@@ -87,7 +87,7 @@ TEST(JsonSourceTest, SkippedRowsAreCountedAndKeepTheirNumbers) {
   options.report = [&](const std::string& message) { reports.push_back(message); };
   auto contract = Jsonl({path}, options);
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(1);
+  context.pool = std::make_shared<exec::ThreadPool>(1);
   auto stage = contract.make(context).ValueOrDie();
   auto batch = stage->Next().ValueOrDie();
   ASSERT_TRUE(batch.has_value());
@@ -155,9 +155,9 @@ TEST(JsonSourceTest, StartsAtAnyRow) {
   SourceStageOptions options = Text();
   options.start_row = 1234;
   CheckStageContract(ContractOf(source, options));
-  ReadContext context{std::make_shared<ThreadPool>(2), [](int64_t) {}};
+  ReadContext context{std::make_shared<exec::ThreadPool>(2), [](int64_t) {}};
   EXPECT_EQ(source->CountRows(0, context).ValueOrDie(), 3000);
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

@@ -9,7 +9,7 @@
 #include "easydata/base/fault_point.h"
 #include "easydata/exec/exception_status.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 constexpr int64_t kTailBytes = 64 << 10;
@@ -113,7 +113,7 @@ Status LineCutter::Fill(int64_t size) {
       break;
     }
     if (static_cast<int64_t>(buffer_.size()) < used_ + step) {
-      broken_ = CatchExceptions([&] {
+      broken_ = exec::CatchExceptions([&] {
         if (FaultAt(FaultKind::kAllocate, "decompressed lines") != 0) throw std::bad_alloc();
         buffer_.resize(std::max<size_t>(used_ + step, buffer_.size() * 3 / 2));
         return Status::OK();
@@ -207,4 +207,4 @@ int64_t LineIndex::Find(int64_t row) const {
   return after - entries_.begin() - 1;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -10,7 +10,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Text is read on a fixed grid: chunk k holds the lines that start in the k-th kChunkBytes bytes
 /// of the (decompressed) file. A chunk may be empty, where a line is longer than a chunk.
@@ -115,4 +115,4 @@ class LineIndex {
   std::vector<Entry> entries_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

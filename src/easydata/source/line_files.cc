@@ -6,10 +6,10 @@
 
 #include "easydata/io/compression.h"
 
-namespace easydata {
+namespace easydata::source {
 
-LineFiles::LineFiles(std::vector<FileInfo> files)
-    : files_(std::move(files)), open_(files_, OpenFile), shards_(files_.size()) {}
+LineFiles::LineFiles(std::vector<io::FileInfo> files)
+    : files_(std::move(files)), open_(files_, io::OpenFile), shards_(files_.size()) {}
 
 Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
   ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(i, is_look));
@@ -17,7 +17,7 @@ Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
   if (shards_[i] == nullptr) {
     auto shard = std::make_shared<LineShard>();
     shard->info = files_[i];
-    ARROW_ASSIGN_OR_RAISE(shard->codec, DetectCompression(file.get(), shard->info.uri));
+    ARROW_ASSIGN_OR_RAISE(shard->codec, io::DetectCompression(file.get(), shard->info.uri));
     shards_[i] = std::move(shard);
   }
   return OpenLines{shards_[i], std::move(file)};
@@ -31,4 +31,4 @@ std::optional<int64_t> LineFiles::CountedRows(size_t i) const {
   return shards_[i]->num_rows;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -11,7 +11,7 @@
 #include "easydata/io/compression.h"
 #include "easydata/source/read_ahead.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// Each worker's own memory for a chunk: read, parsed and filled again. One at a time.
@@ -45,7 +45,7 @@ Result<int64_t> ExtendIndex(const std::shared_ptr<LineShard>& shard, const File&
   int64_t next = shard->index.size() - 1;
   LineIndex::Entry at = shard->index.At(next);
   if (at.row > row) return -1;
-  OrderedMap<int64_t, ChunkCount> counts(
+  exec::OrderedMap<int64_t, ChunkCount> counts(
       context.pool, 2 * context.pool->num_threads() + 1,
       [k = next, n = file.num_chunks()]() mutable -> Result<std::optional<int64_t>> {
         if (k >= n) return std::nullopt;
@@ -149,7 +149,7 @@ class CompressedReader : public ShardReader {
         context_(context) {}
 
   Result<ShardPosition> Start() override {
-    ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(lines_.file, lines_.shard->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(lines_.file, lines_.shard->codec));
     auto cutter = std::make_shared<LineCutter>(std::move(stream));
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(
@@ -260,7 +260,7 @@ Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const Rea
         rows, ExtendIndex(shard, FileOf(lines), std::numeric_limits<int64_t>::max(), skip_blank,
                           context));
   } else {
-    ARROW_ASSIGN_OR_RAISE(auto stream, ReadDecompressed(lines.file, shard->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(lines.file, shard->codec));
     LineCutter cutter(std::move(stream));
     std::vector<char> text;
     int64_t size = 0;
@@ -295,4 +295,4 @@ Result<Blocks> CountLineBlocks(const OpenLines& lines, bool skip_blank,
   return blocks;
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -12,7 +12,7 @@
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/source.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Makes rows of the lines of a chunk. Thread-safe.
 class LineDecoder {
@@ -29,7 +29,7 @@ class LineDecoder {
 
 /// What is known of one file of lines.
 struct LineShard {
-  FileInfo info;
+  io::FileInfo info;
   arrow::Compression::type codec;
   LineIndex index;
   std::mutex mutex;
@@ -56,4 +56,4 @@ Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const Rea
 Result<Blocks> ListLineBlocks(const LineShard& shard);
 Result<Blocks> CountLineBlocks(const OpenLines& lines, bool skip_blank, const ReadContext& context);
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace easydata {
+namespace easydata::source {
 
 std::shared_ptr<void> TakeKeptPlace() {
   // Of the 1,024 descriptors that a process usually may have.
@@ -15,4 +15,4 @@ std::shared_ptr<void> TakeKeptPlace() {
   return std::shared_ptr<void>(&taken, [](void*) { --taken; });
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -13,7 +13,7 @@
 #include "easydata/io/file_info.h"
 #include "easydata/io/file_system.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Takes a slot for an open file that a source keeps for later; there are few, as there are few
 /// descriptors. Null where all are taken; destroying it gives it back.
@@ -29,9 +29,9 @@ std::shared_ptr<void> TakeKeptPlace();
 template <typename File>
 class OpenFiles {
  public:
-  using Opener = std::function<Result<std::shared_ptr<File>>(const FileInfo& file)>;
+  using Opener = std::function<Result<std::shared_ptr<File>>(const io::FileInfo& file)>;
 
-  OpenFiles(std::vector<FileInfo> files, Opener open)
+  OpenFiles(std::vector<io::FileInfo> files, Opener open)
       : files_(std::move(files)), open_(std::move(open)) {}
 
   /// Opens file `i`: for a look it stays open for a while, for a pass the caller alone keeps it.
@@ -66,9 +66,9 @@ class OpenFiles {
   }
 
   Result<std::shared_ptr<File>> Get(size_t i) {
-    const FileInfo& info = files_[i];
+    const io::FileInfo& info = files_[i];
     if (auto file = Shared(i); file != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(const FileSystem* system, FileSystemOf(info.uri));
+      ARROW_ASSIGN_OR_RAISE(const io::FileSystem* system, io::FileSystemOf(info.uri));
       if (!system->IsKnownToDiffer(info)) return file;
     }
     ARROW_ASSIGN_OR_RAISE(auto file, open_(info));
@@ -85,7 +85,7 @@ class OpenFiles {
     return found == shared_.end() ? nullptr : found->second.lock();
   }
 
-  const std::vector<FileInfo> files_;
+  const std::vector<io::FileInfo> files_;
   const Opener open_;
   std::mutex mutex_;
   std::unordered_map<size_t, std::weak_ptr<File>> shared_;  // those that are in use
@@ -93,4 +93,4 @@ class OpenFiles {
   size_t last_kept_ = 0;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

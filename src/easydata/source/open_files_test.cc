@@ -15,16 +15,16 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 using CountedFiles = OpenFiles<arrow::io::RandomAccessFile>;
 
 /// Opens files, and counts how often.
-CountedFiles Counted(std::vector<FileInfo> files, int* opens) {
-  return CountedFiles(std::move(files), [opens](const FileInfo& file) {
+CountedFiles Counted(std::vector<io::FileInfo> files, int* opens) {
+  return CountedFiles(std::move(files), [opens](const io::FileInfo& file) {
     ++*opens;
-    return OpenFile(file);
+    return io::OpenFile(file);
   });
 }
 
@@ -64,7 +64,7 @@ TEST(OpenFilesTest, AFileThatIsAnotherOneIsNotHandedOut) {
   folder.Write("new", "text");
   std::filesystem::rename(folder.Path("new"), folder.Path("a"));
   const Status error = files.Open(0, false).status();
-  EXPECT_TRUE(IsFileError(error)) << error;
+  EXPECT_TRUE(io::IsFileError(error)) << error;
   EXPECT_NE(error.message().find("is not the file any more that was listed"), std::string::npos);
 }
 
@@ -118,4 +118,4 @@ TEST(OpenFilesTest, DescribingOpensNothing) {
 #endif
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

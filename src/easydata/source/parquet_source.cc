@@ -25,7 +25,7 @@
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/table_columns.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// Row groups up to this size (uncompressed, of the columns read) are decoded whole by one task
@@ -46,7 +46,7 @@ auto Guard(F f) -> decltype(f()) {
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    return StatusOfCurrentException();
+    return exec::StatusOfCurrentException();
   } catch (const parquet::ParquetStatusException& error) {
     return error.status();  // of the file, or of memory
   } catch (const std::exception& error) {
@@ -81,10 +81,10 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> OpenGroup(const ParquetFile&
   });
 }
 
-Result<std::shared_ptr<ParquetFile>> OpenParquet(const FileInfo& file) {
+Result<std::shared_ptr<ParquetFile>> OpenParquet(const io::FileInfo& file) {
   auto out = std::make_shared<ParquetFile>();
   out->path = file.uri;
-  ARROW_ASSIGN_OR_RAISE(out->file, OpenFile(file));
+  ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(file));
   const Status status = Guard([&]() -> Status {
     auto raw = parquet::ParquetFileReader::Open(out->file);
     out->metadata = raw->metadata();
@@ -360,7 +360,7 @@ class ParquetSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<FileInfo> files) {
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<io::FileInfo> files) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ParquetSource>(std::move(list));
 }
@@ -370,8 +370,8 @@ constinit const DataFormat kParquetFormat = {
     .kind = "parquet",
     .suffixes = {".parquet", ".pq"},
     .builder = "parquet",
-    .make = [](std::vector<FileInfo> files, const nlohmann::json&) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json&) {
       return MakeParquetSource(std::move(files));
     }};
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -7,7 +7,7 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 std::string WriteParquet(const TestFolder& folder, const std::string& name, int rows,
@@ -113,7 +113,7 @@ TEST(ParquetSourceTest, DamagedPageComesAfterTheRowsBeforeIt) {
   }
   auto contract = ContractOf(MakeParquetSource(Listed({a})).ValueOrDie(), Columns3({"text"}));
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(2);
+  context.pool = std::make_shared<exec::ThreadPool>(2);
   auto stage = contract.make(context).ValueOrDie();
   Status error;
   int64_t rows = 0;
@@ -130,4 +130,4 @@ TEST(ParquetSourceTest, DamagedPageComesAfterTheRowsBeforeIt) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

@@ -19,7 +19,7 @@
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 using ::testing::HasSubstr;
@@ -234,7 +234,7 @@ TEST_P(PositionsTest, RowsBeforeTheErrorOfAnOpDoNotComeAgain) {
   EXPECT_THAT(error.message(), HasSubstr("row " + std::to_string(3201 + front) + ": a bad text"));
 
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(2);
+  context.pool = std::make_shared<exec::ThreadPool>(2);
   const auto run = [&](const StageContract& contract, nlohmann::json* cursor) {
     auto stage = contract.make(context).ValueOrDie();
     EXPECT_TRUE(cursor->is_null() || stage->Restore(*cursor).ok());
@@ -284,7 +284,7 @@ TEST(ShuffledPositionsTest, RowsBeforeTheErrorOfAnOpDoNotComeAgain) {
     EXPECT_THAT(error.message(), HasSubstr(address + ": a bad text"));
 
     StageContext context;
-    context.pool = std::make_shared<ThreadPool>(2);
+    context.pool = std::make_shared<exec::ThreadPool>(2);
     auto stage = fails.make(context).ValueOrDie();
     while (stage->Next().ok()) {
     }
@@ -307,7 +307,7 @@ struct UpToError {
 
 UpToError RunToError(const StageContract& contract, const nlohmann::json& from = nullptr) {
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(1);
+  context.pool = std::make_shared<exec::ThreadPool>(1);
   auto stage = contract.make(context).ValueOrDie();
   EXPECT_TRUE(from.is_null() || stage->Restore(from).ok());
   UpToError out;
@@ -410,4 +410,4 @@ TEST(CsvSourceTest, ReturnsEndRecordsAndLines) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

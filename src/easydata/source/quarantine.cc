@@ -4,7 +4,7 @@
 
 #include "easydata/io/file_calls.h"
 
-namespace easydata {
+namespace easydata::source {
 
 Status Quarantine::Add(const std::string& source, const std::string& shard, int64_t row,
                        const std::string& error, const std::string& content) {
@@ -13,9 +13,9 @@ Status Quarantine::Add(const std::string& source, const std::string& shard, int6
   const std::string text =
       line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   // Opened for each row: such rows are rare, and other streams may write to the same file.
-  const Status status = AppendAtOnce(path_, text);
+  const Status status = io::AppendAtOnce(path_, text);
   if (status.ok()) return status;
   return status.WithMessage("the quarantine file: ", status.message());
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

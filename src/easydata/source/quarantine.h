@@ -5,7 +5,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Writes rows that could not be read to a JSONL file, each with its address and what is wrong with
 /// it:
@@ -22,4 +22,4 @@ class Quarantine {
   const std::string path_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -14,7 +14,7 @@
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Runs a producer that must go step by step (a decompressor, say) on the pool, up to `depth` items
 /// ahead of the consumer. The producer runs on one thread at a time. Next() is for one thread,
@@ -24,7 +24,7 @@ class ReadAhead {
  public:
   using Produce = std::function<Result<std::optional<T>>()>;  // may throw std::bad_alloc
 
-  ReadAhead(std::shared_ptr<ThreadPool> pool, int depth, Produce produce)
+  ReadAhead(std::shared_ptr<exec::ThreadPool> pool, int depth, Produce produce)
       : pool_(std::move(pool)), state_(std::make_shared<State>()) {
     state_->depth = depth;
     state_->produce = std::move(produce);
@@ -40,7 +40,7 @@ class ReadAhead {
       Schedule(&lock);
     }
     {
-      WaitScope waiting;
+      exec::WaitScope waiting;
       std::unique_lock<std::mutex> lock(state_->mutex);
       state_->changed.wait(lock, [&] {
         return !state_->items.empty() || state_->ended || state_->cancelled || !state_->error.ok();
@@ -100,9 +100,9 @@ class ReadAhead {
     std::unique_lock<std::mutex> lock(state->mutex);
     for (; most > 0 && state->WantsMore(); --most) {
       lock.unlock();
-      auto item = CatchExceptions(state->produce);
+      auto item = exec::CatchExceptions(state->produce);
       lock.lock();
-      state->error = CatchExceptions([&]() -> Status {
+      state->error = exec::CatchExceptions([&]() -> Status {
         ARROW_RETURN_NOT_OK(item.status());
         state->ended = !item->has_value();
         if (!state->ended) state->items.push_back(std::move(**item));
@@ -113,8 +113,8 @@ class ReadAhead {
     state->running = false;
   }
 
-  std::shared_ptr<ThreadPool> pool_;
+  std::shared_ptr<exec::ThreadPool> pool_;
   std::shared_ptr<State> state_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

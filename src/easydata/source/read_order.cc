@@ -6,7 +6,7 @@
 
 #include "easydata/order/permutation.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 class ShardOrder : public ReadOrder {
@@ -120,7 +120,7 @@ class BlockOrder : public ReadOrder {
   uint64_t num_blocks() const { return ends_.empty() ? 0 : ends_.back(); }
 
   Status OpenGroup(int64_t group) {
-    std::optional<Permutation> shards;
+    std::optional<order::Permutation> shards;
     if (seed_.has_value()) shards.emplace(shards_.size(), Entropy{*seed_, epoch_, 0});
     const auto begin = static_cast<uint64_t>(group * kShardsTogether);
     const uint64_t end = std::min<uint64_t>(begin + kShardsTogether, shards_.size());
@@ -170,8 +170,8 @@ class BlockOrder : public ReadOrder {
   std::vector<size_t> group_shards_;
   std::vector<Blocks> blocks_;
   std::vector<uint64_t> ends_;
-  std::optional<Permutation> order_;  // of the group's blocks
-  uint64_t next_ = 0;                 // place in the group
+  std::optional<order::Permutation> order_;  // of the group's blocks
+  uint64_t next_ = 0;                        // place in the group
   uint64_t last_ = lane_;
 };
 
@@ -189,4 +189,4 @@ std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
   return std::make_unique<BlockOrder>(std::move(source), std::move(shards), shuffle_seed, context);
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

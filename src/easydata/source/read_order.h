@@ -11,7 +11,7 @@
 #include "easydata/source/source.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// A part of a shard that is read in one go.
 struct ShardPart {
@@ -59,4 +59,4 @@ std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::optional<uint64_t> shuffle_seed,
                                         const StageContext& context);
 
-}  // namespace easydata
+}  // namespace easydata::source

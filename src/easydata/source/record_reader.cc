@@ -12,7 +12,7 @@
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/read_ahead.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 constexpr int64_t kStep = 256 << 10;
@@ -137,7 +137,7 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(
     ARROW_ASSIGN_OR_RAISE(out->stream_, arrow::io::RandomAccessFile::GetStream(
                                             file, std::min(at, size), size - std::min(at, size)));
   } else {
-    ARROW_ASSIGN_OR_RAISE(out->stream_, ReadDecompressed(std::move(file), codec));
+    ARROW_ASSIGN_OR_RAISE(out->stream_, io::ReadDecompressed(std::move(file), codec));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     while (out->bytes_read_ < at) {
       const int64_t step = std::min<int64_t>(at - out->bytes_read_, kStep);
@@ -161,7 +161,7 @@ bool TextWindow::Grow() {
     return false;
   }
   const int64_t step = std::max<int64_t>(kStep, used_ / 2);
-  broken_ = CatchExceptions([&] {
+  broken_ = exec::CatchExceptions([&] {
     if (static_cast<int64_t>(buffer_.size()) < used_ + step) buffer_.resize(used_ + step);
     return Status::OK();
   });
@@ -214,4 +214,4 @@ Result<int64_t> CountRecords(RecordCutter* cutter) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -11,7 +11,7 @@
 
 #include "easydata/source/source.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// The end of the last piece of a file that has no more.
 inline constexpr int64_t kNoMorePieces = -1;
@@ -118,4 +118,4 @@ std::unique_ptr<ShardReader> MakeRecordReader(
 /// Counts the rows that a cutter finds.
 Result<int64_t> CountRecords(RecordCutter* cutter);
 
-}  // namespace easydata
+}  // namespace easydata::source

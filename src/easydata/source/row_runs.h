@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace easydata {
+namespace easydata::source {
 
 /// Notes which rows of a block were kept, as runs.
 class RowRuns {
@@ -22,4 +22,4 @@ class RowRuns {
   std::vector<std::pair<int64_t, int64_t>> runs_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace easydata {
+namespace easydata::source {
 
 Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& shard,
                   std::optional<int64_t> row) {
@@ -24,4 +24,4 @@ Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& sh
   return Status(error.code(), text + error.message(), error.detail());
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -13,7 +13,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// The position at which reading a shard goes on. `row` says it all; the rest are shortcuts that
 /// avoid reading what comes before.
@@ -86,4 +86,4 @@ class ShardReader {
   virtual void Cancel() {}
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -16,7 +16,7 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 using ::testing::HasSubstr;
@@ -78,7 +78,7 @@ std::vector<int64_t> Pass(const std::shared_ptr<const Source>& source,
                           const SourceStageOptions& options, int64_t epoch = 0) {
   StageContext context;
   context.epoch = epoch;
-  context.pool = std::make_shared<ThreadPool>(2);
+  context.pool = std::make_shared<exec::ThreadPool>(2);
   auto stage = ContractOf(source, options).make(context).ValueOrDie();
   std::vector<int64_t> out;
   for (;;) {
@@ -299,7 +299,7 @@ TEST(ShuffledSourceTest, RowsOfALaterChunkAreCountedFromItsByte) {
       MakeJsonSource(Listed({folder.Write("a.jsonl", text)}), JsonLayout::kLines).ValueOrDie();
   auto contract = ContractOf(source, Shuffled(SourceShuffle::kBlocks));
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(2);
+  context.pool = std::make_shared<exec::ThreadPool>(2);
   auto stage = contract.make(context).ValueOrDie();
   Status error;
   nlohmann::json cursor;
@@ -335,7 +335,8 @@ TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
   options = Shuffled(SourceShuffle::kGrain);
   options.on_error = OnError::kSkip;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("in its place"));
-  EXPECT_THAT(ParseSourceShuffle("row").status().message(), HasSubstr("\"row\""));
+  EXPECT_THAT(ParseName(NamesOf(SourceShuffle{}), "mode", "row").status().message(),
+              HasSubstr("\"row\""));
   options = Shuffled(SourceShuffle::kGrain);
   options.shuffle.seed = (uint64_t{1} << 32) - 1;
   EXPECT_TRUE(SourcePlan(source, options).ok());
@@ -352,4 +353,4 @@ TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::source

@@ -11,7 +11,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/source/text_check.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// Adds the rows of one shard until there are `num_rows`; false where the rest is not known.
@@ -73,8 +73,9 @@ Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
     std::lock_guard<std::mutex> lock(peeked_mutex_);
     if (known.has_value()) return *known;
   }
-  ARROW_ASSIGN_OR_RAISE(FirstRows rows,
-                        CatchExceptions([&] { return ReadFirstRows(*this, num_rows, on_error); }));
+  ARROW_ASSIGN_OR_RAISE(FirstRows rows, exec::CatchExceptions([&] {
+                          return ReadFirstRows(*this, num_rows, on_error);
+                        }));
   if (num_rows == 1 && rows.num_rows == 1) {
     auto copy = CopyOfFirstRow(*rows.batches[0]);
     if (!copy.ok()) return rows;  // of a type that cannot be copied: read again next time
@@ -99,4 +100,4 @@ void DecodedBlock::SetRows(std::shared_ptr<arrow::RecordBatch> batch, int64_t sk
   runs = {{skip, num_rows - skip}};
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -9,19 +9,28 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
 #include "easydata/source/shard_reader.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Decides what becomes of a row that does not parse, is not UTF-8 or has a field of a wrong type.
 enum class OnError { kRaise, kSkip, kQuarantine };
+
+std::span<const NamedValue<OnError>> NamesOf(OnError);
+
+/// What is wrong with a quarantine_path that is given or not beside `on_error`; "" for nothing.
+std::string QuarantinePathProblem(OnError on_error, bool is_given);
+/// The same as a status: Invalid.
+Status CheckOnError(OnError on_error, bool has_quarantine_path);
 
 /// "Read on to the shard's end."
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
@@ -48,7 +57,7 @@ struct Blocks {
 /// What a reader needs to know of its pass.
 struct ReadContext {
   /// Null: the thread that reads does all the work, and nothing is read ahead.
-  std::shared_ptr<ThreadPool> pool;
+  std::shared_ptr<exec::ThreadPool> pool;
   /// Adds to the bytes read from files; any thread.
   std::function<void(int64_t)> count_bytes;
   /// Whether a pass comes after this reading, which may use the same open file.
@@ -115,4 +124,4 @@ class Source {
   mutable std::optional<FirstRows> peeked_skip_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::source

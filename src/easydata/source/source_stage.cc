@@ -2,6 +2,7 @@
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/byte_size.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/base/machine_memory.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/ordered_map.h"
@@ -27,11 +29,22 @@
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_timer.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
+constexpr NamedValue<OnError> kOnErrors[] = {
+    {"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"quarantine", OnError::kQuarantine}};
+
+// As they are, the rows have no mode: none is named.
+constexpr NamedValue<SourceShuffle> kSourceShuffles[] = {{"blocks", SourceShuffle::kBlocks},
+                                                         {"rows", SourceShuffle::kRows},
+                                                         {"grain", SourceShuffle::kGrain}};
+
+/// Blocks with more bytes are rare: they have giant rows.
+constexpr int64_t kGiantBlock = 6 << 20;
+
 constexpr const char kAdvice[] =
-    "; mend it, or set on_error=\"skip\" to leave such rows out and count them";
+    "; fix it, or set on_error=\"skip\" to leave such rows out and count them";
 
 class SourceStage : public Stage {
  public:
@@ -245,7 +258,7 @@ class SourceStage : public Stage {
   }
 
   void StartMap() {
-    auto map = std::make_unique<OrderedMap<Item, Done>>(
+    auto map = std::make_unique<exec::OrderedMap<Item, Done>>(
         context_.pool, context_.ReadAhead(), [this] { return Pull(); },
         [this](Item item) { return Work(std::move(item)); });
     std::lock_guard<std::mutex> lock(mutex_);
@@ -263,7 +276,7 @@ class SourceStage : public Stage {
         if (!part.has_value()) return std::nullopt;
         ARROW_ASSIGN_OR_RAISE(start, OpenReader(*part));
       }
-      auto task = CatchExceptions([this] { return reader_->Next(); });
+      auto task = exec::CatchExceptions([this] { return reader_->Next(); });
       if (task.status().IsCancelled()) return task.status();
       if (task.ok() && task->has_value()) return Item{part_, start, std::move(**task)};
       {
@@ -289,10 +302,10 @@ class SourceStage : public Stage {
     if (start_.has_value()) from = *std::exchange(start_, std::nullopt);
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
     const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
-    auto reader = CatchExceptions(
+    auto reader = exec::CatchExceptions(
         [&] { return source_->Open(part.shard, from, read_options, source_schema_, context); });
     if (!reader.ok()) return ShardError(reader.status(), part_->ref, std::nullopt);
-    auto first = CatchExceptions([&] { return (*reader)->Start(); });
+    auto first = exec::CatchExceptions([&] { return (*reader)->Start(); });
     if (!first.ok()) return ShardError(first.status(), part_->ref, std::nullopt);
     std::lock_guard<std::mutex> lock(mutex_);
     reader_ = std::move(*reader);
@@ -304,7 +317,7 @@ class SourceStage : public Stage {
   Result<Done> Work(Item item) {
     const auto begin = std::chrono::steady_clock::now();
     Done done{item.part, item.start, item.task.next_at, item.task.next_skip, {}, {}, {}};
-    auto block = CatchExceptions([&]() -> Result<DecodedBlock> {
+    auto block = exec::CatchExceptions([&]() -> Result<DecodedBlock> {
       ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, item.task.decode());
       if (source_->has_unchecked_text()) {
         ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
@@ -323,7 +336,9 @@ class SourceStage : public Stage {
       }
     }
     busy_.Add("read", std::chrono::steady_clock::now() - begin);
+    const bool is_giant = arrow::util::TotalBufferSize(*done.batch.rows) > kGiantBlock;
     AppliedBatch applied = ApplyOps(ops_, std::move(done.batch), &busy_);
+    if (is_giant) ReturnFreeMemory();
     done.batch = std::move(applied.batch);
     done.op_error = std::move(applied.error);
     return done;
@@ -405,32 +420,12 @@ class SourceStage : public Stage {
 
   std::mutex mutex_;  // guards map_ and reader_ against Cancel()
   // Last: its destructor waits for tasks that use the members above.
-  std::unique_ptr<OrderedMap<Item, Done>> map_;
+  std::unique_ptr<exec::OrderedMap<Item, Done>> map_;
 };
 
-const char* Name(OnError on_error) {
-  switch (on_error) {
-    case OnError::kSkip:
-      return "skip";
-    case OnError::kQuarantine:
-      return "quarantine";
-    default:
-      return "raise";
-  }
-}
+const char* Name(OnError on_error) { return easydata::NameOf(NamesOf(on_error), on_error); }
 
-const char* Name(SourceShuffle mode) {
-  switch (mode) {
-    case SourceShuffle::kBlocks:
-      return "blocks";
-    case SourceShuffle::kRows:
-      return "rows";
-    case SourceShuffle::kGrain:
-      return "grain";
-    default:
-      return "none";
-  }
-}
+const char* Name(SourceShuffle mode) { return easydata::NameOf(NamesOf(mode), mode); }
 
 const char* Name(ColumnKind kind) {
   switch (kind) {
@@ -516,12 +511,25 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
 
 }  // namespace
 
-Result<SourceShuffle> ParseSourceShuffle(const std::string& name) {
-  for (const auto mode : {SourceShuffle::kBlocks, SourceShuffle::kRows, SourceShuffle::kGrain}) {
-    if (name == Name(mode)) return mode;
+std::span<const NamedValue<OnError>> NamesOf(OnError) { return kOnErrors; }
+
+std::string QuarantinePathProblem(OnError on_error, bool is_given) {
+  const std::string quarantine = "on_error=\"quarantine\"";
+  if (on_error == OnError::kQuarantine && !is_given) {
+    return "is required with " + quarantine + ": name a JSONL file";
   }
-  return Status::Invalid("mode must be \"blocks\", \"rows\" or \"grain\", not \"", name, "\"");
+  if (on_error != OnError::kQuarantine && is_given) {
+    return "needs " + quarantine + ", which is \"" + NameOf(NamesOf(on_error), on_error) + "\"";
+  }
+  return "";
 }
+
+Status CheckOnError(OnError on_error, bool has_quarantine_path) {
+  const std::string problem = QuarantinePathProblem(on_error, has_quarantine_path);
+  return problem.empty() ? Status::OK() : Status::Invalid("quarantine_path: ", problem);
+}
+
+std::span<const NamedValue<SourceShuffle>> NamesOf(SourceShuffle) { return kSourceShuffles; }
 
 Status SourceShuffleOptions::Validate() const {
   if (mode == SourceShuffle::kGrain && seed > std::numeric_limits<uint32_t>::max()) {
@@ -533,26 +541,25 @@ Status SourceShuffleOptions::Validate() const {
     return Status::Invalid("window_bytes must be at least 1; it is ", *window_bytes);
   }
   if (mode != SourceShuffle::kRows) {
-    return Status::Invalid("window_bytes is for mode \"rows\"; the mode is \"", Name(mode), "\"");
+    return Status::Invalid("window_bytes is for mode \"rows\"; the mode is \"",
+                           mode == SourceShuffle::kNone ? "none" : Name(mode), "\"");
   }
   return Status::OK();
 }
 
 Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& options) {
-  WindowShuffleOptions window;
+  order::WindowShuffleOptions window;
   window.rows = std::numeric_limits<int64_t>::max();
   window.bytes = options.window_bytes.value_or(SourceShuffleOptions::kDefaultWindowBytes);
   window.seed = options.seed;
-  return WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
+  return order::WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
 }
 
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options) {
   if (options.start_row < 0) {
     return Status::IndexError("a row number cannot be negative: ", options.start_row);
   }
-  if (options.on_error == OnError::kQuarantine && options.quarantine_path.empty()) {
-    return Status::Invalid("on_error=\"quarantine\" needs quarantine_path, the file for the rows");
-  }
+  ARROW_RETURN_NOT_OK(CheckOnError(options.on_error, !options.quarantine_path.empty()));
   ARROW_RETURN_NOT_OK(options.shuffle.Validate());
   ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
   nlohmann::json described = source->Describe();
@@ -604,8 +611,8 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(
         source, of_lane, std::move(dealt.order), std::move(schema), context);
     if (dealt.by_row) {
-      stage = DealRows(std::move(stage), context,
-                       [source, shards] { return RowsOfShards(*source, shards); });
+      stage = SelectLaneRows(std::move(stage), context,
+                             [source, shards] { return RowsOfShards(*source, shards); });
     }
     return Timed(std::move(stage), "workers");
   };
@@ -613,4 +620,4 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   return ShuffleRows(std::move(plan), options.shuffle);
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

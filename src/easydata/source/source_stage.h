@@ -11,7 +11,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// The order of a source's rows.
 enum class SourceShuffle {
@@ -21,7 +21,7 @@ enum class SourceShuffle {
   kGrain,   // Grain's permutation of all rows
 };
 
-Result<SourceShuffle> ParseSourceShuffle(const std::string& name);
+std::span<const NamedValue<SourceShuffle>> NamesOf(SourceShuffle);
 
 struct SourceShuffleOptions {
   SourceShuffle mode = SourceShuffle::kNone;
@@ -60,4 +60,4 @@ struct SourceStageOptions {
 /// shortcuts of the format.
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options);
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -5,7 +5,7 @@
 
 #include "easydata/base/nearest_name.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 std::string Quoted(const std::vector<std::string>& names) {
@@ -90,4 +90,4 @@ Result<std::shared_ptr<arrow::RecordBatch>> ChooseColumns(
   return arrow::RecordBatch::Make(schema, batch->num_rows(), std::move(columns));
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

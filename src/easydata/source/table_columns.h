@@ -9,7 +9,7 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/columns.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// Projection of sources that have a schema (Parquet, Arrow, CSV): the first shard's schema holds
 /// for all.
@@ -29,4 +29,4 @@ Result<std::vector<int>> ChosenFields(const arrow::Schema& file, const arrow::Sc
 Result<std::shared_ptr<arrow::RecordBatch>> ChooseColumns(
     const std::shared_ptr<arrow::RecordBatch>& batch, const std::shared_ptr<arrow::Schema>& schema);
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -13,7 +13,7 @@
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::source {
 
 /// A folder that goes when the test ends.
 class TestFolder {
@@ -37,9 +37,9 @@ class TestFolder {
 };
 
 /// The files of these paths, in this order, as they are now.
-inline std::vector<FileInfo> Listed(const std::vector<std::string>& paths) {
-  std::vector<FileInfo> files;
-  for (const std::string& path : paths) files.push_back(StatFile(path).ValueOrDie());
+inline std::vector<io::FileInfo> Listed(const std::vector<std::string>& paths) {
+  std::vector<io::FileInfo> files;
+  for (const std::string& path : paths) files.push_back(io::StatFile(path).ValueOrDie());
   return files;
 }
 
@@ -54,7 +54,7 @@ inline StageContract ContractOf(std::shared_ptr<const Source> source, SourceStag
 /// All rows of a stage, described; fails the test on an error.
 inline std::vector<std::string> AllRows(const StageContract& contract) {
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(2);
+  context.pool = std::make_shared<exec::ThreadPool>(2);
   auto stage = contract.make(context).ValueOrDie();
   std::vector<std::string> out;
   for (;;) {
@@ -65,4 +65,4 @@ inline std::vector<std::string> AllRows(const StageContract& contract) {
   }
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -8,10 +8,10 @@
 #include <map>
 #include <utility>
 
-#include "easydata/source/python_json.h"
+#include "easydata/json/python_json.h"
 #include "easydata/source/row_runs.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 /// By index into the block's rows; the first bad column of a row counts.
@@ -40,7 +40,7 @@ void FindBadText(const arrow::Array& column, const std::string& name, BadRows* b
     BadRow row;
     row.reason = "not UTF-8";
     row.message = "the text in column \"" + name + "\" is not UTF-8 at its byte " +
-                  std::to_string(FirstBadUtf8Byte(text) + 1);
+                  std::to_string(json::FirstBadUtf8Byte(text) + 1);
     row.content = text;
     bad->emplace(i, std::move(row));
   }
@@ -86,4 +86,4 @@ Status CheckText(OnError on_error, DecodedBlock* block) {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/json/python_json.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_files.h"
-#include "easydata/source/python_json.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
 
-namespace easydata {
+namespace easydata::source {
 namespace {
 
 class TextLines : public LineDecoder {
@@ -40,8 +40,8 @@ class TextLines : public LineDecoder {
         BadRow bad;
         bad.row = bad.line = row;
         bad.reason = "not UTF-8";
-        bad.message =
-            "not UTF-8 at byte " + std::to_string(FirstBadUtf8Byte(line) + 1) + " of the line";
+        bad.message = "not UTF-8 at byte " + std::to_string(json::FirstBadUtf8Byte(line) + 1) +
+                      " of the line";
         if (on_error_ == OnError::kRaise) {
           block.stopped = std::move(bad);
           return false;
@@ -122,7 +122,7 @@ class TextSource : public Source {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<io::FileInfo> files,
                                                      std::string field) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const TextSource>(std::move(list), std::move(field));
@@ -135,8 +135,8 @@ constinit const DataFormat kTxtFormat = {
     .builder = "text",
     .has_one_schema = true,
     .options = {"field"},
-    .make = [](std::vector<FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
       return MakeTextSource(std::move(files), options.value("field", "text"));
     }};
 
-}  // namespace easydata
+}  // namespace easydata::source

@@ -15,7 +15,7 @@ using Ops = std::vector<std::shared_ptr<const BatchOp>>;
 Result<Batch> ApplyAll(const Ops& ops, Batch batch, BusyTimes* busy) {
   auto begin = std::chrono::steady_clock::now();
   for (const auto& op : ops) {
-    auto applied = CatchExceptions([&] { return op->Apply(std::move(batch)); });
+    auto applied = exec::CatchExceptions([&] { return op->Apply(std::move(batch)); });
     const auto end = std::chrono::steady_clock::now();
     busy->Add(op->name(), end - begin);
     begin = end;

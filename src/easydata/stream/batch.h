@@ -102,7 +102,7 @@ struct Batch {
   std::vector<DropCount> dropped;
   MixWatermark watermark;
   /// Where it is set, the rows are these, and are yet to be gathered (GatherRows): `rows`,
-  /// `addresses` and `spans` are empty. Only for consumers that called Stage::LeaveGathering().
+  /// `addresses` and `spans` are empty. Only for consumers that called Stage::SkipGathering().
   std::shared_ptr<const UngatheredRows> ungathered;
 
   int64_t num_rows() const;

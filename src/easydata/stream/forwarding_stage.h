@@ -11,7 +11,7 @@ namespace easydata {
 ///
 /// Override what differs. A stage that changes how many rows there are must say so in NumRows() and
 /// Seek(), one that is no pure function of a batch in Fuse(), and one that looks at rows in
-/// LeaveGathering().
+/// SkipGathering().
 class ForwardingStage : public Stage {
  public:
   explicit ForwardingStage(std::unique_ptr<Stage> upstream) : upstream_(std::move(upstream)) {}
@@ -21,7 +21,7 @@ class ForwardingStage : public Stage {
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   Result<std::optional<int64_t>> NumRows() override { return upstream_->NumRows(); }
   Result<bool> Seek(int64_t row) override { return upstream_->Seek(row); }
-  bool LeaveGathering() override { return upstream_->LeaveGathering(); }
+  bool SkipGathering() override { return upstream_->SkipGathering(); }
   void Cancel() override { upstream_->Cancel(); }
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
   StageStats stats() const override { return upstream_->stats(); }

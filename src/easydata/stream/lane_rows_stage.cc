@@ -62,8 +62,8 @@ class LaneRowsStage : public Stage {
 
 }  // namespace
 
-std::unique_ptr<Stage> DealRows(std::unique_ptr<Stage> upstream, const StageContext& context,
-                                ShardRows shard_rows) {
+std::unique_ptr<Stage> SelectLaneRows(std::unique_ptr<Stage> upstream, const StageContext& context,
+                                      ShardRows shard_rows) {
   if (context.lanes == 1) return upstream;
   return std::make_unique<LaneRowsStage>(std::move(upstream), context, std::move(shard_rows));
 }

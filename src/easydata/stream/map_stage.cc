@@ -22,7 +22,7 @@ class MapStage : public Stage {
  public:
   MapStage(std::unique_ptr<Stage> upstream, const StageContext& context)
       : upstream_(std::move(upstream)), context_(context), schema_(upstream_->schema()) {
-    upstream_->LeaveGathering();
+    upstream_->SkipGathering();
   }
 
   ~MapStage() override { Cancel(); }
@@ -128,8 +128,8 @@ class MapStage : public Stage {
       if (packed.has_value()) packed->TakeBack(&applied);
       return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
     };
-    auto map = std::make_unique<OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),
-                                                        std::move(pull), std::move(work));
+    auto map = std::make_unique<exec::OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),
+                                                              std::move(pull), std::move(work));
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
@@ -161,7 +161,7 @@ class MapStage : public Stage {
   std::mutex mutex_;  // guards map_'s birth against Cancel()
   bool cancelled_ = false;
   // Last: its destructor waits for tasks that use the members above.
-  std::unique_ptr<OrderedMap<Item, Item>> map_;
+  std::unique_ptr<exec::OrderedMap<Item, Item>> map_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -94,12 +94,12 @@ std::vector<int64_t> LengthsOf(const arrow::Array& column, const std::vector<int
 }  // namespace
 
 bool MayHaveTokens(const arrow::Schema& schema, const std::string& column) {
-  if (schema.GetFieldIndex(kRowColumn) >= 0) return true;
+  if (schema.GetFieldIndex(json::kRowColumn) >= 0) return true;
   const auto field = schema.GetFieldByName(column);
   if (field == nullptr) return false;
   const auto id = field->type()->id();
   return id == arrow::Type::LIST || id == arrow::Type::LARGE_LIST ||
-         id == arrow::Type::FIXED_SIZE_LIST || IsJsonField(*field);
+         id == arrow::Type::FIXED_SIZE_LIST || json::IsJsonField(*field);
 }
 
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column) {
@@ -111,11 +111,11 @@ Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& co
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column,
                                        const std::vector<int64_t>& rows) {
   const arrow::Schema& schema = *batch.rows->schema();
-  const bool whole_rows = schema.GetFieldIndex(kRowColumn) >= 0;
-  const int place = schema.GetFieldIndex(whole_rows ? kRowColumn : column);
+  const bool whole_rows = schema.GetFieldIndex(json::kRowColumn) >= 0;
+  const int place = schema.GetFieldIndex(whole_rows ? json::kRowColumn : column);
   if (place < 0) return std::vector<int64_t>();
   const arrow::Array& values = *batch.rows->column(place);
-  if (whole_rows || IsJsonField(*schema.field(place))) {
+  if (whole_rows || json::IsJsonField(*schema.field(place))) {
     return JsonTokens(batch, static_cast<const arrow::StringArray&>(values), column, whole_rows,
                       rows);
   }

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -32,7 +32,7 @@ Batch TextRows(const std::shared_ptr<arrow::Field>& field, const std::vector<std
 
 TEST(RowTokensTest, CountsListsOfWholeRowsOfJson) {
   const Batch rows = TextRows(
-      JsonField(kRowColumn),
+      json::JsonField(json::kRowColumn),
       {R"({"input_ids": [1, 2, 3]})", R"({"a": {"input_ids": [1]}, "input_ids": []})",
        R"({"input_ids": null, "b": NaN})", R"({"b": [-Infinity, {"c": []}], "input_ids": [5]})",
        R"({"input_ids": [1], "input\u005fids": [1, 2]})"});
@@ -41,7 +41,7 @@ TEST(RowTokensTest, CountsListsOfWholeRowsOfJson) {
 }
 
 TEST(RowTokensTest, CountsListsOfJsonText) {
-  const Batch rows = TextRows(JsonField("ids"), {"[1, 2]", "null", "[]", "[[1, 2], 3]"});
+  const Batch rows = TextRows(json::JsonField("ids"), {"[1, 2]", "null", "[]", "[[1, 2], 3]"});
   EXPECT_THAT(RowTokens(rows, "ids").ValueOrDie(), ElementsAre(2, 0, 0, 2, 0));
   EXPECT_TRUE(RowTokens(rows, "other").ValueOrDie().empty());
   EXPECT_TRUE(MayHaveTokens(*rows.rows->schema(), "ids"));
@@ -51,7 +51,7 @@ TEST(RowTokensTest, CountsListsOfJsonText) {
 TEST(RowTokensTest, WhatIsNoListIsAnErrorOfItsRow) {
   for (const char* text :
        {R"({"input_ids": "1 2"})", R"({"input_ids": 3})", R"([1])", R"({"a": [1]})"}) {
-    const Batch rows = TextRows(JsonField(kRowColumn), {R"({"input_ids": []})", text});
+    const Batch rows = TextRows(json::JsonField(json::kRowColumn), {R"({"input_ids": []})", text});
     const Status status = RowTokens(rows, "input_ids").status();
     EXPECT_TRUE(status.IsTypeError()) << status;
     EXPECT_THAT(status.message(),

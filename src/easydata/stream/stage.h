@@ -67,7 +67,7 @@ class Stage {
   /// Asks for batches as Batch::ungathered, where the stage would copy rows together: the caller
   /// reads them where they are, or copies them on threads of its own. False where the stage has
   /// nothing to leave. Called before the first Next() only.
-  virtual bool LeaveGathering() { return false; }
+  virtual bool SkipGathering() { return false; }
 
   /// Makes a blocked or future Next() return Cancelled soon; callable any number of times.
   virtual void Cancel() = 0;

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-namespace easydata {
-
+namespace easydata::exec {
 class ThreadPool;
+}  // namespace easydata::exec
+
+namespace easydata {
 
 /// What a consumer needs of the stream that it reads: travels upstream when stages are made.
 ///
@@ -38,7 +40,7 @@ struct Demand {
 struct StageContext {
   /// Number of the pass, from 0: shuffled sources have an order per (seed, epoch).
   int64_t epoch = 0;
-  std::shared_ptr<ThreadPool> pool;
+  std::shared_ptr<exec::ThreadPool> pool;
   /// Which of `lanes` independent parts of the stream is made, from 0. Sources partition what they
   /// have among the lanes; everything downstream works on its own lane's rows alone.
   int64_t lane = 0;

@@ -22,7 +22,7 @@ struct Recorded {
 
 StageContext Context(int threads) {
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(threads);
+  context.pool = std::make_shared<exec::ThreadPool>(threads);
   return context;
 }
 

@@ -92,7 +92,7 @@ TEST(StageTimerTest, EveryStageSaysWhatItTook) {
     batches.push_back(arrow::RecordBatch::Make(schema, 1, {*builder.Finish()}));
   }
   StageContext context;
-  context.pool = std::make_shared<ThreadPool>(1);
+  context.pool = std::make_shared<exec::ThreadPool>(1);
   auto memory = MakeMemoryStage(batches, schema, "memory", "rows");
   ASSERT_TRUE(memory.ok());
   auto source = Timed(std::make_unique<SlowStage>(std::move(*memory), 5), "source").ValueOrDie();

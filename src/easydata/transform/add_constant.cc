@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 class AddConstantOp : public BatchOp {
@@ -61,7 +61,7 @@ std::shared_ptr<const BatchOp> AddConstant(std::string name, const nlohmann::jso
     scalar = arrow::MakeScalar(value.get<int64_t>());
   } else {
     scalar = arrow::MakeScalar(value.dump());
-    field = JsonField(name);
+    field = json::JsonField(name);
   }
   if (field == nullptr) field = arrow::field(std::move(name), scalar->type);
   return std::make_shared<AddConstantOp>(std::move(field), std::move(scalar));
@@ -72,4 +72,4 @@ const ColumnOpKind kAddFieldColumnOp = {"add_field", [](const nlohmann::json& op
                                                              options.at("value"));
                                         }};
 
-}  // namespace easydata
+}  // namespace easydata::transform

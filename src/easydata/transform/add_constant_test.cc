@@ -4,7 +4,7 @@
 
 #include "easydata/transform/transform_test_rows.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 using Texts = TestRows::Texts;
@@ -28,7 +28,7 @@ TEST(AddConstantTest, TypesFollowTheValue) {
   EXPECT_EQ(type(1.5), "double");
   EXPECT_EQ(type(-1), "int64");
   const Batch nested = AddConstant("v", {{"k", {1, 2}}})->Apply(in).ValueOrDie();
-  EXPECT_TRUE(IsJsonField(*nested.rows->schema()->field(1)));
+  EXPECT_TRUE(json::IsJsonField(*nested.rows->schema()->field(1)));
   EXPECT_EQ(TextsOf(nested, "v"), (Texts{"{\"k\":[1,2]}"}));
   EXPECT_EQ(TextsOf(AddConstant("v", nullptr)->Apply(in).ValueOrDie(), "v"), (Texts{"null"}));
   EXPECT_EQ(TextsOf(AddConstant("v", UINT64_MAX)->Apply(in).ValueOrDie(), "v"),
@@ -36,4 +36,4 @@ TEST(AddConstantTest, TypesFollowTheValue) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -7,7 +7,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/stream/map_stage.h"
 
-namespace easydata {
+namespace easydata::transform {
 
 Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& name,
                                 const nlohmann::json& options) {
@@ -34,4 +34,4 @@ Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& n
   return Status::KeyError("there is no column operation \"", name, "\"", Suggestion(name, names));
 }
 
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -11,7 +11,7 @@
 /// which is declared here, stands beside the operation's code.
 #define EASYDATA_COLUMN_OPS(OP) OP(Select) OP(Drop) OP(Rename) OP(FilterNonEmpty) OP(AddField)
 
-namespace easydata {
+namespace easydata::transform {
 
 /// An operation on columns, as plans and Python know it.
 struct ColumnOpKind {
@@ -31,4 +31,4 @@ EASYDATA_COLUMN_OPS(EASYDATA_DECLARATION)
 Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& name,
                                 const nlohmann::json& options);
 
-}  // namespace easydata
+}  // namespace easydata::transform

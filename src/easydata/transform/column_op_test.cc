@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 using nlohmann::json;
@@ -47,4 +47,4 @@ TEST(ColumnOpTest, SaysWhatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "easydata/base/nearest_name.h"
-#include "easydata/stream/dom_parse.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/json/dom_parse.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 const char* JsonTypeName(std::string_view json) {
@@ -143,7 +143,7 @@ Result<std::shared_ptr<arrow::Array>> JsonToTokens(const Batch& batch, const std
     }
     ARROW_RETURN_NOT_OK(builder.Append());
     simdjson::dom::element element;
-    const auto error = ParseDom(&parser, json, /*is_padded=*/false, &element);
+    const auto error = json::ParseDom(&parser, json, /*is_padded=*/false, &element);
     if (error == simdjson::MEMALLOC) {
       return RowError(batch.AddressOf(row), "there is no memory to parse field '" + name + "'",
                       arrow::StatusCode::OutOfMemory);
@@ -184,7 +184,7 @@ class ConformColumnsOp : public BatchOp {
         return Status::KeyError("there is no column '", request.name, "'",
                                 Suggestion(request.name, names));
       }
-      if (IsJsonField(*field) && request.kind != ColumnKind::kAny) {
+      if (json::IsJsonField(*field) && request.kind != ColumnKind::kAny) {
         field = arrow::field(request.name, request.kind == ColumnKind::kText
                                                ? arrow::utf8()
                                                : arrow::list(arrow::int32()));
@@ -200,7 +200,7 @@ class ConformColumnsOp : public BatchOp {
     for (const ColumnRequest& request : columns_) {
       const int i = batch.rows->schema()->GetFieldIndex(request.name);
       auto column = batch.rows->column(i);
-      if (IsJsonField(*batch.rows->schema()->field(i)) && request.kind != ColumnKind::kAny) {
+      if (json::IsJsonField(*batch.rows->schema()->field(i)) && request.kind != ColumnKind::kAny) {
         const auto& json = static_cast<const arrow::StringArray&>(*column);
         auto converted = request.kind == ColumnKind::kText
                              ? JsonToText(batch, request.name, json)
@@ -225,4 +225,4 @@ std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns
   return std::make_shared<ConformColumnsOp>(std::move(columns), std::move(known));
 }
 
-}  // namespace easydata
+}  // namespace easydata::transform

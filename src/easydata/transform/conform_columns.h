@@ -7,7 +7,7 @@
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/columns.h"
 
-namespace easydata {
+namespace easydata::transform {
 
 /// Gives exactly the requested columns, in their order and kind: JSON values become text or tokens,
 /// typed columns stay as they are. A missing column is a KeyError that names near misses; a JSON
@@ -18,4 +18,4 @@ namespace easydata {
 std::shared_ptr<const BatchOp> ConformColumns(std::vector<ColumnRequest> columns,
                                               std::vector<std::string> known = {});
 
-}  // namespace easydata
+}  // namespace easydata::transform

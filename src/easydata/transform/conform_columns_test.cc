@@ -2,7 +2,7 @@
 
 #include "easydata/transform/transform_test_rows.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 using Texts = TestRows::Texts;
@@ -15,7 +15,7 @@ TEST(ConformColumnsTest, JsonBecomesText) {
           .Make();
   const Batch out = ConformColumns({{"t", ColumnKind::kText}})->Apply(in).ValueOrDie();
   EXPECT_EQ(out.rows->num_columns(), 1);
-  EXPECT_FALSE(IsJsonField(*out.rows->schema()->field(0)));
+  EXPECT_FALSE(json::IsJsonField(*out.rows->schema()->field(0)));
   EXPECT_EQ(TextsOf(out, "t"), (Texts{"plain", "a\n\u00e9\U0001F600", {}, {}, ""}));
 }
 
@@ -79,4 +79,4 @@ TEST(ConformColumnsTest, MissingColumnNamesTheNearest) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -11,10 +11,10 @@
 
 #include <string_view>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/keep_rows.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 std::string_view Trim(std::string_view text) {
@@ -79,7 +79,7 @@ class FilterNonEmptyOp : public BatchOp {
         break;
       }
       columns.emplace_back(batch.rows->column(i).get(),
-                           IsJsonField(*batch.rows->schema()->field(i)));
+                           json::IsJsonField(*batch.rows->schema()->field(i)));
     }
     for (int64_t row = 0; all_there && row < batch.num_rows(); ++row) {
       bool full = true;
@@ -109,4 +109,4 @@ const ColumnOpKind kFilterNonEmptyColumnOp = {
       return FilterNonEmpty(options.at("fields").get<std::vector<std::string>>());
     }};
 
-}  // namespace easydata
+}  // namespace easydata::transform

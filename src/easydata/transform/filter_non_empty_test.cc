@@ -5,7 +5,7 @@
 
 #include "easydata/transform/transform_test_rows.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 using Texts = TestRows::Texts;
@@ -62,4 +62,4 @@ TEST(FilterNonEmptyTest, MissingColumnIsEmptyEverywhere) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 class LimitStage : public Stage {
@@ -57,4 +57,4 @@ Result<std::unique_ptr<Stage>> MakeLimitStage(std::unique_ptr<Stage> upstream, i
   return std::make_unique<LimitStage>(std::move(upstream), max_rows);
 }
 
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -4,7 +4,7 @@
 #include "easydata/stream/stage_contract.h"
 #include "easydata/transform/transform_test_rows.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 StageContract Limited(int64_t batches, int64_t rows, int64_t max_rows) {
@@ -49,4 +49,4 @@ TEST(LimitStageTest, NegativeLimitIsRefused) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -11,10 +11,10 @@
 
 #include <algorithm>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 /// One column of the result: the columns of the input that may fill it, the last one first.
@@ -124,7 +124,7 @@ class Rename : public Projection {
     // Columns after a typed one never show: it has a value in every row.
     for (Slot& slot : slots) {
       for (size_t k = 0; k < slot.from.size(); ++k) {
-        if (!IsJsonField(*input.field(slot.from[k]))) {
+        if (!json::IsJsonField(*input.field(slot.from[k]))) {
           slot.from.resize(k + 1);
           break;
         }
@@ -137,7 +137,7 @@ class Rename : public Projection {
       const std::shared_ptr<arrow::Schema>& input) const override {
     for (const Slot& slot : Slots(*input)) {
       for (size_t k = 1; k < slot.from.size(); ++k) {
-        if (IsJsonField(*input->field(slot.from[k]))) continue;
+        if (json::IsJsonField(*input->field(slot.from[k]))) continue;
         return Status::TypeError(
             "cannot rename columns to '", slot.name, "': they are JSON values and ",
             input->field(slot.from[k])->type()->ToString(), "; drop one of them first");
@@ -210,4 +210,4 @@ const ColumnOpKind kRenameColumnOp = {
                                                                   : NameClash::kLaterWins);
     }};
 
-}  // namespace easydata
+}  // namespace easydata::transform

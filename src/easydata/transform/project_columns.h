@@ -7,7 +7,7 @@
 
 #include "easydata/stream/batch_op.h"
 
-namespace easydata {
+namespace easydata::transform {
 
 /// Keeps the named columns, in this order. Those that a batch lacks are left out.
 std::shared_ptr<const BatchOp> SelectColumns(std::vector<std::string> names);
@@ -29,4 +29,4 @@ enum class NameClash {
 std::shared_ptr<const BatchOp> RenameColumns(std::vector<std::pair<std::string, std::string>> names,
                                              NameClash clash = NameClash::kLaterWins);
 
-}  // namespace easydata
+}  // namespace easydata::transform

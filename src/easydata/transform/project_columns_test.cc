@@ -2,7 +2,7 @@
 
 #include "easydata/transform/transform_test_rows.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -61,7 +61,7 @@ TEST(ProjectColumnsTest, JsonColumnsAreJoinedSlotBySlot) {
   const Batch in = TestRows().Json("a", {"1", {}, {}}).Json("b", {{}, "2", {}}).Make();
   const Batch out = RenameColumns({{"a", "b"}})->Apply(in).ValueOrDie();
   EXPECT_EQ(TextsOf(out, "b"), (Texts{"1", "2", {}}));
-  EXPECT_TRUE(IsJsonField(*out.rows->schema()->field(0)));
+  EXPECT_TRUE(json::IsJsonField(*out.rows->schema()->field(0)));
 }
 
 TEST(ProjectColumnsTest, RowWithBothJsonFieldsIsAnErrorWithItsAddress) {
@@ -73,4 +73,4 @@ TEST(ProjectColumnsTest, RowWithBothJsonFieldsIsAnErrorWithItsAddress) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

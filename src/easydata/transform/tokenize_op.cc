@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "easydata/base/nearest_name.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/row_error.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 bool IsText(const arrow::DataType& type) {
@@ -65,9 +65,9 @@ class TokenizeOpImpl : public BatchOp {
                               Suggestion(options_.column, input->field_names()),
                               "; name the text's column by content_field");
     }
-    if (!IsText(*text->type()) || IsJsonField(*text)) {
+    if (!IsText(*text->type()) || json::IsJsonField(*text)) {
       return Status::TypeError("column '", options_.column, "' holds ",
-                               IsJsonField(*text) ? "JSON values" : text->type()->ToString(),
+                               json::IsJsonField(*text) ? "JSON values" : text->type()->ToString(),
                                ", expected text; name the text's column by content_field");
     }
     arrow::FieldVector fields = {arrow::field("input_ids", IdsType())};
@@ -264,4 +264,4 @@ Result<std::shared_ptr<const BatchOp>> TokenizeOp(
   return std::make_shared<TokenizeOpImpl>(std::move(encoder), std::move(options));
 }
 
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -7,7 +7,7 @@
 #include "easydata/stream/batch_op.h"
 #include "tokenizers/tokenizer.h"
 
-namespace easydata {
+namespace easydata::transform {
 
 struct TokenizeOptions {
   /// The column of texts (string, large_string, string_view, or a dictionary of them).
@@ -40,4 +40,4 @@ Result<std::shared_ptr<const BatchOp>> TokenizeOp(
 /// The reason under which cut documents are counted.
 inline constexpr const char kTruncatedReason[] = "truncated";
 
-}  // namespace easydata
+}  // namespace easydata::transform

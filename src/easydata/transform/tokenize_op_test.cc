@@ -14,7 +14,7 @@
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_contract.h"
 
-namespace easydata {
+namespace easydata::transform {
 namespace {
 
 using Texts = std::vector<std::optional<std::string>>;
@@ -219,4 +219,4 @@ TEST(TokenizeOpTest, KeepsTheStageContract) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::transform

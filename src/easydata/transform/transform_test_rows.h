@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "easydata/json/json_column.h"
 #include "easydata/stream/batch.h"
-#include "easydata/stream/json_column.h"
 
-namespace easydata {
+namespace easydata::transform {
 
 /// Builds a batch of text, JSON and integer columns for the tests of transforms.
 class TestRows {
@@ -25,7 +25,7 @@ class TestRows {
     return Strings(arrow::field(name, arrow::utf8()), values);
   }
   TestRows& Json(const std::string& name, const Texts& values) {
-    return Strings(JsonField(name), values);
+    return Strings(json::JsonField(name), values);
   }
   TestRows& Ints(const std::string& name, const std::vector<int64_t>& values) {
     arrow::Int64Builder builder;
@@ -74,4 +74,4 @@ inline TestRows::Texts TextsOf(const Batch& batch, const std::string& name) {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::transform

@@ -10,7 +10,7 @@
 
 #include "easydata/source/data_files.h"
 
-namespace easydata {
+namespace easydata::verify {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,16 +21,16 @@ class Collector {
   Status Add(const std::string& item) {
     std::error_code error;
     if (!fs::is_directory(item, error)) {
-      ARROW_ASSIGN_OR_RAISE(const auto files, ListDataFiles({item}));
-      for (const FileInfo& file : files.files) AddFile(file.uri, /*alone=*/true);
+      ARROW_ASSIGN_OR_RAISE(const auto files, source::ListDataFiles({item}));
+      for (const io::FileInfo& file : files.files) AddFile(file.uri, /*alone=*/true);
       return Status::OK();
     }
     const fs::path folder = fs::path(item).lexically_normal();
     const size_t before = files_.size();
     AddOutputs(folder.has_filename() ? folder : folder.parent_path());
-    auto files = ListDataFiles({item});
+    auto files = source::ListDataFiles({item});
     if (!files.ok()) return files_.size() > before ? Status::OK() : files.status();
-    for (const FileInfo& file : files->files) AddFile(file.uri, /*alone=*/false);
+    for (const io::FileInfo& file : files->files) AddFile(file.uri, /*alone=*/false);
     return Status::OK();
   }
 
@@ -41,7 +41,7 @@ class Collector {
   }
 
  private:
-  using Output = std::shared_ptr<const OutputMetadata>;
+  using Output = std::shared_ptr<const sink::OutputMetadata>;
 
   static std::string In(const fs::path& folder, const std::string& name) {
     return (folder == "." ? fs::path(name) : folder / name).string();
@@ -51,12 +51,12 @@ class Collector {
   Output OutputOf(const fs::path& folder) {
     const auto [known, is_new] = outputs_.try_emplace(folder.string());
     if (!is_new) return known->second;
-    auto metadata = ReadOutputMetadata(folder.empty() ? "." : folder.string());
+    auto metadata = sink::ReadOutputMetadata(folder.empty() ? "." : folder.string());
     if (!metadata.ok()) {
-      const std::string path = In(folder, kMetadataName);
+      const std::string path = In(folder, sink::kMetadataName);
       files_[path] = {path, nullptr, nullptr, metadata.status().message()};
     } else if (metadata->has_value()) {
-      known->second = std::make_shared<const OutputMetadata>(std::move(**metadata));
+      known->second = std::make_shared<const sink::OutputMetadata>(std::move(**metadata));
     }
     return known->second;
   }
@@ -65,7 +65,7 @@ class Collector {
   void AddOutputs(const fs::path& folder) {
     const Output output = OutputOf(folder);
     if (output != nullptr) {
-      for (const ShardRecord& shard : output->shards) {
+      for (const sink::ShardRecord& shard : output->shards) {
         const std::string path = In(folder, shard.name);
         files_[path] = {path, output, &shard, ""};
       }
@@ -102,7 +102,7 @@ class Collector {
     if (output != nullptr) {
       const auto record =
           std::find_if(output->shards.begin(), output->shards.end(),
-                       [&](const ShardRecord& shard) { return shard.name == name; });
+                       [&](const sink::ShardRecord& shard) { return shard.name == name; });
       if (record != output->shards.end()) {
         file.output = output;
         file.record = &*record;
@@ -127,4 +127,4 @@ Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& da
   return std::move(collector).Take();
 }
 
-}  // namespace easydata
+}  // namespace easydata::verify

@@ -7,15 +7,15 @@
 #include "easydata/base/status.h"
 #include "easydata/sink/output_metadata.h"
 
-namespace easydata {
+namespace easydata::verify {
 
 /// A file to verify, and what it must hold.
 struct ExpectedFile {
   std::string path;
   /// The output that it is a shard of, as its metadata says.
-  std::shared_ptr<const OutputMetadata> output;
+  std::shared_ptr<const sink::OutputMetadata> output;
   /// Its record in the output's metadata; null where there is none.
-  const ShardRecord* record = nullptr;
+  const sink::ShardRecord* record = nullptr;
   /// What is wrong before it is opened; empty where nothing is.
   std::string problem;
 };
@@ -24,4 +24,4 @@ struct ExpectedFile {
 /// there, and those that metadata in these folders names.
 Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data);
 
-}  // namespace easydata
+}  // namespace easydata::verify

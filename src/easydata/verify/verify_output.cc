@@ -15,19 +15,19 @@
 #include "easydata/exec/thread_pool.h"
 #include "easydata/io/file_system.h"
 #include "easydata/io/output_file.h"
-#include "easydata/sink/column_layout.h"
+#include "easydata/json/json_column.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/stream/column_layout.h"
 #include "easydata/stream/columns.h"
-#include "easydata/stream/json_column.h"
 #include "easydata/verify/expected_files.h"
 
-namespace easydata {
+namespace easydata::verify {
 namespace {
 
-Result<std::shared_ptr<const Source>> OpenByName(const FileInfo& file) {
-  const std::string format = FormatOfName(file.uri);
-  if (!format.empty()) return MakeSource(format, {file}, nlohmann::json::object());
+Result<std::shared_ptr<const source::Source>> OpenByName(const io::FileInfo& file) {
+  const std::string format = source::FormatOfName(file.uri);
+  if (!format.empty()) return source::MakeSource(format, {file}, nlohmann::json::object());
   return Status::Invalid("its name tells no format that can be read");
 }
 
@@ -60,7 +60,7 @@ std::string Shown(const TypesByName& types) {
 class FileCheck {
  public:
   FileCheck(const ExpectedFile& expected, std::optional<int64_t> vocab_size,
-            std::shared_ptr<ThreadPool> pool, const std::atomic<bool>* cancelled)
+            std::shared_ptr<exec::ThreadPool> pool, const std::atomic<bool>* cancelled)
       : expected_(expected),
         vocab_size_(vocab_size),
         pool_(std::move(pool)),
@@ -86,7 +86,7 @@ class FileCheck {
     ARROW_RETURN_NOT_OK(CheckBytes());
     ARROW_RETURN_NOT_OK(ReadRows());
     if (expected_.record == nullptr) return Status::OK();
-    const ShardRecord& record = *expected_.record;
+    const sink::ShardRecord& record = *expected_.record;
     if (found_.rows != record.rows) {
       return Status::Invalid("it has ", found_.rows, " rows, where its metadata says ",
                              record.rows);
@@ -100,16 +100,16 @@ class FileCheck {
 
   /// Checks size and hash of the file on the disk.
   Status CheckBytes() {
-    ARROW_ASSIGN_OR_RAISE(file_, StatFile(expected_.path));
+    ARROW_ASSIGN_OR_RAISE(file_, io::StatFile(expected_.path));
     found_.bytes = file_.size;
     if (expected_.record == nullptr) return Status::OK();
-    const ShardRecord& record = *expected_.record;
+    const sink::ShardRecord& record = *expected_.record;
     if (found_.bytes != record.bytes) {
       return Status::Invalid("it has ", found_.bytes, " bytes, where its metadata says ",
                              record.bytes, ": it was cut, or written to");
     }
     ARROW_ASSIGN_OR_RAISE(const std::string found,
-                          HashOfFile(expected_.path, [this] { return cancelled_->load(); }));
+                          io::HashOfFile(expected_.path, [this] { return cancelled_->load(); }));
     if (found != record.hash) {
       return Status::Invalid("its bytes are not those that were written: XXH3 ", found,
                              ", where its metadata says ", record.hash);
@@ -119,7 +119,7 @@ class FileCheck {
 
   Status ReadRows() {
     ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(file_));
-    ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, SourcePlan(std::move(source), {}));
+    ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, source::SourcePlan(std::move(source), {}));
     StageContext context;
     context.pool = pool_;
     context.read_ahead = 2;
@@ -143,7 +143,7 @@ class FileCheck {
   /// Rows in typed columns.
   Result<std::shared_ptr<arrow::RecordBatch>> Columns(const Batch& batch) {
     const auto& schema = batch.rows->schema();
-    free_form_ = schema->num_fields() == 1 && schema->field(0)->name() == kRowColumn;
+    free_form_ = schema->num_fields() == 1 && schema->field(0)->name() == json::kRowColumn;
     if (!free_form_) return batch.rows;
     ARROW_ASSIGN_OR_RAISE(const auto layout,
                           MakeColumnLayout(schema, {batch}, std::nullopt, JsonTarget::kArrays));
@@ -162,7 +162,7 @@ class FileCheck {
       recorded[name] = type.is_string() ? TypeName(type.get<std::string>()) : "";
     }
     TypesByName found = TypesOf(schema);
-    records_tokens_ = !recorded.contains(kRowColumn);
+    records_tokens_ = !recorded.contains(json::kRowColumn);
     if (!records_tokens_) return Status::OK();  // rows had any form: their tokens were not counted
     if (free_form_) {
       // JSON has names only, and a batch need not have all of them.
@@ -232,9 +232,9 @@ class FileCheck {
 
   const ExpectedFile& expected_;
   const std::optional<int64_t> vocab_size_;
-  const std::shared_ptr<ThreadPool> pool_;
+  const std::shared_ptr<exec::ThreadPool> pool_;
   const std::atomic<bool>* const cancelled_;
-  FileInfo file_;
+  io::FileInfo file_;
   VerifiedFile found_;
   std::optional<TypesByName> types_;
   bool free_form_ = false;
@@ -275,11 +275,11 @@ void CompareSchemas(const std::vector<std::optional<TypesByName>>& types,
 
 Result<std::vector<VerifiedFile>> Verifier::Run() {
   ARROW_ASSIGN_OR_RAISE(const auto expected, ExpectFiles(options_.data));
-  const int threads = options_.num_threads > 0 ? options_.num_threads : AvailableCores();
-  auto pool = std::make_shared<ThreadPool>(threads);
+  const int threads = options_.num_threads > 0 ? options_.num_threads : exec::AvailableCores();
+  auto pool = std::make_shared<exec::ThreadPool>(threads);
   std::vector<VerifiedFile> files(expected.size());
   std::vector<std::optional<TypesByName>> types(expected.size());
-  ARROW_RETURN_NOT_OK(ParallelFor(expected.size(), threads, [&](size_t i) {
+  ARROW_RETURN_NOT_OK(exec::ParallelFor(expected.size(), threads, [&](size_t i) {
     const auto vocab_size =
         options_.vocab_size.has_value() ? options_.vocab_size : RecordedIdLimit(expected[i]);
     FileCheck check(expected[i], vocab_size, pool, &cancelled_);
@@ -293,4 +293,4 @@ Result<std::vector<VerifiedFile>> Verifier::Run() {
   return files;
 }
 
-}  // namespace easydata
+}  // namespace easydata::verify

@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::verify {
 
 /// The findings on one file.
 struct VerifiedFile {
@@ -58,4 +58,4 @@ class Verifier {
   std::atomic<int64_t> files_done_{0};
 };
 
-}  // namespace easydata
+}  // namespace easydata::verify

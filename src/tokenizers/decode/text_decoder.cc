@@ -193,7 +193,7 @@ Result<std::shared_ptr<arrow::Array>> TextDecoder::DecodeBatch(const arrow::Arra
     }
     return Status::OK();
   };
-  ARROW_RETURN_NOT_OK(ParallelFor(tasks.size(), static_cast<int>(tasks.size()), work));
+  ARROW_RETURN_NOT_OK(exec::ParallelFor(tasks.size(), static_cast<int>(tasks.size()), work));
   int64_t bytes = 0;
   for (const Task& task : tasks) {
     bytes += static_cast<int64_t>(task.texts.size());

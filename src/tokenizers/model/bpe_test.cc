@@ -57,7 +57,7 @@ std::string RandomBpeWord(std::mt19937* random, size_t letters) {
   return word;
 }
 
-TEST(CharBpeModelTest, EqualsItsTwin) {
+TEST(CharBpeModelTest, EqualsReference) {
   std::mt19937 random(11);
   for (int round = 0; round < 150; ++round) {
     const BpeFile file = RandomBpeFile(&random);
@@ -69,7 +69,7 @@ TEST(CharBpeModelTest, EqualsItsTwin) {
   }
 }
 
-TEST(CharBpeModelTest, EqualsItsTwinWithAffixes) {
+TEST(CharBpeModelTest, EqualsReferenceWithAffixes) {
   std::mt19937 random(12);
   for (int round = 0; round < 150; ++round) {
     BpeFile file;

@@ -245,7 +245,7 @@ size_t MetaspaceBpe::FindParts(const char* text, size_t size, size_t* position, 
   return count;
 }
 
-size_t MetaspaceBpe::FindCutBehindSpace(std::string_view text) const {
+size_t MetaspaceBpe::FindCutAfterSpace(std::string_view text) const {
   char32_t left = U' ';
   for (size_t i = 0; i < text.size();) {
     const utf8::CodePoint c = utf8::Decode(text.data() + i);

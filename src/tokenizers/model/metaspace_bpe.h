@@ -53,7 +53,7 @@ class MetaspaceBpe {
                    size_t capacity) const;
 
   /// The end of the first part of `text` where a space precedes it; 0 if it may be cut there.
-  size_t FindCutBehindSpace(std::string_view text) const;
+  size_t FindCutAfterSpace(std::string_view text) const;
 
   /// The first place after `from` where `text` may be cut, or npos.
   size_t FindCut(std::string_view text, size_t from) const;

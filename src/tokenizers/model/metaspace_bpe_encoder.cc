@@ -30,7 +30,7 @@ Status MetaspaceBpeEncoder::Encode(std::string_view piece, size_t origin, const 
   if (piece.empty()) return Status::OK();
   size_t position = 0;
   if (Prepends(piece, origin > 0)) {
-    position = bpe_->FindCutBehindSpace(piece);
+    position = bpe_->FindCutAfterSpace(piece);
     prefixed_.assign(1, ' ').append(piece.substr(0, position));
     const auto size = static_cast<uint32_t>(prefixed_.size());
     int32_t* out = ids().Reserve(size + kSpareIds);

@@ -10,7 +10,7 @@
 
 #include "tokenizers/kernels.h"
 #include "tokenizers/pretokenize/known_patterns.h"
-#include "tokenizers/pretokenize/literal_split.h"
+#include "tokenizers/pretokenize/literal_split_for_tests.h"
 #include "tokenizers/regex/regex.h"
 #include "tokenizers/tokenizer_test_files.h"
 #include "tokenizers/unicode_properties.h"

@@ -8,10 +8,10 @@
 
 namespace {
 
-using easydata::config::AllConfigs;
 using easydata::config::ConfigDescriptor;
 using easydata::config::FieldDescriptor;
 using easydata::config::Json;
+using easydata::pipeline::AllConfigs;
 
 void Write(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;

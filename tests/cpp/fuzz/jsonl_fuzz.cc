@@ -21,8 +21,8 @@
 
 #include "easydata/exec/thread_pool.h"
 #include "easydata/io/file_system.h"
+#include "easydata/json/python_json.h"
 #include "easydata/source/file_sources.h"
-#include "easydata/source/python_json.h"
 #include "easydata/source/source_stage.h"
 
 namespace easydata {
@@ -94,9 +94,9 @@ struct Expected {
 Expected Expect(const std::string& line, bool whole_rows) {
   Expected out;
   std::string kind;
-  std::vector<JsonMember> members;
-  JsonFault fault;
-  out.valid = ReadPythonJson(line, &kind, &members, &fault) && kind == "object";
+  std::vector<json::JsonMember> members;
+  json::JsonFault fault;
+  out.valid = json::ReadPythonJson(line, &kind, &members, &fault) && kind == "object";
   out.row = Parse(line);
   if (out.row.has_value() && !out.row->is_object()) out.row.reset();
   // A byte order mark is passed over by nlohmann wherever it begins to read; a number of thousands
@@ -162,25 +162,26 @@ std::string WriteFile(std::string_view text) {
 }
 
 void Compare(const uint8_t* data, size_t size) {
-  static const auto pool = std::make_shared<ThreadPool>(1);
+  static const auto pool = std::make_shared<exec::ThreadPool>(1);
   if (size < 2) return;
   const bool whole_rows = (data[0] & 1) == 0;
   const bool skips = (data[1] & 1) != 0;
   const std::string_view text(reinterpret_cast<const char*>(data + 2), size - 2);
   const std::string path = WriteFile(text);
 
-  SourceStageOptions options;
+  source::SourceStageOptions options;
   options.name = "s";
-  options.on_error = skips ? OnError::kSkip : OnError::kRaise;
+  options.on_error = skips ? source::OnError::kSkip : source::OnError::kRaise;
   if (!whole_rows) {
     options.columns = {
         {{kText, ColumnKind::kText}, {kTokens, ColumnKind::kTokens}, {kAny, ColumnKind::kAny}}};
   }
   const auto source =
-      MakeJsonSource({StatFile(path).ValueOrDie()}, JsonLayout::kLines).ValueOrDie();
+      source::MakeJsonSource({io::StatFile(path).ValueOrDie()}, source::JsonLayout::kLines)
+          .ValueOrDie();
   StageContext context;
   context.pool = pool;
-  auto made = SourcePlan(source, options).ValueOrDie().make(context);
+  auto made = source::SourcePlan(source, options).ValueOrDie().make(context);
   std::vector<Batch> batches;
   Status error = made.status();
   while (error.ok()) {
@@ -202,7 +203,7 @@ void Compare(const uint8_t* data, size_t size) {
   if (first != std::string_view::npos && text[first] == '[') return;
 
   const std::vector<std::string> lines = LinesOf(text);
-  ReadContext read;
+  source::ReadContext read;
   read.pool = pool;
   read.count_bytes = [](int64_t) {};
   const auto counted = source->CountRows(0, read);

@@ -51,35 +51,35 @@ inline StreamPlan Documents(const std::string& name, int batches) {
 /// 0 shuffles rows; 1 packs by first fit and shuffles what comes; 2 counts tokens and packs
 /// greedily.
 inline StreamPlan PlanOf(int pipeline) {
-  MixOptions mix;
+  mix::MixOptions mix;
   mix.names = {"a", "b"};
   mix.weights = {0.7, 0.3};
   mix.block_size = 5;
   mix.seed = 1;
-  mix.stop = StopStrategy::kAllExhausted;
-  mix.unit = pipeline == 2 ? MixUnit::kTokens : MixUnit::kExamples;
-  StreamPlan plan = MixPlan({Documents("a", 6), Documents("b", 3)}, mix).ValueOrDie();
+  mix.stop = mix::StopStrategy::kAllExhausted;
+  mix.unit = pipeline == 2 ? mix::MixUnit::kTokens : mix::MixUnit::kExamples;
+  StreamPlan plan = mix::MixPlan({Documents("a", 6), Documents("b", 3)}, mix).ValueOrDie();
   if (pipeline > 0) {
-    PackOptions pack;
+    pack::PackOptions pack;
     pack.seq_length = 12;
-    pack.strategy = pipeline == 1 ? PackStrategy::kFirstFit : PackStrategy::kGreedy;
+    pack.strategy = pipeline == 1 ? pack::PackStrategy::kFirstFit : pack::PackStrategy::kGreedy;
     pack.pack_window = 9;
-    plan = PackPlan(std::move(plan), pack).ValueOrDie();
+    plan = pack::PackPlan(std::move(plan), pack).ValueOrDie();
   }
   if (pipeline < 2) {
-    WindowShuffleOptions shuffle;
+    order::WindowShuffleOptions shuffle;
     shuffle.rows = 11;
-    plan = WindowShufflePlan(std::move(plan), shuffle, "shuffle").ValueOrDie();
+    plan = order::WindowShufflePlan(std::move(plan), shuffle, "shuffle").ValueOrDie();
   }
   return plan;
 }
 
-inline std::unique_ptr<Loader> MakeLoader(int pipeline) {
-  LoaderOptions options;
+inline std::unique_ptr<loader::Loader> MakeLoader(int pipeline) {
+  loader::LoaderOptions options;
   options.steps.batch_size = 3;
   options.prefetch = false;
   options.num_threads = 1;
-  return Loader::Make(PlanOf(pipeline), options).ValueOrDie();
+  return loader::Loader::Make(PlanOf(pipeline), options).ValueOrDie();
 }
 
 }  // namespace easydata::fuzz

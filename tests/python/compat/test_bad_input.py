@@ -209,7 +209,7 @@ def test_a_bad_row(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(path, lines)
-    said = (f"{path} {said[0]}", *said[1:], "mend it", 'on_error="skip"')
+    said = (f"{path} {said[0]}", *said[1:], "fix it", 'on_error="skip"')
     refused(lambda: tokenize_and_save(path, gpt2, "out"), ValueError, *said)
     refused(saved(path, gpt2), ValueError, 'sources["web"] ', *said)
     refused(lambda: save_dataset(kind(path), "out"), ValueError, *said)

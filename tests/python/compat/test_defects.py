@@ -224,6 +224,7 @@ def test_d08_nothing_comes_past_the_end_of_a_shard(folder: Path, row: int) -> No
     assert [found["n"] for found in rows] == list(range(row, 30))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "pause", [0.7, pytest.param(63, marks=pytest.mark.long, id="over a minute")]
 )
@@ -562,6 +563,7 @@ def test_d32_every_epoch_has_an_order_of_its_own(folder: Path) -> None:
 # D. Performance and robustness
 
 
+@pytest.mark.alone
 def test_d38_tokenizing_goes_by_batches(folder: Path, gpt2: Path) -> None:
     documents = texts(4000, 200)
     write_parquet("a.parquet", [{"text": text} for text in documents])
@@ -666,6 +668,7 @@ def test_d40_iteration_tells_its_end_and_works_in_a_running_loop(folder: Path) -
     assert asyncio.run(main()) == (9, [0, 1, 4, 9])
 
 
+@pytest.mark.alone
 def test_d41_first_fit_costs_no_more_with_many_rows(folder: Path) -> None:
     rng = np.random.default_rng(1)
 

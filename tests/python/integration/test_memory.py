@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 MEGABYTE = 1 << 20
 LIMIT = 400 * MEGABYTE
 LONG_LINES = 6  # of 8 MB

@@ -61,6 +61,12 @@ def rows(folder: Path) -> Callable[[], Any]:
     return lambda: sum(1 for _ in data.open_shard(shard))
 
 
+def drop(folder: Path) -> Callable[[], Any]:
+    """Pipelines that begin and end."""
+    data = source(folder)
+    return lambda: ed.AsyncDataLoader(data, batch_size=4).state_dict()
+
+
 def call(folder: Path) -> Callable[[], Any]:
     file = folder / "texts.txt"
     source(folder)
@@ -73,7 +79,7 @@ def save(folder: Path) -> Callable[[], Any]:
     return lambda: ed.save_dataset(data, str(folder / "saved"), overwrite=True)
 
 
-ALL = (encode, encode_one, decode, load, load_one, rows, call, save)
+ALL = (encode, encode_one, decode, load, load_one, rows, drop, call, save)
 
 
 def start_with(work: Callable[[], Any], daemon: bool, go_on: Callable[[], bool]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +82,20 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixteen folders of two JSON lines files each."""
-    folder = tmp_path_factory.mktemp("sixteen-sources")
+def sixteen() -> Iterator[Path]:
+    """Sixteen folders of two JSON lines files each, under a path of the same length everywhere."""
+    with tempfile.TemporaryDirectory(prefix="sixteen-sources-") as folder:
+        write_sixteen(Path(folder))
+        yield Path(folder)
+
+
+def write_sixteen(folder: Path) -> None:
     for place, name in enumerate(NAMES):
         (folder / name).mkdir()
         for part in range(2):
             sizes = [1 + (row * 7 + place) % 23 for row in range(150)]
             lines = [json.dumps({"text": " ".join(["10"] * size)}) + "\n" for size in sizes]
             (folder / name / f"part-{part:05}.jsonl").write_text("".join(lines))
-    return folder
 
 
 STRATEGIES, ORDERS, UNITS = ("greedy", "best_fit"), ("rows", None), ("examples", "tokens")

@@ -121,6 +121,7 @@ def test_steps_that_cannot_be_counted_are_an_error(files: dict[str, str]) -> Non
                 loader.at(step)
 
 
+@pytest.mark.alone
 def test_ctrl_c_gets_through_while_a_step_is_looked_for(files: dict[str, str]) -> None:
     sources = {name: ParquetShardedSource(files[name]) for name in ("a", "b")}
     weights = {"a": 1 / 3.14159265, "b": 1 - 1 / 3.14159265}
@@ -136,6 +137,7 @@ def test_ctrl_c_gets_through_while_a_step_is_looked_for(files: dict[str, str]) -
             loader.at(10**11)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "kind", ["files", "list", "data set", "mix", "mix in Grain's order", "schedule"]
 )

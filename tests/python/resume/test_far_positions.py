@@ -46,6 +46,7 @@ def billion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("order", ["as listed", "blocks", "rows"])
 def test_the_billionth_row_is_reached_in_a_second(order: str, billion: Path) -> None:
     def make() -> AsyncDataLoader:
@@ -180,6 +181,7 @@ def cost(kind: str, folder: Path, state: Any) -> tuple[float, int]:
     return seconds, read
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("one_io_thread")
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_million_rows(kind: str, million: Path) -> None:

@@ -94,7 +94,7 @@ def test_without_a_loader_there_is_no_step_to_balance() -> None:
 
 def test_rows_are_not_shuffled_once_they_are_balanced() -> None:
     packed = PackedShardedSource(documents(10), SEQ_LENGTH, 0, balance_groups=2)
-    with pytest.raises(ValueError, match=r"shuffle_buffer_size: .* behind balance_groups"):
+    with pytest.raises(ValueError, match=r"shuffle_buffer_size: .* after balance_groups"):
         AsyncDataLoader(packed, 4, shuffle_buffer_size=10)
 
 

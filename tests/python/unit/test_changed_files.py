@@ -233,7 +233,7 @@ def test_content_tells_files_of_one_size_and_time(tmp_path: Path) -> None:
 
 def test_other_identities_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", "jsonl", range(1))
-    with pytest.raises(ValueError, match='identity must be "mtime", "content" or "size"'):
+    with pytest.raises(ValueError, match='identity: must be one of "mtime", "content", "size"'):
         JsonShardedSource(str(tmp_path), identity="inode")  # type: ignore[arg-type]
     config = DatasetConfig(data_files=str(tmp_path), identity="inode")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="identity"):

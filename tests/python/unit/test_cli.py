@@ -336,6 +336,7 @@ def big_corpus(path: str, documents: int = 400) -> None:
     jsonl(path, [{"text": f"{i} {text}"} for i in range(documents)])
 
 
+@pytest.mark.alone
 def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, gpt2: str) -> None:
     big_corpus("a.jsonl", documents=80)
     # A regex that is left to the library, which takes its time: there is something to interrupt.

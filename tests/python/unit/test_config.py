@@ -270,7 +270,8 @@ def test_validate_lists_every_problem_at_once() -> None:
         'pack.strategy must be one of "greedy", "pool", "first_fit", "best_fit", '
         '"grain_first_fit", "grain_best_fit", "grain_concat", not "greedi"; '
         'did you mean "greedy"?',
-        "load.batch_size must be a multiple of world_size (4), not 10",
+        "load.batch_size must be a multiple of world_size (4), not 10: it counts the rows of "
+        "all ranks",
         'save.compression must be one of none, lz4, zstd for arrow files, not "gzip"',
         'datasets[1].name = "code" is a duplicate of datasets[0]; names are unique',
         'mix.weights names no dataset with "cod"; did you mean "code"?',

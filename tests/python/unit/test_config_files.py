@@ -30,6 +30,7 @@ def refused(folder: Path, name: str, text: str) -> str:
     return str(raised.value)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -60,6 +61,7 @@ def test_hostile_yaml(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(tmp_path, "p.yaml", text)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -21,7 +21,7 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
     [
         ("stream/a.h", '"easydata/source/jsonl.h"', "'source' stands above 'stream'"),
         ("transform/a.cc", '"easydata/pack/pack_stage.h"', "neighbour"),
-        ("io/a.cc", '"easydata/stream/batch.h"', "neighbour"),
+        ("io/a.cc", '"easydata/stream/batch.h"', "'stream' stands above 'io'"),
         ("config/a.cc", '"easydata/exec/thread_pool.h"', "neighbour"),
         ("loader/a.cc", "<Python.h>", "knows nothing of Python"),
         ("mix/a.cc", "<nanobind/nanobind.h>", "knows nothing of Python"),
@@ -42,6 +42,17 @@ def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint
     assert result.returncode == 1
     assert f"src/easydata/{file}" in result.stdout
     assert complaint in result.stdout
+
+
+def test_namespaces_are_those_of_modules(tmp_path: Path) -> None:
+    path = tmp_path / "src" / "easydata" / "mix" / "a.cc"
+    path.parent.mkdir(parents=True)
+    path.write_text("namespace easydata::exec {\nclass ThreadPool;\n}\nnamespace easydata::mix {\n")
+    assert run(tmp_path).returncode == 0
+    path.write_text("namespace easydata {\n")
+    result = run(tmp_path)
+    assert result.returncode == 1
+    assert "mix/a.cc:1: the names of this module belong into easydata::mix" in result.stdout
 
 
 def test_tokenizers_know_two_modules(tmp_path: Path) -> None:

@@ -388,6 +388,7 @@ def test_errors_come_as_themselves_after_the_batches_before() -> None:
         next(iter(loader))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("prefetch", [True, False])
 def test_ctrl_c_gets_through(prefetch: bool) -> None:
     source = Rows([{"n": n} for n in range(10)], lambda number: time.sleep(0.2))
@@ -399,6 +400,7 @@ def test_ctrl_c_gets_through(prefetch: bool) -> None:
     assert time.monotonic() - begin < 1.4
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("prefetch", [True, False])
 def test_closing_awaits_no_more_than_the_row_in_hand(prefetch: bool) -> None:
     source = Rows([{"n": n} for n in range(1000)], lambda number: time.sleep(0.2))
@@ -549,7 +551,7 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
         "prefetch_workers": {"prefetch_workers": 0},
         "shuffle_buffer_size": {"shuffle_buffer_size": 0},
         r"batch_rampup\[7\]: must be at least 1": {"batch_rampup": {7: 0}},
-        "batch_rampup: steps are counted from 0": {"batch_rampup": {-7: 2}},
+        r"batch_rampup\[-7\]: .* counted from 0": {"batch_rampup": {-7: 2}},
     }.items():
         with pytest.raises(ValueError, match=message):
             AsyncDataLoader(source, **options)  # type: ignore[arg-type]

@@ -172,6 +172,7 @@ class Blocking(ShardedDataSource[dict[str, int]]):
         self.go_on.wait(30)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("prefetch", [True, False])
 @pytest.mark.parametrize("rows", [0, 11])
 def test_closing_while_the_source_blocks(rows: int, prefetch: bool) -> None:  # E11
@@ -240,6 +241,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("prefetch", [True, False])
 def test_an_interrupt_while_the_source_blocks(prefetch: bool) -> None:  # E11
     process = subprocess.Popen(

@@ -27,6 +27,8 @@ from easydata import (
     TokenizerConfig,
 )
 
+pytestmark = pytest.mark.alone
+
 
 def tokens(path: Path, documents: int = 4000, length: int = 300) -> ArrowShardedSource:
     ids = np.arange(documents * length, dtype=np.int32) % 50_000

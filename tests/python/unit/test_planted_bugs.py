@@ -86,8 +86,8 @@ def test_places_are_lines_of_code_in_proportion_to_rooms(repository: Path) -> No
     assert drawn(repository, 7, 40) == places
     assert drawn(repository, 8, 40) != places
     assert [place["number"] for place in places] == list(range(1, 41))
-    rooms = [place["room"] for place in places]
-    assert {room: rooms.count(room) for room in rooms} == {
+    modules = [place["module"] for place in places]
+    assert {module: modules.count(module) for module in modules} == {
         "bindings": 1,
         "order": 37,
         "pack": 1,

@@ -519,6 +519,7 @@ def test_import_is_light() -> None:
     assert out.split("\n")[0] == "[] 1"
 
 
+@pytest.mark.alone
 def test_import_is_fast() -> None:
     """The least of a few fresh processes: the machine may be busy with other things."""
     code = "import time; t = time.perf_counter(); import easydata; print(time.perf_counter() - t)"

@@ -379,6 +379,7 @@ def test_an_error_in_progress_stops_the_writing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.alone
 def test_ctrl_c_ends_writing_within_a_second(tmp_path: Path) -> None:
     source = Rows([{"a": 1}] * 100_000, lambda number: time.sleep(0.001))
     threads = threading.active_count()

@@ -196,7 +196,7 @@ def test_a_window_is_that_of_rows(folder: Path) -> None:
 
 def test_says_what_it_cannot_do(folder: Path) -> None:
     source = source_of("parquet", folder)
-    with pytest.raises(ValueError, match='"blocks", "rows" or "grain"'):
+    with pytest.raises(ValueError, match='mode: must be one of "blocks", "rows", "grain"'):
         source.shuffle("row")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="seed"):
         source.shuffle("rows", seed=-1)

@@ -15,6 +15,8 @@ import pytest
 
 from easydata import AsyncDataLoader, CsvShardedSource, _native
 
+pytestmark = pytest.mark.alone
+
 MEGABYTE = 1 << 20
 PROCESS = Path(__file__).parents[1] / "process"
 

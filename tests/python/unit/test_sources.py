@@ -200,10 +200,12 @@ def test_skipped_rows_are_logged_and_quarantined(
     assert [row["i"] for row in skipping.open_shard_at_row(str(path), 201)] == list(
         range(202, 400, 2)
     )
-    with pytest.raises(ValueError, match="on_error must be"):
+    with pytest.raises(ValueError, match="on_error: must be one of"):
         JsonShardedSource(path, on_error="ignore")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="needs quarantine_path"):
+    with pytest.raises(ValueError, match="quarantine_path: is required"):
         JsonShardedSource(path, on_error="quarantine")
+    with pytest.raises(ValueError, match='quarantine_path: needs on_error="quarantine", which is'):
+        JsonShardedSource(path, on_error="skip", quarantine_path=tmp_path / "bad.jsonl")
 
 
 def test_cut_files_give_their_rows_and_then_an_error_that_names_them(tmp_path: Path) -> None:

@@ -368,7 +368,7 @@ def test_batched_iterator(gpt2: Tokenizer) -> None:
         )
         assert [row["input_ids"] for row in made] == plain
         assert [row["n"] for row in made] == [None if i % 2 == 0 else i for i in range(10)]
-    with pytest.raises(ValueError, match="did you mean 'text'"):
+    with pytest.raises(ValueError, match='did you mean "text"'):
         list(batched_tokenize_iterator(Rows(rows), gpt2, config(), "txt"))
 
 

@@ -29,6 +29,7 @@ from easydata.transforms import (
     Transform,
     TransformedShardedSource,
 )
+from easydata.transforms.base import column_op
 
 from easydata import _native
 
@@ -360,3 +361,24 @@ def test_leaving_early_ends_well(tmp_path: Path, own_tokenizers: Path, source: s
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout in ("2\n", "3\n")
+
+
+class FirstLetter(Transform):
+    """Works on columns; the values of a row matter to its `__call__`."""
+
+    def __call__(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {**example, "first": example["text"][0]}
+
+    def _column_op(self, names: Sequence[str], typed: bool) -> Any:
+        return column_op("add_field", field="first", value="a")
+
+    def _names_after(self, names: Sequence[str]) -> list[str]:
+        return [*names, "first"]
+
+
+def test_work_on_columns_is_planned_without_calling_it(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"text": ["abc", "ade"], "n": [1, 2]}), file)
+    source = ParquetShardedSource(str(file)).transform(FirstLetter()).drop_fields(["text"])
+    rows = list(source.open_shard(source.shard_names[0]))
+    assert rows == [{"n": 1, "first": "a"}, {"n": 2, "first": "a"}]

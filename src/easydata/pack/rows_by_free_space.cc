@@ -1,12 +1,12 @@
-#include "easydata/pack/rows_by_room.h"
+#include "easydata/pack/rows_by_free_space.h"
 
 #include <bit>
 #include <cstddef>
 #include <utility>
 
-namespace easydata {
+namespace easydata::pack {
 
-RowsByRoom::RowsByRoom(int32_t most) : heaps_(static_cast<size_t>(most) + 1, -1) {
+RowsByFreeSpace::RowsByFreeSpace(int32_t most) : heaps_(static_cast<size_t>(most) + 1, -1) {
   size_t bits = heaps_.size();
   do {
     bits = (bits + 63) / 64;
@@ -14,7 +14,7 @@ RowsByRoom::RowsByRoom(int32_t most) : heaps_(static_cast<size_t>(most) + 1, -1)
   } while (bits > 1);
 }
 
-void RowsByRoom::Add(int32_t row, int32_t room) {
+void RowsByFreeSpace::Add(int32_t row, int32_t room) {
   if (static_cast<size_t>(row) >= child_.size()) {
     child_.resize(row + 1, -1);
     sibling_.resize(row + 1, -1);
@@ -35,7 +35,7 @@ void RowsByRoom::Add(int32_t row, int32_t room) {
   }
 }
 
-RowsByRoom::Row RowsByRoom::Take(int32_t needed) {
+RowsByFreeSpace::Row RowsByFreeSpace::Take(int32_t needed) {
   const int32_t room = FirstRoom(needed);
   if (room < 0) return {-1, 0};
   const int32_t row = heaps_[room];
@@ -44,7 +44,7 @@ RowsByRoom::Row RowsByRoom::Take(int32_t needed) {
   return {row, room};
 }
 
-void RowsByRoom::Clear() {
+void RowsByFreeSpace::Clear() {
   for (int32_t room = FirstRoom(0); room >= 0; room = FirstRoom(room + 1)) {
     heaps_[room] = -1;
     Forget(room);
@@ -53,7 +53,7 @@ void RowsByRoom::Clear() {
   sibling_.clear();
 }
 
-void RowsByRoom::Forget(int32_t room) {
+void RowsByFreeSpace::Forget(int32_t room) {
   auto bit = static_cast<size_t>(room);
   for (auto& level : levels_) {
     uint64_t& word = level[bit / 64];
@@ -63,7 +63,7 @@ void RowsByRoom::Forget(int32_t room) {
   }
 }
 
-int32_t RowsByRoom::FirstRoom(int32_t from) const {
+int32_t RowsByFreeSpace::FirstRoom(int32_t from) const {
   auto bit = static_cast<size_t>(from);
   for (size_t i = 0; i < levels_.size(); ++i) {
     const size_t w = bit / 64;
@@ -79,7 +79,7 @@ int32_t RowsByRoom::FirstRoom(int32_t from) const {
   return -1;
 }
 
-int32_t RowsByRoom::Meld(int32_t a, int32_t b) {
+int32_t RowsByFreeSpace::Meld(int32_t a, int32_t b) {
   if (a < 0) return b;
   if (b < 0) return a;
   if (b < a) std::swap(a, b);
@@ -88,7 +88,7 @@ int32_t RowsByRoom::Meld(int32_t a, int32_t b) {
   return a;
 }
 
-int32_t RowsByRoom::WithoutFirst(int32_t heap) {
+int32_t RowsByFreeSpace::WithoutFirst(int32_t heap) {
   // Two passes: children are joined in pairs from left to right, the pairs from right to left.
   int32_t pairs = -1;
   for (int32_t next = child_[heap]; next >= 0;) {
@@ -111,4 +111,4 @@ int32_t RowsByRoom::WithoutFirst(int32_t heap) {
   return first;
 }
 
-}  // namespace easydata
+}  // namespace easydata::pack

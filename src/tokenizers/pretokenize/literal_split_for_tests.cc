@@ -1,4 +1,4 @@
-#include "tokenizers/pretokenize/literal_split.h"
+#include "tokenizers/pretokenize/literal_split_for_tests.h"
 
 #include <functional>
 #include <optional>

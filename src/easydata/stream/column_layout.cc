@@ -1,4 +1,4 @@
-#include "easydata/sink/column_layout.h"
+#include "easydata/stream/column_layout.h"
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
@@ -11,9 +11,9 @@
 #include <limits>
 #include <utility>
 
-#include "easydata/sink/json_columns.h"
-#include "easydata/sink/json_shape.h"
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
+#include "easydata/json/json_columns.h"
+#include "easydata/json/json_shape.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -89,7 +89,7 @@ class Layout : public ColumnLayout {
   Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const override {
     arrow::ArrayVector of_rows;
     if (!row_specs_.empty()) {
-      JsonColumnBuilder builder(row_specs_, closed_);
+      json::JsonColumnBuilder builder(row_specs_, closed_);
       ARROW_RETURN_NOT_OK(Fill(
           batch, row_input_, [&](std::string_view json) { return builder.AppendRow(json); },
           [&] { return builder.AppendNull(); }));
@@ -106,7 +106,7 @@ class Layout : public ColumnLayout {
                               ConvertTyped(batch.rows->column(origin.input), field->type()));
         columns.push_back(std::move(column));
       } else {
-        JsonColumnBuilder builder({SpecOf(*field)}, false);
+        json::JsonColumnBuilder builder({SpecOf(*field)}, false);
         ARROW_RETURN_NOT_OK(Fill(
             batch, origin.input, [&](std::string_view json) { return builder.AppendValue(json); },
             [&] { return builder.AppendNull(); }));
@@ -118,8 +118,8 @@ class Layout : public ColumnLayout {
   }
 
  private:
-  static JsonColumnSpec SpecOf(const arrow::Field& field) {
-    return {field.name(), IsJsonField(field) ? nullptr : field.type()};
+  static json::JsonColumnSpec SpecOf(const arrow::Field& field) {
+    return {field.name(), json::IsJsonField(field) ? nullptr : field.type()};
   }
 
   template <typename Append, typename AppendNull>
@@ -138,13 +138,13 @@ class Layout : public ColumnLayout {
   std::vector<Origin> origins_;
   const bool closed_;
   int row_input_ = 0;
-  std::vector<JsonColumnSpec> row_specs_;
+  std::vector<json::JsonColumnSpec> row_specs_;
 };
 
 /// Learns the shape of the sample's rows in one column of JSON.
-Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows,
-                        JsonTarget json) {
-  JsonShape shape(json == JsonTarget::kArrays);
+Result<json::JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows,
+                              JsonTarget json) {
+  json::JsonShape shape(json == JsonTarget::kArrays);
   for (const Batch& batch : sample) {
     const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(column));
     const std::string& name = batch.rows->column_name(column);
@@ -161,8 +161,8 @@ Result<JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole
 }
 
 /// Whether a column of these values makes one array, or strings.
-bool MakesArray(const JsonShape& shape) {
-  using Kind = JsonShape::Kind;
+bool MakesArray(const json::JsonShape& shape) {
+  using Kind = json::JsonShape::Kind;
   const auto is_number = [](Kind kind) {
     return kind == Kind::kBool || kind == Kind::kInteger || kind == Kind::kNumber;
   };
@@ -172,15 +172,16 @@ bool MakesArray(const JsonShape& shape) {
   return is_number(shape.kind()) || shape.kind() == Kind::kString;
 }
 
-std::shared_ptr<arrow::Field> FieldOf(const std::string& name, const JsonShape& shape,
+std::shared_ptr<arrow::Field> FieldOf(const std::string& name, const json::JsonShape& shape,
                                       JsonTarget json) {
-  if (json == JsonTarget::kText) return JsonField(name);
+  if (json == JsonTarget::kText) return json::JsonField(name);
   if (json == JsonTarget::kArrays) {
-    if (!MakesArray(shape)) return JsonField(name);
+    if (!MakesArray(shape)) return json::JsonField(name);
     // A batch of empty lists alone has no type of its own.
-    if (shape.kind() == JsonShape::Kind::kList &&
-        shape.item()->kind() == JsonShape::Kind::kUnknown) {
-      return arrow::field(name, arrow::list(IsTokenColumn(name) ? arrow::int32() : arrow::int64()));
+    if (shape.kind() == json::JsonShape::Kind::kList &&
+        shape.item()->kind() == json::JsonShape::Kind::kUnknown) {
+      return arrow::field(name,
+                          arrow::list(json::IsTokenColumn(name) ? arrow::int32() : arrow::int64()));
     }
   }
   return arrow::field(name, shape.type(name));
@@ -198,8 +199,8 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
   std::vector<Candidate> out;
   for (int c = 0; c < input.num_fields(); ++c) {
     const auto& field = input.field(c);
-    if (field->name() != kRowColumn) continue;
-    ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, true, json));
+    if (field->name() != json::kRowColumn) continue;
+    ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, Learn(sample, c, true, json));
     for (const std::string& key : shape.keys()) {
       if (input.GetFieldIndex(key) >= 0) continue;
       auto made = FieldOf(key, shape.field(key), json);
@@ -208,16 +209,16 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
   }
   for (int c = 0; c < input.num_fields(); ++c) {
     const auto& field = input.field(c);
-    if (field->name() == kRowColumn) continue;
-    if (!IsJsonField(*field)) {
+    if (field->name() == json::kRowColumn) continue;
+    if (!json::IsJsonField(*field)) {
       out.push_back({arrow::field(field->name(), OutputType(field->type()), field->nullable()),
                      {Origin::Kind::kTyped, c, 0}});
     } else if (json == JsonTarget::kText) {
       out.push_back({field, {Origin::Kind::kTyped, c, 0}});
     } else {
-      ARROW_ASSIGN_OR_RAISE(const JsonShape shape, Learn(sample, c, false, json));
+      ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, Learn(sample, c, false, json));
       auto made = FieldOf(field->name(), shape, json);
-      const auto kind = IsJsonField(*made) ? Origin::Kind::kTyped : Origin::Kind::kJson;
+      const auto kind = json::IsJsonField(*made) ? Origin::Kind::kTyped : Origin::Kind::kJson;
       out.push_back({std::move(made), {kind, c, 0}});
     }
   }
@@ -228,7 +229,7 @@ Result<std::vector<Candidate>> Choose(
     std::vector<Candidate> candidates,
     const std::vector<std::pair<std::string, std::string>>& wanted, const arrow::Schema& input,
     JsonTarget json) {
-  const int rows = input.GetFieldIndex(kRowColumn);
+  const int rows = input.GetFieldIndex(json::kRowColumn);
   std::vector<Candidate> out;
   for (const auto& [name, type_name] : wanted) {
     const auto is_wanted = [&wanted_name = name](const Candidate& c) {
@@ -237,11 +238,11 @@ Result<std::vector<Candidate>> Choose(
     const auto found = std::find_if(candidates.begin(), candidates.end(), is_wanted);
     std::shared_ptr<arrow::DataType> type;
     if (!type_name.empty()) {
-      ARROW_ASSIGN_OR_RAISE(type, TypeFromName(type_name));
+      ARROW_ASSIGN_OR_RAISE(type, json::TypeFromName(type_name));
     }
     if (found != candidates.end()) {
       Candidate chosen = *found;
-      if (type != nullptr && !IsJsonField(*chosen.field)) {
+      if (type != nullptr && !json::IsJsonField(*chosen.field)) {
         chosen.field = chosen.field->WithType(type);
       }
       out.push_back(std::move(chosen));
@@ -249,8 +250,8 @@ Result<std::vector<Candidate>> Choose(
     }
     const bool as_text = json == JsonTarget::kText;
     if (rows >= 0 && (type != nullptr || as_text)) {
-      out.push_back(
-          {as_text ? JsonField(name) : arrow::field(name, type), {Origin::Kind::kRow, rows, 0}});
+      out.push_back({as_text ? json::JsonField(name) : arrow::field(name, type),
+                     {Origin::Kind::kRow, rows, 0}});
       continue;
     }
     std::string names;
@@ -295,7 +296,7 @@ void VisitRange(const arrow::Array& column, Visit visit) {
 bool NeedsSample(const arrow::Schema& input, JsonTarget json) {
   if (json == JsonTarget::kText) return false;
   for (const auto& field : input.fields()) {
-    if (IsJsonField(*field) || field->name() == kRowColumn) return true;
+    if (json::IsJsonField(*field) || field->name() == json::kRowColumn) return true;
   }
   return false;
 }
@@ -310,7 +311,7 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
     arrow::FieldVector fields;
     for (int c = 0; c < input->num_fields(); ++c) {
       const auto& field = input->field(c);
-      const bool raw = IsJsonField(*field) || field->name() == kRowColumn;
+      const bool raw = json::IsJsonField(*field) || field->name() == json::kRowColumn;
       fields.push_back(raw ? field : arrow::field(field->name(), OutputType(field->type())));
       origins.push_back({Origin::Kind::kTyped, c, 0});
     }

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace easydata {
+namespace easydata::json {
 
 /// The reference implementation of JSON as Python's json.loads reads it: NaN, Infinity, numbers of
 /// any size and lone surrogates included. It reads what the fast parser refuses, and says what is
@@ -33,4 +33,4 @@ size_t FirstBadUtf8Byte(std::string_view text);
 /// UTF-8 cannot.
 bool UnescapeJsonString(std::string_view raw, std::string* out);
 
-}  // namespace easydata
+}  // namespace easydata::json

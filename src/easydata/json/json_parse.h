@@ -7,7 +7,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::json {
 
 /// Parses JSON as Python's json module does: NaN, Infinity and -Infinity are numbers. For one
 /// thread; the element lives until the next call.
@@ -24,4 +24,4 @@ class JsonParser {
 /// text can hold; sets `value`.
 bool IsSpecialNumber(simdjson::dom::element element, double* value);
 
-}  // namespace easydata
+}  // namespace easydata::json

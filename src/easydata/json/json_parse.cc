@@ -1,12 +1,12 @@
-#include "easydata/sink/json_parse.h"
+#include "easydata/json/json_parse.h"
 
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "easydata/stream/dom_parse.h"
+#include "easydata/json/dom_parse.h"
 
-namespace easydata {
+namespace easydata::json {
 namespace {
 
 struct Special {
@@ -81,4 +81,4 @@ bool IsSpecialNumber(simdjson::dom::element element, double* value) {
   return false;
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

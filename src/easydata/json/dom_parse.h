@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace easydata {
+namespace easydata::json {
 
 /// Parses `json`, which lies in memory that can be read for SIMDJSON_PADDING bytes more, or is to
 /// be copied there. The element lives until the parser's next text.
@@ -24,4 +24,4 @@ inline void ReserveDom(simdjson::dom::parser* parser, size_t bytes) {
   if (parser->allocate(bytes) != simdjson::SUCCESS) *parser = simdjson::dom::parser();
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

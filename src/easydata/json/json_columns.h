@@ -9,7 +9,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::json {
 
 /// A column that is made of JSON.
 struct JsonColumnSpec {
@@ -39,4 +39,4 @@ class JsonColumnBuilder {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::json

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <vector>
 
-namespace easydata {
+namespace easydata::pack {
 
 /// Finds the fullest row that still has room for a number of tokens, in O(log n).
 ///
 /// A bitmap with bitmaps over it, 64 bits to a word, says which amounts of room occur; the rows of
 /// one amount are a pairing heap by their numbers (Fredman et al., "The pairing heap", 1986).
-class RowsByRoom {
+class RowsByFreeSpace {
  public:
   /// For rows with room for up to `most` tokens.
-  explicit RowsByRoom(int32_t most);
+  explicit RowsByFreeSpace(int32_t most);
 
   /// Adds row `row`, which is not there yet; rows count from 0.
   void Add(int32_t row, int32_t room);
@@ -42,4 +42,4 @@ class RowsByRoom {
   std::vector<int32_t> sibling_;
 };
 
-}  // namespace easydata
+}  // namespace easydata::pack

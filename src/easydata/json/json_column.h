@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace easydata {
+namespace easydata::json {
 
 /// JSON has no schema: values of unknown type travel as a utf8 column of JSON text, marked in the
 /// field's metadata. A null slot means that the row has no such key; JSON's own null is the text
@@ -19,4 +19,4 @@ std::shared_ptr<arrow::Field> JsonField(const std::string& name);
 
 bool IsJsonField(const arrow::Field& field);
 
-}  // namespace easydata
+}  // namespace easydata::json

@@ -1,4 +1,4 @@
-#include "easydata/sink/json_columns.h"
+#include "easydata/json/json_columns.h"
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -8,9 +8,9 @@
 #include <map>
 #include <optional>
 
-#include "easydata/sink/json_parse.h"
+#include "easydata/json/json_parse.h"
 
-namespace easydata {
+namespace easydata::json {
 namespace {
 
 using simdjson::dom::element;
@@ -230,4 +230,4 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> JsonColumnBuilder::Finish() {
   return out;
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

@@ -11,7 +11,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::json {
 
 /// The common shape of a column's JSON values: learnt from the values, then made an Arrow type.
 ///
@@ -56,4 +56,4 @@ bool IsTokenColumn(const std::string& name);
 /// there is none.
 Result<std::shared_ptr<arrow::DataType>> TypeFromName(const std::string& name);
 
-}  // namespace easydata
+}  // namespace easydata::json

@@ -1,9 +1,9 @@
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
-namespace easydata {
+namespace easydata::json {
 namespace {
 constexpr const char kKey[] = "easydata.json";
 }
@@ -16,4 +16,4 @@ bool IsJsonField(const arrow::Field& field) {
   return field.metadata() != nullptr && field.metadata()->Contains(kKey);
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

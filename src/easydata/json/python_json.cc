@@ -1,10 +1,10 @@
-#include "easydata/source/python_json.h"
+#include "easydata/json/python_json.h"
 
 #include <simdjson.h>
 
 #include <cstdint>
 
-namespace easydata {
+namespace easydata::json {
 namespace {
 
 constexpr int kMaxDepth = 1024;
@@ -298,4 +298,4 @@ bool UnescapeJsonString(std::string_view raw, std::string* out) {
   return valid;
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

@@ -1,4 +1,4 @@
-#include "easydata/stream/json_text.h"
+#include "easydata/json/json_text.h"
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
@@ -9,19 +9,19 @@
 #include <charconv>
 #include <cmath>
 
-#include "easydata/stream/json_column.h"
+#include "easydata/json/json_column.h"
 
-namespace easydata {
+namespace easydata::json {
 namespace {
 
 template <typename T>
-void AppendInteger(T value, std::string* out) {
+void AppendIntegerText(T value, std::string* out) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof(digits), value);
   out->append(digits, end.ptr);
 }
 
-void AppendFloat(double value, std::string* out) {
+void AppendFloatText(double value, std::string* out) {
   if (std::isnan(value)) {
     *out += "NaN";
     return;
@@ -46,7 +46,7 @@ Status AppendRange(const arrow::Array& values, int64_t begin, int64_t end, std::
     const int32_t* data = static_cast<const arrow::Int32Array&>(values).raw_values();
     for (int64_t k = begin; k < end; ++k) {
       if (k > begin) *out += ',';
-      AppendInteger(data[k], out);
+      AppendIntegerText(data[k], out);
     }
   } else {
     for (int64_t k = begin; k < end; ++k) {
@@ -58,7 +58,7 @@ Status AppendRange(const arrow::Array& values, int64_t begin, int64_t end, std::
   return Status::OK();
 }
 
-Status AppendStruct(const arrow::StructArray& array, int64_t i, std::string* out) {
+Status AppendStructText(const arrow::StructArray& array, int64_t i, std::string* out) {
   *out += '{';
   for (int f = 0; f < array.num_fields(); ++f) {
     if (f > 0) *out += ',';
@@ -72,7 +72,7 @@ Status AppendStruct(const arrow::StructArray& array, int64_t i, std::string* out
 
 template <typename ArrayType>
 void AppendIntegerOf(const arrow::Array& array, int64_t i, std::string* out) {
-  AppendInteger(static_cast<const ArrayType&>(array).Value(i), out);
+  AppendIntegerText(static_cast<const ArrayType&>(array).Value(i), out);
 }
 
 template <typename ListType>
@@ -116,10 +116,10 @@ Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
       AppendIntegerOf<arrow::UInt64Array>(array, i, out);
       return Status::OK();
     case arrow::Type::FLOAT:
-      AppendFloat(static_cast<const arrow::FloatArray&>(array).Value(i), out);
+      AppendFloatText(static_cast<const arrow::FloatArray&>(array).Value(i), out);
       return Status::OK();
     case arrow::Type::DOUBLE:
-      AppendFloat(static_cast<const arrow::DoubleArray&>(array).Value(i), out);
+      AppendFloatText(static_cast<const arrow::DoubleArray&>(array).Value(i), out);
       return Status::OK();
     case arrow::Type::STRING:
       AppendJsonString(static_cast<const arrow::StringArray&>(array).GetView(i), out);
@@ -134,7 +134,7 @@ Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
     case arrow::Type::FIXED_SIZE_LIST:
       return AppendListOf<arrow::FixedSizeListArray>(array, i, out);
     case arrow::Type::STRUCT:
-      return AppendStruct(static_cast<const arrow::StructArray&>(array), i, out);
+      return AppendStructText(static_cast<const arrow::StructArray&>(array), i, out);
     case arrow::Type::HALF_FLOAT:
     default: {
       ARROW_ASSIGN_OR_RAISE(auto scalar, array.GetScalar(i));
@@ -265,4 +265,4 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
   return Status::OK();
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

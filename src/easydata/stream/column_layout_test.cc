@@ -4,20 +4,21 @@
 #include <arrow/type.h>
 #include <gtest/gtest.h>
 
-#include "easydata/sink/column_layout.h"
-#include "easydata/sink/json_shape.h"
-#include "easydata/stream/json_column.h"
-#include "easydata/stream/json_text.h"
+#include "easydata/json/json_column.h"
+#include "easydata/json/json_shape.h"
+#include "easydata/json/json_text.h"
+#include "easydata/stream/column_layout.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
 namespace {
 
-Batch RowsOf(const std::vector<std::string>& rows, const std::string& column = kRowColumn) {
+Batch RowsOf(const std::vector<std::string>& rows, const std::string& column = json::kRowColumn) {
   arrow::StringBuilder builder;
   EXPECT_TRUE(builder.AppendValues(rows).ok());
   Batch batch;
-  auto field = column == kRowColumn ? arrow::field(column, arrow::utf8()) : JsonField(column);
+  auto field =
+      column == json::kRowColumn ? arrow::field(column, arrow::utf8()) : json::JsonField(column);
   batch.rows = arrow::RecordBatch::Make(arrow::schema({field}), static_cast<int64_t>(rows.size()),
                                         {*builder.Finish()});
   batch.addresses = Addresses(std::make_shared<const ShardRef>(ShardRef{"src", "a.jsonl"}), 0,
@@ -25,7 +26,7 @@ Batch RowsOf(const std::vector<std::string>& rows, const std::string& column = k
   return batch;
 }
 
-TEST(JsonRowsTest, ColumnsAndTypesComeFromTheRows) {
+TEST(ColumnLayoutTest, ColumnsAndTypesComeFromTheRows) {
   Batch batch =
       RowsOf({R"({"text": "2020-01-01", "n": 1, "input_ids": [1, 2]})",
               R"({"text": null, "n": 2.5, "meta": {"k": [true], "s": "x"}, "input_ids": []})",
@@ -44,7 +45,7 @@ TEST(JsonRowsTest, ColumnsAndTypesComeFromTheRows) {
   EXPECT_EQ((*(*converted)->column(5)->GetScalar(2))->ToString(), "nan");
 }
 
-TEST(JsonRowsTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
+TEST(ColumnLayoutTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
   Batch batch = RowsOf({R"({"a": 1})", R"({"a": 2, "b": 3})"});
   auto layout = *MakeColumnLayout(batch.rows->schema(), {batch.Slice(0, 1)}, std::nullopt,
                                   JsonTarget::kTyped);
@@ -69,7 +70,7 @@ TEST(JsonRowsTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
                    .ok());
 }
 
-TEST(JsonRowsTest, ValuesOfAnotherTypeAreErrors) {
+TEST(ColumnLayoutTest, ValuesOfAnotherTypeAreErrors) {
   Batch batch = RowsOf({R"({"a": 1})", R"({"a": "x"})"});
   EXPECT_TRUE(MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, JsonTarget::kTyped)
                   .status()
@@ -84,34 +85,34 @@ TEST(JsonRowsTest, ValuesOfAnotherTypeAreErrors) {
       MakeColumnLayout(column.rows->schema(), {column}, std::nullopt, JsonTarget::kTyped).ok());
 }
 
-TEST(JsonRowsTest, TheLastOfTwoEqualKeysCounts) {
+TEST(ColumnLayoutTest, TheLastOfTwoEqualKeysCounts) {
   Batch batch = RowsOf({R"({"a": 1, "a": 2, "o": {"k": 1, "k": 2}})"});
   auto layout = *MakeColumnLayout(batch.rows->schema(), {batch}, std::nullopt, JsonTarget::kTyped);
   auto converted = *layout->Convert(batch);
   EXPECT_EQ((*converted->column(0)->GetScalar(0))->ToString(), "2");
 }
 
-TEST(JsonRowsTest, JsonlKeepsRowsAsTheyAre) {
+TEST(ColumnLayoutTest, JsonlKeepsRowsAsTheyAre) {
   Batch batch = RowsOf({R"({"b": 1.0, "a":  "\u00e9\n"})", "{\n\"x\": {}\n}"});
   auto layout = *MakeColumnLayout(batch.rows->schema(), {}, std::nullopt, JsonTarget::kText);
   std::string text;
-  ASSERT_TRUE(AppendJsonLines(**layout->Convert(batch), &text).ok());
+  ASSERT_TRUE(json::AppendJsonLines(**layout->Convert(batch), &text).ok());
   EXPECT_EQ(text, "{\"b\": 1.0, \"a\":  \"\\u00e9\\n\"}\n{ \"x\": {} }\n");
 }
 
-TEST(JsonRowsTest, ColumnsBesideARowAreAddedToIt) {
+TEST(ColumnLayoutTest, ColumnsBesideARowAreAddedToIt) {
   Batch batch = RowsOf({R"({"a": 1})", "{}", "{ }"});
   arrow::StringBuilder builder;
   ASSERT_TRUE(builder.AppendValues({"x", "y", "z"}).ok());
   auto rows =
       *batch.rows->AddColumn(1, arrow::field("__source__", arrow::utf8()), *builder.Finish());
   std::string text;
-  ASSERT_TRUE(AppendJsonLines(*rows, &text).ok());
+  ASSERT_TRUE(json::AppendJsonLines(*rows, &text).ok());
   EXPECT_EQ(text,
             "{\"a\": 1,\"__source__\":\"x\"}\n{\"__source__\":\"y\"}\n{ \"__source__\":\"z\"}\n");
 }
 
-TEST(JsonRowsTest, ForArraysWhatMakesNoneStaysJson) {
+TEST(ColumnLayoutTest, ForArraysWhatMakesNoneStaysJson) {
   Batch batch =
       RowsOf({R"({"input_ids": [1], "labels": [], "mixed": 1, "words": ["a"], "text": "t"})",
               R"({"input_ids": [], "labels": [], "mixed": "x", "words": [], "text": "u"})"});
@@ -119,21 +120,22 @@ TEST(JsonRowsTest, ForArraysWhatMakesNoneStaysJson) {
   EXPECT_EQ(layout->schema()->ToString(/*show_metadata=*/false),
             "input_ids: list<item: int32>\nlabels: list<item: int32>\nmixed: string\n"
             "words: string\ntext: string");
-  EXPECT_TRUE(IsJsonField(*layout->schema()->field(3)));
-  EXPECT_FALSE(IsJsonField(*layout->schema()->field(4)));
+  EXPECT_TRUE(json::IsJsonField(*layout->schema()->field(3)));
+  EXPECT_FALSE(json::IsJsonField(*layout->schema()->field(4)));
   auto converted = *layout->Convert(batch);
   EXPECT_EQ((*converted->column(2)->GetScalar(1))->ToString(), "\"x\"");
 }
 
 TEST(JsonTextTest, StringsAndNumbersReadBack) {
   std::string out;
-  AppendJsonString("a\"\\\n\t\x01é😀", &out);
+  json::AppendJsonString("a\"\\\n\t\x01é😀", &out);
   EXPECT_EQ(out, "\"a\\\"\\\\\\n\\t\\u0001é😀\"");
 }
 
 TEST(TypeNameTest, Names) {
-  EXPECT_EQ((*TypeFromName("list<list<int32>>"))->ToString(), "list<item: list<item: int32>>");
-  EXPECT_NE(TypeFromName("strng").status().message().find("strng"), std::string::npos);
+  EXPECT_EQ((*json::TypeFromName("list<list<int32>>"))->ToString(),
+            "list<item: list<item: int32>>");
+  EXPECT_NE(json::TypeFromName("strng").status().message().find("strng"), std::string::npos);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
-#include "easydata/sink/json_shape.h"
+#include "easydata/json/json_shape.h"
 
 #include <arrow/type.h>
 
 #include <algorithm>
 #include <array>
 
-#include "easydata/sink/json_parse.h"
+#include "easydata/json/json_parse.h"
 
-namespace easydata {
+namespace easydata::json {
 namespace {
 
 using Kind = JsonShape::Kind;
@@ -168,4 +168,4 @@ Result<std::shared_ptr<arrow::DataType>> TypeFromName(const std::string& name) {
       "list<type>");
 }
 
-}  // namespace easydata
+}  // namespace easydata::json

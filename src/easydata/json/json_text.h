@@ -8,7 +8,7 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata {
+namespace easydata::json {
 
 /// Invalid, naming the column, where values of the field's type have no JSON form (binary data,
 /// maps, unions).
@@ -26,4 +26,4 @@ Status AppendJsonValue(const arrow::Array& array, int64_t i, std::string* out);
 /// Appends `text` (UTF-8) as a JSON string with its quotes.
 void AppendJsonString(std::string_view text, std::string* out);
 
-}  // namespace easydata
+}  // namespace easydata::json

@@ -1,4 +1,4 @@
-#include "easydata/pack/rows_by_room.h"
+#include "easydata/pack/rows_by_free_space.h"
 
 #include <gtest/gtest.h>
 
@@ -6,13 +6,13 @@
 #include <set>
 #include <utility>
 
-namespace easydata {
+namespace easydata::pack {
 namespace {
 
-TEST(RowsByRoomTest, GivesTheFullestRowThatTakesIt) {
+TEST(RowsByFreeSpaceTest, GivesTheFullestRowThatTakesIt) {
   for (int32_t most : {1, 63, 64, 65, 4096, 300000}) {
     std::mt19937 random(most);
-    RowsByRoom rows(most);
+    RowsByFreeSpace rows(most);
     std::set<std::pair<int32_t, int32_t>> plain;  // room, row
     for (int round = 0; round < 3; ++round) {
       std::vector<int32_t> out(200);  // rows that are not in
@@ -28,7 +28,7 @@ TEST(RowsByRoomTest, GivesTheFullestRowThatTakesIt) {
           continue;
         }
         const auto needed = static_cast<int32_t>(random() % most) + 1;
-        const RowsByRoom::Row taken = rows.Take(needed);
+        const RowsByFreeSpace::Row taken = rows.Take(needed);
         const auto expected = plain.lower_bound({needed, 0});
         if (expected == plain.end()) {
           ASSERT_EQ(taken.row, -1);
@@ -47,4 +47,4 @@ TEST(RowsByRoomTest, GivesTheFullestRowThatTakesIt) {
 }
 
 }  // namespace
-}  // namespace easydata
+}  // namespace easydata::pack
