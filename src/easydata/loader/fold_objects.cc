@@ -8,20 +8,18 @@
 namespace easydata::loader {
 namespace {
 
-using nlohmann::json;
-
 // Strings, as they are compared with every key.
 const std::string kFolded = "<folded>";
 const std::string kEnds = "<ends>";
 constexpr char kKnown[] = "known";
 
-bool IsText(const json& value) { return value.is_string(); }
+bool IsText(const nlohmann::json& value) { return value.is_string(); }
 
 bool IsContinuation(char byte) { return (byte & 0xc0) == 0x80; }
 
 /// Strings that begin and end alike, such as paths of files, with what they share written once; as
 /// they are where that is not shorter.
-json WithoutEnds(json column) {
+nlohmann::json WithoutEnds(nlohmann::json column) {
   if (!std::all_of(column.begin(), column.end(), IsText)) return column;
   const auto text = [&](size_t i) -> const std::string& {
     return column[i].get_ref<const std::string&>();
@@ -43,8 +41,8 @@ json WithoutEnds(json column) {
   while (tail > 0 && IsContinuation(first[first.size() - tail])) --tail;
   constexpr size_t kKeys = 40;
   if ((head + tail) * (column.size() - 1) < kKeys) return column;
-  json ends = {first.substr(0, head), first.substr(first.size() - tail)};
-  for (json& value : column) {
+  nlohmann::json ends = {first.substr(0, head), first.substr(first.size() - tail)};
+  for (nlohmann::json& value : column) {
     auto& whole = value.get_ref<std::string&>();
     whole = whole.substr(head, whole.size() - head - tail);
   }
@@ -52,9 +50,9 @@ json WithoutEnds(json column) {
 }
 
 /// Whether two objects have the same keys, as have the objects in them: only values differ.
-bool HaveOneShape(const json& a, const json& b) {
-  const auto& ours = a.get_ref<const json::object_t&>();
-  const auto& theirs = b.get_ref<const json::object_t&>();
+bool HaveOneShape(const nlohmann::json& a, const nlohmann::json& b) {
+  const auto& ours = a.get_ref<const nlohmann::json::object_t&>();
+  const auto& theirs = b.get_ref<const nlohmann::json::object_t&>();
   return ours.size() == theirs.size() &&
          std::equal(ours.begin(), ours.end(), theirs.begin(),
                     [](const auto& one, const auto& other) {
@@ -66,39 +64,41 @@ bool HaveOneShape(const json& a, const json& b) {
 }
 
 /// One object with the values of all objects, which have one shape, side by side.
-json Join(const std::vector<json*>& objects) {
+nlohmann::json Join(const std::vector<nlohmann::json*>& objects) {
   std::vector<json::object_t::iterator> members;
-  for (json* object : objects) members.push_back(object->get_ref<json::object_t&>().begin());
-  json columns = json::object();
-  auto& by_key = columns.get_ref<json::object_t&>();
-  std::vector<json*> values(objects.size());
-  const auto& first = objects[0]->get_ref<const json::object_t&>();
+  for (nlohmann::json* object : objects)
+    members.push_back(object->get_ref<nlohmann::json::object_t&>().begin());
+  nlohmann::json columns = nlohmann::json::object();
+  auto& by_key = columns.get_ref<nlohmann::json::object_t&>();
+  std::vector<nlohmann::json*> values(objects.size());
+  const auto& first = objects[0]->get_ref<const nlohmann::json::object_t&>();
   for (const auto& [key, value] : first) {
     for (size_t i = 0; i < members.size(); ++i) values[i] = &(members[i]++)->second;
-    json& column = by_key.emplace_hint(by_key.end(), key, nullptr)->second;
+    nlohmann::json& column = by_key.emplace_hint(by_key.end(), key, nullptr)->second;
     if (values[0]->is_object()) {
       column = Join(values);
       continue;
     }
-    const bool same = std::all_of(values.begin() + 1, values.end(),
-                                  [&](const json* value) { return *value == *values[0]; });
+    const bool same =
+        std::all_of(values.begin() + 1, values.end(),
+                    [&](const nlohmann::json* value) { return *value == *values[0]; });
     if (same && values[0]->is_primitive()) {
       column = std::move(*values[0]);
       continue;
     }
-    column = json::array();
+    column = nlohmann::json::array();
     auto& array = column.get_ref<json::array_t&>();
     array.reserve(values.size());
-    for (json* value : values) array.push_back(std::move(*value));
+    for (nlohmann::json* value : values) array.push_back(std::move(*value));
     if (array[0].is_string()) column = WithoutEnds(std::move(column));
   }
   return columns;
 }
 
 /// Names as places among the known ones, where all of them are known.
-json Abbreviated(const std::vector<std::string>& names, const json& known) {
+nlohmann::json Abbreviated(const std::vector<std::string>& names, const nlohmann::json& known) {
   if (known == names) return kKnown;
-  json places = json::array();
+  nlohmann::json places = nlohmann::json::array();
   auto found = known.begin();
   for (const std::string& name : names) {
     found = std::lower_bound(found, known.end(), name);  // the names are sorted, too
@@ -110,15 +110,15 @@ json Abbreviated(const std::vector<std::string>& names, const json& known) {
 
 /// Folds an object in place. Returns whether it, or an object in it, has kEnds as a key of the
 /// user's: such an object is not joined with others.
-bool Fold(json* value, const json& known) {
+bool Fold(nlohmann::json* value, const nlohmann::json& known) {
   if (!value->is_object()) return false;
   bool has_ends = false;
   bool has_folded = false;
-  auto& members = value->get_ref<json::object_t&>();
+  auto& members = value->get_ref<nlohmann::json::object_t&>();
   std::vector<std::vector<json::object_t::iterator>> groups;  // of objects of one shape
   for (auto member = members.begin(); member != members.end(); ++member) {
     const std::string& key = member->first;
-    json& inner = member->second;
+    nlohmann::json& inner = member->second;
     has_ends = has_ends || key == kEnds;
     has_folded = has_folded || key == kFolded;
     if (!inner.is_object() || inner.empty()) continue;
@@ -137,20 +137,20 @@ bool Fold(json* value, const json& known) {
   }
   // A key of that name is the user's, so the object is marked as one that holds no folded ones.
   if (has_folded) {
-    json plain = std::move(*value);
+    nlohmann::json plain = std::move(*value);
     *value = {{kFolded, {{"plain", std::move(plain)}}}};
     return has_ends;
   }
-  json folded = json::array();
+  nlohmann::json folded = nlohmann::json::array();
   for (const auto& group : groups) {
     if (group.size() < 2) continue;
     std::vector<std::string> names;
-    std::vector<json*> objects;
+    std::vector<nlohmann::json*> objects;
     for (const auto& member : group) {
       names.push_back(member->first);
       objects.push_back(&member->second);
     }
-    json joined = json::object();
+    nlohmann::json joined = nlohmann::json::object();
     joined["each"] = Join(objects);
     joined["names"] = Abbreviated(names, known);
     for (const auto& member : group) members.erase(member);
@@ -160,24 +160,24 @@ bool Fold(json* value, const json& known) {
   return has_ends;
 }
 
-Result<std::vector<std::string>> NamesOf(const json& saved, const json& known) {
-  const json& each = saved == kKnown ? known : saved;
+Result<std::vector<std::string>> NamesOf(const nlohmann::json& saved, const nlohmann::json& known) {
+  const nlohmann::json& each = saved == kKnown ? known : saved;
   if (!each.is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
   std::vector<std::string> names;
-  for (const json& name : each) {
+  for (const nlohmann::json& name : each) {
     const bool is_place = name.is_number_integer() && name.get<size_t>() < known.size();
-    const json& text = is_place ? known[name.get<size_t>()] : name;
+    const nlohmann::json& text = is_place ? known[name.get<size_t>()] : name;
     if (!text.is_string()) return Status::Invalid("the saved state is damaged at ", kFolded);
     names.push_back(text.get<std::string>());
   }
   return names;
 }
 
-Result<json> WithEnds(const json& column, size_t i) {
-  const json& ends = column.at(kEnds);
+Result<nlohmann::json> WithEnds(const nlohmann::json& column, size_t i) {
+  const nlohmann::json& ends = column.at(kEnds);
   const auto found = column.find("between");
   if (found == column.end()) return Status::Invalid("the saved state is damaged at ", kEnds);
-  const json& between = *found;
+  const nlohmann::json& between = *found;
   if (!ends.is_array() || ends.size() != 2 || !std::all_of(ends.begin(), ends.end(), IsText) ||
       !between.is_array() || i >= between.size() || !IsText(between[i])) {
     return Status::Invalid("the saved state is damaged at ", kEnds);
@@ -186,8 +186,8 @@ Result<json> WithEnds(const json& column, size_t i) {
 }
 
 /// The values of object `i`.
-Result<json> Pick(const json& columns, size_t i) {
-  json object = json::object();
+Result<nlohmann::json> Pick(const nlohmann::json& columns, size_t i) {
+  nlohmann::json object = nlohmann::json::object();
   for (const auto& [key, column] : columns.items()) {
     if (column.is_object() && column.contains(kEnds)) {
       ARROW_ASSIGN_OR_RAISE(object[key], WithEnds(column, i));
@@ -206,21 +206,21 @@ Result<json> Pick(const json& columns, size_t i) {
 
 }  // namespace
 
-json FoldObjects(json value, const json& known) {
+nlohmann::json FoldObjects(nlohmann::json value, const nlohmann::json& known) {
   Fold(&value, known);
   return value;
 }
 
-Result<json> UnfoldObjects(const json& folded, const json& known) {
+Result<nlohmann::json> UnfoldObjects(const nlohmann::json& folded, const nlohmann::json& known) {
   if (!folded.is_object()) return folded;
-  json out = folded;
+  nlohmann::json out = folded;
   if (const auto groups = folded.find(kFolded); groups != folded.end()) {
     if (groups->is_object() && groups->contains("plain") && groups->at("plain").is_object()) {
       out = groups->at("plain");
     } else {
       out.erase(kFolded);
       if (!groups->is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
-      for (const json& group : *groups) {
+      for (const nlohmann::json& group : *groups) {
         if (!group.is_object() || !group.contains("names") || !group.contains("each")) {
           return Status::Invalid("the saved state is damaged at ", kFolded);
         }

@@ -11,7 +11,6 @@ namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 class OutputMetadataTest : public ::testing::Test {
  protected:
@@ -27,11 +26,11 @@ class OutputMetadataTest : public ::testing::Test {
   void Put(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
-  static json Shard(const std::string& name) {
+  static nlohmann::json Shard(const std::string& name) {
     return {
         {"name", name}, {"rows", 3}, {"tokens", 12}, {"bytes", 5}, {"xxh3", "0123456789abcdef"}};
   }
-  static json Metadata(json shards) {
+  static nlohmann::json Metadata(nlohmann::json shards) {
     return {{"kind", "easydata.output"}, {"metadata_version", 2}, {"shards", std::move(shards)}};
   }
   Result<std::optional<OutputMetadata>> Read() const {
@@ -45,7 +44,7 @@ TEST_F(OutputMetadataTest, ReadsBothNames) {
   auto none = Read();
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
-  json former = Metadata({Shard("old.parquet")});
+  nlohmann::json former = Metadata({Shard("old.parquet")});
   former["metadata_version"] = 1;
   Put("metadata.json", former.dump());
   auto old = Read();
@@ -119,11 +118,13 @@ TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
     EXPECT_TRUE(read.status().IsInvalid()) << text << " " << read.status();
   };
   for (const char* key : {"name", "rows", "tokens", "bytes", "xxh3"}) {
-    json shard = Shard("a");
+    nlohmann::json shard = Shard("a");
     shard.erase(key);
     expect_refused(Metadata({shard}).dump());
-    for (const json& value : {json(-1), json(1.5), json(nullptr), json("x"), json::array(),
-                              json::object(), json(true), json(uint64_t{1} << 63)}) {
+    for (const nlohmann::json& value :
+         {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json(nullptr), nlohmann::json("x"),
+          nlohmann::json::array(), nlohmann::json::object(), nlohmann::json(true),
+          nlohmann::json(uint64_t{1} << 63)}) {
       if (std::string(key) == "name" && value.is_string()) continue;
       shard[key] = value;
       expect_refused(Metadata({shard}).dump());
@@ -132,8 +133,9 @@ TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
   expect_refused(Metadata({Shard("a"), Shard("a")}).dump());
   expect_refused(Metadata("all").dump());
   expect_refused(Metadata({1}).dump());
-  json other = Metadata(json::array());
-  for (const json& version : {json(0), json(3), json("1"), json(-1), json(nullptr)}) {
+  nlohmann::json other = Metadata(nlohmann::json::array());
+  for (const nlohmann::json& version : {nlohmann::json(0), nlohmann::json(3), nlohmann::json("1"),
+                                        nlohmann::json(-1), nlohmann::json(nullptr)}) {
     other["metadata_version"] = version;
     expect_refused(other.dump());
   }

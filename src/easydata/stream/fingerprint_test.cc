@@ -9,16 +9,15 @@
 namespace easydata {
 namespace {
 
-using nlohmann::json;
-
 TEST(FingerprintTest, EqualDescriptionsFit) {
-  const json plan = {{"mix.seed", 3}, {"data.files", {"a long list of files", "and another one"}}};
+  const nlohmann::json plan = {{"mix.seed", 3},
+                               {"data.files", {"a long list of files", "and another one"}}};
   EXPECT_TRUE(CheckFingerprint(Fingerprint(plan), plan).ok());
 }
 
 TEST(FingerprintTest, NamesTheFirstDifference) {
-  const json old_plan = {{"mix.seed", 3}, {"tokenizer", "0123456789abcdef0123456789"}};
-  json plan = old_plan;
+  const nlohmann::json old_plan = {{"mix.seed", 3}, {"tokenizer", "0123456789abcdef0123456789"}};
+  nlohmann::json plan = old_plan;
   plan["tokenizer"] = "fedcba98765432100123456789";
   const Status status = CheckFingerprint(Fingerprint(old_plan), plan);
   ASSERT_TRUE(status.IsInvalid());
@@ -30,8 +29,9 @@ TEST(FingerprintTest, NamesTheFirstDifference) {
 }
 
 TEST(FingerprintTest, NamesTheItemOfAListThatChanged) {
-  const json old_plan = {{"source.files", {"data/one.parquet", "data/two.parquet", "three"}}};
-  const auto expect = [&](const json& files, const char* sentence) {
+  const nlohmann::json old_plan = {
+      {"source.files", {"data/one.parquet", "data/two.parquet", "three"}}};
+  const auto expect = [&](const nlohmann::json& files, const char* sentence) {
     const Status status = CheckFingerprint(Fingerprint(old_plan), {{"source.files", files}});
     EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
   };
@@ -43,16 +43,16 @@ TEST(FingerprintTest, NamesTheItemOfAListThatChanged) {
          "source.files[3] is new: \"four\";");
   expect("data/one.parquet and no others", "source.files changed, from other content (hash ");
   // Older states have no hashes of items.
-  json before = Fingerprint(old_plan);
+  nlohmann::json before = Fingerprint(old_plan);
   before["source.files"] = before["source.files"].get<std::string>().substr(0, 17);
   EXPECT_TRUE(CheckFingerprint(before, old_plan).ok());
   EXPECT_TRUE(CheckFingerprint(Fingerprint(old_plan), old_plan).ok());
 }
 
 /// What a plan says of files, called "f0", "f1", ...
-json PlanOfFiles(const std::vector<int64_t>& bytes, const std::vector<int64_t>& mtimes,
-                 const std::string& prefix = "") {
-  json plan = {{prefix + "source.bytes", bytes}, {prefix + "source.mtimes", mtimes}};
+nlohmann::json PlanOfFiles(const std::vector<int64_t>& bytes, const std::vector<int64_t>& mtimes,
+                           const std::string& prefix = "") {
+  nlohmann::json plan = {{prefix + "source.bytes", bytes}, {prefix + "source.mtimes", mtimes}};
   for (size_t i = 0; i < bytes.size(); ++i) {
     plan[prefix + "source.files"].push_back("f" + std::to_string(i));
   }
@@ -61,12 +61,13 @@ json PlanOfFiles(const std::vector<int64_t>& bytes, const std::vector<int64_t>& 
 
 TEST(FingerprintTest, NamesTheFileThatChanged) {  // A7
   constexpr int64_t kTime = 1'700'000'000'000'000'000;
-  const auto expect = [&](const json& saved, const json& now, const std::string& sentence) {
+  const auto expect = [&](const nlohmann::json& saved, const nlohmann::json& now,
+                          const std::string& sentence) {
     const Status status = CheckFingerprint(Fingerprint(saved), now);
     EXPECT_TRUE(status.IsInvalid());
     EXPECT_NE(status.message().find(sentence), std::string::npos) << status;
   };
-  const json two = PlanOfFiles({1, 2}, {kTime, kTime});
+  const nlohmann::json two = PlanOfFiles({1, 2}, {kTime, kTime});
   EXPECT_TRUE(CheckFingerprint(Fingerprint(two), two).ok());
   expect(two, PlanOfFiles({1, 3}, {kTime, kTime + 5}),
          "of other files: f1 changed since the state was saved, from 2 bytes to 3 bytes; resume");
@@ -78,10 +79,10 @@ TEST(FingerprintTest, NamesTheFileThatChanged) {  // A7
          "f0 changed since the state was saved, from 2023-11-14 22:13:20.000000000 UTC to "
          "2023-11-14 22:13:20.000000007 UTC (a copy has");
   // A damaged state may know of fewer files than it has.
-  json fewer = PlanOfFiles({1}, {kTime});
-  fewer["source.bytes"] = json::array();
+  nlohmann::json fewer = PlanOfFiles({1}, {kTime});
+  fewer["source.bytes"] = nlohmann::json::array();
   expect(fewer, PlanOfFiles({1}, {kTime}), "f0 changed since the state was saved, to 1 bytes");
-  json renamed = PlanOfFiles({1, 3}, {kTime, kTime + 5});
+  nlohmann::json renamed = PlanOfFiles({1, 3}, {kTime, kTime + 5});
   renamed["source.files"][1] = "other";
   expect(two, renamed, "source.files[1] changed, from \"f1\" to \"other\"");
   // Swapped: the first that differs is named.
@@ -90,32 +91,32 @@ TEST(FingerprintTest, NamesTheFileThatChanged) {  // A7
   // Of many files, one of a few is named.
   const std::vector<int64_t> bytes(100, 1'000'000);
   std::vector<int64_t> mtimes(100, kTime);
-  const json many = PlanOfFiles(bytes, mtimes);
+  const nlohmann::json many = PlanOfFiles(bytes, mtimes);
   EXPECT_LE(Fingerprint(many)["source.files"].get<std::string>().size(), 17u + 65u);
   mtimes[37] += 1;
   expect(many, PlanOfFiles(bytes, mtimes), "one of the 6 files from f37 to f42 changed since");
   // Of sources of a mix, less is kept.
-  const json mixed = PlanOfFiles({1, 2}, {kTime, kTime}, "sources[code].");
+  const nlohmann::json mixed = PlanOfFiles({1, 2}, {kTime, kTime}, "sources[code].");
   expect(
       mixed, PlanOfFiles({1, 2}, {kTime, kTime + 5}, "sources[code]."),
       "sources[code] one of the 2 files from f0 to f1 changed since the state was saved (a copy");
 }
 
 TEST(FingerprintTest, ComparesOfFilesWhatBothSidesKnow) {
-  json by_time = PlanOfFiles({1, 2}, {3, 4});
-  json by_size = by_time;
+  nlohmann::json by_time = PlanOfFiles({1, 2}, {3, 4});
+  nlohmann::json by_size = by_time;
   by_size.erase("source.mtimes");
-  json by_content = by_size;
+  nlohmann::json by_content = by_size;
   by_content["source.hashes"] = {"0123456789abcdef", "0123456789abcdef"};
-  for (const json& saved : {by_time, by_size, by_content}) {
-    for (const json& now : {by_time, by_size, by_content}) {
+  for (const nlohmann::json& saved : {by_time, by_size, by_content}) {
+    for (const nlohmann::json& now : {by_time, by_size, by_content}) {
       EXPECT_TRUE(CheckFingerprint(Fingerprint(saved), now).ok()) << saved << now;
-      json other = now;
+      nlohmann::json other = now;
       other["source.bytes"][0] = 9;
       EXPECT_FALSE(CheckFingerprint(Fingerprint(saved), other).ok()) << saved << now;
     }
   }
-  json other = by_content;
+  nlohmann::json other = by_content;
   other["source.hashes"][1] = "1123456789abcdef";
   const Status status = CheckFingerprint(Fingerprint(by_content), other);
   EXPECT_NE(status.message().find("f1 changed since the state was saved, to \"1123456789abcdef\";"),
@@ -124,8 +125,8 @@ TEST(FingerprintTest, ComparesOfFilesWhatBothSidesKnow) {
 }
 
 TEST(FingerprintTest, NamesWhatCameAndWhatWent) {
-  const json small = {{"a", 1}};
-  const json large = {{"a", 1}, {"pack.seq_length", 8}};
+  const nlohmann::json small = {{"a", 1}};
+  const nlohmann::json large = {{"a", 1}, {"pack.seq_length", 8}};
   EXPECT_NE(CheckFingerprint(Fingerprint(small), large).message().find("pack.seq_length"),
             std::string::npos);
   EXPECT_NE(CheckFingerprint(Fingerprint(large), small).message().find("is gone"),
@@ -133,21 +134,21 @@ TEST(FingerprintTest, NamesWhatCameAndWhatWent) {
 }
 
 TEST(FingerprintTest, FoldedSourcesAreNamedKeyByKey) {
-  json plan = {{"mix.seed", 3}};
+  nlohmann::json plan = {{"mix.seed", 3}};
   for (int i = 0; i < 16; ++i) {
     const std::string prefix = "sources[s" + std::to_string(i) + "].";
     plan[prefix + "source.kind"] = "parquet";
     plan[prefix + "source.files"] = {"data/" + std::to_string(i) + ".parquet"};
     if (i % 3 == 0) plan[prefix + "limit"] = i;
   }
-  const json saved = Fingerprint(plan);
+  const nlohmann::json saved = Fingerprint(plan);
   EXPECT_LT(saved.dump().size(), 16 * 40u);
   EXPECT_EQ(UnfoldFingerprint(saved).size(), plan.size());
   EXPECT_EQ(UnfoldFingerprint(UnfoldFingerprint(saved)), UnfoldFingerprint(saved));
   EXPECT_TRUE(CheckFingerprint(saved, plan).ok());
   EXPECT_TRUE(CheckFingerprint(UnfoldFingerprint(saved), plan).ok());
-  const auto expect = [&](const char* key, const json& value, const char* sentence) {
-    json other = plan;
+  const auto expect = [&](const char* key, const nlohmann::json& value, const char* sentence) {
+    nlohmann::json other = plan;
     if (value.is_null()) {
       other.erase(key);
     } else {

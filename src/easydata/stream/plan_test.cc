@@ -9,8 +9,6 @@
 namespace easydata {
 namespace {
 
-using nlohmann::json;
-
 StreamPlan PlanOfNode(std::shared_ptr<const PlanNode> node) {
   StreamPlan plan;
   plan.node = std::move(node);
@@ -26,11 +24,11 @@ TEST(PlanTest, PrintsTheOperatorsInOrder) {
   plan = PlanOfNode(MakeNode("map", {{"callable", "f"}}, plan));
   plan = PlanOfNode(MakeNode("limit", {{"rows", 3}}, plan));
   plan = PlanOfNode(MakeNode("map", {{"callable", "g"}}, plan));
-  const json expected = {{"plan", {"source", "map", "limit", "map"}},
-                         {"source.files", {"a"}},
-                         {"map.callable", "f"},
-                         {"limit.rows", 3},
-                         {"map[2].callable", "g"}};
+  const nlohmann::json expected = {{"plan", {"source", "map", "limit", "map"}},
+                                   {"source.files", {"a"}},
+                                   {"map.callable", "f"},
+                                   {"limit.rows", 3},
+                                   {"map[2].callable", "g"}};
   EXPECT_EQ(Describe(*plan.node), expected);
 }
 
@@ -38,24 +36,24 @@ TEST(PlanTest, PrintsWhatANodeReadsBehindThePrefixOfEach) {
   auto mix = MakeNode("mix", {{"seed", 1}});
   mix->inputs = {{"sources[a].", Files("x").node}, {"sources[b].", Files("y").node}};
   const StreamPlan plan = PlanOfNode(MakeNode("pack", {{"seq_length", 8}}, PlanOfNode(mix)));
-  const json expected = {{"plan", {"mix", "pack"}},
-                         {"mix.seed", 1},
-                         {"pack.seq_length", 8},
-                         {"sources[a].plan", {"source"}},
-                         {"sources[a].source.files", {"x"}},
-                         {"sources[b].plan", {"source"}},
-                         {"sources[b].source.files", {"y"}}};
+  const nlohmann::json expected = {{"plan", {"mix", "pack"}},
+                                   {"mix.seed", 1},
+                                   {"pack.seq_length", 8},
+                                   {"sources[a].plan", {"source"}},
+                                   {"sources[a].source.files", {"x"}},
+                                   {"sources[b].plan", {"source"}},
+                                   {"sources[b].source.files", {"y"}}};
   EXPECT_EQ(Describe(*plan.node), expected);
   // Of one input, too.
   mix = MakeNode("mix", {{"seed", 1}});
   mix->inputs = {{"sources[a].", Files("x").node}};
-  EXPECT_EQ(Describe(*mix).at("sources[a].source.files"), json({"x"}));
+  EXPECT_EQ(Describe(*mix).at("sources[a].source.files"), nlohmann::json({"x"}));
 }
 
 TEST(PlanTest, TheOrderOfOperatorsShows) {
   const auto chain = [](const std::string& first, const std::string& second) {
-    const StreamPlan inner = PlanOfNode(MakeNode(first, json::object(), Files("a")));
-    return Describe(*MakeNode(second, json::object(), inner));
+    const StreamPlan inner = PlanOfNode(MakeNode(first, nlohmann::json::object(), Files("a")));
+    return Describe(*MakeNode(second, nlohmann::json::object(), inner));
   };
   EXPECT_NE(chain("pack", "limit"), chain("limit", "pack"));
 }
@@ -71,11 +69,11 @@ TEST(PlanTest, OneOperatorWithoutIdentityIsEnough) {
 }
 
 TEST(PlanTest, FactsGoDownstream) {
-  auto source = MakeNode("source", json::object());
+  auto source = MakeNode("source", nlohmann::json::object());
   source->facts.is_packed = true;
   source->facts.finitude = Finitude::kEndless;
   source->facts.why_endless = "because";
-  const auto map = MakeNode("map", json::object(), PlanOfNode(source));
+  const auto map = MakeNode("map", nlohmann::json::object(), PlanOfNode(source));
   EXPECT_TRUE(map->facts.is_packed);
   EXPECT_TRUE(map->facts.is_endless());
   EXPECT_EQ(map->facts.why_endless, "because");

@@ -8,8 +8,6 @@
 namespace easydata {
 namespace {
 
-using nlohmann::json;
-
 struct NumberedWindow {
   ReadPosition start;
   int64_t number = 0;
@@ -30,14 +28,16 @@ class Backwards {
     return window_[row];
   }
 
-  json Save() const {
+  nlohmann::json Save() const {
     return position_
         .Save([this] { return NextWindow(); },
-              [](const NumberedWindow& window, json* cursor) { (*cursor)["n"] = window.number; })
+              [](const NumberedWindow& window, nlohmann::json* cursor) {
+                (*cursor)["n"] = window.number;
+              })
         .ToJson();
   }
 
-  void Restore(const json& cursor) {
+  void Restore(const nlohmann::json& cursor) {
     const auto start = ReadPosition::FromJson(cursor);
     at_ = start.records;
     position_.Restore({start, cursor.at("n").get<int64_t>()}, cursor);
@@ -50,7 +50,7 @@ class Backwards {
  private:
   NumberedWindow NextWindow() const {
     const int64_t number = position_.window().number + (position_.num_rows() > 0 ? 1 : 0);
-    return {{Cursor(json("here")), at_}, number};
+    return {{Cursor(nlohmann::json("here")), at_}, number};
   }
 
   Status Open() {
@@ -85,7 +85,8 @@ const std::vector<int> kNumbers = {0, 1, 2, 3, 4, 5, 6};
 TEST(WindowPositionTest, SaysWhichWindowIsReadAgainAndHowMuchOfItIsOut) {
   Backwards reader(kNumbers);
   const auto at = [](int records, int rows, int number) {
-    return json{{"upstream", "here"}, {"records", records}, {"rows", rows}, {"n", number}};
+    return nlohmann::json{
+        {"upstream", "here"}, {"records", records}, {"rows", rows}, {"n", number}};
   };
   EXPECT_EQ(reader.Save(), at(0, 0, 0));
   EXPECT_EQ(reader.Next().ValueOrDie(), 2);
@@ -106,7 +107,7 @@ TEST(WindowPositionTest, GoesOnFromEveryPosition) {
   for (int taken = 0; taken <= std::ssize(kNumbers); ++taken) {
     Backwards reader(kNumbers);
     for (int i = 0; i < taken; ++i) ASSERT_TRUE(reader.Next().ok());
-    const json saved = reader.Save();
+    const nlohmann::json saved = reader.Save();
     const auto rest = Rest(&reader);
     Backwards restored(kNumbers);
     restored.Restore(saved);
@@ -126,12 +127,12 @@ TEST(WindowPositionTest, StaysAtAWindowThatCannotBeRead) {
   Backwards reader(kNumbers);
   reader.fails_at = 4;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(reader.Next().ok());
-  const json before = reader.Save();
+  const nlohmann::json before = reader.Save();
   EXPECT_TRUE(reader.Next().status().IsIOError());
   EXPECT_EQ(reader.Save(), before);
   // The same of one that was restored in its middle.
   Backwards restored(kNumbers);
-  json inside = before;
+  nlohmann::json inside = before;
   inside["rows"] = 2;
   restored.Restore(inside);
   restored.fails_at = 5;
@@ -142,7 +143,7 @@ TEST(WindowPositionTest, StaysAtAWindowThatCannotBeRead) {
 TEST(WindowPositionTest, RefusesAPositionBehindItsWindow) {
   Backwards reader(kNumbers);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(reader.Next().ok());
-  const json saved = reader.Save();
+  const nlohmann::json saved = reader.Save();
   Backwards shorter({0, 1, 2, 3});
   shorter.Restore(saved);
   const Status refused = shorter.Next().status();

@@ -8,21 +8,20 @@
 namespace easydata::transform {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 
 StreamPlan AnyRows() {
   StreamPlan plan;
-  plan.node = MakeNode("rows", json::object());
+  plan.node = MakeNode("rows", nlohmann::json::object());
   return plan;
 }
 
 TEST(ColumnOpTest, EachIsFoundByItsNameAndPrintedWithItsOptions) {
   const StreamPlan upstream = AnyRows();
-  const std::pair<const char*, json> kinds[] = {
+  const std::pair<const char*, nlohmann::json> kinds[] = {
       {"select", {{"fields", {"a"}}}},
       {"drop", {{"fields", {"a", "b"}}}},
-      {"rename", {{"fields", json::parse(R"([["a", "b"]])")}, {"renamed_wins", true}}},
+      {"rename", {{"fields", nlohmann::json::parse(R"([["a", "b"]])")}, {"renamed_wins", true}}},
       {"filter_non_empty", {{"fields", {"a"}}}},
       {"add_field", {{"field", "a"}, {"value", {1, nullptr}}}},
   };
@@ -39,7 +38,8 @@ TEST(ColumnOpTest, SaysWhatCannotBeRead) {
   const Status unknown = ColumnOpPlan(AnyRows(), "dropp", {}).status();
   EXPECT_TRUE(unknown.IsKeyError());
   EXPECT_THAT(unknown.message(), HasSubstr("did you mean \"drop\"?"));
-  for (const json& options : {json::object(), json{{"fields", 3}}, json(nullptr)}) {
+  for (const nlohmann::json& options :
+       {nlohmann::json::object(), nlohmann::json{{"fields", 3}}, nlohmann::json(nullptr)}) {
     const Status wrong = ColumnOpPlan(AnyRows(), "drop", options).status();
     EXPECT_TRUE(wrong.IsInvalid());
     EXPECT_THAT(wrong.message(), HasSubstr("options of the column operation \"drop\""));
