@@ -23,7 +23,7 @@ import python_layers
 RANKS = (
     ("base",),
     ("config", "exec"),
-    ("io", "json"),
+    ("io", "json", "jinja"),
     ("stream",),
     ("order",),
     ("source", "transform", "mix", "pack", "sink"),

@@ -58,6 +58,7 @@ void BindStream(nb::module_& m);
 void BindConfig(nb::module_& m);
 void BindTokenizer(nb::module_& m);
 void BindSource(nb::module_& m);
+void BindChat(nb::module_& m);
 void BindTransform(nb::module_& m);
 void BindOrder(nb::module_& m);
 void BindMix(nb::module_& m);

@@ -15,6 +15,7 @@ NB_MODULE(_native, m) {
   easydata::BindConfig(m);
   easydata::BindTokenizer(m);
   easydata::BindSource(m);
+  easydata::BindChat(m);
   easydata::BindTransform(m);
   easydata::BindOrder(m);
   easydata::BindMix(m);

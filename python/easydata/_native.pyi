@@ -263,6 +263,29 @@ def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True) -> RowItera
 def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
     """One pass over a stream, batch by batch."""
 
+class JinjaTemplate:
+    """
+    A chat template for the native engine. ValueError where Jinja2 refuses its text, NotImplementedError, with what and the line, where it uses what the engine does not have.
+    """
+
+    def __init__(self, source: str) -> None: ...
+
+    @property
+    def has_generation(self) -> bool: ...
+
+    @property
+    def uses_clock(self) -> bool: ...
+
+    def render(self, variables: dict[str, object], *, now: float | None = None) -> str:
+        """
+        Renders a text. ValueError where the template fails or refuses the values, NotImplementedError where Jinja2 may go on and the engine cannot.
+        """
+
+    def trace(self, variables: dict[str, object], *, messages: str = 'messages', now: float | None = None) -> tuple[str, list[tuple[str, int | None, int, int]]]:
+        """
+        Renders a text, and says what its stretches come from: (kind, number of the message, first byte, end), where kind is "message" (printed while a loop was there), "generation" (by a generation block) or "text" (a text of that message).
+        """
+
 class ColumnOp:
     """Work on whole columns of a stream."""
 

@@ -65,7 +65,7 @@ bool HaveOneShape(const nlohmann::json& a, const nlohmann::json& b) {
 
 /// One object with the values of all objects, which have one shape, side by side.
 nlohmann::json Join(const std::vector<nlohmann::json*>& objects) {
-  std::vector<json::object_t::iterator> members;
+  std::vector<nlohmann::json::object_t::iterator> members;
   for (nlohmann::json* object : objects)
     members.push_back(object->get_ref<nlohmann::json::object_t&>().begin());
   nlohmann::json columns = nlohmann::json::object();
@@ -87,7 +87,7 @@ nlohmann::json Join(const std::vector<nlohmann::json*>& objects) {
       continue;
     }
     column = nlohmann::json::array();
-    auto& array = column.get_ref<json::array_t&>();
+    auto& array = column.get_ref<nlohmann::json::array_t&>();
     array.reserve(values.size());
     for (nlohmann::json* value : values) array.push_back(std::move(*value));
     if (array[0].is_string()) column = WithoutEnds(std::move(column));
@@ -115,7 +115,7 @@ bool Fold(nlohmann::json* value, const nlohmann::json& known) {
   bool has_ends = false;
   bool has_folded = false;
   auto& members = value->get_ref<nlohmann::json::object_t&>();
-  std::vector<std::vector<json::object_t::iterator>> groups;  // of objects of one shape
+  std::vector<std::vector<nlohmann::json::object_t::iterator>> groups;  // of objects of one shape
   for (auto member = members.begin(); member != members.end(); ++member) {
     const std::string& key = member->first;
     nlohmann::json& inner = member->second;

@@ -1,0 +1,179 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <ctime>
+#include <optional>
+#include <vector>
+
+#include "bindings.h"
+#include "easydata/jinja/template.h"
+
+namespace easydata {
+namespace {
+
+using jinja::Renderer;
+using jinja::Value;
+
+constexpr int kMaxDepth = 200;
+
+[[noreturn]] void FailType(nb::handle value) {
+  Check(Status::NotImplemented("a value of type ", Py_TYPE(value.ptr())->tp_name,
+                               " for a template; known are str, int, float, bool, None, list, "
+                               "tuple and dict"));
+  std::abort();  // Check has thrown
+}
+
+std::string_view TextView(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    Check(Status::NotImplemented("a text with a lone surrogate, for a template"));
+  }
+  return {data, static_cast<size_t>(size)};
+}
+
+/// A Python object as a value of a template, whose texts stay the object's.
+Value FromPython(nb::handle object, jinja::Arena* arena, int depth = 0) {
+  PyObject* const p = object.ptr();
+  if (depth > kMaxDepth) Check(Status::NotImplemented("values nested more than 200 deep"));
+  if (p == Py_None) return Value::None();
+  if (PyBool_Check(p)) return Value::Boolean(p == Py_True);
+  if (PyUnicode_CheckExact(p)) return Value::String(TextView(object));
+  if (PyLong_CheckExact(p)) {
+    int overflow = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(p, &overflow);
+    if (overflow == 0) return Value::Integer(value);
+    const nb::object digits = nb::steal(PyObject_Str(p));
+    if (!digits.is_valid()) {
+      PyErr_Clear();
+      Check(Status::NotImplemented("an integer of thousands of digits, for a template"));
+    }
+    return Value::BigInteger(arena->Copy(TextView(digits)));
+  }
+  if (PyFloat_CheckExact(p)) return Value::Float(PyFloat_AS_DOUBLE(p));
+  if (PyList_CheckExact(p) || PyTuple_CheckExact(p)) {
+    const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(p));
+    Value* items = arena->Array<Value>(count);
+    for (size_t i = 0; i < count; ++i) {
+      items[i] =
+          FromPython(PySequence_Fast_GET_ITEM(p, static_cast<Py_ssize_t>(i)), arena, depth + 1);
+    }
+    return PyList_CheckExact(p) ? Value::List(items, count) : Value::Tuple(items, count);
+  }
+  if (PyDict_CheckExact(p)) {
+    auto* entries = arena->Array<jinja::DictEntry>(static_cast<size_t>(PyDict_GET_SIZE(p)));
+    size_t count = 0;
+    Py_ssize_t at = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(p, &at, &key, &value)) {
+      entries[count].key = FromPython(key, arena, depth + 1);
+      entries[count].value = FromPython(value, arena, depth + 1);
+      ++count;
+    }
+    return Value::Dict(entries, count);
+  }
+  FailType(object);
+}
+
+/// `_native.JinjaTemplate`.
+class BoundTemplate {
+ public:
+  explicit BoundTemplate(nb::str source)
+      : template_(Unwrap(jinja::Template::Compile(TextView(source)))) {}
+
+  const jinja::Template& compiled() const { return *template_; }
+
+  /// Renders into `renderer`, which has the text and marks then.
+  void Render(nb::dict given, const std::optional<std::string_view>& messages,
+              std::optional<double> now, Renderer* renderer) const {
+    renderer->Reset();
+    std::vector<Renderer::Variable> variables;
+    try {
+      for (const auto [name, object] : given) {
+        Value value = FromPython(object, &renderer->arena());
+        if (messages && TextView(name) == *messages) {
+          value = jinja::MarkMessages(value, &renderer->arena());
+        }
+        variables.push_back({TextView(name), value});
+      }
+    } catch (const jinja::RenderError& error) {
+      Check(Status::Invalid(error.message));
+    }
+    jinja::RenderOptions options;
+    options.trace = messages.has_value();
+    const auto seconds = now ? static_cast<std::time_t>(*now) : std::time(nullptr);
+    localtime_r(&seconds, &options.now);
+    Check(renderer->Render(*template_, variables, options));
+  }
+
+ private:
+  std::shared_ptr<const jinja::Template> template_;
+};
+
+nb::object TextOf(const std::string& text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
+}
+
+const char* NameOf(jinja::Mark::Kind kind) {
+  switch (kind) {
+    case jinja::Mark::Kind::kMessage:
+      return "message";
+    case jinja::Mark::Kind::kGeneration:
+      return "generation";
+    case jinja::Mark::Kind::kText:
+      return "text";
+  }
+  return "";
+}
+
+nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view messages,
+                 std::optional<double> now) {
+  Renderer renderer;
+  self.Render(variables, messages, now, &renderer);
+  nb::list marks;
+  for (const jinja::Mark& mark : renderer.marks()) {
+    const bool is_known = mark.message != jinja::Mark::kUnknown;
+    marks.append(nb::make_tuple(NameOf(mark.kind), is_known ? nb::cast(mark.message) : nb::none(),
+                                mark.begin, mark.end));
+  }
+  return nb::make_tuple(TextOf(renderer.text()), marks);
+}
+
+}  // namespace
+
+void BindChat(nb::module_& m) {
+  nb::class_<BoundTemplate>(
+      m, "JinjaTemplate",
+      "A chat template for the native engine. ValueError where Jinja2 refuses its text, "
+      "NotImplementedError, with what and the line, where it uses what the engine does not have.")
+      .def(nb::init<nb::str>(), nb::arg("source"))
+      .def_prop_ro("has_generation",
+                   [](const BoundTemplate& self) { return self.compiled().has_generation(); })
+      .def_prop_ro("uses_clock",
+                   [](const BoundTemplate& self) { return self.compiled().uses_clock(); })
+      .def(
+          "render",
+          [](const BoundTemplate& self, nb::dict variables, std::optional<double> now) {
+            Renderer renderer;
+            self.Render(variables, std::nullopt, now, &renderer);
+            return TextOf(renderer.text());
+          },
+          nb::arg("variables"), nb::kw_only(), nb::arg("now") = nb::none(),
+          nb::sig(
+              "def render(self, variables: dict[str, object], *, now: float | None = None) -> str"),
+          "Renders a text. ValueError where the template fails or refuses the values, "
+          "NotImplementedError where Jinja2 may go on and the engine cannot.")
+      .def("trace", &Trace, nb::arg("variables"), nb::kw_only(), nb::arg("messages") = "messages",
+           nb::arg("now") = nb::none(),
+           nb::sig(
+               "def trace(self, variables: dict[str, object], *, messages: str = 'messages', "
+               "now: float | None = None) -> tuple[str, list[tuple[str, int | None, int, int]]]"),
+           "Renders a text, and says what its stretches come from: (kind, number of the message, "
+           "first byte, end), where kind is \"message\" (printed while a loop was there), "
+           "\"generation\" (by a generation block) or \"text\" (a text of that message).");
+}
+
+}  // namespace easydata

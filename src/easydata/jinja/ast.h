@@ -1,0 +1,90 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace easydata::jinja {
+
+enum class ExpressionKind : uint8_t {
+  kNone,
+  kBoolean,
+  kInteger,
+  kFloat,
+  kString,
+  kName,       // text
+  kList,       // children
+  kTuple,      // children
+  kDict,       // children: key, value, key, value ...
+  kAttribute,  // children[0] . text
+  kItem,       // children[0] [ children[1] ]
+  kSlice,      // children[0] [ children[1..3] ], each null where it is left out
+  kCall,       // children[0] ( children[1..], keywords )
+  kFilter,     // children[0] | text ( children[1..], keywords )
+  kTest,       // children[0] is text ( children[1..], keywords )
+  kNot,
+  kNegative,
+  kPositive,
+  kBinary,   // text: + - * / // % **
+  kConcat,   // children
+  kCompare,  // children[0] operators[0] children[1] operators[1] ...
+  kAnd,
+  kOr,
+  kConditional,  // children: condition, value, other (null where it is left out)
+};
+
+struct Expression;
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+struct Expression {
+  ExpressionKind kind = ExpressionKind::kNone;
+  int line = 0;
+  std::string text = {};
+  bool boolean = false;
+  int64_t integer = 0;
+  double number = 0;
+  std::vector<ExpressionPtr> children = {};
+  std::vector<std::pair<std::string, ExpressionPtr>> keywords = {};
+  std::vector<std::string> operators = {};
+};
+
+enum class StatementKind : uint8_t {
+  kText,        // text
+  kOutput,      // expression
+  kFor,         // target in expression [if test]: body, otherwise
+  kIf,          // expression: body, otherwise (an elif is a kIf alone in there)
+  kSet,         // target = expression
+  kSetBlock,    // target = body
+  kMacro,       // name, parameters, defaults of the last ones: body
+  kGeneration,  // body
+  kBreak,
+  kContinue,
+};
+
+/// What `for` and `set` assign to.
+struct Target {
+  /// One name, or several for items that are unpacked.
+  std::vector<std::string> names = {};
+  bool is_tuple = false;
+  /// For `set name.attribute = ...`: the attribute; else empty.
+  std::string attribute = {};
+};
+
+struct Statement;
+using Block = std::vector<std::unique_ptr<Statement>>;
+
+struct Statement {
+  StatementKind kind = StatementKind::kText;
+  int line = 0;
+  std::string text = {};
+  ExpressionPtr expression = {};
+  ExpressionPtr test = {};
+  Target target = {};
+  std::vector<std::string> parameters = {};
+  std::vector<ExpressionPtr> defaults = {};
+  Block body = {};
+  Block otherwise = {};
+};
+
+}  // namespace easydata::jinja

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "easydata/jinja/value.h"
+
+namespace easydata::jinja {
+
+class Machine;
+
+/// The arguments of a call: those by position, then those by name.
+struct Arguments {
+  const Value* values = nullptr;
+  int count = 0;
+  /// Of the last ones.
+  const std::string* names = nullptr;
+  int named = 0;
+
+  int positional() const { return count - named; }
+
+  /// The argument at a position or of a name; null where it is not given. Fails where it is given
+  /// twice.
+  const Value* Get(int position, std::string_view name) const;
+
+  /// Fails where there are more than `most` by position, or one by a name not among `known`
+  /// (separated by spaces).
+  void Check(std::string_view function, int most, std::string_view known) const;
+};
+
+/// What a name stands for: its number, -1 for one that Jinja2 knows and we do not, -2 for one that
+/// neither knows.
+int FindFilter(std::string_view name);
+int FindTest(std::string_view name);
+
+/// The number of a method; -1 where no value of ours has it.
+int FindMethod(std::string_view name);
+
+/// Functions that every template can call: range, namespace, dict, raise_exception, strftime_now.
+/// -1 for those of Jinja2 that we do not have, -2 for other names.
+int FindFunction(std::string_view name);
+inline constexpr std::string_view kClockFunction = "strftime_now";
+
+Value CallFilter(Machine* machine, int filter, const Value& value, const Arguments& arguments);
+bool CallTest(Machine* machine, int test, const Value& value, const Arguments& arguments);
+Value CallMethod(Machine* machine, int method, const Value& of, const Arguments& arguments);
+Value CallFunction(Machine* machine, int function, const Arguments& arguments);
+
+/// Whether a Python object of the value's type has an attribute of this name, and its method.
+enum class MethodOf : uint8_t { kNone, kMethod, kUnsafe, kUnsupported };
+MethodOf LookUpMethod(const Value& value, std::string_view name, int* method);
+
+}  // namespace easydata::jinja

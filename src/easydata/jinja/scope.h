@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "easydata/jinja/ast.h"
+
+namespace easydata::jinja {
+
+/// The names of one scope (a template, a loop's body, a macro ...) and the variables they stand
+/// for: jinja2/idtracking.py's Symbols.
+class Scope {
+ public:
+  /// How a variable begins when its scope is entered.
+  enum class Start : uint8_t {
+    kParameter,  // the loop, or the caller, sets it
+    kCopy,       // as the outer variable
+    kContext,    // as what the template was given under its name
+    kUndefined,
+  };
+
+  struct Variable {
+    int function = 0;  // 0: the template, else the macro that it is in
+    int index = 0;
+  };
+
+  struct Entry {
+    std::string name;
+    Variable variable;
+    Start start = Start::kUndefined;
+    Variable outer = {};
+  };
+
+  /// `next_variable` numbers the variables of the function that the scope is in.
+  Scope(const Scope* parent, int function, int* next_variable)
+      : parent_(parent), function_(function), next_variable_(next_variable) {}
+
+  void AddParameter(const std::string& name) { Define(name, Start::kParameter); }
+
+  /// Adds what the statements of a block store and load themselves, not in scopes of their own.
+  void AddBlock(const Block& block);
+  void AddExpression(const Expression* expression);
+  void Load(const std::string& name);
+  void Store(const std::string& name);
+
+  /// The variable of a name, here or in an outer scope; null if there is none.
+  const Variable* Find(const std::string& name) const;
+
+  /// The variables of this scope alone.
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  int function() const { return function_; }
+
+ private:
+  Entry* FindHere(const std::string& name);
+  Entry* Define(const std::string& name, Start start);
+  void AddBranches(const std::vector<const Block*>& branches);
+
+  const Scope* const parent_;
+  const int function_;
+  int* const next_variable_;
+  std::vector<Entry> entries_ = {};
+  std::set<std::string> stores_ = {};
+};
+
+/// Whether a block, or what is in it, reads the name.
+bool ReadsName(const Block& block, const std::string& name);
+bool ReadsName(const Expression* expression, const std::string& name);
+
+/// Whether a block, or what is in it, sets an attribute of the name.
+bool SetsAttributeOf(const Block& block, const std::string& name);
+
+}  // namespace easydata::jinja

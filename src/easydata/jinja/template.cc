@@ -1,0 +1,76 @@
+#include "easydata/jinja/template.h"
+
+#include "easydata/exec/stop_scope.h"
+#include "easydata/jinja/compiler.h"
+#include "easydata/jinja/machine.h"
+
+namespace easydata::jinja {
+namespace {
+
+/// A copy of a value of which all parts are from one message.
+Value WithOrigin(Value value, uint16_t origin, Arena* arena, int depth) {
+  value.origin = origin;
+  if (depth > 200) return value;
+  if (value.Is(ValueKind::kList) || value.Is(ValueKind::kTuple)) {
+    Value* items = arena->Array<Value>(value.size);
+    for (uint32_t i = 0; i < value.size; ++i) {
+      items[i] = WithOrigin(value.as.items[i], origin, arena, depth + 1);
+    }
+    value.as.items = items;
+  } else if (value.Is(ValueKind::kDict)) {
+    DictEntry* entries = arena->Array<DictEntry>(value.size);
+    for (uint32_t i = 0; i < value.size; ++i) {
+      entries[i].key = value.as.entries[i].key;
+      entries[i].value = WithOrigin(value.as.entries[i].value, origin, arena, depth + 1);
+    }
+    value.as.entries = entries;
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Template>> Template::Compile(std::string_view source) {
+  ARROW_ASSIGN_OR_RAISE(auto program, jinja::Compile(source));
+  return std::make_shared<const Template>(std::move(program));
+}
+
+Template::Template(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+bool Template::has_generation() const { return program_->has_generation; }
+bool Template::uses_clock() const { return program_->uses_clock; }
+
+Renderer::Renderer() : machine_(std::make_unique<Machine>(&arena_)) {}
+Renderer::~Renderer() = default;
+
+Status Renderer::Render(const Template& compiled, std::span<const Variable> variables,
+                        const RenderOptions& options) {
+  text_.clear();
+  marks_.clear();
+  try {
+    machine_->Run(compiled.program(), variables, options, &text_, &marks_);
+    return Status::OK();
+  } catch (const RenderError& error) {
+    if (exec::StopScope::Stopped()) return Status::Cancelled("rendering was stopped");
+    return error.is_unsupported ? Status::NotImplemented(error.message)
+                                : Status::Invalid(error.message);
+  } catch (const std::bad_alloc&) {
+    return Status::OutOfMemory("there is no memory to render a chat template");
+  }
+}
+
+Value MarkMessages(const Value& list, Arena* arena) {
+  if (!list.Is(ValueKind::kList)) return list;
+  Value* items = arena->Array<Value>(list.size);
+  for (uint32_t i = 0; i < list.size; ++i) {
+    const bool is_known = i + 1 < Value::kManyOrigins;
+    items[i] = WithOrigin(list.as.items[i],
+                          is_known ? static_cast<uint16_t>(i + 1) : Value::kManyOrigins, arena, 0);
+    if (is_known && items[i].Is(ValueKind::kDict)) items[i].flags |= Value::kMessage;
+  }
+  Value marked = list;
+  marked.as.items = items;
+  return marked;
+}
+
+}  // namespace easydata::jinja

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/jinja/arena.h"
+#include "easydata/jinja/value.h"
+
+namespace easydata::jinja {
+
+struct Program;
+class Machine;
+
+/// A template, compiled once to a flat program: the language of Jinja2's sandbox as chat templates
+/// use it (trim_blocks and lstrip_blocks on, no autoescape, `tojson` as json.dumps with
+/// ensure_ascii=False, the tag `generation`). The text is Jinja2's to the byte, or there is none.
+class Template {
+ public:
+  /// Invalid where Jinja2 refuses the text; NotImplemented, saying what and in which line, where it
+  /// takes what is not in our language.
+  static Result<std::shared_ptr<const Template>> Compile(std::string_view source);
+
+  explicit Template(std::shared_ptr<const Program> program);
+
+  const Program& program() const { return *program_; }
+
+  /// Whether it has `{% generation %}` blocks.
+  bool has_generation() const;
+
+  /// Whether it reads the clock: strftime_now.
+  bool uses_clock() const;
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+/// What a stretch of the text comes from.
+struct Mark {
+  enum class Kind : uint8_t {
+    kMessage,     // printed while a loop was at message `message`
+    kGeneration,  // printed by a `{% generation %}` block
+    kText,        // a text of message `message`; kUnknown: of several
+  };
+  static constexpr uint32_t kUnknown = 0xFFFFFFFF;
+
+  Kind kind = Kind::kMessage;
+  uint32_t message = 0;
+  size_t begin = 0;  // bytes of the text
+  size_t end = 0;
+
+  bool operator==(const Mark&) const = default;
+};
+
+struct RenderOptions {
+  /// Whether marks are kept.
+  bool trace = false;
+  /// What strftime_now tells.
+  std::tm now = {};
+  /// Bounds; templates are foreign code.
+  size_t max_text_bytes = size_t{64} << 20;
+  int64_t max_steps = 20'000'000;
+};
+
+/// Renders templates, one text at a time; each thread has its own.
+class Renderer {
+ public:
+  Renderer();
+  ~Renderer();
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+
+  struct Variable {
+    std::string_view name;
+    Value value;
+  };
+
+  /// Where values for the next rendering are made; Render keeps them, Reset forgets them.
+  Arena& arena() { return arena_; }
+  void Reset() { arena_.Reset(); }
+
+  /// Makes the text of `variables`. Invalid where the template fails or refuses them,
+  /// NotImplemented where Jinja2 may go on and we cannot, Cancelled where exec::StopScope says so.
+  Status Render(const Template& compiled, std::span<const Variable> variables,
+                const RenderOptions& options = {});
+
+  /// The last text, and its marks in the order in which they end. They stay until the next one.
+  const std::string& text() const { return text_; }
+  const std::vector<Mark>& marks() const { return marks_; }
+
+ private:
+  friend class Machine;
+
+  Arena arena_;
+  std::string text_ = {};
+  std::vector<Mark> marks_ = {};
+  std::unique_ptr<Machine> machine_;
+};
+
+/// Makes each dict of `list` the message of its number, for marks. The list must be in `arena`, or
+/// be made of values that may be changed; the result is a copy of them.
+Value MarkMessages(const Value& list, Arena* arena);
+
+}  // namespace easydata::jinja

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace easydata::jinja {
+
+enum class ValueKind : uint8_t {
+  kMissing,    // a variable that has no value yet
+  kUndefined,  // what a name, attribute or item that is not there gives
+  kNone,
+  kBoolean,
+  kInteger,
+  kBigInteger,  // beyond 64 bits: its digits, which are printed and no more
+  kFloat,
+  kString,
+  kList,
+  kTuple,
+  kDict,
+  kRange,
+  kDictView,   // dict.items(), keys() or values()
+  kGenerator,  // what filters such as map give: items that can be taken once
+  kNamespace,
+  kLoop,
+  kMacro,
+  kFunction,
+  kMethod,
+};
+
+struct DictEntry;
+struct RangeData;
+struct DictViewData;
+struct GeneratorData;
+struct NamespaceData;
+struct LoopData;
+struct MacroInfo;
+struct MethodData;
+
+/// A value of a template: 16 bytes, and what it points at, which an Arena or the caller's data
+/// owns. Lists and dicts never change, so that values are copied freely.
+struct Value {
+  /// The string is Markup: what is added to it is escaped as HTML.
+  static constexpr uint8_t kMarkup = 1;
+  /// The dict is one of the conversation's messages.
+  static constexpr uint8_t kMessage = 2;
+  /// The string was printed by a block that was captured: Machine knows what is in it.
+  static constexpr uint8_t kCaptured = 4;
+
+  /// `origin` of what is not of one message.
+  static constexpr uint16_t kNoOrigin = 0;
+  static constexpr uint16_t kManyOrigins = 0xFFFF;
+
+  ValueKind kind = ValueKind::kMissing;
+  uint8_t flags = 0;
+  /// 1 + the number of the message that the value is from.
+  uint16_t origin = kNoOrigin;
+  /// Bytes of a string; items of a list, tuple or dict.
+  uint32_t size = 0;
+  union {
+    bool boolean;
+    int64_t integer;
+    double number;
+    const char* text;
+    const Value* items;
+    const DictEntry* entries;
+    const RangeData* range;
+    const DictViewData* view;
+    GeneratorData* generator;
+    NamespaceData* space;
+    const LoopData* loop;
+    const MacroInfo* macro;
+    const MethodData* method;
+    int function;
+  } as = {.integer = 0};
+
+  std::string_view Text() const { return {as.text, size}; }
+  bool Is(ValueKind wanted) const { return kind == wanted; }
+  bool IsString() const { return kind == ValueKind::kString; }
+  bool IsMarkup() const { return kind == ValueKind::kString && (flags & kMarkup) != 0; }
+
+  static Value None() { return Of(ValueKind::kNone); }
+  static Value Boolean(bool value) {
+    Value made = Of(ValueKind::kBoolean);
+    made.as.boolean = value;
+    return made;
+  }
+  static Value Integer(int64_t value) {
+    Value made = Of(ValueKind::kInteger);
+    made.as.integer = value;
+    return made;
+  }
+  static Value Float(double value) {
+    Value made = Of(ValueKind::kFloat);
+    made.as.number = value;
+    return made;
+  }
+  /// The text stays the caller's.
+  static Value String(std::string_view text) {
+    Value made = Of(ValueKind::kString);
+    made.size = static_cast<uint32_t>(text.size());
+    made.as.text = text.data();
+    return made;
+  }
+  static Value BigInteger(std::string_view digits) {
+    Value made = String(digits);
+    made.kind = ValueKind::kBigInteger;
+    return made;
+  }
+  static Value List(const Value* items, size_t count) {
+    Value made = Of(ValueKind::kList);
+    made.size = static_cast<uint32_t>(count);
+    made.as.items = items;
+    return made;
+  }
+  static Value Tuple(const Value* items, size_t count) {
+    Value made = List(items, count);
+    made.kind = ValueKind::kTuple;
+    return made;
+  }
+  /// Keys must differ.
+  static Value Dict(const DictEntry* entries, size_t count) {
+    Value made = Of(ValueKind::kDict);
+    made.size = static_cast<uint32_t>(count);
+    made.as.entries = entries;
+    return made;
+  }
+  static Value Of(ValueKind kind) {
+    Value made;
+    made.kind = kind;
+    return made;
+  }
+};
+static_assert(sizeof(Value) == 16);
+
+struct DictEntry {
+  Value key;
+  Value value;
+};
+
+/// The value of a text key, or null.
+inline const Value* FindKey(const Value& dict, std::string_view key) {
+  for (uint32_t i = 0; i < dict.size; ++i) {
+    const DictEntry& entry = dict.as.entries[i];
+    if (entry.key.size == key.size() && entry.key.IsString() &&
+        std::memcmp(entry.key.as.text, key.data(), key.size()) == 0) {
+      return &entry.value;
+    }
+  }
+  return nullptr;
+}
+
+/// Python's range(start, stop, step).
+struct RangeData {
+  int64_t start;
+  int64_t step;
+  int64_t count;
+  int64_t stop;
+};
+
+struct DictViewData {
+  enum class Part : uint8_t { kKeys, kValues, kItems };
+  Part part;
+  Value dict;
+};
+
+struct GeneratorData {
+  const Value* items;
+  uint32_t count;
+  uint32_t next = 0;  // the first that was not taken yet
+};
+
+struct NamespaceData {
+  struct Attribute {
+    std::string_view name;
+    Value value;
+    Attribute* next;
+  };
+  Attribute* first = nullptr;
+};
+
+/// A loop that runs, which its variable `loop` tells of.
+struct LoopData {
+  const Value* items;
+  uint32_t count;
+  uint32_t index0;
+};
+
+/// A method of a value, not called yet.
+struct MethodData {
+  Value of;
+  int method;
+};
+
+}  // namespace easydata::jinja
