@@ -11,7 +11,7 @@ namespace easydata::jinja {
 namespace {
 
 // Jinja2 goes as deep as Python's own stack.
-constexpr int kMaxDepth = 150;
+constexpr int kMaxMacroDepth = 150;
 
 bool IsBlank(std::string_view text) { return StripStart(text).empty(); }
 
@@ -240,7 +240,7 @@ Value Machine::CallAttribute(const CallSite& site, const Value& of, const Argume
 }
 
 Value Machine::CallMacro(const MacroInfo& macro, const Arguments& arguments) {
-  if (depth_ >= kMaxDepth) FailUnsupported("macros that call each other more than 150 deep");
+  if (depth_ >= kMaxMacroDepth) FailUnsupported("macros that call each other more than 150 deep");
   const size_t base = variables_.size();
   variables_.resize(base + static_cast<size_t>(macro.variables));
   const int parameters = static_cast<int>(macro.parameters.size());

@@ -11,7 +11,7 @@
 namespace easydata::jinja {
 namespace {
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxCompareDepth = 200;
 
 bool IsNumber(const Value& value) {
   return value.Is(ValueKind::kBoolean) || value.Is(ValueKind::kInteger) ||
@@ -180,14 +180,14 @@ const char* TypeName(const Value& value) {
 // Undefined values: `flags` says what `text` is.
 
 namespace {
-constexpr uint8_t kName = 0;
-constexpr uint8_t kReason = 255;
+constexpr uint8_t kUndefinedName = 0;
+constexpr uint8_t kUndefinedReason = 255;
 }  // namespace
 
 Value UndefinedName(std::string_view name) {
   Value made = Value::String(name);
   made.kind = ValueKind::kUndefined;
-  made.flags = kName;
+  made.flags = kUndefinedName;
   return made;
 }
 
@@ -199,14 +199,14 @@ Value UndefinedAttribute(const Value& of, std::string_view name) {
 
 Value UndefinedBecause(std::string_view message) {
   Value made = UndefinedName(message);
-  made.flags = kReason;
+  made.flags = kUndefinedReason;
   return made;
 }
 
 void FailUndefined(const Value& value) {
   const std::string name(value.Text());
-  if (value.flags == kReason) Fail(name);
-  if (value.flags == kName) Fail("'" + name + "' is undefined");
+  if (value.flags == kUndefinedReason) Fail(name);
+  if (value.flags == kUndefinedName) Fail("'" + name + "' is undefined");
   const std::string type = TypeName(Value::Of(static_cast<ValueKind>(value.flags - 1)));
   Fail("'" + type + " object' has no attribute '" + name + "'");
 }
@@ -238,7 +238,7 @@ bool IsTrue(const Value& value) {
 }
 
 bool AreEqual(const Value& left, const Value& right, int depth) {
-  if (depth > kMaxDepth) FailUnsupported("values nested more than 200 deep");
+  if (depth > kMaxCompareDepth) FailUnsupported("values nested more than 200 deep");
   if (IsNumber(left) && IsNumber(right)) return CompareNumbers(left, right) == 0;
   if (left.Is(ValueKind::kBigInteger) || right.Is(ValueKind::kBigInteger)) {
     if (left.Is(ValueKind::kFloat) || right.Is(ValueKind::kFloat)) {
@@ -280,7 +280,7 @@ bool AreEqual(const Value& left, const Value& right, int depth) {
 }
 
 bool IsLess(const Value& left, const Value& right, const char* sign, int depth) {
-  if (depth > kMaxDepth) FailUnsupported("values nested more than 200 deep");
+  if (depth > kMaxCompareDepth) FailUnsupported("values nested more than 200 deep");
   if (IsNumber(left) && IsNumber(right)) return CompareNumbers(left, right) == -1;
   // UTF-8 sorts as its code points do.
   if (left.IsString() && right.IsString()) return left.Text() < right.Text();

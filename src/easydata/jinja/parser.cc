@@ -8,7 +8,7 @@
 namespace easydata::jinja {
 namespace {
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxNesting = 100;
 
 ExpressionPtr Make(ExpressionKind kind, int line, std::string text = {}) {
   auto made = std::make_unique<Expression>();
@@ -91,7 +91,7 @@ class Parser {
   /// Reads statements up to a tag of one of the names `ends`, which is skipped up to its name;
   /// `end` is its name. Without `ends`, to the end of the template.
   Result<Block> ParseBlock(std::initializer_list<std::string_view> ends, std::string* end) {
-    if (++depth_ > kMaxDepth) return Outside("statements nested more than 100 deep");
+    if (++depth_ > kMaxNesting) return Outside("statements nested more than 100 deep");
     Block block;
     while (Now().kind != TokenKind::kEnd) {
       const int line = Now().line;
@@ -194,7 +194,7 @@ class Parser {
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"elif", "else", "endif"}, &end));
     if (end == "elif") {
-      if (++depth_ > kMaxDepth) return Outside("more than 100 elif");
+      if (++depth_ > kMaxNesting) return Outside("more than 100 elif");
       std::unique_ptr<Statement> other;
       ARROW_ASSIGN_OR_RAISE(other, ParseIf(Now().line));
       --depth_;
@@ -336,7 +336,7 @@ class Parser {
   }
 
   Result<ExpressionPtr> ParseExpression() {
-    if (++depth_ > kMaxDepth) return Outside("expressions nested more than 100 deep");
+    if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
     ExpressionPtr value;
     ARROW_ASSIGN_OR_RAISE(value, ParseOr());
     while (IsName("if")) {
@@ -381,7 +381,7 @@ class Parser {
   Result<ExpressionPtr> ParseNot() {
     if (!IsName("not")) return ParseCompare();
     const int line = Take().line;
-    if (++depth_ > kMaxDepth) return Outside("expressions nested more than 100 deep");
+    if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
     ARROW_ASSIGN_OR_RAISE(ExpressionPtr operand, ParseNot());
     --depth_;
     return Make(ExpressionKind::kNot, line, std::move(operand));
@@ -476,7 +476,7 @@ class Parser {
     ExpressionPtr made;
     if (IsOperator("-") || IsOperator("+")) {
       const bool negative = Take().text == "-";
-      if (++depth_ > kMaxDepth) return Outside("expressions nested more than 100 deep");
+      if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr operand, ParseUnary(/*with_filter=*/false));
       --depth_;
       made = Make(negative ? ExpressionKind::kNegative : ExpressionKind::kPositive, line,
@@ -527,7 +527,7 @@ class Parser {
         break;
     }
     if (SkipOperator("(")) {
-      if (++depth_ > kMaxDepth) return Outside("expressions nested more than 100 deep");
+      if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
       ExpressionPtr made;
       ARROW_ASSIGN_OR_RAISE(made, ParseTuple(true, {}, /*in_brackets=*/true));
       ARROW_RETURN_NOT_OK(ExpectOperator(")"));

@@ -12,7 +12,7 @@
 namespace easydata::jinja {
 namespace {
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxPrintedDepth = 200;
 constexpr char kHex[] = "0123456789abcdef";
 
 void AppendInteger(int64_t value, std::string* out) {
@@ -80,7 +80,7 @@ class JsonWriter {
   JsonWriter(const JsonOptions& options, std::string* out) : options_(options), out_(out) {}
 
   void Write(const Value& value, int depth) {
-    if (depth > kMaxDepth) FailUnsupported("JSON nested more than 200 deep");
+    if (depth > kMaxPrintedDepth) FailUnsupported("JSON nested more than 200 deep");
     switch (value.kind) {
       case ValueKind::kNone:
         *out_ += "null";
@@ -318,7 +318,7 @@ void AppendText(const Value& value, std::string* out) {
 }
 
 void AppendRepr(const Value& value, std::string* out, int depth) {
-  if (depth > kMaxDepth) FailUnsupported("values nested more than 200 deep");
+  if (depth > kMaxPrintedDepth) FailUnsupported("values nested more than 200 deep");
   switch (value.kind) {
     case ValueKind::kUndefined:
       *out += "Undefined";
