@@ -1,5 +1,5 @@
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string_view.h>
 
 #include <ctime>
 #include <optional>
@@ -112,6 +112,12 @@ class BoundTemplate {
   std::shared_ptr<const jinja::Template> template_;
 };
 
+/// The renderer of this thread, which keeps its memory.
+Renderer& OwnRenderer() {
+  static thread_local Renderer renderer;
+  return renderer;
+}
+
 nb::object TextOf(const std::string& text) {
   return nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
@@ -131,7 +137,7 @@ const char* NameOf(jinja::Mark::Kind kind) {
 
 nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view messages,
                  std::optional<double> now) {
-  Renderer renderer;
+  Renderer& renderer = OwnRenderer();
   self.Render(variables, messages, now, &renderer);
   nb::list marks;
   for (const jinja::Mark& mark : renderer.marks()) {
@@ -157,7 +163,7 @@ void BindChat(nb::module_& m) {
       .def(
           "render",
           [](const BoundTemplate& self, nb::dict variables, std::optional<double> now) {
-            Renderer renderer;
+            Renderer& renderer = OwnRenderer();
             self.Render(variables, std::nullopt, now, &renderer);
             return TextOf(renderer.text());
           },
