@@ -1,16 +1,16 @@
-"""Chat templates: Jinja2's sandbox, with the settings that published templates expect."""
+"""Chat templates: conversations to text, by a template and the special tokens that it names."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    import jinja2
+from easydata.tokenizers.template_engine import TemplateEngine, engine_of
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -74,9 +74,13 @@ class ChatTemplate:
         documents: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = False,
         chat_template: str | None = None,
+        continue_final_message: bool | str = False,
         **options: Any,
     ) -> str:
         """Renders a conversation.
+
+        As in transformers, keys of a message whose value is None are left out, and what a model
+        thought is under all of its usual names (`reasoning_content`, `thinking`, `reasoning`).
 
         Args:
             messages: dicts with `role`, `content` and what else the template reads.
@@ -84,32 +88,41 @@ class ChatTemplate:
             documents: texts for retrieval templates.
             add_generation_prompt: whether to open an assistant's turn at the end.
             chat_template: a template to use instead, or the name of one of `sources`.
+            continue_final_message: whether the text ends with the last message's content, without
+                what the template writes behind it; or the name of the field that it ends with.
             options: other names that the template reads.
 
         Returns:
             The text, special tokens included.
 
         Raises:
-            ValueError: there is no template, or it refuses these messages.
+            ValueError: there is no template, no message, or it refuses these messages.
         """
-        import jinja2
+        engine = self.engine_for(chat_template, with_tools=tools is not None)
+        chat = _prepared(messages)
+        if not chat:
+            raise ValueError("the conversation is empty: there is no message to render")
+        final = _tag_final_message(chat, continue_final_message, engine.source)
+        variables = {
+            "messages": chat,
+            "tools": None if tools is None else [_schema(tool) for tool in tools],
+            "documents": documents,
+            "add_generation_prompt": add_generation_prompt,
+            **self.special_tokens,
+            **options,
+        }
+        text = _render(engine, variables)
+        return text if final is None else _cut_at_tag(text, final)
 
-        source = self._choose(chat_template, tools is not None)
-        schemas = None if tools is None else [_schema(tool) for tool in tools]
-        try:
-            return compile_template(source).render(
-                messages=messages,
-                tools=schemas,
-                documents=documents,
-                add_generation_prompt=add_generation_prompt,
-                **{**self.special_tokens, **options},
-            )
-        except jinja2.TemplateError as error:
-            raise ValueError(f"the chat template refuses these messages: {error}") from error
-        except Exception as error:
-            raise ValueError(
-                f"the chat template fails on these messages: {type(error).__name__}: {error}"
-            ) from error
+    def engine_for(
+        self, chat_template: str | None = None, *, with_tools: bool = False
+    ) -> TemplateEngine:
+        """What runs the template that is used: its `engine`, and why it is not the native one.
+
+        Raises:
+            ValueError: there is no template.
+        """
+        return engine_of(self._choose(chat_template, with_tools))
 
     @functools.cached_property
     def frame(self) -> str:
@@ -209,55 +222,74 @@ def _schema(tool: Any) -> Any:
     return get_json_schema(tool)
 
 
-@functools.lru_cache(maxsize=64)
-def compile_template(source: str) -> jinja2.Template:
-    """Compiles a template (milliseconds; kept, since each is used for every row)."""
-    return _environment().from_string(source)
+# What a model thought, under the names that templates read it by; the first is the standard one.
+REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
+
+# Stands where a text is to end. Its white space tells whether a template strips what it prints.
+_TAG = "\uf8f4END_OF_FINAL_MESSAGE "
 
 
-@functools.cache
-def _environment() -> jinja2.Environment:
-    import datetime
+def _prepared(messages: Messages) -> list[Any]:
+    """The messages that a template sees."""
+    chat: list[Any] = []
+    for message in messages:
+        if not isinstance(message, Mapping):
+            raise TypeError(f"a message is {type(message).__name__}, expected a dict with a role")
+        given = {name: value for name, value in message.items() if value is not None}
+        thought = next((given[name] for name in REASONING_FIELDS if name in given), None)
+        if thought is not None:
+            given = {"thinking": thought, **given, "reasoning_content": thought}
+        chat.append(given)
+    return chat
 
-    import jinja2
-    import jinja2.ext
-    import jinja2.sandbox
 
-    class Generation(jinja2.ext.Extension):
-        """Lets `{% generation %}` pass: it marks what the assistant says and prints it."""
+def _tag_final_message(chat: list[Any], wanted: bool | str, source: str) -> str | None:
+    """Marks the end of the last message's text, which is returned; None where none is wanted."""
+    if not wanted:
+        return None
+    field = wanted if isinstance(wanted, str) else "content"
+    last = chat[-1] = dict(chat[-1])
+    text = last.get(field)
+    if text is None:
+        raise ValueError(f"continue_final_message: the last message has no {field!r} to continue")
+    fields = [field]
+    if field in REASONING_FIELDS:
+        fields = [name for name in REASONING_FIELDS if last.get(name) == text]
+    if not any(name in source for name in fields):
+        raise ValueError(f"continue_final_message: the chat template does not read {field!r}")
+    if isinstance(text, str):
+        last.update(dict.fromkeys(fields, text + _TAG))
+        return text
+    parts = [dict(part) if isinstance(part, Mapping) else part for part in text]
+    for part in reversed(parts):
+        if isinstance(part, dict) and "text" in part:
+            final = str(part["text"])
+            part["text"] = final + _TAG
+            last[field] = parts
+            return final
+    raise ValueError("continue_final_message: the last message has no text to continue")
 
-        tags = {"generation"}  # noqa: RUF012
 
-        def parse(self, parser: Any) -> Any:
-            line = next(parser.stream).lineno
-            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-            return jinja2.nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
-
-        def _body(self, caller: Callable[[], str]) -> str:
-            return caller()
-
-    def raise_exception(message: str) -> None:
-        raise jinja2.TemplateError(message)
-
-    def to_json(
-        value: Any,
-        ensure_ascii: bool = False,
-        indent: int | None = None,
-        separators: tuple[str, str] | None = None,
-        sort_keys: bool = False,
-    ) -> str:
-        return json.dumps(
-            value,
-            ensure_ascii=ensure_ascii,
-            indent=indent,
-            separators=separators,
-            sort_keys=sort_keys,
+def _cut_at_tag(text: str, final: str) -> str:
+    """The text up to the tag, which goes."""
+    at = text.rfind(_TAG.strip())
+    if at < 0 or final.strip() not in text:
+        raise ValueError(
+            "continue_final_message: the chat template leaves out or changes the last message, so "
+            "that there is no end of it to continue from"
         )
+    # Where the template strips what it prints, the space before the tag is none of its text.
+    return text[:at] if text[at:].startswith(_TAG) else text[:at].rstrip()
 
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
-    )
-    environment.filters["tojson"] = to_json
-    environment.globals["raise_exception"] = raise_exception
-    environment.globals["strftime_now"] = lambda form: datetime.datetime.now().strftime(form)
-    return environment
+
+def _render(engine: TemplateEngine, variables: dict[str, Any]) -> str:
+    try:
+        return engine.render(variables)
+    except Exception as error:
+        # The native engine names what Python would raise by its class.
+        if type(error).__module__.startswith("jinja2.") or (
+            isinstance(error, ValueError) and not re.match(r"line \d+: \w+Error: ", str(error))
+        ):
+            raise ValueError(f"the chat template refuses these messages: {error}") from error
+        name = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        raise ValueError(f"the chat template fails on these messages: {name}{error}") from error

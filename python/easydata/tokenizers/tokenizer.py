@@ -365,7 +365,8 @@ class Tokenizer:
             add_generation_prompt: Open an assistant's turn at the end.
             tokenize: Return ids, not text. No special tokens are added to those of the template.
             max_length: Largest number of ids, as for `encode`.
-            template_options: Other names that the template reads.
+            template_options: Other names that the template reads, and `continue_final_message`: the
+                text ends with the last message's content (True), or with its field of that name.
 
         Returns:
             int32 array of shape [ids], or str when `tokenize` is False; of several conversations
@@ -520,7 +521,6 @@ class DecodeStream:
 # What transformers' apply_chat_template takes and this one does not: never passed on to templates.
 _FOREIGN_OPTIONS = frozenset(
     (
-        "continue_final_message",
         "padding",
         "return_assistant_tokens_mask",
         "return_dict",

@@ -114,11 +114,14 @@ def test_named_templates_and_tools(tmp_path: Path) -> None:
         )
     )
     template = ChatTemplate.of_folder(tmp_path)
-    assert template([]) == "plain"
-    assert template([], tools=[{"name": "f"}]) == "tools 1"
-    assert template([], chat_template="{{ bos_token }}{{ eos_token }}") == "<s>"
+    chat = [{"role": "user", "content": "a"}]
+    assert template(chat) == "plain"
+    assert template(chat, tools=[{"name": "f"}]) == "tools 1"
+    assert template(chat, chat_template="{{ bos_token }}{{ eos_token }}") == "<s>"
     (tmp_path / "chat_template.jinja").write_text("from a file")
-    assert ChatTemplate.of_folder(tmp_path)([]) == "from a file"
+    assert ChatTemplate.of_folder(tmp_path)(chat) == "from a file"
+    with pytest.raises(ValueError, match="the conversation is empty"):
+        template([])
 
 
 def test_missing_template_says_what_to_do(tmp_path: Path, gpt2: str) -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.tokenizers.chat_template import ChatTemplate, compile_template
+    from easydata.tokenizers.chat_template import ChatTemplate
+    from easydata.tokenizers.template_engine import compile_template
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "ChatTemplate": "easydata.tokenizers.chat_template",
-            "compile_template": "easydata.tokenizers.chat_template",
+            "compile_template": "easydata.tokenizers.template_engine",
         },
     )
 

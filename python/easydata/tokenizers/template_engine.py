@@ -1,0 +1,247 @@
+"""What runs a chat template: the engine's own program, or Jinja2's sandbox for what it lacks."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from easydata import _native
+
+if TYPE_CHECKING:
+    import jinja2
+
+_log = logging.getLogger("easydata")
+
+
+class TemplateEngine:
+    """A template that is compiled.
+
+    It runs natively where every construct of it is known and its texts of the probe chats are
+    Jinja2's; else in Jinja2's sandbox. A text that the native engine cannot make is Jinja2's, too.
+
+    Attributes:
+        source: The template.
+        why_not_native: Why Jinja2 runs it; None where the native engine does.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.why_not_native: str | None = None
+        self._native: _native.JinjaTemplate | None = None
+        try:
+            self._native = _native.JinjaTemplate(source)
+        except NotImplementedError as error:
+            self.why_not_native = f"{error} is not in the native engine"
+        except ValueError:
+            # Jinja2 says what is wrong with it, as people know it.
+            compile_template(source)
+            self.why_not_native = "the native engine refuses the template, and Jinja2 does not"
+        if self._native is not None and (probe := self._differing_probe()) is not None:
+            self._native = None
+            self.why_not_native = f"its text of {probe} is not Jinja2's"
+        if self.why_not_native is not None:
+            _log.info("a chat template runs in Jinja2: %s", self.why_not_native)
+
+    @property
+    def engine(self) -> str:
+        """What runs the template: "native" or "jinja2"."""
+        return "jinja2" if self._native is None else "native"
+
+    def render(self, variables: dict[str, Any]) -> str:
+        """Renders a text.
+
+        Raises:
+            jinja2.TemplateError: The template refuses the values (only where Jinja2 runs it).
+            ValueError: The same, where it runs natively.
+            Exception: Whatever Python raises in a template.
+        """
+        if self._native is not None:
+            try:
+                return self._native.render(variables)
+            except NotImplementedError:
+                pass  # a value, or what is done to it, is beyond the native engine: Jinja2 decides
+        return compile_template(self.source).render(**variables)
+
+    def _differing_probe(self) -> str | None:
+        """The name of a probe whose text is not Jinja2's."""
+        if self._native is None:
+            return None
+        reference = compile_template(self.source)
+        for name, variables in _probes():
+            native = _text_or_none(lambda: self._native.render(variables))  # type: ignore[union-attr]  # noqa: B023
+            if native is _BEYOND:
+                continue
+            if native != _text_or_none(lambda: reference.render(**variables)):  # noqa: B023
+                return name
+        return None
+
+
+@functools.lru_cache(maxsize=64)
+def engine_of(source: str) -> TemplateEngine:
+    """The engine of a template, made by the first call."""
+    return TemplateEngine(source)
+
+
+_BEYOND = object()
+
+
+def _text_or_none(render: Callable[[], str]) -> Any:
+    """A text, None where the template refuses the chat, or _BEYOND."""
+    try:
+        return render()
+    except NotImplementedError:
+        return _BEYOND
+    except Exception:
+        return None
+
+
+def _probes() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Chats that a template's two texts are compared on."""
+    call = {"name": "weather", "arguments": {"city": "Bern", "days": 2}}
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "weather",
+            "description": "Tells the weather.",
+            "parameters": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+                "required": ["city"],
+            },
+        },
+    }
+    user = {"role": "user", "content": "How is the weather?"}
+    said = {"role": "assistant", "content": "It rains."}
+    thought = {"role": "assistant", "content": "<think>\nClouds.\n</think>\n\nIt rains."}
+    reasoned = {**said, "reasoning_content": "Clouds.", "thinking": "Clouds."}
+    system = {"role": "system", "content": "Be brief."}
+    calls = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"type": "function", "function": call}],
+    }
+    result = {"role": "tool", "content": '{"rain": true}', "name": "weather"}
+    spaces = {"role": "user", "content": "  \u2028 spaces\n\n "}
+    chats = {
+        "one question": [user],
+        "a question and an answer": [user, said],
+        "two questions": [user, said, {**user, "content": "And <b>tomorrow</b>? 'é' \"日本\""}],
+        "a system message": [system, user, said],
+        "reasoning in the text": [user, thought, user, thought],
+        "reasoning beside the text": [system, user, reasoned, user, reasoned],
+        "a tool that is called": [user, calls, result, said],
+        "white space": [spaces, {**said, "content": " \n"}, spaces],
+        "two answers in a row": [user, said, said],
+    }
+    special = {
+        "bos_token": "<bos>",
+        "eos_token": "<eos>",
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+    }
+    for name, messages in chats.items():
+        for tools in (None, [tool]):
+            for prompt in (False, True):
+                where = f"{name}{', tools' if tools else ''}{', a prompt' if prompt else ''}"
+                yield (
+                    where,
+                    {
+                        "messages": messages,
+                        "tools": tools,
+                        "documents": None,
+                        "add_generation_prompt": prompt,
+                        **special,
+                    },
+                )
+
+
+@functools.lru_cache(maxsize=64)
+def compile_template(source: str) -> jinja2.Template:
+    """Compiles a template for Jinja2 (milliseconds; kept, since each is used for every row)."""
+    return _environment().from_string(source)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    """Jinja2's sandbox, with the settings that published templates expect."""
+    import datetime
+
+    import jinja2
+    import jinja2.ext
+    import jinja2.sandbox
+    import jinja2.utils
+
+    class Generation(jinja2.ext.Extension):
+        """Lets `{% generation %}` pass: it marks what the assistant says and prints it."""
+
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: Any) -> Any:
+            line = next(parser.stream).lineno
+            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+            return jinja2.nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
+
+        def _body(self, caller: Callable[[], str]) -> str:
+            return caller()
+
+    class Dict:
+        """`dict` without the class's attributes."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+            return dict(*args, **kwargs)
+
+        def fromkeys(self, *args: Any) -> dict[Any, Any]:
+            return dict.fromkeys(*args)
+
+    def check_name(name: Any) -> None:
+        if isinstance(name, str) and name.startswith("_"):
+            raise jinja2.exceptions.SecurityError(
+                f"a namespace of a chat template has no attribute that begins with _: {name!r}"
+            )
+
+    class Namespace(jinja2.utils.Namespace):
+        """`namespace` without attributes of Python's own."""
+
+        def __init__(*args: Any, **kwargs: Any) -> None:
+            attributes = dict(*args[1:], **kwargs)
+            for name in attributes:
+                check_name(name)
+            jinja2.utils.Namespace.__init__(args[0], attributes)
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            check_name(name)
+            super().__setitem__(name, value)
+
+    def raise_exception(message: str) -> None:
+        raise jinja2.TemplateError(message)
+
+    def to_json(
+        value: Any,
+        ensure_ascii: bool = False,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        sort_keys: bool = False,
+    ) -> str:
+        return json.dumps(
+            value,
+            ensure_ascii=ensure_ascii,
+            indent=indent,
+            separators=separators,
+            sort_keys=sort_keys,
+        )
+
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
+    )
+    environment.filters["tojson"] = to_json
+    known: Mapping[str, Any] = {
+        "raise_exception": raise_exception,
+        "strftime_now": lambda form: datetime.datetime.now().strftime(form),
+        "dict": Dict(),
+        "namespace": Namespace,
+    }
+    environment.globals.update(known)
+    return environment
