@@ -24,7 +24,7 @@ RANKS = (
     ("base",),
     ("config", "exec"),
     ("io", "json", "jinja"),
-    ("stream",),
+    ("stream", "chat"),
     ("order",),
     ("source", "transform", "mix", "pack", "sink"),
     ("loader", "verify"),

@@ -1,12 +1,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <ctime>
 #include <optional>
 #include <vector>
 
 #include "bindings.h"
+#include "callable_op.h"
 #include "easydata/jinja/template.h"
+#include "easydata/stream/map_stage.h"
+#include "easydata/transform/render_messages.h"
 
 namespace easydata {
 namespace {
@@ -84,6 +88,7 @@ class BoundTemplate {
       : template_(Unwrap(jinja::Template::Compile(TextView(source)))) {}
 
   const jinja::Template& compiled() const { return *template_; }
+  std::shared_ptr<const jinja::Template> shared() const { return template_; }
 
   /// Renders into `renderer`, which has the text and marks then.
   void Render(nb::dict given, const std::optional<std::string_view>& messages,
@@ -94,7 +99,7 @@ class BoundTemplate {
       for (const auto [name, object] : given) {
         Value value = FromPython(object, &renderer->arena());
         if (messages && TextView(name) == *messages) {
-          value = jinja::MarkMessages(value, &renderer->arena());
+          value = jinja::MarkMessages(value, {}, &renderer->arena());
         }
         variables.push_back({TextView(name), value});
       }
@@ -148,9 +153,43 @@ nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view
   return nb::make_tuple(TextOf(renderer.text()), marks);
 }
 
+/// The stream with conversations rendered; rows that are not as usual go to `fallback`.
+Stream RenderMessages(const Stream& stream, const BoundTemplate& plain,
+                      const BoundTemplate& with_tools, const std::string& messages,
+                      const std::string& text, std::vector<std::string> output,
+                      nb::typed<nb::dict, std::string, std::string> roles,
+                      const std::string& variables, nb::object fallback, const std::string& name,
+                      const std::string& what, bool refuses, bool has_identity) {
+  transform::RenderMessagesOptions options;
+  options.messages = messages;
+  options.text = text;
+  options.output = std::move(output);
+  for (const auto [key, role] : roles) {
+    options.roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
+  }
+  options.variables = nlohmann::json::parse(variables);
+  auto rest = CallableOp(std::move(fallback), CallableKind::kMap,
+                         Columns({{text, ColumnKind::kText}}), name, refuses);
+  auto node = MakeNode("map", {{"callable", what}}, stream.plan);
+  node->has_identity = has_identity;
+  node->keeps_row_count = true;
+  return {MapPlan(stream.plan,
+                  Unwrap(transform::RenderMessagesOp(std::move(options), plain.shared(),
+                                                     with_tools.shared(), std::move(rest))),
+                  std::move(node))};
+}
+
 }  // namespace
 
 void BindChat(nb::module_& m) {
+  m.def("render_messages", &RenderMessages, nb::arg("stream"), nb::arg("plain"),
+        nb::arg("with_tools"), nb::kw_only(), nb::arg("messages"), nb::arg("text"),
+        nb::arg("output"), nb::arg("roles"), nb::arg("variables"), nb::arg("fallback"),
+        nb::arg("name"), nb::arg("what"), nb::arg("refuses"), nb::arg("has_identity"),
+        "The stream with the conversations in column `messages` rendered into column `text`, by "
+        "template `with_tools` where the row has tools. `variables` are JSON. Rows that are not as "
+        "they should be, or beyond the native engine, are given to `fallback`, a callable as of "
+        "apply_callable's kind map.");
   nb::class_<BoundTemplate>(
       m, "JinjaTemplate",
       "A chat template for the native engine. ValueError where Jinja2 refuses its text, "

@@ -263,6 +263,11 @@ def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True) -> RowItera
 def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
     """One pass over a stream, batch by batch."""
 
+def render_messages(stream: Stream, plain: JinjaTemplate, with_tools: JinjaTemplate, *, messages: str, text: str, output: Sequence[str], roles: dict[str, str], variables: str, fallback: object, name: str, what: str, refuses: bool, has_identity: bool) -> Stream:
+    """
+    The stream with the conversations in column `messages` rendered into column `text`, by template `with_tools` where the row has tools. `variables` are JSON. Rows that are not as they should be, or beyond the native engine, are given to `fallback`, a callable as of apply_callable's kind map.
+    """
+
 class JinjaTemplate:
     """
     A chat template for the native engine. ValueError where Jinja2 refuses its text, NotImplementedError, with what and the line, where it uses what the engine does not have.

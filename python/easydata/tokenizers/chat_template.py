@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from easydata import _native
 from easydata.tokenizers.template_engine import TemplateEngine, engine_of
 
 Messages = Sequence[Mapping[str, Any]]
@@ -104,15 +105,27 @@ class ChatTemplate:
             raise ValueError("the conversation is empty: there is no message to render")
         final = _tag_final_message(chat, continue_final_message, engine.source)
         variables = {
+            **self.variables,
             "messages": chat,
             "tools": None if tools is None else [_schema(tool) for tool in tools],
             "documents": documents,
             "add_generation_prompt": add_generation_prompt,
-            **self.special_tokens,
             **options,
         }
         text = _render(engine, variables)
         return text if final is None else _cut_at_tag(text, final)
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """What the template may read of a conversation that says nothing else."""
+        return {"documents": None, "add_generation_prompt": False, **self.special_tokens}
+
+    def native(self, *, with_tools: bool = False) -> _native.JinjaTemplate | None:
+        """The template for the native engine; None where there is none that runs there."""
+        try:
+            return self.engine_for(with_tools=with_tools).native
+        except ValueError:
+            return None
 
     def engine_for(
         self, chat_template: str | None = None, *, with_tools: bool = False

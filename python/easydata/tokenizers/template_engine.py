@@ -24,23 +24,24 @@ class TemplateEngine:
 
     Attributes:
         source: The template.
+        native: The native engine's program; None where Jinja2 runs the template.
         why_not_native: Why Jinja2 runs it; None where the native engine does.
     """
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.why_not_native: str | None = None
-        self._native: _native.JinjaTemplate | None = None
+        self.native: _native.JinjaTemplate | None = None
         try:
-            self._native = _native.JinjaTemplate(source)
+            self.native = _native.JinjaTemplate(source)
         except NotImplementedError as error:
             self.why_not_native = f"{error} is not in the native engine"
         except ValueError:
             # Jinja2 says what is wrong with it, as people know it.
             compile_template(source)
             self.why_not_native = "the native engine refuses the template, and Jinja2 does not"
-        if self._native is not None and (probe := self._differing_probe()) is not None:
-            self._native = None
+        if self.native is not None and (probe := self._differing_probe()) is not None:
+            self.native = None
             self.why_not_native = f"its text of {probe} is not Jinja2's"
         if self.why_not_native is not None:
             _log.info("a chat template runs in Jinja2: %s", self.why_not_native)
@@ -48,7 +49,7 @@ class TemplateEngine:
     @property
     def engine(self) -> str:
         """What runs the template: "native" or "jinja2"."""
-        return "jinja2" if self._native is None else "native"
+        return "jinja2" if self.native is None else "native"
 
     def render(self, variables: dict[str, Any]) -> str:
         """Renders a text.
@@ -58,20 +59,20 @@ class TemplateEngine:
             ValueError: The same, where it runs natively.
             Exception: Whatever Python raises in a template.
         """
-        if self._native is not None:
+        if self.native is not None:
             try:
-                return self._native.render(variables)
+                return self.native.render(variables)
             except NotImplementedError:
                 pass  # a value, or what is done to it, is beyond the native engine: Jinja2 decides
         return compile_template(self.source).render(**variables)
 
     def _differing_probe(self) -> str | None:
         """The name of a probe whose text is not Jinja2's."""
-        if self._native is None:
+        if self.native is None:
             return None
         reference = compile_template(self.source)
         for name, variables in _probes():
-            native = _text_or_none(lambda: self._native.render(variables))  # type: ignore[union-attr]  # noqa: B023
+            native = _text_or_none(lambda: self.native.render(variables))  # type: ignore[union-attr]  # noqa: B023
             if native is _BEYOND:
                 continue
             if native != _text_or_none(lambda: reference.render(**variables)):  # noqa: B023

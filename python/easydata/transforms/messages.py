@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.tokenizers.chat_template import Renderer
+from easydata.tokenizers.chat_template import ChatTemplate, Renderer
 from easydata.transforms.base import Columns, Example, Transform, _Step, column_op, run_steps
-from easydata.transforms.conversation import decoded, read_conversation, render_conversation
+from easydata.transforms.conversation import (
+    FROM_VALUE_ROLES,
+    decoded,
+    read_conversation,
+    render_conversation,
+)
 
 
 class _MoveFields(Transform):
@@ -107,6 +113,29 @@ class _RenderMessages(Transform):
             return None
         needs: dict[str, Any] = {n: kind for n, kind in wanted.items() if n != self._content}
         return {**needs, self._messages: "any", "tools": "any"}
+
+    def _rendered(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
+        if output is None or not isinstance(self._render, ChatTemplate):
+            return None
+        plain = self._render.native()
+        with_tools = self._render.native(with_tools=True)
+        if plain is None or with_tools is None:
+            return None
+        return _native.render_messages(
+            stream,
+            plain,
+            with_tools,
+            messages=self._messages,
+            text=self._content,
+            output=list(output),
+            roles=FROM_VALUE_ROLES,
+            variables=json.dumps(self._render.variables),
+            fallback=self,
+            name=type(self).__name__,
+            what=repr(self),
+            refuses=self._refuses,
+            has_identity=self._has_identity(),
+        )
 
     def __repr__(self) -> str:
         return f"chat_template({self._messages!r})"

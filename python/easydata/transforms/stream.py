@@ -48,6 +48,13 @@ def transform_stream(
     called: list[_Step] = []
     for number, step in enumerate(steps):
         known = have if not called else _names(needs[number])
+        rendered = None if called or known is None else step._rendered(stream, needs[number + 1])
+        if rendered is not None:
+            stream = rendered
+            have = _names(needs[number + 1])
+            if number + 1 == len(steps):
+                return stream  # of just what is wanted, and which rows are refused
+            continue
         op = None
         if known is not None and not (called and needs[number] is None):
             op = step._column_op(known, typed and not called)

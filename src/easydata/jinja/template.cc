@@ -1,5 +1,7 @@
 #include "easydata/jinja/template.h"
 
+#include <algorithm>
+
 #include "easydata/exec/stop_scope.h"
 #include "easydata/jinja/compiler.h"
 #include "easydata/jinja/machine.h"
@@ -59,14 +61,25 @@ Status Renderer::Render(const Template& compiled, std::span<const Variable> vari
   }
 }
 
-Value MarkMessages(const Value& list, Arena* arena) {
+Value MarkMessages(const Value& list, std::span<const std::string_view> fields, Arena* arena) {
   if (!list.Is(ValueKind::kList)) return list;
   Value* items = arena->Array<Value>(list.size);
   for (uint32_t i = 0; i < list.size; ++i) {
     const bool is_known = i + 1 < Value::kManyOrigins;
-    items[i] = WithOrigin(list.as.items[i],
-                          is_known ? static_cast<uint16_t>(i + 1) : Value::kManyOrigins, arena, 0);
-    if (is_known && items[i].Is(ValueKind::kDict)) items[i].flags |= Value::kMessage;
+    const uint16_t origin = is_known ? static_cast<uint16_t>(i + 1) : Value::kManyOrigins;
+    items[i] = list.as.items[i];
+    if (!items[i].Is(ValueKind::kDict)) continue;
+    items[i].origin = origin;
+    if (is_known) items[i].flags |= Value::kMessage;
+    auto* entries = arena->Array<DictEntry>(items[i].size);
+    for (uint32_t j = 0; j < items[i].size; ++j) {
+      entries[j] = items[i].as.entries[j];
+      const bool is_text = fields.empty() || (entries[j].key.IsString() &&
+                                              std::find(fields.begin(), fields.end(),
+                                                        entries[j].key.Text()) != fields.end());
+      if (is_text) entries[j].value = WithOrigin(entries[j].value, origin, arena, 0);
+    }
+    items[i].as.entries = entries;
   }
   Value marked = list;
   marked.as.items = items;

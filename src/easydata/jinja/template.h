@@ -102,8 +102,8 @@ class Renderer {
   std::unique_ptr<Machine> machine_;
 };
 
-/// Makes each dict of `list` the message of its number, for marks. The list must be in `arena`, or
-/// be made of values that may be changed; the result is a copy of them.
-Value MarkMessages(const Value& list, Arena* arena);
+/// Makes each dict of `list` the message of its number, for marks: what is in its `fields` (all of
+/// them, where none are named) is a text of it. The result is a copy of what changes.
+Value MarkMessages(const Value& list, std::span<const std::string_view> fields, Arena* arena);
 
 }  // namespace easydata::jinja

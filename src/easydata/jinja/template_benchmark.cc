@@ -38,7 +38,7 @@ void Chats(benchmark::State& state) {
       items[i] = Value::Dict(entries, 2);
     }
     const Renderer::Variable variables[] = {
-        {"messages", MarkMessages(Value::List(items, 4), arena)},
+        {"messages", MarkMessages(Value::List(items, 4), {}, arena)},
         {"tools", Value::None()},
         {"add_generation_prompt", Value::Boolean(false)},
         {"bos_token", Value::String("<s>")},
