@@ -37,7 +37,10 @@ class Scope {
   Scope(const Scope* parent, int function, int* next_variable)
       : parent_(parent), function_(function), next_variable_(next_variable) {}
 
-  void AddParameter(const std::string& name) { Define(name, Start::kParameter); }
+  void AddParameter(const std::string& name) {
+    stores_.insert(name);
+    Define(name, Start::kParameter);
+  }
 
   /// Adds what the statements of a block store and load themselves, not in scopes of their own.
   void AddBlock(const Block& block);

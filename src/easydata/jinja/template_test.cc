@@ -76,6 +76,13 @@ TEST_F(TemplateTest, WhatALoopSetsEndsWithItsTurn) {
             "143454");
 }
 
+TEST_F(TemplateTest, ALoopsOwnNameMayBeSetInABranch) {
+  EXPECT_EQ(
+      Text("{% for m in messages %}{% if m.role == 'user' %}{% set m = m.content %}{% endif %}"
+           "{{ m }} {% endfor %}"),
+      "hi {'role': 'assistant', 'content': 'yo'} ");
+}
+
 TEST_F(TemplateTest, MacrosHaveDefaultsAndNamesOfTheirOwn) {
   EXPECT_EQ(
       Text("{% macro f(a, b='-') %}{% set x = a %}{{ x ~ b }}{% endmacro %}{{ f(1) }}{{ f(2, b=3)"
