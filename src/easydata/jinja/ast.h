@@ -31,6 +31,7 @@ enum class ExpressionKind : uint8_t {
   kCompare,  // children[0] operators[0] children[1] operators[1] ...
   kAnd,
   kOr,
+  kCaptured,     // of a filter on a set block: what the block printed
   kConditional,  // children: condition, value, other (null where it is left out)
 };
 
@@ -55,7 +56,7 @@ enum class StatementKind : uint8_t {
   kFor,         // target in expression [if test]: body, otherwise
   kIf,          // expression: body, otherwise (an elif is a kIf alone in there)
   kSet,         // target = expression
-  kSetBlock,    // target = body
+  kSetBlock,    // target = body, through the filters in `expression` if there are any
   kMacro,       // name, parameters, defaults of the last ones: body
   kGeneration,  // body
   kBreak,

@@ -15,7 +15,7 @@
 namespace easydata::jinja {
 
 const Value* Arguments::Get(int position, std::string_view name) const {
-  const Value* found = position < positional() ? values + position : nullptr;
+  const Value* found = position >= 0 && position < positional() ? values + position : nullptr;
   for (int i = 0; i < named; ++i) {
     if (names[i] != name) continue;
     if (found != nullptr) {
@@ -374,6 +374,7 @@ int64_t Whole(const Value* value, int64_t otherwise, const char* what) {
   if (value->Is(ValueKind::kInteger)) return value->as.integer;
   if (value->Is(ValueKind::kBoolean)) return value->as.boolean ? 1 : 0;
   if (value->Is(ValueKind::kUndefined)) FailUndefined(*value);
+  if (value->Is(ValueKind::kBigInteger)) FailUnsupported("arguments beyond 64 bits");
   Fail(std::string("TypeError: ") + what + " must be an integer, not " + TypeName(*value));
 }
 
@@ -458,7 +459,7 @@ Value Split(Machine* machine, const Value& of, const Arguments& arguments) {
   if (separator == nullptr || separator->Is(ValueKind::kNone)) {
     while (!(rest = StripStart(rest)).empty()) {
       if (most-- == 0) {
-        parts.Add(Part(of, StripEnd(rest)));
+        parts.Add(Part(of, rest));
         break;
       }
       size_t end = 0;
@@ -1058,7 +1059,22 @@ Value MakeDictOf(Machine* machine, const Arguments& arguments) {
   Value from = Value::Dict(nullptr, 0);
   if (arguments.positional() == 1) {
     from = arguments.values[0];
-    if (!from.Is(ValueKind::kDict)) FailUnsupported("dict() of what is no dict");
+    if (from.Is(ValueKind::kUndefined)) FailUndefined(from);
+    if (!from.Is(ValueKind::kDict)) {
+      // Pairs, one after another.
+      const Items pairs = ItemsOf(from, arena);
+      Value* flat = arena->Array<Value>(2 * size_t{pairs.count});
+      for (uint32_t i = 0; i < pairs.count; ++i) {
+        const Items pair = ItemsOf(pairs.values[i], arena);
+        if (pair.count != 2) {
+          Fail("ValueError: dictionary update sequence element #" + std::to_string(i) +
+               " has length " + std::to_string(pair.count) + "; 2 is required");
+        }
+        flat[2 * i] = pair.values[0];
+        flat[2 * i + 1] = pair.values[1];
+      }
+      from = machine->MakeDict(flat, static_cast<int>(pairs.count));
+    }
   }
   DictEntry* entries = arena->Array<DictEntry>(from.size + static_cast<size_t>(arguments.named));
   std::copy_n(from.as.entries, from.size, entries);

@@ -19,8 +19,8 @@ struct Arguments {
 
   int positional() const { return count - named; }
 
-  /// The argument at a position or of a name; null where it is not given. Fails where it is given
-  /// twice.
+  /// The argument at a position (-1: it has none) or of a name; null where it is not given. Fails
+  /// where it is given twice.
   const Value* Get(int position, std::string_view name) const;
 
   /// Fails where there are more than `most` by position, or one by a name not among `known`

@@ -139,6 +139,10 @@ class Compiler {
         Emit(Op::kCaptureBegin);
         ARROW_RETURN_NOT_OK(CompileInnerBlock(statement.body, scope));
         Emit(Op::kCaptureEnd);
+        if (statement.expression != nullptr) {
+          if (HasNames(*statement.expression)) return Outside("names in a filter on a set block");
+          ARROW_RETURN_NOT_OK(CompileExpression(*statement.expression, *scope));
+        }
         EmitAssignment(statement.target, *scope);
         return Status::OK();
       case StatementKind::kMacro:
@@ -161,6 +165,17 @@ class Compiler {
         return Status::OK();
     }
     return Status::OK();
+  }
+
+  static bool HasNames(const Expression& expression) {
+    if (expression.kind == ExpressionKind::kName) return true;
+    for (const ExpressionPtr& child : expression.children) {
+      if (child != nullptr && HasNames(*child)) return true;
+    }
+    for (const auto& [_, value] : expression.keywords) {
+      if (HasNames(*value)) return true;
+    }
+    return false;
   }
 
   /// A block with names of its own, which no break may leave.
@@ -240,7 +255,8 @@ class Compiler {
     EmitAssignment(statement.target, inner);
     ARROW_RETURN_NOT_OK(EmitScopeStart(inner));
     ARROW_RETURN_NOT_OK(CompileExpression(*statement.test, inner));
-    Emit(Op::kFilterKeep);
+    // What is unpacked comes out as a tuple.
+    Emit(Op::kFilterKeep, statement.target.is_tuple ? 1 : 0);
     Emit(Op::kJump, next);
     JumpHere(next);
     return Status::OK();
@@ -341,6 +357,8 @@ class Compiler {
   Status CompileExpression(const Expression& expression, const Scope& scope) {
     line_ = expression.line;
     switch (expression.kind) {
+      case ExpressionKind::kCaptured:
+        return Status::OK();  // it is there already
       case ExpressionKind::kNone:
         Emit(Op::kConstant, AddConstant(Value::None()));
         return Status::OK();

@@ -573,7 +573,14 @@ void Machine::Execute(int entry, size_t base) {
       }
       case Op::kFilterKeep: {
         OpenLoop& loop = loops_.back();
-        if (IsTrue(Pop())) loop.kept[loop.num_kept++] = loop.items[loop.next - 1];
+        if (IsTrue(Pop())) {
+          Value item = loop.items[loop.next - 1];
+          if (a == 1) {
+            const Items parts = ItemsOf(item, &arena_);
+            item = Value::Tuple(parts.values, parts.count);
+          }
+          loop.kept[loop.num_kept++] = item;
+        }
         break;
       }
       case Op::kCaptureBegin:

@@ -30,6 +30,9 @@ class Machine {
   /// str(value), which may be the value's own memory.
   std::string_view TextOf(const Value& value, std::string* scratch);
 
+  /// A dict; of a key that comes twice, the last value stays.
+  Value MakeDict(const Value* keys_and_values, int count);
+
   /// The text of values one after another, as a value that knows of captured texts in it.
   Value Joined(const Value* values, int count);
 
@@ -76,7 +79,6 @@ class Machine {
   Value CallAttribute(const CallSite& site, const Value& of, const Arguments& arguments);
   void Unpack(const Value& value, int count);
   void SetAttribute(const Value& space, std::string_view name, const Value& value);
-  Value MakeDict(const Value* keys_and_values, int count);
   Value GivenValue(const std::string& name) const;
 
   Value Pop() {

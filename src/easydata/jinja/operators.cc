@@ -770,6 +770,7 @@ Value GetSlice(const Value& value, const Value& start, const Value& stop, const 
   }
   for (const Value* part : {&start, &stop, &step}) {
     if (part->Is(ValueKind::kNone) || IsWhole(*part)) continue;
+    if (part->Is(ValueKind::kBigInteger)) FailOverflow();
     Fail("TypeError: slice indices must be integers or None");
   }
   const int64_t length = LengthOf(value);

@@ -218,7 +218,10 @@ class Parser {
       return made;
     }
     made->kind = StatementKind::kSetBlock;
-    if (IsOperator("|")) return Outside("a filter on a set block");
+    if (IsOperator("|")) {
+      ARROW_ASSIGN_OR_RAISE(made->expression,
+                            ParseFilters(Make(ExpressionKind::kCaptured, Now().line)));
+    }
     if (made->target.is_tuple || !made->target.attribute.empty()) {
       return Outside("a set block of something else than one name");
     }
@@ -275,7 +278,13 @@ class Parser {
 
   Result<Target> ParseTarget(bool with_attribute) {
     Target target;
-    if (IsOperator("(")) return Outside("assigning to a name in brackets");
+    if (SkipOperator("(")) {
+      ARROW_ASSIGN_OR_RAISE(target, ParseTarget(/*with_attribute=*/false));
+      if (!target.is_tuple) return Outside("assigning to one name in brackets");
+      ARROW_RETURN_NOT_OK(ExpectOperator(")"));
+      if (IsOperator(",")) return Outside("names in brackets among others");
+      return target;
+    }
     while (true) {
       if (Now().kind == TokenKind::kName && Now().text == "in" && target.is_tuple) break;
       ARROW_ASSIGN_OR_RAISE(std::string name, ExpectName());
@@ -290,7 +299,7 @@ class Parser {
       }
       if (!SkipOperator(",")) break;
       target.is_tuple = true;
-      if (IsOperator("=")) break;
+      if (IsOperator("=") || IsOperator(")")) break;
     }
     return target;
   }

@@ -68,7 +68,7 @@ enum class Op : uint8_t {
   kForElse,        // ends the loop, and jumps to a if a body came to its end
   kFilterBegin,    // pops what to go through; what is kept becomes a list
   kFilterNext,     // pushes the next item, or pushes the list and jumps to a
-  kFilterKeep,     // pops a condition: whether the item stays
+  kFilterKeep,     // pops a condition: whether the item stays, as a tuple if a is 1
   kCaptureBegin,   // what is printed becomes a value
   kCaptureEnd,     // pushes it
   kGenerationBegin,

@@ -62,7 +62,8 @@ void Scope::AddBlock(const Block& block) {
         break;
       case StatementKind::kSet:
       case StatementKind::kSetBlock:
-        AddExpression(statement->expression.get());
+        // Jinja2 overlooks the names in the filters of a set block.
+        if (statement->kind == StatementKind::kSet) AddExpression(statement->expression.get());
         for (const std::string& name : statement->target.names) {
           if (statement->target.attribute.empty()) {
             Store(name);
