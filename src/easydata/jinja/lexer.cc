@@ -10,6 +10,12 @@ namespace easydata::jinja {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+/// The value of a digit of up to base 16; 16 of other characters.
+int DigitOf(char c) {
+  if (IsDigit(c)) return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
+}
 bool IsNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 
@@ -209,6 +215,7 @@ class Lexer {
     while (true) {
       tag = text_.find("{%", tag);
       if (tag == std::string::npos) {
+        if (at_ == text_.size()) return Status::OK();  // as Jinja2 has it
         return Status::Invalid("line ", line, ": Missing end of raw directive");
       }
       std::string_view rest = std::string_view(text_).substr(tag + 2);
@@ -311,7 +318,10 @@ class Lexer {
     if (!is_float) {
       const char base = static_cast<char>(at(at_ + 1) | 0x20);
       if (text_[at_] == '0' && (base == 'x' || base == 'o' || base == 'b')) {
-        return Status::NotImplemented("line ", line_, ": numbers in other bases than ten");
+        const int radix = base == 'x' ? 16 : base == 'o' ? 8 : 2;
+        const auto is_digit = [radix](char c) { return DigitOf(c) < radix; };
+        const size_t last = digits_end(at(at_ + 2) == '_' ? at_ + 3 : at_ + 2, is_digit);
+        if (is_digit(text_[last - 1]) && last > at_ + 2) return AddNumber(last, radix);
       }
       end = digits_end(at_, decimal);
       if (text_[at_] == '0' && end > at_ + 1) {
@@ -322,6 +332,21 @@ class Lexer {
     std::string digits = text_.substr(at_, end - at_);
     std::erase(digits, '_');
     Add(is_float ? TokenKind::kFloat : TokenKind::kInteger, std::move(digits));
+    Skip(end - at_);
+    return Status::OK();
+  }
+
+  /// Adds the number up to `end`, which has two characters before its digits.
+  Status AddNumber(size_t end, int radix) {
+    uint64_t value = 0;
+    for (size_t i = at_ + 2; i < end; ++i) {
+      if (text_[i] == '_') continue;
+      value = value * static_cast<uint64_t>(radix) + static_cast<uint64_t>(DigitOf(text_[i]));
+      if (value > (uint64_t{1} << 58)) {
+        return Status::NotImplemented("line ", line_, ": large numbers in other bases than ten");
+      }
+    }
+    Add(TokenKind::kInteger, std::to_string(value));
     Skip(end - at_);
     return Status::OK();
   }

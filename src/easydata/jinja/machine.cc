@@ -11,7 +11,7 @@ namespace easydata::jinja {
 namespace {
 
 // Jinja2 goes as deep as Python's own stack.
-constexpr int kMaxMacroDepth = 150;
+constexpr int kMaxMacroDepth = 400;
 
 bool IsBlank(std::string_view text) { return StripStart(text).empty(); }
 
@@ -25,6 +25,7 @@ void Machine::Run(const Program& program, std::span<const Renderer::Variable> va
   text_ = text;
   marks_ = marks;
   steps_left_ = options.max_steps;
+  StartCounting();
   depth_ = 0;
   stack_.clear();
   loops_.clear();
@@ -240,7 +241,7 @@ Value Machine::CallAttribute(const CallSite& site, const Value& of, const Argume
 }
 
 Value Machine::CallMacro(const MacroInfo& macro, const Arguments& arguments) {
-  if (depth_ >= kMaxMacroDepth) FailUnsupported("macros that call each other more than 150 deep");
+  if (depth_ >= kMaxMacroDepth) Fail("RecursionError: macros call each other more than 400 deep");
   const size_t base = variables_.size();
   variables_.resize(base + static_cast<size_t>(macro.variables));
   const int parameters = static_cast<int>(macro.parameters.size());

@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kMaxCompareDepth = 200;
 
+// Lists that hold each other many times over have few values and endless comparisons.
+constexpr int64_t kMaxCompared = 50'000'000;
+thread_local int64_t num_compared = 0;
+
 bool IsNumber(const Value& value) {
   return value.Is(ValueKind::kBoolean) || value.Is(ValueKind::kInteger) ||
          value.Is(ValueKind::kFloat);
@@ -211,6 +215,8 @@ void FailUndefined(const Value& value) {
   Fail("'" + type + " object' has no attribute '" + name + "'");
 }
 
+void StartCounting() { num_compared = 0; }
+
 bool IsTrue(const Value& value) {
   switch (value.kind) {
     case ValueKind::kMissing:
@@ -239,7 +245,13 @@ bool IsTrue(const Value& value) {
 
 bool AreEqual(const Value& left, const Value& right, int depth) {
   if (depth > kMaxCompareDepth) FailUnsupported("values nested more than 200 deep");
-  if (IsNumber(left) && IsNumber(right)) return CompareNumbers(left, right) == 0;
+  if (++num_compared > kMaxCompared) Fail("comparing two values takes too long");
+  if (IsNumber(left) && IsNumber(right)) {
+    const int order = CompareNumbers(left, right);
+    // In a list, Python first asks whether two are the same object.
+    if (order == 2 && depth > 0) FailUnsupported("comparing lists with nan in them");
+    return order == 0;
+  }
   if (left.Is(ValueKind::kBigInteger) || right.Is(ValueKind::kBigInteger)) {
     if (left.Is(ValueKind::kFloat) || right.Is(ValueKind::kFloat)) {
       FailUnsupported("comparing an integer beyond 64 bits with a float");
@@ -309,7 +321,7 @@ bool Contains(const Value& container, const Value& item) {
     case ValueKind::kList:
     case ValueKind::kTuple:
       for (uint32_t i = 0; i < container.size; ++i) {
-        if (AreEqual(container.as.items[i], item)) return true;
+        if (AreEqual(container.as.items[i], item, 1)) return true;
       }
       return false;
     case ValueKind::kDict:
@@ -764,6 +776,7 @@ Value GetSlice(const Value& value, const Value& start, const Value& stop, const 
                Arena* arena) {
   if (value.Is(ValueKind::kUndefined)) FailUndefined(value);
   if (value.Is(ValueKind::kRange)) FailUnsupported("a slice of a range");
+  if (IsNumber(value) || value.Is(ValueKind::kNone)) FailUnsupported("a slice of such a value");
   if (!value.IsString() && !IsSequenceOfItems(value)) {
     Fail(std::string("TypeError: '") + TypeName(value) +
          "' object is not subscriptable by a slice");

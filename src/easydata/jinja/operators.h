@@ -10,6 +10,9 @@ namespace easydata::jinja {
 
 /// Python's operators on values. All of them throw RenderError where Python raises.
 
+/// Begins a rendering, whose comparisons are bounded together.
+void StartCounting();
+
 bool IsTrue(const Value& value);
 bool AreEqual(const Value& left, const Value& right, int depth = 0);
 /// left < right; `sign` is for the error.

@@ -8,7 +8,8 @@
 namespace easydata::jinja {
 namespace {
 
-constexpr int kMaxNesting = 100;
+// Beyond what Python's own stack lets Jinja2 take.
+constexpr int kMaxNesting = 400;
 
 ExpressionPtr Make(ExpressionKind kind, int line, std::string text = {}) {
   auto made = std::make_unique<Expression>();
@@ -86,12 +87,16 @@ class Parser {
     return Status::NotImplemented("line ", Now().line, ": ", what);
   }
 
+  Status TooDeep() const {
+    return Status::Invalid("line ", Now().line, ": expressions or blocks nested too deep");
+  }
+
   // Statements.
 
   /// Reads statements up to a tag of one of the names `ends`, which is skipped up to its name;
   /// `end` is its name. Without `ends`, to the end of the template.
   Result<Block> ParseBlock(std::initializer_list<std::string_view> ends, std::string* end) {
-    if (++depth_ > kMaxNesting) return Outside("statements nested more than 100 deep");
+    if (++depth_ > kMaxNesting) return TooDeep();
     Block block;
     while (Now().kind != TokenKind::kEnd) {
       const int line = Now().line;
@@ -194,7 +199,7 @@ class Parser {
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"elif", "else", "endif"}, &end));
     if (end == "elif") {
-      if (++depth_ > kMaxNesting) return Outside("more than 100 elif");
+      if (++depth_ > kMaxNesting) return Outside("hundreds of elif");
       std::unique_ptr<Statement> other;
       ARROW_ASSIGN_OR_RAISE(other, ParseIf(Now().line));
       --depth_;
@@ -345,7 +350,7 @@ class Parser {
   }
 
   Result<ExpressionPtr> ParseExpression() {
-    if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
+    if (++depth_ > kMaxNesting) return TooDeep();
     ExpressionPtr value;
     ARROW_ASSIGN_OR_RAISE(value, ParseOr());
     while (IsName("if")) {
@@ -390,7 +395,7 @@ class Parser {
   Result<ExpressionPtr> ParseNot() {
     if (!IsName("not")) return ParseCompare();
     const int line = Take().line;
-    if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
+    if (++depth_ > kMaxNesting) return TooDeep();
     ARROW_ASSIGN_OR_RAISE(ExpressionPtr operand, ParseNot());
     --depth_;
     return Make(ExpressionKind::kNot, line, std::move(operand));
@@ -485,7 +490,7 @@ class Parser {
     ExpressionPtr made;
     if (IsOperator("-") || IsOperator("+")) {
       const bool negative = Take().text == "-";
-      if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
+      if (++depth_ > kMaxNesting) return TooDeep();
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr operand, ParseUnary(/*with_filter=*/false));
       --depth_;
       made = Make(negative ? ExpressionKind::kNegative : ExpressionKind::kPositive, line,
@@ -536,7 +541,7 @@ class Parser {
         break;
     }
     if (SkipOperator("(")) {
-      if (++depth_ > kMaxNesting) return Outside("expressions nested more than 100 deep");
+      if (++depth_ > kMaxNesting) return TooDeep();
       ExpressionPtr made;
       ARROW_ASSIGN_OR_RAISE(made, ParseTuple(true, {}, /*in_brackets=*/true));
       ARROW_RETURN_NOT_OK(ExpectOperator(")"));

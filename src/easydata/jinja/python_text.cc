@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "easydata/jinja/operators.h"
+#include "easydata/jinja/printable_characters.h"
 #include "easydata/jinja/render_error.h"
 #include "easydata/jinja/unicode.h"
 
@@ -13,6 +14,7 @@ namespace easydata::jinja {
 namespace {
 
 constexpr int kMaxPrintedDepth = 200;
+constexpr size_t kMaxPrinted = size_t{128} << 20;
 constexpr char kHex[] = "0123456789abcdef";
 
 void AppendInteger(int64_t value, std::string* out) {
@@ -21,20 +23,23 @@ void AppendInteger(int64_t value, std::string* out) {
   out->append(digits, end.ptr);
 }
 
-/// Whether str.isprintable() is true of a character beyond ASCII; 0 and 1, or -1 where we do not
-/// say.
-int IsPrintable(char32_t c) {
-  if (c < 0xA1) return 0;
-  if (c < 0x100) return c == 0xAD ? 0 : 1;
-  // Letters of scripts without gaps.
-  if (c < 0x370) return 1;
-  if ((c >= 0x3B1 && c <= 0x3FF) || (c >= 0x400 && c <= 0x52F)) return 1;
-  if ((c >= 0x3041 && c <= 0x3096) || (c >= 0x30A1 && c <= 0x30FF)) return 1;
-  if ((c >= 0x4E00 && c <= 0x9FA5) || (c >= 0xAC00 && c <= 0xD7A3)) return 1;
-  if (c >= 0x2010 && c <= 0x2027) return 1;
-  if ((c >= 0x3001 && c <= 0x303F) || (c >= 0xFF01 && c <= 0xFF5E)) return 1;
-  if (c >= 0x1F300 && c <= 0x1F64F) return 1;
-  return -1;
+/// Whether str.isprintable() is true of a character beyond ASCII: 0 and 1, or 2 where that depends
+/// on the Python.
+uint32_t IsPrintable(char32_t c) {
+  const uint32_t* const end = kPrintableRuns + kNumPrintableRuns;
+  const uint32_t* const run =
+      std::upper_bound(kPrintableRuns, end, static_cast<uint32_t>(c) << 2 | 3) - 1;
+  return *run & 3;
+}
+
+void AppendHex(char32_t c, int digits, std::string* out) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out->push_back(kHex[c >> shift & 15]);
+}
+
+/// Escapes a character that is not printable.
+void AppendEscape(char32_t c, std::string* out) {
+  *out += c < 0x100 ? "\\x" : c < 0x10000 ? "\\u" : "\\U";
+  AppendHex(c, c < 0x100 ? 2 : c < 0x10000 ? 4 : 8, out);
 }
 
 void AppendStringRepr(std::string_view text, std::string* out) {
@@ -45,14 +50,12 @@ void AppendStringRepr(std::string_view text, std::string* out) {
   for (size_t i = 0; i < text.size();) {
     const Character c = DecodeCharacter(text.data() + i);
     if (c.value >= 0x80) {
-      const int printable = IsPrintable(c.value);
-      if (printable < 0) FailUnsupported("repr() of characters beyond the common scripts");
+      const uint32_t printable = IsPrintable(c.value);
+      if (printable == 2) FailUnsupported("repr() of characters that Unicode 14 does not have");
       if (printable == 1) {
         out->append(text, i, static_cast<size_t>(c.length));
       } else {
-        *out += "\\x";
-        out->push_back(kHex[c.value >> 4]);
-        out->push_back(kHex[c.value & 15]);
+        AppendEscape(c.value, out);
       }
     } else if (c.value == static_cast<char32_t>(quote) || c.value == '\\') {
       out->push_back('\\');
@@ -64,9 +67,7 @@ void AppendStringRepr(std::string_view text, std::string* out) {
     } else if (c.value == '\t') {
       *out += "\\t";
     } else if (c.value < 0x20 || c.value == 0x7F) {
-      *out += "\\x";
-      out->push_back(kHex[c.value >> 4]);
-      out->push_back(kHex[c.value & 15]);
+      AppendEscape(c.value, out);
     } else {
       out->push_back(static_cast<char>(c.value));
     }
@@ -75,11 +76,17 @@ void AppendStringRepr(std::string_view text, std::string* out) {
   out->push_back(quote);
 }
 
+/// Lists that hold each other many times over have few values and endless texts.
+void CheckSize(const std::string& out) {
+  if (out.size() > kMaxPrinted) Fail("a text is too long");
+}
+
 class JsonWriter {
  public:
   JsonWriter(const JsonOptions& options, std::string* out) : options_(options), out_(out) {}
 
   void Write(const Value& value, int depth) {
+    CheckSize(*out_);
     if (depth > kMaxPrintedDepth) FailUnsupported("JSON nested more than 200 deep");
     switch (value.kind) {
       case ValueKind::kNone:
@@ -126,7 +133,7 @@ class JsonWriter {
 
   void WriteEscape(char32_t unit) {
     *out_ += "\\u";
-    for (int shift = 12; shift >= 0; shift -= 4) out_->push_back(kHex[unit >> shift & 15]);
+    AppendHex(unit, 4, out_);
   }
 
   void WriteString(std::string_view text) {
@@ -185,6 +192,7 @@ class JsonWriter {
     if (!options_.has_indent) return;
     out_->push_back('\n');
     for (int i = 0; i < depth; ++i) *out_ += options_.indent;
+    CheckSize(*out_);
   }
 
   void WriteList(const Value& value, int depth) {
@@ -318,6 +326,7 @@ void AppendText(const Value& value, std::string* out) {
 }
 
 void AppendRepr(const Value& value, std::string* out, int depth) {
+  CheckSize(*out);
   if (depth > kMaxPrintedDepth) FailUnsupported("values nested more than 200 deep");
   switch (value.kind) {
     case ValueKind::kUndefined:
