@@ -26,7 +26,7 @@ RANKS = (
     ("io", "json", "jinja"),
     ("stream", "chat"),
     ("order",),
-    ("source", "transform", "mix", "pack", "sink"),
+    ("source", "transform", "trainer", "mix", "pack", "sink"),
     ("loader", "verify"),
     ("pipeline",),
 )
@@ -34,7 +34,7 @@ RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules
 PARQUET_MODULES = ("source", "sink")
 TOKENIZERS = "tokenizers"
 TOKENIZERS_USE = ("base", "exec")
-TOKENIZERS_USERS = ("transform", "pipeline")
+TOKENIZERS_USERS = ("transform", "trainer", "pipeline")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 # Calls that open, look at or walk files are for base and io; tests make files as they like.
 FILE_MODULES = ("base", "io")

@@ -112,6 +112,40 @@ def stub() -> str:
 _SOURCE = Parameter("source", "ShardedDataSource[Any]", "Where rows come from.")
 _PACKER = ("seq_length", "eos_token_id", "pad_token_id")
 
+_TOKENIZER = Parameter(
+    "tokenizer",
+    "Any",
+    "An `easydata.Tokenizer` or what one is made of: a folder, a path, a live tokenizer.",
+)
+_TOOLS = Parameter(
+    "tools",
+    "Sequence[Any] | None",
+    "Functions, or their JSON schemas, for chats that have no `tools` of their own.",
+    "None",
+)
+_TEMPLATE = [
+    Parameter(
+        "chat_template",
+        "str | os.PathLike[str] | None",
+        "A template in place of the tokenizer's: its text, or the path of its file.",
+        "None",
+    ),
+    Parameter(
+        "chat_template_kwargs",
+        "Mapping[str, Any] | None",
+        "What the template may read besides, such as enable_thinking; a row's own field of this "
+        "name goes before.",
+        "None",
+    ),
+    Parameter(
+        "role_mapping",
+        "Mapping[str, str] | None",
+        "Roles of more names that from/value messages have.",
+        "None",
+    ),
+]
+_ANSWERS = ("max_prompt_length", "max_completion_length", "add_special_tokens")
+
 # The generated modules under python/easydata: what they are, their classes, what these refer to.
 _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
     "transforms/packer_signatures.py": (
@@ -140,6 +174,84 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
             ),
         ],
         [],
+    ),
+    "transforms/example_signatures.py": (
+        "Signatures of the transforms that make examples for trainers.",
+        [
+            Signature(
+                "SFTPreprocessSignature",
+                "SftOptions",
+                (
+                    "tokenizer",
+                    "max_length",
+                    "text_field",
+                    "messages_field",
+                    "mask_prompt",
+                    "add_eos",
+                    "truncation",
+                    "formatting_func",
+                ),
+                ("max_length",),
+                parameters=[
+                    _TOKENIZER,
+                    Parameter(
+                        "formatting_func",
+                        "Callable[[dict[str, Any]], Any] | None",
+                        "A pure function of a row, called first; returns its text, or its fields.",
+                        "None",
+                    ),
+                    *_TEMPLATE,
+                ],
+            ),
+            Signature(
+                "DPOPreprocessSignature",
+                "PreferenceOptions",
+                ("tokenizer", *_ANSWERS, "tools", "label_pad_token_id"),
+                parameters=[_TOKENIZER, _TOOLS, *_TEMPLATE],
+            ),
+            Signature(
+                "KTOPreprocessSignature",
+                "UnpairedOptions",
+                (
+                    "tokenizer",
+                    *_ANSWERS,
+                    "label_pad_token_id",
+                    "embedding_tokenizer",
+                    "tools",
+                ),
+                parameters=[
+                    _TOKENIZER,
+                    Parameter(
+                        "embedding_tokenizer",
+                        "Any",
+                        "A second tokenizer, which encodes prompts for a density estimate.",
+                        "None",
+                    ),
+                    _TOOLS,
+                    *_TEMPLATE,
+                ],
+            ),
+            Signature(
+                "GRPOPreprocessSignature",
+                "PromptOptions",
+                ("tokenizer", "max_prompt_length", "tools", "skip_apply_chat_template"),
+                parameters=[_TOKENIZER, _TOOLS, *_TEMPLATE],
+            ),
+            Signature(
+                "RewardPreprocessSignature",
+                "RewardOptions",
+                ("tokenizer", "max_length", "truncation"),
+                ("max_length",),
+                parameters=[_TOKENIZER, *_TEMPLATE],
+            ),
+            Signature(
+                "EmbeddingPreprocessSignature",
+                "EmbeddingOptions",
+                ("tokenizer", "max_length", "query_field", "positive_field", "negative_field"),
+                parameters=[_TOKENIZER],
+            ),
+        ],
+        ["import os"],
     ),
     "sources/packed_signature.py": (
         "The signature of PackedShardedSource.",

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "easydata/jinja/template.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/render_messages.h"
+#include "jinja_template.h"
 
 namespace easydata {
 namespace {
@@ -167,19 +169,27 @@ Stream RenderMessages(const Stream& stream, const BoundTemplate& plain,
   for (const auto [key, role] : roles) {
     options.roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
   }
-  options.variables = nlohmann::json::parse(variables);
   auto rest = CallableOp(std::move(fallback), CallableKind::kMap,
                          Columns({{text, ColumnKind::kText}}), name, refuses);
   auto node = MakeNode("map", {{"callable", what}}, stream.plan);
   node->has_identity = has_identity;
   node->keeps_row_count = true;
   return {MapPlan(stream.plan,
-                  Unwrap(transform::RenderMessagesOp(std::move(options), plain.shared(),
-                                                     with_tools.shared(), std::move(rest))),
+                  Unwrap(transform::RenderMessagesOp(
+                      std::move(options),
+                      chat::NativeChatRenderer(plain.shared(), with_tools.shared(),
+                                               Unwrap(chat::ChatVariables::Read(variables))),
+                      std::move(rest))),
                   std::move(node))};
 }
 
 }  // namespace
+
+std::shared_ptr<const jinja::Template> CompiledTemplate(nb::handle object) {
+  const BoundTemplate* bound = nullptr;
+  if (!nb::try_cast(object, bound)) Check(Status::TypeError("expected a JinjaTemplate"));
+  return bound->shared();
+}
 
 void BindChat(nb::module_& m) {
   m.def("render_messages", &RenderMessages, nb::arg("stream"), nb::arg("plain"),

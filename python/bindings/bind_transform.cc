@@ -13,6 +13,7 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "callable_op.h"
+#include "cut_report.h"
 #include "easydata/json/json_column.h"
 #include "easydata/pipeline/limit_plan.h"
 #include "easydata/pipeline/tokenize_plan.h"
@@ -27,23 +28,6 @@
 
 namespace easydata {
 namespace {
-
-/// A report of cuts as Python wants it: report(which, source, documents, tokens).
-pipeline::CutCallback TellFromPython(nb::object report) {
-  if (report.is_none()) return nullptr;
-  return [report = SharedObject(std::move(report))](const pipeline::CutReport& cuts) -> Status {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    try {
-      for (const auto& [source, cut] : cuts.by_source) {
-        (*report)(cuts.is_first ? "first" : "all", source, cut.documents, cut.tokens);
-      }
-    } catch (nb::python_error& error) {
-      return PythonError(error);
-    }
-    return Status::OK();
-  };
-}
 
 Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder> encoder,
                       const std::string& column, bool add_special_tokens, int64_t max_length,
@@ -96,6 +80,22 @@ struct ColumnOp {
 };
 
 }  // namespace
+
+pipeline::CutCallback TellFromPython(nb::object report) {
+  if (report.is_none()) return nullptr;
+  return [report = SharedObject(std::move(report))](const pipeline::CutReport& cuts) -> Status {
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
+    try {
+      for (const auto& [source, cut] : cuts.by_source) {
+        (*report)(cuts.is_first ? "first" : "all", source, cut.documents, cut.tokens);
+      }
+    } catch (nb::python_error& error) {
+      return PythonError(error);
+    }
+    return Status::OK();
+  };
+}
 
 void BindTransform(nb::module_& m) {
   EngineGil::WatchExit();

@@ -60,6 +60,7 @@ void BindTokenizer(nb::module_& m);
 void BindSource(nb::module_& m);
 void BindChat(nb::module_& m);
 void BindTransform(nb::module_& m);
+void BindTrainer(nb::module_& m);
 void BindOrder(nb::module_& m);
 void BindMix(nb::module_& m);
 void BindPack(nb::module_& m);

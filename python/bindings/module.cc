@@ -17,6 +17,7 @@ NB_MODULE(_native, m) {
   easydata::BindSource(m);
   easydata::BindChat(m);
   easydata::BindTransform(m);
+  easydata::BindTrainer(m);
   easydata::BindOrder(m);
   easydata::BindMix(m);
   easydata::BindPack(m);

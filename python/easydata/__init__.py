@@ -103,16 +103,6 @@ if TYPE_CHECKING:
     from easydata.sources.tokenized import TokenizedShardedSource, tokenize_dataset_config
     from easydata.sources.weight_schedule import WeightScheduler
     from easydata.tokenizers.tokenizer import Tokenizer
-    from easydata.trainers.preprocess import (
-        BCOPreprocessTransform,
-        CPOPreprocessTransform,
-        DPOPreprocessTransform,
-        GRPOPreprocessTransform,
-        KTOPreprocessTransform,
-        ORPOPreprocessTransform,
-        RewardPreprocessTransform,
-        SFTPreprocessTransform,
-    )
     from easydata.transforms.base import ChainedTransform, MapTransform, Transform
     from easydata.transforms.chat import (
         ChatTemplateTransform,
@@ -132,6 +122,16 @@ if TYPE_CHECKING:
     from easydata.transforms.filters import FilterByField, FilterNonEmpty, FilterTransform
     from easydata.transforms.packers import FirstFitPacker, GreedyPacker, PackedSequence, PoolPacker
     from easydata.transforms.tokenize_row import TokenizerManager
+    from easydata.transforms.trainer_examples import (
+        BCOPreprocessTransform,
+        CPOPreprocessTransform,
+        DPOPreprocessTransform,
+        GRPOPreprocessTransform,
+        KTOPreprocessTransform,
+        ORPOPreprocessTransform,
+        RewardPreprocessTransform,
+        SFTPreprocessTransform,
+    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -141,10 +141,10 @@ else:
             "ArrowWriter": "easydata.execution.save",
             "AsyncDataLoader": "easydata.execution.loader",
             "AsyncDataset": "easydata.core.async_dataset",
-            "BCOPreprocessTransform": "easydata.trainers.preprocess",
+            "BCOPreprocessTransform": "easydata.transforms.trainer_examples",
             "BaseDatasetInform": "easydata.legacy.types",
             "BaseStage": "easydata.execution.stage",
-            "CPOPreprocessTransform": "easydata.trainers.preprocess",
+            "CPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "CacheLayer": "easydata.cache.layers",
             "CacheMetadata": "easydata.cache.layers",
             "CacheStageConfig": "easydata.core.config",
@@ -156,7 +156,7 @@ else:
             "ConvertInputOutputToChatML": "easydata.transforms.chat",
             "ConvertToChatML": "easydata.transforms.chat",
             "CsvShardedSource": "easydata.sources.csv",
-            "DPOPreprocessTransform": "easydata.trainers.preprocess",
+            "DPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "DatasetCache": "easydata.cache.layers",
             "DatasetConfig": "easydata.core.config",
             "DatasetLoadError": "easydata.legacy.types",
@@ -169,13 +169,13 @@ else:
             "FilterNonEmpty": "easydata.transforms.filters",
             "FilterTransform": "easydata.transforms.filters",
             "FirstFitPacker": "easydata.transforms.packers",
-            "GRPOPreprocessTransform": "easydata.trainers.preprocess",
+            "GRPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "GreedyPacker": "easydata.transforms.packers",
             "HFDatasetShardedSource": "easydata.sources.huggingface",
             "HuggingFaceShardedSource": "easydata.sources.huggingface",
             "JsonShardedSource": "easydata.sources.json",
             "JsonlWriter": "easydata.execution.save",
-            "KTOPreprocessTransform": "easydata.trainers.preprocess",
+            "KTOPreprocessTransform": "easydata.transforms.trainer_examples",
             "LimitedShardedSource": "easydata.sources.limited",
             "LoadStage": "easydata.execution.stages",
             "LoadStageConfig": "easydata.core.config",
@@ -187,7 +187,7 @@ else:
             "MixStageConfig": "easydata.core.config",
             "MixedShardState": "easydata.sources.mixed",
             "MixedShardedSource": "easydata.sources.mixed",
-            "ORPOPreprocessTransform": "easydata.trainers.preprocess",
+            "ORPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "ObservabilityConfig": "easydata.core.config",
             "PackStage": "easydata.execution.stages",
             "PackStageConfig": "easydata.core.config",
@@ -204,8 +204,8 @@ else:
             "RayConfig": "easydata.core.config",
             "RenameFields": "easydata.transforms.fields",
             "ResumeState": "easydata.execution.context",
-            "RewardPreprocessTransform": "easydata.trainers.preprocess",
-            "SFTPreprocessTransform": "easydata.trainers.preprocess",
+            "RewardPreprocessTransform": "easydata.transforms.trainer_examples",
+            "SFTPreprocessTransform": "easydata.transforms.trainer_examples",
             "SaveStage": "easydata.execution.stages",
             "SaveStageConfig": "easydata.core.config",
             "SelectFields": "easydata.transforms.fields",

@@ -330,6 +330,158 @@ def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_t
     The stream with its text column tokenized. `report(which, source, documents, tokens)` is told once when the first are cut, and once how many were in all.
     """
 
+class ExampleContext:
+    """What examples are made with."""
+
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, places: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], given: str) -> None: ...
+
+class ExampleMaker:
+    """Makes the examples of one kind of trainer."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of rows that are looked at."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are made."""
+
+    def examples_of(self, row: object, *, parse_arguments: bool) -> tuple[list[dict[str, Any]], list[tuple[str, int, int]]]:
+        """
+        The examples of one row, and what was left out or cut of them: (reason, rows, tokens).
+        """
+
+class SftOptions:
+    """The options of examples for supervised fine-tuning."""
+
+    def __init__(self, *, max_length: int | None = None, text_field: str = "text", messages_field: str = "messages", mask_prompt: bool = False, add_eos: bool = True, truncation: bool = True, truncation_mode: Literal["keep_start", "keep_end"] = "keep_start", labels: bool | None = None, completion_only_loss: bool | None = None, train_on: Literal["all", "last"] = "all", expand_turns: bool = False, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+
+    @property
+    def keep_columns(self) -> list[str]:
+        """Columns to keep."""
+
+    @property
+    def parse_arguments(self) -> bool:
+        """Whether arguments of tool calls are parsed."""
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are padded."""
+
+def sft_examples(context: ExampleContext, options: SftOptions) -> ExampleMaker:
+    """Examples for supervised fine-tuning."""
+
+class PreferenceOptions:
+    """The options of examples with a chosen and a rejected answer."""
+
+    def __init__(self, *, max_prompt_length: int | None = None, max_completion_length: int | None = None, add_special_tokens: bool = False, label_pad_token_id: int = -100, max_length: int | None = None, truncation_mode: Literal["keep_start", "keep_end"] = "keep_start", layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+
+    @property
+    def keep_columns(self) -> list[str]:
+        """Columns to keep."""
+
+    @property
+    def parse_arguments(self) -> bool:
+        """Whether arguments of tool calls are parsed."""
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are padded."""
+
+def preference_examples(context: ExampleContext, options: PreferenceOptions) -> ExampleMaker:
+    """Examples with a chosen and a rejected answer."""
+
+class UnpairedOptions:
+    """The options of examples with one answer, good or bad."""
+
+    def __init__(self, *, max_prompt_length: int | None = None, max_completion_length: int | None = None, add_special_tokens: bool = False, label_pad_token_id: int = -100, max_length: int | None = None, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+
+    @property
+    def keep_columns(self) -> list[str]:
+        """Columns to keep."""
+
+    @property
+    def parse_arguments(self) -> bool:
+        """Whether arguments of tool calls are parsed."""
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are padded."""
+
+def unpaired_examples(context: ExampleContext, options: UnpairedOptions) -> ExampleMaker:
+    """Examples with one answer, good or bad."""
+
+def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder) -> ExampleMaker:
+    """The same, with the prompts as another tokenizer encodes them."""
+
+class PromptOptions:
+    """The options of prompts, which a trainer has answered itself."""
+
+    def __init__(self, *, max_prompt_length: int | None = None, skip_apply_chat_template: bool = False, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+
+    @property
+    def keep_columns(self) -> list[str]:
+        """Columns to keep."""
+
+    @property
+    def parse_arguments(self) -> bool:
+        """Whether arguments of tool calls are parsed."""
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are padded."""
+
+def prompt_examples(context: ExampleContext, options: PromptOptions) -> ExampleMaker:
+    """Prompts that a trainer has answered itself."""
+
+class RewardOptions:
+    """The options of answer pairs for reward models."""
+
+    def __init__(self, *, max_length: int | None = None, truncation: bool = True, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+
+    @property
+    def keep_columns(self) -> list[str]:
+        """Columns to keep."""
+
+    @property
+    def parse_arguments(self) -> bool:
+        """Whether arguments of tool calls are parsed."""
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are padded."""
+
+def reward_examples(context: ExampleContext, options: RewardOptions) -> ExampleMaker:
+    """Answer pairs for reward models."""
+
+class EmbeddingOptions:
+    """The options of examples for embedding models."""
+
+    def __init__(self, *, max_length: int = 512, query_field: str = "query", positive_field: str = "positive", negative_field: str | None = None, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+
+    @property
+    def keep_columns(self) -> list[str]:
+        """Columns to keep."""
+
+    @property
+    def parse_arguments(self) -> bool:
+        """Whether arguments of tool calls are parsed."""
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are padded."""
+
+def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
+    """Examples for embedding models."""
+
+def make_examples(stream: Stream, maker: ExampleMaker, *, template_hash: str, keep: Sequence[str], parse_arguments: bool, refuses: bool, report: object | None) -> Stream:
+    """
+    The stream with examples made of its rows. Where it `refuses`, rows in error are refused: see take_refused_out; else the first one ends the stream.
+    """
+
 class Blocks:
     """What a shard is made of; see Source::ListBlocks."""
 

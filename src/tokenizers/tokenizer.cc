@@ -427,6 +427,14 @@ std::optional<std::string> Tokenizer::IdToToken(int32_t id) const {
   return token ? std::optional<std::string>(*token) : std::nullopt;
 }
 
+std::vector<std::pair<int32_t, Tokenizer::AddedFlags>> Tokenizer::AddedTokenFlags() const {
+  std::vector<std::pair<int32_t, AddedFlags>> flags;
+  for (const AddedToken& token : impl_->plan()->added().tokens()) {
+    flags.emplace_back(token.id, AddedFlags{token.special, token.lstrip, token.rstrip});
+  }
+  return flags;
+}
+
 std::string Tokenizer::fingerprint() const { return impl_->fingerprint(); }
 
 int64_t Tokenizer::vocab_size() const {

@@ -121,6 +121,15 @@ class Tokenizer final : public TextEncoder {
   /// The token of an id as the file spells it; nothing when there is none.
   std::optional<std::string> IdToToken(int32_t id) const;
 
+  /// What is asked of an added token besides its text.
+  struct AddedFlags {
+    bool special = false;
+    bool strips_left = false;  // white space before it is its own
+    bool strips_right = false;
+  };
+  /// The added tokens, by id.
+  std::vector<std::pair<int32_t, AddedFlags>> AddedTokenFlags() const;
+
   std::string fingerprint() const override;
   const char* engine() const override { return "native"; }
   int64_t vocab_size() const override;

@@ -411,7 +411,9 @@ class TransformedShardedSource(ShardedDataSource[Example]):
 
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The transformed rows of a shard, in order."""
-        if all(self._works_on_columns(step) for step in self._steps) and self._schema() is not None:
+        if any(step._gives_columns for step in self._steps) or (
+            all(self._works_on_columns(step) for step in self._steps) and self._schema() is not None
+        ):
             return _native.iterate_rows(self._stream(None, [shard_name]))
         return self._rows(self._root.open_shard(shard_name), shard_name, 0)
 

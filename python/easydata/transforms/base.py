@@ -64,9 +64,14 @@ class _Step:
         """
         return None
 
-    def _rendered(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
+    def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
         """The same work by a part of the engine's own, which gives the columns `output`."""
         return None
+
+    @property
+    def _gives_columns(self) -> bool:
+        """Whether the engine always does it, and typed columns come out of it."""
+        return False
 
     def _names_after(self, names: Sequence[str]) -> list[str]:
         """The columns that `_column_op` makes of columns `names`: the same, unless said here."""

@@ -114,7 +114,7 @@ class _RenderMessages(Transform):
         needs: dict[str, Any] = {n: kind for n, kind in wanted.items() if n != self._content}
         return {**needs, self._messages: "any", "tools": "any"}
 
-    def _rendered(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
+    def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
         if output is None or not isinstance(self._render, ChatTemplate):
             return None
         plain = self._render.native()

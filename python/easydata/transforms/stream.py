@@ -48,10 +48,19 @@ def transform_stream(
     called: list[_Step] = []
     for number, step in enumerate(steps):
         known = have if not called else _names(needs[number])
-        rendered = None if called or known is None else step._rendered(stream, needs[number + 1])
-        if rendered is not None:
-            stream = rendered
+        if called and step._gives_columns:
+            stream = _call(stream, called, needs[number])
+            called = []
+            known = have = _names(needs[number])
+        made = None
+        if not called and (known is not None or step._gives_columns):
+            made = step._natively(stream, needs[number + 1])
+        if made is not None:
+            stream = made
             have = _names(needs[number + 1])
+            if have is None:
+                have = step._names_after(known or ())
+            typed = typed or step._gives_columns
             if number + 1 == len(steps):
                 return stream  # of just what is wanted, and which rows are refused
             continue

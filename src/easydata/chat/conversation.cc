@@ -1,5 +1,7 @@
 #include "easydata/chat/conversation.h"
 
+#include <set>
+
 #include "easydata/jinja/unicode.h"
 
 namespace easydata::chat {
@@ -14,7 +16,24 @@ using jinja::ValueKind;
 // What a model thought, under the names that templates read it by; the first is the standard one.
 constexpr std::string_view kReasoning[] = {"reasoning_content", "thinking", "reasoning"};
 
-Status NotUsual(const char* what) { return Status::NotImplemented(what); }
+const char* TypeOf(const Value& value) {
+  switch (value.kind) {
+    case ValueKind::kNone:
+      return "nothing";
+    case ValueKind::kBoolean:
+      return "a boolean";
+    case ValueKind::kInteger:
+    case ValueKind::kBigInteger:
+    case ValueKind::kFloat:
+      return "a number";
+    case ValueKind::kString:
+      return "text";
+    case ValueKind::kDict:
+      return "an object";
+    default:
+      return "a list";
+  }
+}
 
 std::string Lowered(std::string_view text) {
   std::string lower(text);
@@ -52,9 +71,11 @@ bool SaysSomething(const Value& message) {
 }
 
 /// The text of a message's content: a string, or a list of strings and text parts.
-Result<Value> ReadContent(const Value& content, Arena* arena) {
+Result<Value> ReadContent(const Value& content, const std::string& place, Arena* arena) {
   if (content.IsString()) return content;
-  if (!content.Is(ValueKind::kList)) return NotUsual("content that is no text");
+  if (!content.Is(ValueKind::kList)) {
+    return Status::TypeError(place, " holds ", TypeOf(content), ", expected text");
+  }
   std::string joined;
   for (uint32_t i = 0; i < content.size; ++i) {
     const Value& part = content.as.items[i];
@@ -62,20 +83,83 @@ Result<Value> ReadContent(const Value& content, Arena* arena) {
       joined += part.Text();
       continue;
     }
-    if (!part.Is(ValueKind::kDict)) return NotUsual("a part that is no text");
+    const auto where = [&] { return place + "[" + std::to_string(i) + "]"; };
+    if (!part.Is(ValueKind::kDict)) {
+      return Status::TypeError(where(), " is ", TypeOf(part), ", expected a part with text");
+    }
     const Value* type = FindKey(part, "type");
     const Value* text = FindKey(part, "text");
     const bool is_text = type == nullptr || type->Is(ValueKind::kNone) ||
                          (type->IsString() && type->Text() == "text");
-    if (!is_text || text == nullptr || !text->IsString()) return NotUsual("a part without text");
+    if (!is_text) {
+      return Status::Invalid(where(), " is a part of type '",
+                             type->IsString() ? type->Text() : std::string_view("?"),
+                             "'; only text can be rendered: remove the others");
+    }
+    if (text == nullptr || !text->IsString()) {
+      return Status::Invalid(where(), " is a part without text; only text can be rendered: remove ",
+                             "the others");
+    }
     joined += text->Text();
   }
   return Value::String(arena->Copy(joined));
 }
 
-Result<Value> ReadMessage(const Value& given, const RoleMapping& roles, ValueReader* reader,
-                          Arena* arena) {
-  if (!given.Is(ValueKind::kDict)) return NotUsual("a message that is no dict");
+/// The role of a speaker of from/value messages.
+Result<std::string_view> RoleOf(const Value& from, const std::string& place,
+                                const RoleMapping& roles) {
+  if (from.IsString()) {
+    auto role = roles.find(from.Text());
+    if (role == roles.end()) {
+      if (!jinja::IsAscii(from.Text())) return Status::NotImplemented("a name that is not ASCII");
+      role = roles.find(Lowered(jinja::StripStart(jinja::StripEnd(from.Text()))));
+    }
+    if (role != roles.end()) return std::string_view(role->second);
+  }
+  std::string known;
+  for (const auto& [name, role] : roles) known += (known.empty() ? "" : ", ") + name;
+  return Status::Invalid(place, " is from ",
+                         from.IsString() ? "'" + std::string(from.Text()) + "'" : TypeOf(from),
+                         ", which is no known role; known are ", known,
+                         "; name others by role_mapping=, or before by "
+                         "format_callback=ConvertToChatML(role_mapping=)");
+}
+
+/// A tool call whose arguments are no longer JSON text.
+Value WithParsedArguments(const Value& call, ValueReader* reader, Arena* arena, int depth = 0) {
+  if (!call.Is(ValueKind::kDict)) return call;
+  auto* entries = arena->Array<DictEntry>(call.size);
+  for (uint32_t i = 0; i < call.size; ++i) {
+    entries[i] = call.as.entries[i];
+    const std::string_view name = entries[i].key.Text();
+    if (name == "arguments" && entries[i].value.IsString()) {
+      if (const auto parsed = reader->ReadJson(entries[i].value.Text(), arena); parsed.ok()) {
+        entries[i].value = *parsed;
+      }
+    } else if (name == "function" && depth == 0) {
+      entries[i].value = WithParsedArguments(entries[i].value, reader, arena, 1);
+    }
+  }
+  return Value::Dict(entries, call.size);
+}
+
+Result<Value> ReadToolCalls(const Value& value, const ConversationOptions& options,
+                            ValueReader* reader, Arena* arena) {
+  ARROW_ASSIGN_OR_RAISE(const Value calls, reader->Decoded(value, arena));
+  if (!options.parse_arguments || !calls.Is(ValueKind::kList)) return calls;
+  Value* items = arena->Array<Value>(calls.size);
+  for (uint32_t i = 0; i < calls.size; ++i) {
+    items[i] = WithParsedArguments(calls.as.items[i], reader, arena);
+  }
+  return Value::List(items, calls.size);
+}
+
+Result<Value> ReadMessage(const Value& given, const std::string& place,
+                          const ConversationOptions& options, ValueReader* reader, Arena* arena) {
+  if (!given.Is(ValueKind::kDict)) {
+    return Status::TypeError(place, " is ", TypeOf(given),
+                             ", expected a message with role, content");
+  }
   const Value* from = FindKey(given, "from");
   const Value* value = FindKey(given, "value");
   const bool is_from_value = from != nullptr && value != nullptr && !from->Is(ValueKind::kNone) &&
@@ -102,35 +186,39 @@ Result<Value> ReadMessage(const Value& given, const RoleMapping& roles, ValueRea
   bool has_role = false;
   for (uint32_t i = 0; i < given.size; ++i) {
     const DictEntry& entry = given.as.entries[i];
-    if (!entry.key.IsString()) return NotUsual("a key that is no text");
+    if (!entry.key.IsString()) return Status::NotImplemented("a key that is no text");
     const std::string_view name = entry.key.Text();
     if (entry.value.Is(ValueKind::kNone)) continue;
     if (is_from_value && (name == "from" || name == "value")) continue;
     if (name == "role") {
-      if (!entry.value.IsString()) return NotUsual("a role that is no text");
+      if (!entry.value.IsString()) {
+        return Status::TypeError(place, ".role is ", TypeOf(entry.value), ", expected text");
+      }
       has_role = true;
     }
     Value item = entry.value;
     if (name == "content") {
-      ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, arena));
+      if (!item.IsString()) {
+        ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, place + ".content", arena));
+      }
     } else if (name == "tool_calls") {
-      ARROW_ASSIGN_OR_RAISE(item, reader->Decoded(item, arena));
+      ARROW_ASSIGN_OR_RAISE(item, ReadToolCalls(item, options, reader, arena));
     }
     add(name, item);
   }
   if (is_from_value) {
-    if (!from->IsString()) return NotUsual("a speaker that is no text");
-    auto role = roles.find(from->Text());
-    if (role == roles.end()) {
-      if (!jinja::IsAscii(from->Text())) return NotUsual("an unknown speaker");
-      role = roles.find(Lowered(jinja::StripStart(jinja::StripEnd(from->Text()))));
-    }
-    if (role == roles.end()) return NotUsual("an unknown speaker");
-    add("role", Value::String(role->second));
-    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, arena));
+    ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, place, *options.roles));
+    add("role", Value::String(role));
+    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, place + ".value", arena));
     add("content", content);
   } else if (!has_role) {
-    return NotUsual("a message without a role");
+    std::string has;
+    for (uint32_t i = 0; i < given.size; ++i) {
+      has += (has.empty() ? "'" : ", '") + std::string(given.as.entries[i].key.Text()) + "'";
+    }
+    return Status::Invalid(place,
+                           " names no role; expected role and content, or from and value; it has ",
+                           has.empty() ? "nothing" : has);
   }
   if (thought != nullptr) add("reasoning_content", *thought);
   return Value::Dict(entries, count);
@@ -138,16 +226,69 @@ Result<Value> ReadMessage(const Value& given, const RoleMapping& roles, ValueRea
 
 }  // namespace
 
-Result<Value> ReadConversation(const Value& value, const RoleMapping& roles, ValueReader* reader,
-                               Arena* arena) {
+Result<Value> ReadConversation(const Value& value, const ConversationOptions& options,
+                               ValueReader* reader, Arena* arena) {
   ARROW_ASSIGN_OR_RAISE(const Value decoded, reader->Decoded(value, arena));
-  if (!decoded.Is(ValueKind::kList)) return NotUsual("a conversation that is no list");
-  if (decoded.size == 0) return NotUsual("an empty conversation");
+  const std::string field = "field '" + std::string(options.field) + "' holds ";
+  if (decoded.IsString()) {
+    return Status::Invalid(field,
+                           "text that is no JSON list of messages; expected messages (dicts ",
+                           "with role and content) or their JSON");
+  }
+  if (!decoded.Is(ValueKind::kList) && !decoded.Is(ValueKind::kTuple)) {
+    return Status::TypeError(field, TypeOf(decoded), ", expected a list of messages");
+  }
+  if (decoded.size == 0) return Status::Invalid(field, "an empty conversation");
   Value* messages = arena->Array<Value>(decoded.size);
   for (uint32_t i = 0; i < decoded.size; ++i) {
-    ARROW_ASSIGN_OR_RAISE(messages[i], ReadMessage(decoded.as.items[i], roles, reader, arena));
+    const std::string place = std::string(options.field) + "[" + std::to_string(i) + "]";
+    ARROW_ASSIGN_OR_RAISE(messages[i],
+                          ReadMessage(decoded.as.items[i], place, options, reader, arena));
   }
   return Value::List(messages, decoded.size);
+}
+
+Value AsMessages(const Value& value, ValueReader* reader, Arena* arena) {
+  const auto decoded = reader->Decoded(value, arena);
+  if (!decoded.ok() || !decoded->Is(ValueKind::kList) || decoded->size == 0) return Value::None();
+  const Value& first = decoded->as.items[0];
+  if (!first.Is(ValueKind::kDict)) return Value::None();
+  const bool is_message = FindKey(first, "role") != nullptr || FindKey(first, "from") != nullptr;
+  return is_message ? *decoded : Value::None();
+}
+
+Result<Value> ReadTools(const Value& value, ValueReader* reader, Arena* arena) {
+  ARROW_ASSIGN_OR_RAISE(const Value tools, reader->Decoded(value, arena));
+  if (tools.Is(ValueKind::kNone)) return tools;
+  if (!tools.Is(ValueKind::kList)) {
+    return Status::TypeError("field 'tools' holds ", TypeOf(tools),
+                             ", expected a list of JSON schemas");
+  }
+  for (uint32_t i = 0; i < tools.size; ++i) {
+    if (tools.as.items[i].Is(ValueKind::kDict)) continue;
+    return Status::TypeError("tools[", i, "] is ", TypeOf(tools.as.items[i]),
+                             ", expected a JSON schema");
+  }
+  return tools.size == 0 ? Value::None() : tools;
+}
+
+bool IsAssistant(const Value& message, const RoleMapping& roles) {
+  const Value* role = FindKey(message, "role");
+  if (role == nullptr || !role->IsString()) return false;
+  if (role->Text() == "assistant") return true;
+  const auto mapped = roles.find(Lowered(role->Text()));
+  return mapped != roles.end() && mapped->second == "assistant";
+}
+
+std::string RolesOf(const Value& messages) {
+  std::set<std::string_view> roles;
+  for (uint32_t i = 0; i < messages.size; ++i) {
+    const Value* role = FindKey(messages.as.items[i], "role");
+    if (role != nullptr && role->IsString()) roles.insert(role->Text());
+  }
+  std::string text;
+  for (const std::string_view role : roles) text.append(text.empty() ? "" : ", ").append(role);
+  return text;
 }
 
 bool ShowsWhatWasSaid(const Value& messages, const std::vector<jinja::Mark>& marks,
@@ -157,10 +298,7 @@ bool ShowsWhatWasSaid(const Value& messages, const std::vector<jinja::Mark>& mar
   for (uint32_t i = 0; i < messages.size; ++i) {
     const Value& message = messages.as.items[i];
     if (!SaysSomething(message)) continue;
-    const Value* role = FindKey(message, "role");
-    const auto mapped =
-        role != nullptr && role->IsString() ? roles.find(Lowered(role->Text())) : roles.end();
-    said[i] = mapped != roles.end() && mapped->second == "assistant" ? 2 : 1;
+    said[i] = IsAssistant(message, roles) ? 2 : 1;
     most = std::max(most, said[i]);
   }
   if (most == 0) return true;

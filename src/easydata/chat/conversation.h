@@ -15,14 +15,31 @@ namespace easydata::chat {
 /// Roles by the names that from/value messages may have.
 using RoleMapping = std::map<std::string, std::string, std::less<>>;
 
+struct ConversationOptions {
+  /// The field that holds it, for errors.
+  std::string_view field = "messages";
+  const RoleMapping* roles = nullptr;
+  /// Arguments of tool calls that are JSON text become what they say.
+  bool parse_arguments = false;
+};
+
 /// Makes the messages that a template sees of what a row holds, as
 /// easydata/transforms/conversation.py does: JSON strings decoded, names of from/value messages
 /// become roles, lists of text parts are joined, keys without a value go, and what a model thought
 /// is under all of its usual names.
 ///
-/// NotImplemented for a row that is not as it should be: Python says what is wrong with it.
-Result<jinja::Value> ReadConversation(const jinja::Value& value, const RoleMapping& roles,
+/// Invalid or TypeError, naming the message and what was expected, for a row that is not as it
+/// should be; NotImplemented for one that Python might read.
+Result<jinja::Value> ReadConversation(const jinja::Value& value, const ConversationOptions& options,
                                       ValueReader* reader, jinja::Arena* arena);
+
+/// What a value holds if it is a conversation, or JSON text of one: a list whose first item has a
+/// role. None otherwise.
+jinja::Value AsMessages(const jinja::Value& value, ValueReader* reader, jinja::Arena* arena);
+
+/// The tools that a row describes: a list of JSON schemas or its JSON text; none where there are
+/// none. Invalid for anything else.
+Result<jinja::Value> ReadTools(const jinja::Value& value, ValueReader* reader, jinja::Arena* arena);
 
 /// The fields of a message that are said; the others (its role, ...) are about it.
 inline constexpr std::string_view kSaidFields[] = {"content", "reasoning_content", "thinking",
@@ -33,5 +50,11 @@ inline constexpr std::string_view kSaidFields[] = {"content", "reasoning_content
 /// a rendering whose messages were marked by kSaidFields.
 bool ShowsWhatWasSaid(const jinja::Value& messages, const std::vector<jinja::Mark>& marks,
                       const RoleMapping& roles);
+
+/// Whether a message is the assistant's, by its role or another name of it.
+bool IsAssistant(const jinja::Value& message, const RoleMapping& roles);
+
+/// The roles of messages, sorted, for errors: "assistant, user".
+std::string RolesOf(const jinja::Value& messages);
 
 }  // namespace easydata::chat

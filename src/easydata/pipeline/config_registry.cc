@@ -3,6 +3,7 @@
 #include "easydata/base/hash.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/pipeline/pipeline_config.h"
+#include "easydata/trainer/example_options.h"
 
 namespace easydata::pipeline {
 
@@ -21,9 +22,17 @@ const std::vector<config::ConfigDescriptor>& AllConfigs() {
 
 const std::vector<config::ConfigDescriptor>& AllOptions() {
   static const std::vector<config::ConfigDescriptor> options = {
-      config::Describe<pack::PackOptions>(), config::Describe<PackedOptions>(),
-      config::Describe<LoadOptions>(), config::Describe<mix::MixOptions>(),
-      config::Describe<sink::WriteOptions>()};
+      config::Describe<pack::PackOptions>(),
+      config::Describe<PackedOptions>(),
+      config::Describe<LoadOptions>(),
+      config::Describe<mix::MixOptions>(),
+      config::Describe<sink::WriteOptions>(),
+      config::Describe<trainer::SftOptions>(),
+      config::Describe<trainer::PreferenceOptions>(),
+      config::Describe<trainer::UnpairedOptions>(),
+      config::Describe<trainer::PromptOptions>(),
+      config::Describe<trainer::RewardOptions>(),
+      config::Describe<trainer::EmbeddingOptions>()};
   return options;
 }
 

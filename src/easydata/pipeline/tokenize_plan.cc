@@ -71,7 +71,10 @@ Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
   node->tokenizer = encoder->fingerprint();
   ARROW_ASSIGN_OR_RAISE(auto op, transform::TokenizeOp(std::move(encoder), options));
   node->keeps_row_count = op->keeps_rows();
-  StreamPlan plan = MapPlan(upstream, std::move(op), std::move(node));
+  return WithCutNotices(MapPlan(upstream, std::move(op), std::move(node)), std::move(on_cuts));
+}
+
+StreamPlan WithCutNotices(StreamPlan plan, CutCallback on_cuts) {
   if (on_cuts == nullptr) return plan;
   plan.make = [make = std::move(plan.make), reported = std::make_shared<ReportedCuts>(),
                on_cuts = std::move(on_cuts)](

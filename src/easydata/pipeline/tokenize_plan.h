@@ -29,4 +29,8 @@ Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
                                 const transform::TokenizeOptions& options,
                                 CutCallback on_cuts = nullptr);
 
+/// The plan, whose cuts are told to `on_cuts` as TokenizePlan() tells them; null: the plan as it
+/// is.
+StreamPlan WithCutNotices(StreamPlan plan, CutCallback on_cuts);
+
 }  // namespace easydata::pipeline

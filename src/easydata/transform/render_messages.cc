@@ -8,7 +8,6 @@
 #include <arrow/type.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "easydata/exec/stop_scope.h"
 #include "easydata/jinja/render_error.h"
@@ -20,55 +19,20 @@ namespace {
 
 using jinja::Value;
 
-Value FromOption(const nlohmann::json& value, jinja::Arena* arena) {
-  switch (value.type()) {
-    case nlohmann::json::value_t::string:
-      return Value::String(arena->Copy(value.get_ref<const std::string&>()));
-    case nlohmann::json::value_t::boolean:
-      return Value::Boolean(value.get<bool>());
-    case nlohmann::json::value_t::number_integer:
-    case nlohmann::json::value_t::number_unsigned:
-      return Value::Integer(value.get<int64_t>());
-    case nlohmann::json::value_t::number_float:
-      return Value::Float(value.get<double>());
-    case nlohmann::json::value_t::array: {
-      Value* items = arena->Array<Value>(value.size());
-      for (size_t i = 0; i < value.size(); ++i) items[i] = FromOption(value[i], arena);
-      return Value::List(items, value.size());
-    }
-    case nlohmann::json::value_t::object: {
-      auto* entries = arena->Array<jinja::DictEntry>(value.size());
-      size_t i = 0;
-      for (const auto& [key, item] : value.items()) {
-        entries[i++] = {Value::String(arena->Copy(key)), FromOption(item, arena)};
-      }
-      return Value::Dict(entries, i);
-    }
-    default:
-      return Value::None();
-  }
-}
-
-/// What a thread renders with, kept between its batches.
+/// What a thread reads rows with, kept between its batches.
 struct Worker {
-  jinja::Renderer renderer;
+  jinja::Arena arena;
   chat::ValueReader reader;
+  chat::RenderedChat rendered;
 };
 
 class RenderMessages : public BatchOp {
  public:
-  RenderMessages(RenderMessagesOptions options, std::shared_ptr<const jinja::Template> plain,
-                 std::shared_ptr<const jinja::Template> with_tools,
+  RenderMessages(RenderMessagesOptions options, std::shared_ptr<const chat::ChatRenderer> renderer,
                  std::shared_ptr<const BatchOp> fallback)
       : options_(std::move(options)),
-        plain_(std::move(plain)),
-        with_tools_(std::move(with_tools)),
-        fallback_(std::move(fallback)) {
-    for (const auto& [name, value] : options_.variables.items()) {
-      names_.push_back(name);
-      values_.push_back(FromOption(value, &arena_));
-    }
-  }
+        renderer_(std::move(renderer)),
+        fallback_(std::move(fallback)) {}
 
   bool keeps_rows() const override { return true; }
   const char* name() const override { return "chat_template"; }
@@ -116,7 +80,7 @@ class RenderMessages : public BatchOp {
         rest_numbers.push_back(i);
         ARROW_RETURN_NOT_OK(texts.AppendNull());
       } else if (*has_text) {
-        ARROW_RETURN_NOT_OK(texts.Append(worker.renderer.text()));
+        ARROW_RETURN_NOT_OK(texts.Append(worker.rendered.text));
       } else {
         ARROW_RETURN_NOT_OK(texts.AppendNull());
       }
@@ -190,49 +154,30 @@ class RenderMessages : public BatchOp {
     return arrow::Concatenate(pieces);
   }
 
-  /// Renders a row into the worker's renderer; false where it has no conversation.
+  /// Renders a row into the worker's text; false where it has no conversation.
   Result<bool> Render(const arrow::Array& messages, bool messages_are_json,
                       const arrow::Array* tools, bool tools_are_json, int64_t i,
                       Worker* worker) const {
-    jinja::Renderer& renderer = worker->renderer;
-    renderer.Reset();
+    jinja::Arena* arena = &worker->arena;
+    arena->Reset();
     try {
-      jinja::Arena* arena = &renderer.arena();
       ARROW_ASSIGN_OR_RAISE(const Value given,
                             worker->reader.ReadRow(messages, i, messages_are_json, arena));
       if (given.Is(jinja::ValueKind::kNone)) return false;
-      ARROW_ASSIGN_OR_RAISE(const Value read,
-                            chat::ReadConversation(given, options_.roles, &worker->reader, arena));
-      const Value marked = jinja::MarkMessages(read, chat::kSaidFields, arena);
-      Value described = Value::None();
+      ARROW_ASSIGN_OR_RAISE(
+          const Value read,
+          chat::ReadConversation(given, {.field = options_.messages, .roles = &options_.roles},
+                                 &worker->reader, arena));
+      chat::ChatRequest request;
+      request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
+      request.trace = true;
       if (tools != nullptr) {
-        ARROW_ASSIGN_OR_RAISE(described, worker->reader.ReadRow(*tools, i, tools_are_json, arena));
-        ARROW_ASSIGN_OR_RAISE(described, worker->reader.Decoded(described, arena));
-        if (!described.Is(jinja::ValueKind::kList)) {
-          if (!described.Is(jinja::ValueKind::kNone)) {
-            return Status::NotImplemented("tools that are no list");
-          }
-        } else if (described.size == 0) {
-          described = Value::None();
-        }
-        for (uint32_t t = 0; described.Is(jinja::ValueKind::kList) && t < described.size; ++t) {
-          if (described.as.items[t].Is(jinja::ValueKind::kDict)) continue;
-          return Status::NotImplemented("a tool that is no JSON schema");
-        }
+        ARROW_ASSIGN_OR_RAISE(const Value described,
+                              worker->reader.ReadRow(*tools, i, tools_are_json, arena));
+        ARROW_ASSIGN_OR_RAISE(request.tools, chat::ReadTools(described, &worker->reader, arena));
       }
-      const bool has_tools = !described.Is(jinja::ValueKind::kNone);
-      std::vector<jinja::Renderer::Variable> variables = {{"messages", marked},
-                                                          {"tools", described}};
-      for (size_t v = 0; v < names_.size(); ++v) variables.push_back({names_[v], values_[v]});
-      jinja::RenderOptions render;
-      render.trace = true;
-      const jinja::Template& compiled = has_tools ? *with_tools_ : *plain_;
-      if (compiled.uses_clock()) {
-        const std::time_t now = std::time(nullptr);
-        localtime_r(&now, &render.now);
-      }
-      ARROW_RETURN_NOT_OK(renderer.Render(compiled, variables, render));
-      if (!chat::ShowsWhatWasSaid(marked, renderer.marks(), options_.roles)) {
+      ARROW_RETURN_NOT_OK(renderer_->Render(request, &worker->rendered));
+      if (!chat::ShowsWhatWasSaid(request.messages, worker->rendered.marks, options_.roles)) {
         return Status::NotImplemented("a conversation whose text is left out");
       }
       return true;
@@ -242,26 +187,21 @@ class RenderMessages : public BatchOp {
   }
 
   const RenderMessagesOptions options_;
-  const std::shared_ptr<const jinja::Template> plain_;
-  const std::shared_ptr<const jinja::Template> with_tools_;
+  const std::shared_ptr<const chat::ChatRenderer> renderer_;
   const std::shared_ptr<const BatchOp> fallback_;
-  // Of options_.variables.
-  jinja::Arena arena_;
-  std::vector<std::string> names_ = {};
-  std::vector<Value> values_ = {};
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const BatchOp>> RenderMessagesOp(
-    RenderMessagesOptions options, std::shared_ptr<const jinja::Template> plain,
-    std::shared_ptr<const jinja::Template> with_tools, std::shared_ptr<const BatchOp> fallback) {
+    RenderMessagesOptions options, std::shared_ptr<const chat::ChatRenderer> renderer,
+    std::shared_ptr<const BatchOp> fallback) {
   const auto& output = options.output;
   if (std::find(output.begin(), output.end(), options.text) == output.end()) {
     return Status::Invalid("the columns of rendered messages lack '", options.text, "'");
   }
-  return std::make_shared<RenderMessages>(std::move(options), std::move(plain),
-                                          std::move(with_tools), std::move(fallback));
+  return std::make_shared<RenderMessages>(std::move(options), std::move(renderer),
+                                          std::move(fallback));
 }
 
 }  // namespace easydata::transform

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.trainers.preprocess import (
+    from easydata.transforms.trainer_examples import (
         BCOPreprocessTransform,
         CPOPreprocessTransform,
         DPOPreprocessTransform,
@@ -23,16 +23,16 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "BCOPreprocessTransform": "easydata.trainers.preprocess",
-            "CPOPreprocessTransform": "easydata.trainers.preprocess",
-            "DPOPreprocessTransform": "easydata.trainers.preprocess",
-            "EmbeddingPreprocessTransform": "easydata.trainers.preprocess",
-            "GRPOPreprocessTransform": "easydata.trainers.preprocess",
-            "KTOPreprocessTransform": "easydata.trainers.preprocess",
-            "ORPOPreprocessTransform": "easydata.trainers.preprocess",
-            "PPOPreprocessTransform": "easydata.trainers.preprocess",
-            "RewardPreprocessTransform": "easydata.trainers.preprocess",
-            "SFTPreprocessTransform": "easydata.trainers.preprocess",
+            "BCOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "CPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "DPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "EmbeddingPreprocessTransform": "easydata.transforms.trainer_examples",
+            "GRPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "KTOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "ORPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "PPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "RewardPreprocessTransform": "easydata.transforms.trainer_examples",
+            "SFTPreprocessTransform": "easydata.transforms.trainer_examples",
         },
     )
 

@@ -1,0 +1,291 @@
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "bind_options.h"
+#include "bindings.h"
+#include "cut_report.h"
+#include "easydata/chat/chat_renderer.h"
+#include "easydata/jinja/python_text.h"
+#include "easydata/json/json_column.h"
+#include "easydata/pipeline/example_plan.h"
+#include "easydata/trainer/example_op.h"
+#include "engine_gil.h"
+#include "jinja_template.h"
+#include "refused_rows.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+using trainer::ExampleContext;
+using trainer::ExampleMaker;
+
+nb::object JsonToPythonOrNone(const jinja::Value& value) {
+  if (value.Is(jinja::ValueKind::kNone)) return nb::none();
+  std::string text;
+  jinja::AppendJson(value, {}, &text);
+  return JsonTextToPython(text);
+}
+
+/// Renders by calling Python: render(messages, tools, options, add_generation_prompt, trace) gives
+/// the text, its marks [(kind, message, begin, end)] or None, and whether texts are marked.
+class PythonChatRenderer final : public chat::ChatRenderer {
+ public:
+  PythonChatRenderer(nb::object render, bool has_generation)
+      : render_(SharedObject(std::move(render))), has_generation_(has_generation) {}
+
+  bool has_generation(bool with_tools) const override { return has_generation_; }
+
+  Status Render(const chat::ChatRequest& request, chat::RenderedChat* out) const override {
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
+    try {
+      const nb::object made = CallPython([&] {
+        return (*render_)(JsonToPythonOrNone(request.messages), JsonToPythonOrNone(request.tools),
+                          JsonToPythonOrNone(request.options), request.add_generation_prompt,
+                          request.trace);
+      });
+      const auto parts = nb::cast<nb::tuple>(made);
+      out->text = nb::cast<std::string>(parts[0]);
+      out->marks.clear();
+      out->has_text_marks = nb::cast<bool>(parts[2]);
+      for (const nb::handle each : parts[1]) {
+        const auto mark = nb::cast<nb::tuple>(each);
+        const auto kind = nb::cast<std::string>(mark[0]);
+        jinja::Mark read;
+        read.kind = kind == "message"      ? jinja::Mark::Kind::kMessage
+                    : kind == "generation" ? jinja::Mark::Kind::kGeneration
+                                           : jinja::Mark::Kind::kText;
+        read.message = mark[1].is_none() ? jinja::Mark::kUnknown : nb::cast<uint32_t>(mark[1]);
+        read.begin = nb::cast<size_t>(mark[2]);
+        read.end = nb::cast<size_t>(mark[3]);
+        out->marks.push_back(read);
+      }
+      return Status::OK();
+    } catch (nb::python_error& error) {
+      if (error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError)) {
+        return Status::Invalid(nb::cast<std::string>(nb::str(error.value())));
+      }
+      return PythonError(error);
+    } catch (const nb::cast_error&) {
+      return Status::Invalid("the renderer gave something else than text and marks");
+    }
+  }
+
+ private:
+  const std::shared_ptr<nb::object> render_;
+  const bool has_generation_;
+};
+
+/// Asks Python which bytes of a text its ids cover: ask(text, ids) gives where each ends.
+auto AskForEnds(nb::object ask) {
+  return [ask = SharedObject(std::move(ask))](std::string_view text, std::span<const int32_t> ids,
+                                              std::vector<size_t>* ends) -> Status {
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
+    try {
+      nb::list given;
+      for (const int32_t id : ids) given.append(id);
+      *ends = nb::cast<std::vector<size_t>>(
+          CallPython([&] { return (*ask)(nb::str(text.data(), text.size()), given); }));
+      if (ends->size() == ids.size()) return Status::OK();
+      return Status::Invalid("the tokenizer's offsets are not those of its ids");
+    } catch (nb::python_error& error) {
+      return PythonError(error);
+    }
+  };
+}
+
+struct PyExampleContext {
+  std::shared_ptr<const ExampleContext> context;
+};
+
+void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> encoder,
+                 std::optional<int32_t> eos_id, std::string eos_text, std::optional<int32_t> bos_id,
+                 std::string bos_text, int32_t pad_id, bool pad_left,
+                 std::optional<int32_t> empty_id, bool places, nb::object ask,
+                 std::vector<int32_t> special, nb::object plain, nb::object with_tools,
+                 const std::string& variables, nb::object render, bool has_generation,
+                 nb::typed<nb::dict, std::string, std::string> roles, const std::string& given) {
+  auto context = std::make_shared<ExampleContext>();
+  context->encoder = SharedArgument(encoder);
+  context->tokens = {eos_id,  std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
+                     empty_id};
+  context->places.ask = AskForEnds(std::move(ask));
+  std::sort(special.begin(), special.end());
+  context->places.special = std::move(special);
+  if (places) {
+    const auto* native = dynamic_cast<const tokenizers::Tokenizer*>(context->encoder.get());
+    if (native != nullptr) {
+      context->places.spans = std::make_shared<const tokenizers::TokenSpans>(*native);
+    }
+  }
+  std::shared_ptr<const chat::ChatRenderer> python;
+  if (!render.is_none()) {
+    python = std::make_shared<PythonChatRenderer>(std::move(render), has_generation);
+  }
+  if (!plain.is_none() && !with_tools.is_none()) {
+    context->renderer =
+        chat::NativeChatRenderer(CompiledTemplate(plain), CompiledTemplate(with_tools),
+                                 Unwrap(chat::ChatVariables::Read(variables)), std::move(python));
+  } else {
+    context->renderer = std::move(python);
+  }
+  for (const auto [key, role] : roles) {
+    context->roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
+  }
+  context->given = Unwrap(chat::ChatVariables::Read(given));
+  new (self) PyExampleContext{std::move(context)};
+}
+
+struct PyExampleMaker {
+  std::shared_ptr<const ExampleMaker> maker;
+  std::shared_ptr<const ExampleContext> context;
+};
+
+Stream MakeExamples(const Stream& stream, const PyExampleMaker& maker,
+                    const std::string& template_hash, std::vector<std::string> keep,
+                    bool parse_arguments, bool refuses, nb::object report) {
+  trainer::ExampleOpOptions options;
+  options.keep = std::move(keep);
+  options.parse_arguments = parse_arguments;
+  if (refuses) {
+    options.refused_column = RefusedField();
+    options.refuse = [](const Batch& batch, int64_t row,
+                        const std::string& error) -> Result<std::string> {
+      EngineGil gil;
+      if (!gil.held()) return EngineGil::Ending();
+      try {
+        return Refusal(batch, row, "refused", error);
+      } catch (nb::python_error& raised) {
+        return PythonError(raised);
+      }
+    };
+  }
+  return {pipeline::ExamplePlan(stream.plan, maker.maker, maker.context, std::move(options),
+                                template_hash, TellFromPython(std::move(report)))};
+}
+
+/// The examples of one row of Python's, and what was left out or cut of it.
+nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arguments) {
+  std::string text;
+  Check(JsonTextOf(row, &text));
+  Batch batch;
+  arrow::StringBuilder rows;
+  Check(rows.Append(text));
+  batch.rows = arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}), 1,
+                                        {Unwrap(rows.Finish())});
+  static const auto shard = std::make_shared<const ShardRef>(ShardRef{"", "row"});
+  batch.addresses = Addresses(shard, 0, 1);
+  trainer::ExampleOpOptions options;
+  options.parse_arguments = parse_arguments;
+  const auto op = trainer::ExampleOp(maker.maker, maker.context, std::move(options));
+  auto made = [&] {
+    WithoutGil released;
+    return op->Apply(std::move(batch));
+  }();
+  const Batch examples = Unwrap(std::move(made));
+  nb::list dropped;
+  for (const DropCount& count : examples.dropped) {
+    dropped.append(nb::make_tuple(count.reason, count.rows, count.tokens));
+  }
+  return nb::make_tuple(RowsToPython(examples), dropped);
+}
+
+template <typename O, typename Make>
+void BindMaker(nb::module_& m, const char* function, Make make, const char* doc) {
+  BindOptions<O>(m)
+      .def_prop_ro(
+          "keep_columns",
+          [](const O& self) {
+            return self.example.keep_columns.value_or(std::vector<std::string>());
+          },
+          "Columns to keep.")
+      .def_prop_ro(
+          "parse_arguments", [](const O& self) { return self.example.parse_arguments; },
+          "Whether arguments of tool calls are parsed.")
+      .def_prop_ro(
+          "is_padded", [](const O& self) { return self.example.has_fixed_shapes(); },
+          "Whether examples are padded.");
+  m.def(
+      function,
+      [make](const PyExampleContext& context, const O& options) {
+        auto made = [&] {
+          WithoutGil released;
+          return make(context.context, options);
+        }();
+        return PyExampleMaker{Unwrap(std::move(made)), context.context};
+      },
+      nb::arg("context"), nb::arg("options"), doc);
+}
+
+}  // namespace
+
+void BindTrainer(nb::module_& m) {
+  nb::class_<PyExampleContext>(m, "ExampleContext", "What examples are made with.")
+      .def("__init__", &MakeContext, nb::arg("encoder"), nb::kw_only(), nb::arg("eos_id").none(),
+           nb::arg("eos_text"), nb::arg("bos_id").none(), nb::arg("bos_text"), nb::arg("pad_id"),
+           nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("places"), nb::arg("ask"),
+           nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
+           nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
+           nb::arg("roles"), nb::arg("given"));
+  nb::class_<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
+      .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
+      .def_prop_ro(
+          "fields", [](const PyExampleMaker& self) { return self.maker->fields(); },
+          "The fields of rows that are looked at.")
+      .def_prop_ro(
+          "columns",
+          [](const PyExampleMaker& self) {
+            std::vector<std::string> names;
+            for (const auto& column : self.maker->columns()) names.push_back(column.name);
+            return names;
+          },
+          "The columns that are made.")
+      .def("examples_of", &ExamplesOf, nb::arg("row"), nb::kw_only(), nb::arg("parse_arguments"),
+           nb::sig("def examples_of(self, row: object, *, parse_arguments: bool) -> "
+                   "tuple[list[dict[str, Any]], list[tuple[str, int, int]]]"),
+           "The examples of one row, and what was left out or cut of them: (reason, rows, "
+           "tokens).");
+  BindMaker<trainer::SftOptions>(m, "sft_examples", &trainer::SftExamples,
+                                 "Examples for supervised fine-tuning.");
+  BindMaker<trainer::PreferenceOptions>(m, "preference_examples", &trainer::PreferenceExamples,
+                                        "Examples with a chosen and a rejected answer.");
+  BindMaker<trainer::UnpairedOptions>(
+      m, "unpaired_examples",
+      [](std::shared_ptr<const ExampleContext> context, const trainer::UnpairedOptions& options) {
+        return trainer::UnpairedExamples(std::move(context), options);
+      },
+      "Examples with one answer, good or bad.");
+  m.def(
+      "unpaired_examples_with_embedding",
+      [](const PyExampleContext& context, const trainer::UnpairedOptions& options,
+         nb::handle_t<tokenizers::TextEncoder> embedding) {
+        return PyExampleMaker{
+            Unwrap(trainer::UnpairedExamples(context.context, options, SharedArgument(embedding))),
+            context.context};
+      },
+      nb::arg("context"), nb::arg("options"), nb::arg("embedding"),
+      "The same, with the prompts as another tokenizer encodes them.");
+  BindMaker<trainer::PromptOptions>(m, "prompt_examples", &trainer::PromptExamples,
+                                    "Prompts that a trainer has answered itself.");
+  BindMaker<trainer::RewardOptions>(m, "reward_examples", &trainer::RewardExamples,
+                                    "Answer pairs for reward models.");
+  BindMaker<trainer::EmbeddingOptions>(m, "embedding_examples", &trainer::EmbeddingExamples,
+                                       "Examples for embedding models.");
+  m.def("make_examples", &MakeExamples, nb::arg("stream"), nb::arg("maker"), nb::kw_only(),
+        nb::arg("template_hash"), nb::arg("keep"), nb::arg("parse_arguments"), nb::arg("refuses"),
+        nb::arg("report").none(),
+        "The stream with examples made of its rows. Where it `refuses`, rows in error are refused: "
+        "see take_refused_out; else the first one ends the stream.");
+}
+
+}  // namespace easydata

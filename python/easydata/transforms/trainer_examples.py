@@ -1,0 +1,616 @@
+"""Examples for trainers, made of chats, preferences and texts."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from easydata import _native
+from easydata.tokenizers.chat_template import ChatTemplate, Renderer, _schema, renderer_of
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import (
+    Columns,
+    Example,
+    ExpandTransform,
+    MapTransform,
+    Transform,
+    _Step,
+)
+from easydata.transforms.conversation import FROM_VALUE_ROLES
+from easydata.transforms.example_signatures import (
+    DPOPreprocessSignature,
+    EmbeddingPreprocessSignature,
+    GRPOPreprocessSignature,
+    KTOPreprocessSignature,
+    RewardPreprocessSignature,
+    SFTPreprocessSignature,
+)
+
+_log = logging.getLogger("easydata")
+
+
+class LeftOut(ValueError):
+    """A row of which no example is made."""
+
+
+class _Examples(_Step):
+    """What the transforms of all trainers share: the engine makes their examples."""
+
+    # Of the engine: the struct of options, and the function that makes the maker.
+    _options_type: ClassVar[Any]
+    _make: ClassVar[Callable[..., _native.ExampleMaker]]
+
+    def _start(
+        self,
+        tokenizer: Any,
+        chat_template: str | os.PathLike[str] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+        role_mapping: Mapping[str, str] | None,
+        options: Mapping[str, Any],
+        tools: Sequence[Any] | None = None,
+        masks_chats: bool = False,
+    ) -> None:
+        self._given = {name: value for name, value in options.items() if value is not None}
+        self._options = self._options_type(**options)
+        self._tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
+        self._template = _template_of(tokenizer, self._tokenizer, chat_template)
+        self._roles = {**FROM_VALUE_ROLES, **(role_mapping or {})}
+        self._template_options = dict(chat_template_kwargs or {})
+        self._tools = None if tools is None else [_schema(tool) for tool in tools]
+        self._masks_chats = masks_chats
+        self._on_error = "raise"
+        self._quarantine_path = ""
+        self._made_maker: _native.ExampleMaker | None = None
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer at work."""
+        return self._tokenizer
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are made, and those that are kept."""
+        kept = [name for name in self._options.keep_columns if name not in self._maker.columns]
+        return [*self._maker.columns, *kept]
+
+    @property
+    def is_filter(self) -> bool:
+        """True: rows of which nothing is to be learned are left out, and counted."""
+        return True
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether examples are filled up to one length: they cannot be packed."""
+        return bool(self._options.is_padded)
+
+    def examples(self, example: Example) -> list[Example]:
+        """All examples of one row: none where it is left out.
+
+        Raises:
+            ValueError: The row is not as it should be, or the template refuses it.
+            TypeError: A field of it holds something else than it should.
+            KeyError: It lacks the fields that examples are made of.
+        """
+        return self._examples_of(example)[0]
+
+    def _examples_of(self, example: Example) -> tuple[list[Example], list[tuple[str, int, int]]]:
+        row = dict(example)
+        if row.get("tools") is not None and not isinstance(row["tools"], str):
+            row["tools"] = [_schema(tool) for tool in row["tools"]]
+        wanted = {name: row[name] for name in self._maker.fields if name in row}
+        made, dropped = self._maker.examples_of(
+            wanted, parse_arguments=self._options.parse_arguments
+        )
+        kept = {
+            name: example[name]
+            for name in self._options.keep_columns
+            if name in example and name not in self._maker.columns
+        }
+        return [{**each, **kept} for each in made], dropped
+
+    def _one(self, example: Example) -> Example | None:
+        made = self.examples(example)
+        if len(made) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: one row makes {len(made)} examples here; call "
+                "examples(row), or transform a source"
+            )
+        return made[0] if made else None
+
+    # What a plan asks.
+
+    @property
+    def _gives_columns(self) -> bool:
+        return True
+
+    def _needs(self, wanted: Columns | None) -> Columns | None:
+        if self._on_error == "quarantine":
+            return None  # a row goes into quarantine as it was read
+        return dict.fromkeys([*self._maker.fields, *self._options.keep_columns], "any")
+
+    def _names_after(self, names: Sequence[str]) -> list[str]:
+        made = self._maker.columns
+        return [*made, *(name for name in self._options.keep_columns if name not in made)]
+
+    def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream:
+        stream = _native.make_examples(
+            stream,
+            self._maker,
+            template_hash=self._template_hash(),
+            keep=self._options.keep_columns,
+            parse_arguments=self._options.parse_arguments,
+            refuses=self._on_error != "raise",
+            report=self._report_cuts,
+        )
+        if self._on_error != "raise":
+            stream = _native.take_refused_out(stream, self._quarantine_path, _log.warning)
+        if output is None:
+            return stream
+        return _native.conform(stream, dict(output), self.columns)
+
+    def _refusing(self, on_error: str, quarantine_path: str | os.PathLike[str] | None) -> _Step:
+        """The same, for a stream that leaves rows in error out."""
+        _native.check_on_error(on_error, quarantine_path is not None)
+        other = copy.copy(self)
+        other._on_error = on_error
+        other._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        return other
+
+    def _report_cuts(self, which: str, source: str, examples: int, tokens: int) -> None:
+        where = f"dataset {source!r}: " if source else ""
+        if which == "first":
+            _log.warning(
+                "%s%s: examples are cut to the most tokens allowed; how many, and what they lost, "
+                "is said at the end",
+                where,
+                type(self).__name__,
+            )
+        else:
+            _log.warning(
+                "%s%s: %d examples were cut and lost %d tokens",
+                where,
+                type(self).__name__,
+                examples,
+                tokens,
+            )
+
+    @property
+    def _maker(self) -> _native.ExampleMaker:
+        if self._made_maker is None:
+            self._made_maker = self._new_maker(self._context())
+        return self._made_maker
+
+    def _new_maker(self, context: _native.ExampleContext) -> _native.ExampleMaker:
+        return type(self)._make(context, self._options)
+
+    def _context(self) -> _native.ExampleContext:
+        made = self._tokenizer
+        pad = made.pad_token_id
+        if pad is None:
+            pad = made.eos_token_id  # as trainers do
+        first = (made.eos_token_id, made.bos_token_id, made.unk_token_id, made.pad_token_id)
+        template = self._template
+        plain = with_tools = None
+        variables = "{}"
+        render = None
+        has_generation = False
+        if template is not None:
+            render = _PythonRenderer(template, self._template_options)
+            has_generation = render.has_generation
+            if isinstance(template, ChatTemplate):
+                plain = template.native()
+                with_tools = template.native(with_tools=True)
+                variables = json.dumps({**template.variables, **self._template_options})
+        given = {} if self._tools is None else {"tools": self._tools}
+        return _native.ExampleContext(
+            made.encoder,
+            eos_id=made.eos_token_id,
+            eos_text=made.eos_token or "",
+            bos_id=made.bos_token_id,
+            bos_text=made.bos_token or "",
+            pad_id=pad or 0,
+            pad_left=made.padding_side == "left",
+            empty_id=next((each for each in first if each is not None), None),
+            places=self._masks_chats,
+            ask=self._ends_of,
+            special=self._special_ids() if self._masks_chats else [],
+            plain=plain,
+            with_tools=with_tools,
+            variables=variables,
+            render=render,
+            has_generation=has_generation,
+            roles=self._roles,
+            given=json.dumps(given),
+        )
+
+    def _ends_of(self, text: str, ids: Sequence[int]) -> list[int]:
+        """The byte after each id of a text, as the tokenizers library tells it."""
+        found, offsets = self._tokenizer.encode(text, add_special_tokens=False, return_offsets=True)
+        if found.tolist() != list(ids):
+            raise ValueError("the tokenizers library gives other ids for this text")
+        sizes = [0]
+        for character in text:
+            sizes.append(sizes[-1] + len(character.encode()))
+        ends: list[int] = []
+        for _, end in offsets.tolist():
+            ends.append(max(sizes[end], ends[-1] if ends else 0))
+        return ends
+
+    def _special_ids(self) -> list[int]:
+        if self._tokenizer.engine == "native":
+            return []
+        tokens = json.loads(self._tokenizer.json).get("added_tokens") or []
+        contents = [token["content"] for token in tokens if token.get("special")]
+        ids = (self._tokenizer.token_to_id(content) for content in contents)
+        return [each for each in ids if each is not None]
+
+    def _template_hash(self) -> str:
+        if self._template is None:
+            return ""
+        if not isinstance(self._template, ChatTemplate):
+            return str(getattr(self._template, "frame", ""))
+        said = json.dumps(
+            [
+                dict(self._template.sources),
+                dict(self._template.special_tokens),
+                self._template_options,
+                self._tools,
+                self._roles,
+            ],
+            sort_keys=True,
+            default=str,
+        )
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["_made_maker"] = None
+        del state["_options"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._options = self._options_type(**self._given)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+        return f"{type(self).__name__}({self._tokenizer.fingerprint[:16]}, {said})"
+
+
+class _PythonRenderer:
+    """Renders for the engine what it cannot render itself."""
+
+    def __init__(self, template: Renderer, options: Mapping[str, Any]) -> None:
+        self._template = template
+        self._options = dict(options)
+
+    @property
+    def has_generation(self) -> bool:
+        """Whether the template has generation blocks."""
+        source = (
+            self._template.sources.get("default", "")
+            if isinstance(self._template, ChatTemplate)
+            else getattr(self._template, "frame", "")
+        )
+        return "endgeneration" in source
+
+    def __call__(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[Any] | None,
+        options: dict[str, Any] | None,
+        add_generation_prompt: bool,
+        trace: bool,
+    ) -> tuple[str, list[tuple[str, int | None, int, int]], bool]:
+        """The text, its marks, and whether they say whose texts were printed."""
+        given = {**self._options, **(options or {})}
+        given["add_generation_prompt"] = add_generation_prompt
+        if trace and isinstance(self._template, ChatTemplate):
+            text, marks = self._template.trace(messages, tools=tools, **given)
+            return text, marks, any(mark[0] == "text" for mark in marks)
+        if trace:
+            raise ValueError(
+                "an object with apply_chat_template does not say what it prints of whom; give its "
+                "template as chat_template="
+            )
+        return self._template(messages, tools=tools, **given), [], False
+
+
+def _template_of(
+    given: Any, tokenizer: Tokenizer, chat_template: str | os.PathLike[str] | None
+) -> Renderer | None:
+    """The renderer of a tokenizer, or of a template that is given as text or path."""
+    if chat_template is not None:
+        return ChatTemplate(
+            {"default": read_template(chat_template)}, dict(tokenizer.special_tokens)
+        )
+    if isinstance(given, Tokenizer) or isinstance(given, str | Path):
+        renderer = renderer_of(tokenizer)
+    else:
+        renderer = ChatTemplate(tokenizer.chat_templates, dict(tokenizer.special_tokens))
+    if isinstance(renderer, ChatTemplate) and not renderer.sources:
+        return None
+    return renderer
+
+
+def read_template(chat_template: str | os.PathLike[str]) -> str:
+    """The text of a template that is given as text, or as the path of a file.
+
+    Raises:
+        FileNotFoundError: It looks like a path, and there is no such file.
+    """
+    text = os.fspath(chat_template)
+    if not isinstance(chat_template, str) or not any(mark in text for mark in ("{{", "{%", "\n")):
+        path = Path(text)
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+        raise FileNotFoundError(
+            f"chat_template: there is no file {text!r}, and it is no template: it has neither "
+            "{{ }} nor {% %}"
+        )
+    return text
+
+
+class SFTPreprocessTransform(SFTPreprocessSignature, _Examples, Transform):
+    """Prepares chats, prompts with completions, and texts for supervised fine-tuning.
+
+    A row is taken as a chat where it has messages, else as prompt and completion, else as text; rows
+    of all kinds may be mixed. Rows that have `input_ids` stay as they are.
+
+    Columns: `input_ids` and `attention_mask` (int32 [tokens], or [max_length] with fixed shapes);
+    with `mask_prompt` `completion_mask` and `assistant_masks` (1: trained on), of which a row's own
+    has the mask; `labels` on request. Layout "trl": `input_ids` and `labels`.
+    """
+
+    _options_type = _native.SftOptions
+    _make = staticmethod(_native.sft_examples)
+
+    def _take(
+        self,
+        tokenizer: Any,
+        formatting_func: Callable[[Example], Any] | None,
+        chat_template: str | os.PathLike[str] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+        role_mapping: Mapping[str, str] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._start(
+            tokenizer,
+            chat_template,
+            chat_template_kwargs,
+            role_mapping,
+            options,
+            masks_chats=options["mask_prompt"] or options["expand_turns"],
+        )
+        self._format = formatting_func
+
+    @property
+    def is_expand(self) -> bool:
+        """Whether a row may make several examples."""
+        return bool(self._given.get("expand_turns"))
+
+    def __call__(self, example: Example) -> Any:
+        """The example of one row; None where it is left out. Of `expand_turns`, an iterator."""
+        row = example if self._format is None else self._formatted(example)
+        if self.is_expand:
+            return iter(self.examples(row))
+        made = self._one(row)
+        if made is None or self._given.get("layout") == "trl":
+            return made
+        # A row without a mask of its own has none; a stream has one form for all rows.
+        for column, fields in (
+            ("completion_mask", ("prompt", "completion_mask")),
+            (
+                "assistant_masks",
+                (
+                    "messages",
+                    self._given["messages_field"],
+                    "conversations",
+                    "conversation",
+                    "assistant_masks",
+                ),
+            ),
+        ):
+            if column in made and all(row.get(field) is None for field in fields):
+                text = row.get(self._given["text_field"])
+                if column == "completion_mask" or isinstance(text, str) or text is None:
+                    del made[column]
+        return made
+
+    def _formatted(self, example: Example) -> Example:
+        assert self._format is not None
+        made = self._format(example)
+        if isinstance(made, str):
+            return {self._given["text_field"]: made}
+        if isinstance(made, Mapping):
+            return dict(made)
+        raise TypeError(
+            f"formatting_func returned {type(made).__name__}, expected text or a dict of fields"
+        )
+
+    def _steps(self) -> list[_Step]:
+        if self._format is None:
+            return [self]
+        plain = copy.copy(self)
+        plain._format = None
+        return [MapTransform(self._formatted), plain]
+
+
+class DPOPreprocessTransform(DPOPreprocessSignature, _Examples, Transform):
+    """Prepares preference pairs for direct preference optimisation.
+
+    Rows have `prompt`, `chosen` and `rejected`, texts or chats; without `prompt` it is what the two
+    answers begin with alike.
+
+    Columns: `prompt_input_ids`, `prompt_attention_mask`, and for chosen and rejected
+    `*_input_ids` (the prompt and the answer), `*_attention_mask`, `*_labels`. Layout "trl":
+    `prompt_ids`, `chosen_ids`, `rejected_ids`.
+    """
+
+    _options_type = _native.PreferenceOptions
+    _make = staticmethod(_native.preference_examples)
+
+    def _take(
+        self,
+        tokenizer: Any,
+        tools: Sequence[Any] | None,
+        chat_template: str | os.PathLike[str] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+        role_mapping: Mapping[str, str] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._start(
+            tokenizer, chat_template, chat_template_kwargs, role_mapping, options, tools=tools
+        )
+
+    def __call__(self, example: Example) -> Example | None:
+        """The example of one row; None where it is left out."""
+        return self._one(example)
+
+
+class ORPOPreprocessTransform(DPOPreprocessTransform):
+    """Prepares preference pairs for odds-ratio preference optimisation: as for DPO."""
+
+
+CPOPreprocessTransform = DPOPreprocessTransform
+
+
+class _Unpaired(KTOPreprocessSignature, _Examples):
+    """What the transforms of single answers share."""
+
+    _options_type = _native.UnpairedOptions
+    _make = staticmethod(_native.unpaired_examples)
+
+    def _take(
+        self,
+        tokenizer: Any,
+        embedding_tokenizer: Any,
+        tools: Sequence[Any] | None,
+        chat_template: str | os.PathLike[str] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+        role_mapping: Mapping[str, str] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._start(
+            tokenizer, chat_template, chat_template_kwargs, role_mapping, options, tools=tools
+        )
+        self._embedding = None if embedding_tokenizer is None else Tokenizer(embedding_tokenizer)
+
+    def _new_maker(self, context: _native.ExampleContext) -> _native.ExampleMaker:
+        if self._embedding is None:
+            return super()._new_maker(context)
+        return _native.unpaired_examples_with_embedding(
+            context, self._options, self._embedding.encoder
+        )
+
+
+class KTOPreprocessTransform(_Unpaired, Transform):
+    """Prepares answers that are good or bad for Kahneman-Tversky optimisation.
+
+    Rows have `prompt`, `completion` and `label` (true or false); of a source's rows with `chosen`
+    and `rejected` each makes two examples, the chosen one first.
+
+    Columns: `label`, `prompt_input_ids`, `prompt_attention_mask`, `completion_input_ids` (the
+    prompt and the completion), `completion_attention_mask`, `completion_labels`. Layout "trl":
+    `prompt_ids`, `completion_ids`, `label`.
+    """
+
+    def __call__(self, example: Example) -> Example | None:
+        """The example of one row; None where it is left out.
+
+        Raises:
+            ValueError: The row makes two: call `examples(row)`.
+        """
+        return self._one(example)
+
+
+class BCOPreprocessTransform(_Unpaired, ExpandTransform):
+    """Prepares pairs, or single answers, for binary classifier optimisation.
+
+    A pair makes two examples, the chosen one first; columns are those of KTO.
+    """
+
+    def __call__(self, example: Example) -> Iterator[Example]:
+        """Yields the examples of one row."""
+        return iter(self.examples(example))
+
+
+class GRPOPreprocessTransform(GRPOPreprocessSignature, _Examples, Transform):
+    """Prepares prompts for group-relative policy optimisation.
+
+    A prompt is `prompt` (text or chat), `messages`, or what `chosen` and `rejected` begin with
+    alike. Its end stays where it is too long, and it is padded at its left. Columns: `input_ids`,
+    `attention_mask`; name what rewards need by `keep_columns`.
+    """
+
+    _options_type = _native.PromptOptions
+    _make = staticmethod(_native.prompt_examples)
+
+    def _take(
+        self,
+        tokenizer: Any,
+        tools: Sequence[Any] | None,
+        chat_template: str | os.PathLike[str] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+        role_mapping: Mapping[str, str] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._start(
+            tokenizer, chat_template, chat_template_kwargs, role_mapping, options, tools=tools
+        )
+
+    def __call__(self, example: Example) -> Example | None:
+        """The example of one row."""
+        return self._one(example)
+
+
+class PPOPreprocessTransform(GRPOPreprocessTransform):
+    """Prepares prompts for proximal policy optimisation: as for GRPO."""
+
+
+class RewardPreprocessTransform(RewardPreprocessSignature, _Examples, Transform):
+    """Prepares chosen and rejected answers, with their prompt if there is one, for a reward model.
+
+    Columns: `input_ids_chosen`, `attention_mask_chosen`, and the same for rejected. Layout "trl":
+    `chosen_ids`, `rejected_ids`. A `margin` stays where `keep_columns` names it.
+    """
+
+    _options_type = _native.RewardOptions
+    _make = staticmethod(_native.reward_examples)
+
+    def _take(
+        self,
+        tokenizer: Any,
+        chat_template: str | os.PathLike[str] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+        role_mapping: Mapping[str, str] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._start(tokenizer, chat_template, chat_template_kwargs, role_mapping, options)
+
+    def __call__(self, example: Example) -> Example | None:
+        """The example of one row; None where it is left out."""
+        return self._one(example)
+
+
+class EmbeddingPreprocessTransform(EmbeddingPreprocessSignature, _Examples, Transform):
+    """Prepares queries with what is, and what is not, to be found, for an embedding model.
+
+    Columns: `query_input_ids`, `query_attention_mask`, and the same for positive and negative.
+    """
+
+    _options_type = _native.EmbeddingOptions
+    _make = staticmethod(_native.embedding_examples)
+
+    def _take(self, tokenizer: Any, options: dict[str, Any]) -> None:
+        self._start(tokenizer, None, None, None, options)
+
+    def __call__(self, example: Example) -> Example | None:
+        """The example of one row."""
+        return self._one(example)

@@ -1,0 +1,84 @@
+#include "easydata/chat/conversation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "easydata/jinja/python_text.h"
+
+namespace easydata::chat {
+namespace {
+
+using jinja::Value;
+
+const RoleMapping kTestRoles = {
+    {"human", "user"}, {"gpt", "assistant"}, {"user", "user"}, {"assistant", "assistant"}};
+
+class ConversationTest : public ::testing::Test {
+ protected:
+  /// The messages of a JSON text, as JSON; or the error.
+  std::string Read(std::string_view json) {
+    const auto value = reader_.ReadJson(json, &arena_);
+    if (!value.ok()) return value.status().ToString();
+    const auto read = ReadConversation(*value, {.roles = &kTestRoles}, &reader_, &arena_);
+    if (!read.ok()) return read.status().ToString();
+    messages_ = *read;
+    std::string text;
+    jinja::AppendJson(messages_, {}, &text);
+    return text;
+  }
+
+  jinja::Arena arena_;
+  ValueReader reader_;
+  Value messages_;
+};
+
+TEST_F(ConversationTest, ReadsTheUsualForms) {
+  EXPECT_EQ(Read(R"([{"role": "user", "content": "a", "x": null}])"),
+            R"([{"role": "user", "content": "a"}])");
+  EXPECT_EQ(Read(R"("[{\"role\": \"user\", \"content\": \"a\"}]")"),
+            R"([{"role": "user", "content": "a"}])");
+  EXPECT_EQ(Read(R"([{"from": " GPT ", "value": "a", "weight": 1}])"),
+            R"([{"weight": 1, "role": "assistant", "content": "a"}])");
+  EXPECT_EQ(Read(R"([{"role": "user", "content": [{"type": "text", "text": "a"}, "b"]}])"),
+            R"([{"role": "user", "content": "ab"}])");
+  EXPECT_EQ(Read(R"([{"role": "assistant", "tool_calls": "[{\"name\": \"f\"}]"}])"),
+            R"([{"role": "assistant", "tool_calls": [{"name": "f"}]}])");
+  EXPECT_EQ(Read(R"([{"role": "assistant", "content": "a", "reasoning": "r"}])"),
+            R"([{"thinking": "r", "role": "assistant", "content": "a", "reasoning": "r", )"
+            R"("reasoning_content": "r"}])");
+}
+
+TEST_F(ConversationTest, SaysWhatIsWrongAndWhere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"[]", "Invalid: field 'messages' holds an empty conversation"},
+      {"\"hi\"", "Invalid: field 'messages' holds text that is no JSON list of messages"},
+      {R"({"role": "user"})", "Type error: field 'messages' holds an object"},
+      {"[1]", "Type error: messages[0] is a number, expected a message"},
+      {R"([{"content": "a"}])", "Invalid: messages[0] names no role"},
+      {R"([{"from": "martian", "value": "a"}])",
+       "Invalid: messages[0] is from 'martian', which is no known role; known are assistant, gpt"},
+      {R"([{"role": 1, "content": "a"}])", "Type error: messages[0].role is a number"},
+      {R"([{"role": "user", "content": [{"type": "image", "url": "x"}]}])",
+       "Invalid: messages[0].content[0] is a part of type 'image'"},
+      {R"([{"role": "user", "content": 5}])", "Type error: messages[0].content holds a number"}};
+  for (const auto& [json, error] : cases) {
+    EXPECT_THAT(Read(json), ::testing::StartsWith(error)) << json;
+  }
+}
+
+TEST_F(ConversationTest, ATextShowsWhatWasSaidOrNot) {
+  Read(R"([{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}])");
+  using jinja::Mark;
+  EXPECT_TRUE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kText, 1, 0, 6}}, kTestRoles));
+  EXPECT_FALSE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kText, 0, 0, 8}}, kTestRoles))
+      << "nothing of the assistant's is there";
+  EXPECT_FALSE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kMessage, 1, 0, 8}}, kTestRoles));
+  Read(R"([{"role": "user", "content": "question"}, {"role": "assistant", "content": " \n"}])");
+  EXPECT_TRUE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kText, 0, 0, 8}}, kTestRoles))
+      << "the assistant says nothing";
+}
+
+}  // namespace
+}  // namespace easydata::chat

@@ -1,0 +1,81 @@
+#include "easydata/trainer/answer_examples.h"
+
+#include <algorithm>
+#include <string>
+
+namespace easydata::trainer {
+namespace {
+
+std::vector<int32_t> CopyOf(std::span<const int32_t> ids) { return {ids.begin(), ids.end()}; }
+
+}  // namespace
+
+AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
+                       const ExampleOptions& options, const TokenRoles& tokens) {
+  AnswerPieces pieces = {.is_chat = texts.is_chat};
+  if (options.is_trl()) {
+    const bool is_framed = !texts.is_chat;
+    pieces.prompt = row.pieces.Add(texts.prompt, is_framed, row.number);
+    for (std::string text : texts.whole) {
+      if (!texts.is_chat) {
+        const std::string_view answer = std::string_view(text).substr(texts.prompt.size());
+        if (!answer.ends_with(tokens.eos_text)) text += tokens.eos_text;
+      }
+      pieces.answers.push_back(row.pieces.Add(text, is_framed, row.number));
+    }
+    return pieces;
+  }
+  // A template may print a prompt otherwise where an answer follows: then it is what they share.
+  std::string_view prompt = texts.prompt;
+  for (const std::string& whole : texts.whole) prompt = SharedPrefix(prompt, whole);
+  pieces.prompt = row.pieces.Add(prompt, /*add_special_tokens=*/false, row.number);
+  for (const std::string& whole : texts.whole) {
+    pieces.answers.push_back(row.pieces.Add(std::string_view(whole).substr(prompt.size()),
+                                            /*add_special_tokens=*/false, row.number));
+  }
+  return pieces;
+}
+
+AnswerIds EasydelIds(const AnswerPieces& pieces, const TextPieces& texts,
+                     const AnswerOptions& options, const TokenRoles& tokens) {
+  AnswerIds made;
+  made.prompt = CopyOf(texts.ids(pieces.prompt));
+  if (options.add_special_tokens && tokens.bos_id.has_value() &&
+      (made.prompt.empty() || made.prompt[0] != *tokens.bos_id)) {
+    made.prompt.insert(made.prompt.begin(), *tokens.bos_id);
+  }
+  const auto excess = [](const std::vector<int32_t>& ids, std::optional<int64_t> most) {
+    return most.has_value() ? std::max<int64_t>(0, static_cast<int64_t>(ids.size()) - *most) : 0;
+  };
+  const int64_t of_prompt = excess(made.prompt, options.max_prompt_length);
+  made.prompt.erase(made.prompt.begin(), made.prompt.begin() + of_prompt);
+  made.cut += of_prompt;
+  for (const int piece : pieces.answers) {
+    std::vector<int32_t> ids = CopyOf(texts.ids(piece));
+    if (!pieces.is_chat && tokens.eos_id.has_value() &&
+        (ids.empty() || ids.back() != *tokens.eos_id)) {
+      ids.push_back(*tokens.eos_id);
+    }
+    const int64_t of_answer = excess(ids, options.max_completion_length);
+    ids.erase(ids.end() - of_answer, ids.end());
+    made.cut += of_answer;
+    made.answers.push_back(std::move(ids));
+  }
+  return made;
+}
+
+AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts) {
+  AnswerIds made;
+  const auto prompt = texts.ids(pieces.prompt);
+  size_t shared = prompt.size();
+  for (const int piece : pieces.answers) {
+    shared = std::min(shared, CommonPrefix(prompt, texts.ids(piece)));
+  }
+  made.prompt = CopyOf(prompt.first(shared));
+  for (const int piece : pieces.answers) {
+    made.answers.push_back(CopyOf(texts.ids(piece).subspan(shared)));
+  }
+  return made;
+}
+
+}  // namespace easydata::trainer

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/chat/assistant_turns.h"
+#include "easydata/trainer/example_context.h"
+#include "easydata/trainer/generation_prompts.h"
+#include "easydata/trainer/row_chats.h"
+
+namespace easydata::trainer {
+
+/// A turn whose tokens are trained on, but for those that open it.
+struct TrainedTurn {
+  chat::AssistantTurn turn;
+  /// What the model is given of it; null where the turn is exact.
+  std::shared_ptr<const std::vector<int32_t>> opening;
+};
+
+/// Finds the turns of a rendered conversation that are trained on: of the assistant's all, or the
+/// last one, but for those whose message says otherwise. Invalid where they cannot be told.
+Status FindTrainedTurns(const jinja::Value& messages, const chat::RenderedChat& rendered,
+                        const RowChats& chats, const ExampleContext& context, bool last_only,
+                        GenerationPrompts* prompts, std::vector<TrainedTurn>* turns);
+
+/// Replaces *mask by 1 for the tokens that the model writes, and 0 for the others.
+///
+/// A turn is trained from behind the longest common beginning, in whole tokens, of it and of what
+/// opens it, to the end of its text without white space; where that is no special token and the
+/// next token is one, that too ends the turn. A token counts when it overlaps.
+Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
+                 std::span<const TrainedTurn> turns, const TokenPlaces& places,
+                 std::vector<int32_t>* mask);
+
+}  // namespace easydata::trainer

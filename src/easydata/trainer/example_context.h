@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/chat/chat_renderer.h"
+#include "easydata/chat/conversation.h"
+#include "tokenizers/token_spans.h"
+#include "tokenizers/tokenizer.h"
+
+namespace easydata::trainer {
+
+/// The tokens that examples are completed with.
+struct TokenRoles {
+  std::optional<int32_t> eos_id;
+  std::string eos_text;
+  std::optional<int32_t> bos_id;
+  std::string bos_text;
+  int32_t pad_id = 0;
+  /// Whether rows are filled up at their left.
+  bool pad_left = false;
+  /// What stands for an empty prompt.
+  std::optional<int32_t> empty_id;
+};
+
+/// Tells which bytes of a text its ids cover, and which ids are special.
+struct TokenPlaces {
+  /// Null for tokenizers whose vocabulary is not at hand.
+  std::shared_ptr<const tokenizers::TokenSpans> spans;
+  /// What tells where spelling does not: replaces *ends by the byte after each of the ids of a
+  /// text.
+  std::function<Status(std::string_view text, std::span<const int32_t> ids,
+                       std::vector<size_t>* ends)>
+      ask;
+  /// Special tokens, sorted; where `spans` is null.
+  std::vector<int32_t> special = {};
+
+  Status Find(std::string_view text, std::span<const int32_t> ids, std::vector<size_t>* ends) const;
+  bool IsSpecial(int32_t id) const;
+};
+
+/// What the examples of a transform are made with. Immutable.
+struct ExampleContext {
+  std::shared_ptr<const tokenizers::TextEncoder> encoder;
+  TokenRoles tokens;
+  TokenPlaces places;
+  /// Null where the tokenizer has no chat template; `why_no_template` then says so.
+  std::shared_ptr<const chat::ChatRenderer> renderer;
+  chat::RoleMapping roles = {};
+  /// What `tools` says for rows that have none of their own, and options of the template, as JSON
+  /// lists and objects; null: none.
+  std::shared_ptr<const chat::ChatVariables> given = {};
+};
+
+/// A text that tells the tokens that an encoder puts around one.
+struct SpecialFrame {
+  std::vector<int32_t> before;
+  std::vector<int32_t> after;
+};
+Result<SpecialFrame> FindSpecialFrame(const tokenizers::TextEncoder& encoder);
+
+/// The ids of one text.
+Result<std::vector<int32_t>> EncodeText(const tokenizers::TextEncoder& encoder,
+                                        std::string_view text, bool add_special_tokens);
+
+/// How many ids two lists have in common at their beginnings.
+size_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b);
+
+}  // namespace easydata::trainer

@@ -1,0 +1,50 @@
+#include "easydata/trainer/example_maker.h"
+
+#include <limits>
+
+#include "easydata/base/nearest_name.h"
+
+namespace easydata::trainer {
+
+using jinja::Value;
+using jinja::ValueKind;
+
+Result<std::string_view> TextOf(const Value& value, std::string_view field) {
+  if (value.IsString()) return value.Text();
+  return Status::TypeError("field '", field, "' holds ",
+                           value.Is(ValueKind::kNone) ? "nothing" : "something else",
+                           ", expected text or a list of messages (dicts with role and content)");
+}
+
+Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::string_view field) {
+  ARROW_ASSIGN_OR_RAISE(const Value value, fields.Get(field));
+  if (value.Is(ValueKind::kNone)) return std::nullopt;
+  const auto refuse = [&] {
+    return Status::TypeError("field '", field, "' must hold token ids: a list of whole numbers");
+  };
+  if (!value.Is(ValueKind::kList)) return refuse();
+  std::vector<int32_t> ids(value.size);
+  for (uint32_t i = 0; i < value.size; ++i) {
+    const Value& id = value.as.items[i];
+    if (!id.Is(ValueKind::kInteger) || id.as.integer < std::numeric_limits<int32_t>::min() ||
+        id.as.integer > std::numeric_limits<int32_t>::max()) {
+      return refuse();
+    }
+    ids[i] = static_cast<int32_t>(id.as.integer);
+  }
+  return ids;
+}
+
+Status NothingToRead(const RowFields& fields, const char* expected,
+                     const std::vector<std::string>& known) {
+  std::string has;
+  std::string hint;
+  for (const std::string& name : fields.Names()) {
+    has += (has.empty() ? "'" : ", '") + name + "'";
+    if (hint.empty()) hint = Suggestion(name, known);
+  }
+  return Status::KeyError("the row has no ", expected, "; it has ", has.empty() ? "nothing" : has,
+                          hint);
+}
+
+}  // namespace easydata::trainer

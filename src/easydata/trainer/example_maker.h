@@ -1,0 +1,90 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/config/problem.h"
+#include "easydata/jinja/arena.h"
+#include "easydata/trainer/example_context.h"
+#include "easydata/trainer/example_options.h"
+#include "easydata/trainer/example_writer.h"
+#include "easydata/trainer/row_chats.h"
+#include "easydata/trainer/row_fields.h"
+#include "easydata/trainer/text_pieces.h"
+
+namespace easydata::trainer {
+
+/// What is read of rows before their texts are encoded: of each row the examples to come.
+class ExampleDrafts {
+ public:
+  struct Row {
+    int64_t number;
+    const RowFields& fields;
+    RowChats& chats;
+    TextPieces& pieces;
+    jinja::Arena& arena;
+  };
+
+  virtual ~ExampleDrafts() = default;
+
+  /// Reads a row. Invalid or TypeError, saying what it lacks or has, where no example can be made
+  /// of it; nothing is kept of it then.
+  virtual Status Read(const Row& row) = 0;
+
+  /// Writes the examples of all rows, in their order, once the texts are encoded.
+  virtual Status Write(const TextPieces& pieces, ExampleWriter* writer) const = 0;
+};
+
+/// Makes the examples of one kind of trainer. Thread-safe.
+class ExampleMaker {
+ public:
+  virtual ~ExampleMaker() = default;
+
+  /// The name in plans and YAML: "sft".
+  virtual const char* name() const = 0;
+  /// The fields of rows that are looked at.
+  virtual std::vector<std::string> fields() const = 0;
+  /// The columns that are made.
+  virtual std::vector<ExampleWriter::Column> columns() const = 0;
+  virtual std::unique_ptr<ExampleDrafts> Start() const = 0;
+  /// The options as JSON, for plans.
+  virtual config::Json described() const = 0;
+  virtual const ExampleOptions& example_options() const = 0;
+};
+
+// One maker for each kind of options.
+Result<std::shared_ptr<const ExampleMaker>> SftExamples(std::shared_ptr<const ExampleContext>,
+                                                        const SftOptions& options);
+Result<std::shared_ptr<const ExampleMaker>> PreferenceExamples(
+    std::shared_ptr<const ExampleContext>, const PreferenceOptions& options);
+/// `embedding` encodes prompts a second time, where it is given.
+Result<std::shared_ptr<const ExampleMaker>> UnpairedExamples(
+    std::shared_ptr<const ExampleContext>, const UnpairedOptions& options,
+    std::shared_ptr<const tokenizers::TextEncoder> embedding = nullptr);
+Result<std::shared_ptr<const ExampleMaker>> PromptExamples(std::shared_ptr<const ExampleContext>,
+                                                           const PromptOptions& options);
+Result<std::shared_ptr<const ExampleMaker>> RewardExamples(std::shared_ptr<const ExampleContext>,
+                                                           const RewardOptions& options);
+Result<std::shared_ptr<const ExampleMaker>> EmbeddingExamples(std::shared_ptr<const ExampleContext>,
+                                                              const EmbeddingOptions& options);
+
+// Why examples are left out.
+inline constexpr const char kNoLossReason[] = "no_loss";          // nothing of it is trained on
+inline constexpr const char kLongPromptReason[] = "long_prompt";  // the prompt fills all there is
+inline constexpr const char kTooLongReason[] = "too_long";
+
+/// A field that must hold text; TypeError where it holds something else.
+Result<std::string_view> TextOf(const jinja::Value& value, std::string_view field);
+
+/// The ids that a row has in a field; nothing where it has none. TypeError where it has something
+/// else.
+Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::string_view field);
+
+/// The error of a row that has none of the fields that examples are made of.
+Status NothingToRead(const RowFields& fields, const char* expected,
+                     const std::vector<std::string>& known);
+
+}  // namespace easydata::trainer

@@ -1,0 +1,215 @@
+#include <utility>
+
+#include "easydata/config/descriptor.h"
+#include "easydata/trainer/answers.h"
+#include "easydata/trainer/example_maker.h"
+
+namespace easydata::trainer {
+namespace {
+
+using jinja::Value;
+using jinja::ValueKind;
+
+constexpr std::string_view kPair[] = {"chosen", "rejected"};
+
+struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
+  RewardMaker(std::shared_ptr<const ExampleContext> context, const RewardOptions& options,
+              SpecialFrame frame)
+      : context(std::move(context)), options(options), frame(std::move(frame)) {}
+
+  const char* name() const override { return "reward"; }
+  std::vector<std::string> fields() const override {
+    std::vector<std::string> names = {"prompt", "chosen", "rejected", "tools",
+                                      "chat_template_kwargs"};
+    for (const ExampleWriter::Column& column : columns()) names.push_back(column.name);
+    return names;
+  }
+  std::vector<ExampleWriter::Column> columns() const override {
+    if (options.example.is_trl()) return {{"chosen_ids"}, {"rejected_ids"}};
+    return {{"input_ids_chosen"},
+            {"attention_mask_chosen"},
+            {"input_ids_rejected"},
+            {"attention_mask_rejected"}};
+  }
+  std::unique_ptr<ExampleDrafts> Start() const override;
+  config::Json described() const override { return config::WriteConfig(options); }
+  const ExampleOptions& example_options() const override { return options.example; }
+
+  const std::shared_ptr<const ExampleContext> context;
+  const RewardOptions options;
+  const SpecialFrame frame;
+};
+
+struct RewardDraft {
+  int64_t row = 0;
+  bool is_framed = false;
+  int pieces[2] = {-1, -1};
+  std::vector<std::vector<int32_t>> made = {};
+};
+
+class RewardDrafts : public ExampleDrafts {
+ public:
+  explicit RewardDrafts(std::shared_ptr<const RewardMaker> maker) : maker_(std::move(maker)) {}
+
+  Status Read(const Row& row) override {
+    RewardDraft draft = {.row = row.number};
+    const bool is_trl = maker_->options.example.is_trl();
+    ARROW_ASSIGN_OR_RAISE(const auto first,
+                          IdsOf(row.fields, is_trl ? "chosen_ids" : "input_ids_chosen"));
+    if (first.has_value()) {
+      for (const ExampleWriter::Column& column : maker_->columns()) {
+        ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(row.fields, column.name));
+        if (!ids.has_value()) {
+          return Status::KeyError("the row has ids, but no '", column.name,
+                                  "', which it needs then");
+        }
+        draft.made.push_back(*std::move(ids));
+      }
+      drafts_.push_back(std::move(draft));
+      return Status::OK();
+    }
+    std::string texts[2];
+    ARROW_RETURN_NOT_OK(ReadPair(row, texts, &draft.is_framed));
+    const TokenRoles& tokens = maker_->context->tokens;
+    for (size_t side = 0; side < 2; ++side) {
+      if (is_trl && draft.is_framed && !texts[side].ends_with(tokens.eos_text)) {
+        texts[side] += tokens.eos_text;
+      }
+      bool is_framed = draft.is_framed;
+      // A text that begins with BOS gets no second one.
+      if (!is_trl && !tokens.bos_text.empty() && !maker_->frame.before.empty() &&
+          texts[side].starts_with(tokens.bos_text)) {
+        is_framed = false;
+      }
+      draft.pieces[side] = row.pieces.Add(texts[side], is_framed, row.number);
+    }
+    drafts_.push_back(std::move(draft));
+    return Status::OK();
+  }
+
+  Status Write(const TextPieces& pieces, ExampleWriter* writer) const override {
+    const bool is_trl = maker_->options.example.is_trl();
+    for (const RewardDraft& draft : drafts_) {
+      if (!draft.made.empty()) {
+        for (size_t i = 0; i < draft.made.size(); ++i) writer->Put(i, draft.made[i]);
+        writer->EndExample(draft.row);
+      } else if (is_trl) {
+        WriteTrl(draft, pieces, writer);
+      } else {
+        WriteEasydel(draft, pieces, writer);
+      }
+    }
+    return Status::OK();
+  }
+
+ private:
+  /// The texts of both sides, the prompt before each; `is_text` where they are no chats.
+  Status ReadPair(const Row& row, std::string* texts, bool* is_text) {
+    Value sides[2];
+    Value chats[2];
+    for (size_t side = 0; side < 2; ++side) {
+      ARROW_ASSIGN_OR_RAISE(sides[side], row.fields.Get(kPair[side]));
+      if (sides[side].Is(ValueKind::kNone)) {
+        const std::string expected = "'" + std::string(kPair[side]) + "'";
+        return NothingToRead(row.fields, expected.c_str(), {"prompt", "chosen", "rejected"});
+      }
+      chats[side] = row.chats.AsMessages(sides[side]);
+    }
+    ARROW_ASSIGN_OR_RAISE(const Value prompt, row.fields.Get("prompt"));
+    const Value asked = row.chats.AsMessages(prompt);
+    *is_text = chats[0].Is(ValueKind::kNone) && chats[1].Is(ValueKind::kNone) &&
+               asked.Is(ValueKind::kNone);
+    if (*is_text) {
+      std::string_view before;
+      if (!prompt.Is(ValueKind::kNone)) {
+        ARROW_ASSIGN_OR_RAISE(before, TextOf(prompt, "prompt"));
+      }
+      std::string_view said[2];
+      for (size_t side = 0; side < 2; ++side) {
+        ARROW_ASSIGN_OR_RAISE(said[side], TextOf(sides[side], kPair[side]));
+      }
+      // Data sets that have the prompt in the answers, too.
+      const bool is_inside = !maker_->options.example.is_trl() && said[0].starts_with(before) &&
+                             said[1].starts_with(before);
+      for (size_t side = 0; side < 2; ++side) {
+        texts[side] =
+            std::string(is_inside ? std::string_view() : before) + std::string(said[side]);
+      }
+      return Status::OK();
+    }
+    // Whole conversations need no prompt.
+    const bool has_prompt = !prompt.Is(ValueKind::kNone);
+    if (has_prompt || chats[0].Is(ValueKind::kNone) || chats[1].Is(ValueKind::kNone)) {
+      AnswerTexts answers;
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPair, &answers));
+      for (size_t side = 0; side < 2; ++side) texts[side] = std::move(answers.whole[side]);
+      return Status::OK();
+    }
+    chat::RenderedChat rendered;
+    for (size_t side = 0; side < 2; ++side) {
+      ARROW_ASSIGN_OR_RAISE(const Value messages, row.chats.Read(chats[side], kPair[side]));
+      ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered));
+      texts[side] = std::move(rendered.text);
+    }
+    return Status::OK();
+  }
+
+  void WriteTrl(const RewardDraft& draft, const TextPieces& pieces, ExampleWriter* writer) const {
+    const auto chosen = pieces.ids(draft.pieces[0]);
+    const auto rejected = pieces.ids(draft.pieces[1]);
+    const auto longest = static_cast<int64_t>(std::max(chosen.size(), rejected.size()));
+    if (maker_->options.max_length.has_value() && longest > *maker_->options.max_length) {
+      writer->Leave(draft.row, kTooLongReason,
+                    static_cast<int64_t>(chosen.size() + rejected.size()));
+      return;
+    }
+    writer->Put(0, chosen);
+    writer->Put(1, rejected);
+    writer->EndExample(draft.row);
+  }
+
+  void WriteEasydel(const RewardDraft& draft, const TextPieces& pieces,
+                    ExampleWriter* writer) const {
+    const RewardOptions& options = maker_->options;
+    const TokenRoles& tokens = maker_->context->tokens;
+    Filling filling = {.value = tokens.pad_id, .left = tokens.pad_left};
+    if (options.example.has_fixed_shapes()) filling.length = options.max_length.value_or(0);
+    int64_t cut = 0;
+    for (size_t side = 0; side < 2; ++side) {
+      std::span<const int32_t> ids = pieces.ids(draft.pieces[side]);
+      std::vector<int32_t> kept(ids.begin(), ids.end());
+      if (options.truncation && options.max_length.has_value() &&
+          static_cast<int64_t>(ids.size()) > *options.max_length) {
+        cut += static_cast<int64_t>(ids.size()) - *options.max_length;
+        const auto tail =
+            draft.is_framed ? static_cast<int64_t>(maker_->frame.after.size()) : int64_t{0};
+        const int64_t head = std::max<int64_t>(0, *options.max_length - tail);
+        kept.assign(ids.begin(), ids.begin() + head);
+        kept.insert(kept.end(), ids.end() - (*options.max_length - head), ids.end());
+      }
+      const auto length = static_cast<int64_t>(kept.size());
+      writer->Put(2 * side, kept, filling);
+      writer->PutOnes(2 * side + 1, length, filling);
+    }
+    writer->Cut(draft.row, cut);
+    writer->EndExample(draft.row);
+  }
+
+  const std::shared_ptr<const RewardMaker> maker_;
+  std::vector<RewardDraft> drafts_;
+};
+
+std::unique_ptr<ExampleDrafts> RewardMaker::Start() const {
+  return std::make_unique<RewardDrafts>(shared_from_this());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ExampleMaker>> RewardExamples(
+    std::shared_ptr<const ExampleContext> context, const RewardOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  ARROW_ASSIGN_OR_RAISE(SpecialFrame frame, FindSpecialFrame(*context->encoder));
+  return std::make_shared<RewardMaker>(std::move(context), options, std::move(frame));
+}
+
+}  // namespace easydata::trainer

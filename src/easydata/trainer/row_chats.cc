@@ -1,0 +1,93 @@
+#include "easydata/trainer/row_chats.h"
+
+#include <algorithm>
+
+#include "easydata/chat/conversation.h"
+
+namespace easydata::trainer {
+
+using jinja::Value;
+using jinja::ValueKind;
+
+Status RowChats::GoTo(const RowFields& fields, jinja::Arena* arena) {
+  arena_ = arena;
+  ARROW_ASSIGN_OR_RAISE(const Value tools, fields.Get("tools"));
+  ARROW_ASSIGN_OR_RAISE(tools_, chat::ReadTools(tools, reader_, arena));
+  ARROW_ASSIGN_OR_RAISE(const Value given, fields.Get("chat_template_kwargs"));
+  ARROW_ASSIGN_OR_RAISE(options_, reader_->Decoded(given, arena));
+  if (!options_.Is(ValueKind::kNone) && !options_.Is(ValueKind::kDict)) {
+    return Status::TypeError(
+        "field 'chat_template_kwargs' must hold an object: options of the template by name");
+  }
+  if (context_->given == nullptr) return Status::OK();
+  for (const jinja::Renderer::Variable& variable : context_->given->all()) {
+    if (variable.name == "tools" && tools_.Is(ValueKind::kNone)) tools_ = variable.value;
+  }
+  return Status::OK();
+}
+
+Value RowChats::AsMessages(const Value& value) const {
+  return chat::AsMessages(value, reader_, arena_);
+}
+
+Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
+  return chat::ReadConversation(
+      value, {.field = field, .roles = &context_->roles, .parse_arguments = parse_arguments_},
+      reader_, arena_);
+}
+
+Value RowChats::Join(const Value& first, const Value& second) const {
+  Value* items = arena_->Array<Value>(first.size + second.size);
+  std::copy(first.as.items, first.as.items + first.size, items);
+  std::copy(second.as.items, second.as.items + second.size, items + first.size);
+  return Value::List(items, first.size + second.size);
+}
+
+Value RowChats::Slice(const Value& messages, uint32_t begin, uint32_t end) {
+  return Value::List(messages.as.items + begin, end - begin);
+}
+
+Value RowChats::Single(std::string_view role, std::string_view content) const {
+  auto* entries = arena_->Array<jinja::DictEntry>(2);
+  entries[0] = {Value::String("role"), Value::String(role)};
+  entries[1] = {Value::String("content"), Value::String(content)};
+  Value* items = arena_->Array<Value>(1);
+  items[0] = Value::Dict(entries, 2);
+  return Value::List(items, 1);
+}
+
+Status RowChats::Render(const chat::ChatRequest& request, chat::RenderedChat* out) const {
+  if (context_->renderer == nullptr) {
+    return Status::Invalid(
+        "the row holds a chat, and the tokenizer has no chat template; give one as chat_template=");
+  }
+  const Status status = context_->renderer->Render(request, out);
+  if (status.ok() || status.IsCancelled() || status.IsOutOfMemory()) return status;
+  return status.WithMessage("the chat template refuses these messages: ", status.message());
+}
+
+Status RowChats::RenderPrompt(const Value& messages, chat::RenderedChat* out) const {
+  chat::ChatRequest request;
+  request.messages = messages;
+  request.tools = tools_;
+  request.options = options_;
+  request.add_generation_prompt = true;
+  return Render(request, out);
+}
+
+Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) const {
+  chat::ChatRequest request;
+  request.messages = jinja::MarkMessages(messages, chat::kSaidFields, arena_);
+  request.tools = tools_;
+  request.options = options_;
+  request.trace = true;
+  ARROW_RETURN_NOT_OK(Render(request, out));
+  if (!out->has_text_marks || chat::ShowsWhatWasSaid(messages, out->marks, context_->roles)) {
+    return Status::OK();
+  }
+  return Status::Invalid(
+      "the chat template leaves out what the messages say: does it know their roles? They are: ",
+      chat::RolesOf(messages));
+}
+
+}  // namespace easydata::trainer

@@ -1,0 +1,60 @@
+#include "easydata/trainer/row_fields.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+
+#include "easydata/json/json_column.h"
+
+namespace easydata::trainer {
+
+using jinja::Value;
+using jinja::ValueKind;
+
+RowFields::RowFields(const arrow::RecordBatch& rows, chat::ValueReader* reader) : reader_(reader) {
+  for (int i = 0; i < rows.num_columns(); ++i) {
+    const auto& field = rows.schema()->field(i);
+    if (field->name() == json::kRowColumn) whole_ = rows.column(i).get();
+    columns_[field->name()] = {rows.column(i).get(), json::IsJsonField(*field)};
+  }
+}
+
+Status RowFields::GoTo(int64_t row, jinja::Arena* arena) {
+  row_ = row;
+  arena_ = arena;
+  if (whole_ == nullptr) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(whole_row_, reader_->ReadRow(*whole_, row, /*is_json=*/true, arena));
+  if (whole_row_.Is(ValueKind::kDict)) return Status::OK();
+  return Status::TypeError("the row is no JSON object");
+}
+
+Result<Value> RowFields::Get(std::string_view name) const {
+  if (whole_ != nullptr) {
+    const Value* found = jinja::FindKey(whole_row_, name);
+    return found == nullptr ? Value::None() : *found;
+  }
+  const auto column = columns_.find(std::string(name));
+  if (column == columns_.end()) return Value::None();
+  auto value = reader_->ReadRow(*column->second.array, row_, column->second.is_json, arena_);
+  if (value.ok()) return value;
+  return value.status().WithMessage("field '", name, "': ", value.status().message());
+}
+
+std::vector<std::string> RowFields::Names() const {
+  std::vector<std::string> names;
+  if (whole_ != nullptr) {
+    for (uint32_t i = 0; i < whole_row_.size; ++i) {
+      names.emplace_back(whole_row_.as.entries[i].key.Text());
+    }
+    return names;
+  }
+  for (const auto& [name, column] : columns_) {
+    if (column.array->IsValid(row_)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace easydata::trainer

@@ -1,0 +1,385 @@
+#include <algorithm>
+#include <utility>
+
+#include "easydata/config/descriptor.h"
+#include "easydata/trainer/assistant_mask.h"
+#include "easydata/trainer/example_maker.h"
+
+namespace easydata::trainer {
+namespace {
+
+using jinja::Value;
+using jinja::ValueKind;
+
+constexpr int32_t kIgnored = -100;
+
+/// Where a column stands among those that are made; -1: it is not made.
+struct SftColumns {
+  std::vector<ExampleWriter::Column> all;
+  int attention_mask = -1;
+  int labels = -1;
+  int completion_mask = -1;
+  int assistant_masks = -1;
+};
+
+struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
+  SftMaker(std::shared_ptr<const ExampleContext> context, const SftOptions& options,
+           SpecialFrame frame)
+      : context(std::move(context)), options(options), frame(std::move(frame)) {
+    columns_made.all.push_back({"input_ids"});
+    const auto add = [&](const char* name) {
+      columns_made.all.push_back({name});
+      return static_cast<int>(columns_made.all.size()) - 1;
+    };
+    if (!options.example.is_trl()) columns_made.attention_mask = add("attention_mask");
+    if (!options.example.is_trl() && masks_completions()) {
+      columns_made.completion_mask = add("completion_mask");
+    }
+    if (!options.example.is_trl() && masks_chats()) {
+      columns_made.assistant_masks = add("assistant_masks");
+    }
+    if (options.has_labels()) columns_made.labels = add("labels");
+  }
+
+  bool masks_chats() const { return options.mask_prompt || options.expand_turns; }
+  bool masks_completions() const {
+    return options.completion_only_loss.value_or(options.mask_prompt || options.example.is_trl());
+  }
+
+  const char* name() const override { return "sft"; }
+  std::vector<std::string> fields() const override {
+    std::vector<std::string> names = {"input_ids", "labels", "completion_mask", "assistant_masks"};
+    for (const std::string& field : message_fields()) names.push_back(field);
+    for (const char* field : {"prompt", "completion"}) names.emplace_back(field);
+    names.push_back(options.text_field);
+    for (const char* field : {"tools", "chat_template_kwargs"}) names.emplace_back(field);
+    return names;
+  }
+  std::vector<ExampleWriter::Column> columns() const override { return columns_made.all; }
+  std::unique_ptr<ExampleDrafts> Start() const override;
+  config::Json described() const override { return config::WriteConfig(options); }
+  const ExampleOptions& example_options() const override { return options.example; }
+
+  std::vector<std::string> message_fields() const {
+    std::vector<std::string> names = {options.messages_field};
+    for (const char* name : {"messages", "conversations", "conversation"}) {
+      if (name != options.messages_field) names.emplace_back(name);
+    }
+    return names;
+  }
+
+  const std::shared_ptr<const ExampleContext> context;
+  const SftOptions options;
+  const SpecialFrame frame;
+  SftColumns columns_made;
+  mutable GenerationPrompts prompts;
+};
+
+/// An example to come.
+struct SftDraft {
+  int64_t row = 0;
+  int whole = -1;          // the piece that it is
+  int prompt = -1;         // the piece that it begins with, whose end is where the answer begins
+  bool is_framed = false;  // with special tokens around it
+  bool is_chat_masked = false;
+  std::vector<TrainedTurn> turns = {};
+  // Of a row that has ids already.
+  std::vector<int32_t> ids = {};
+  std::optional<std::vector<int32_t>> labels = {};
+  std::optional<std::vector<int32_t>> completion_mask = {};
+  std::optional<std::vector<int32_t>> assistant_masks = {};
+};
+
+class SftDrafts : public ExampleDrafts {
+ public:
+  explicit SftDrafts(std::shared_ptr<const SftMaker> maker)
+      : maker_(std::move(maker)), options_(maker_->options), context_(*maker_->context) {}
+
+  Status Read(const Row& row) override {
+    const size_t before = drafts_.size();
+    const Status status = ReadRow(row);
+    if (!status.ok()) drafts_.resize(before);
+    return status;
+  }
+
+  Status Write(const TextPieces& pieces, ExampleWriter* writer) const override {
+    for (const SftDraft& draft : drafts_) {
+      const Status status = WriteExample(draft, pieces, writer);
+      if (status.IsCancelled() || status.IsOutOfMemory()) return status;
+      if (!status.ok()) writer->Refuse(draft.row, status);
+    }
+    return Status::OK();
+  }
+
+ private:
+  Status ReadRow(const Row& row) {
+    ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(row.fields, "input_ids"));
+    if (ids.has_value()) return KeepIds(row, *std::move(ids));
+    ARROW_ASSIGN_OR_RAISE(const Value prompt, row.fields.Get("prompt"));
+    ARROW_ASSIGN_OR_RAISE(const Value completion, row.fields.Get("completion"));
+    const bool has_completion = !prompt.Is(ValueKind::kNone) && !completion.Is(ValueKind::kNone);
+    if (options_.example.is_trl() && has_completion) {
+      return ReadCompletion(row, prompt, completion);
+    }
+    for (const std::string& field : maker_->message_fields()) {
+      ARROW_ASSIGN_OR_RAISE(const Value value, row.fields.Get(field));
+      if (value.Is(ValueKind::kNone)) continue;
+      const Value messages = row.chats.AsMessages(value);
+      if (messages.Is(ValueKind::kNone) && value.IsString() && !LooksLikeJson(value)) {
+        return ReadChat(row, row.chats.Single("user", value.Text()), field);
+      }
+      return ReadChat(row, value, field);
+    }
+    ARROW_ASSIGN_OR_RAISE(const Value text, row.fields.Get(options_.text_field));
+    if (const Value messages = row.chats.AsMessages(text); !messages.Is(ValueKind::kNone)) {
+      return ReadChat(row, messages, options_.text_field);
+    }
+    if (has_completion) return ReadCompletion(row, prompt, completion);
+    if (!text.Is(ValueKind::kNone)) {
+      ARROW_ASSIGN_OR_RAISE(const auto plain, TextOf(text, options_.text_field));
+      SftDraft draft = {.row = row.number};
+      AddText(row, std::string(plain), &draft);
+      drafts_.push_back(std::move(draft));
+      return Status::OK();
+    }
+    const std::string expected = "messages ('" + options_.messages_field +
+                                 "'), 'prompt' with 'completion', or text ('" +
+                                 options_.text_field + "')";
+    return NothingToRead(row.fields, expected.c_str(), maker_->fields());
+  }
+
+  static bool LooksLikeJson(const Value& value) {
+    const std::string_view text = value.Text();
+    const size_t at = text.find_first_not_of(" \t\r\n");
+    return at != std::string_view::npos && (text[at] == '[' || text[at] == '{');
+  }
+
+  /// Whether a text begins with the token that the encoder would put before it.
+  bool BeginsWithBos(std::string_view text) const {
+    const auto& before = maker_->frame.before;
+    return !options_.example.is_trl() && !before.empty() && !bos_text_.empty() &&
+           text.starts_with(bos_text_);
+  }
+
+  /// Adds a text that ends in EOS, with the special tokens that the encoder puts around texts.
+  void AddText(const Row& row, std::string text, SftDraft* draft) const {
+    const std::string& eos = context_.tokens.eos_text;
+    if (options_.add_eos && !eos.empty() && !text.ends_with(eos)) text += eos;
+    draft->is_framed = !BeginsWithBos(text);
+    draft->whole = row.pieces.Add(text, draft->is_framed, row.number);
+  }
+
+  Status ReadChat(const Row& row, const Value& value, std::string_view field) {
+    ARROW_ASSIGN_OR_RAISE(const Value messages, row.chats.Read(value, field));
+    if (!options_.expand_turns) return AddChat(row, messages, options_.train_on);
+    bool any = false;
+    for (uint32_t i = 0; i < messages.size; ++i) {
+      if (!chat::IsAssistant(messages.as.items[i], context_.roles)) continue;
+      ARROW_ASSIGN_OR_RAISE(const bool is_trained, chat::IsTrained(messages.as.items[i]));
+      if (!is_trained) continue;
+      any = true;
+      ARROW_RETURN_NOT_OK(AddChat(row, RowChats::Slice(messages, 0, i + 1), TrainOn::kLast));
+    }
+    // Nothing to train on: one example, which is left out and counted.
+    return any ? Status::OK() : AddChat(row, messages, TrainOn::kLast);
+  }
+
+  Status AddChat(const Row& row, const Value& messages, TrainOn train_on) {
+    ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
+    SftDraft draft = {.row = row.number};
+    draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
+    if (maker_->masks_chats()) {
+      draft.is_chat_masked = true;
+      ARROW_RETURN_NOT_OK(FindTrainedTurns(messages, rendered_, row.chats, context_,
+                                           train_on == TrainOn::kLast, &maker_->prompts,
+                                           &draft.turns));
+    }
+    drafts_.push_back(std::move(draft));
+    return Status::OK();
+  }
+
+  Status ReadCompletion(const Row& row, const Value& prompt, const Value& completion) {
+    SftDraft draft = {.row = row.number};
+    const Value answer = row.chats.AsMessages(completion);
+    Value asked = row.chats.AsMessages(prompt);
+    if (asked.Is(ValueKind::kNone) && answer.Is(ValueKind::kNone)) {
+      ARROW_ASSIGN_OR_RAISE(const auto first, TextOf(prompt, "prompt"));
+      ARROW_ASSIGN_OR_RAISE(const auto second, TextOf(completion, "completion"));
+      AddText(row, std::string(first) + std::string(second), &draft);
+      if (maker_->masks_completions()) {
+        draft.prompt = row.pieces.Add(first, draft.is_framed, row.number);
+      }
+      drafts_.push_back(std::move(draft));
+      return Status::OK();
+    }
+    if (asked.Is(ValueKind::kNone)) {
+      ARROW_ASSIGN_OR_RAISE(const auto text, TextOf(prompt, "prompt"));
+      asked = row.chats.Single("user", text);
+    }
+    Value said = answer;
+    if (said.Is(ValueKind::kNone)) {
+      ARROW_ASSIGN_OR_RAISE(const auto text, TextOf(completion, "completion"));
+      said = row.chats.Single("assistant", text);
+    }
+    ARROW_ASSIGN_OR_RAISE(asked, row.chats.Read(asked, "prompt"));
+    ARROW_ASSIGN_OR_RAISE(said, row.chats.Read(said, "completion"));
+    const Value messages = row.chats.Join(asked, said);
+    ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
+    draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
+    if (options_.mask_prompt && options_.example.is_trl()) {
+      // TRL's assistant_only_loss.
+      draft.is_chat_masked = true;
+      ARROW_RETURN_NOT_OK(FindTrainedTurns(messages, rendered_, row.chats, context_,
+                                           options_.train_on == TrainOn::kLast, &maker_->prompts,
+                                           &draft.turns));
+    }
+    if (maker_->masks_completions()) {
+      ARROW_RETURN_NOT_OK(row.chats.RenderPrompt(asked, &rendered_));
+      draft.prompt = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
+    }
+    drafts_.push_back(std::move(draft));
+    return Status::OK();
+  }
+
+  Status KeepIds(const Row& row, std::vector<int32_t> ids) {
+    SftDraft draft = {.row = row.number};
+    draft.ids = std::move(ids);
+    ARROW_ASSIGN_OR_RAISE(draft.labels, IdsOf(row.fields, "labels"));
+    ARROW_ASSIGN_OR_RAISE(draft.completion_mask, IdsOf(row.fields, "completion_mask"));
+    ARROW_ASSIGN_OR_RAISE(draft.assistant_masks, IdsOf(row.fields, "assistant_masks"));
+    const auto check = [&](const std::optional<std::vector<int32_t>>& of, const char* name) {
+      if (!of.has_value() || of->size() == draft.ids.size()) return Status::OK();
+      return Status::Invalid("field '", name, "' has ", of->size(), " values for the ",
+                             draft.ids.size(), " of input_ids");
+    };
+    ARROW_RETURN_NOT_OK(check(draft.labels, "labels"));
+    ARROW_RETURN_NOT_OK(check(draft.completion_mask, "completion_mask"));
+    ARROW_RETURN_NOT_OK(check(draft.assistant_masks, "assistant_masks"));
+    drafts_.push_back(std::move(draft));
+    return Status::OK();
+  }
+
+  Status WriteExample(const SftDraft& draft, const TextPieces& pieces,
+                      ExampleWriter* writer) const {
+    std::vector<int32_t> ids = draft.ids;
+    std::vector<int32_t> completion;
+    std::vector<int32_t> assistant;
+    if (draft.whole >= 0) {
+      const auto encoded = pieces.ids(draft.whole);
+      ids.assign(encoded.begin(), encoded.end());
+    }
+    if (draft.prompt >= 0) {
+      const size_t begin = CommonPrefix(WithoutEnd(pieces.ids(draft.prompt), draft), ids);
+      completion.assign(ids.size(), 1);
+      std::fill(completion.begin(), completion.begin() + static_cast<std::ptrdiff_t>(begin), 0);
+    } else if (draft.completion_mask.has_value()) {
+      completion = *draft.completion_mask;
+    }
+    if (draft.is_chat_masked) {
+      ARROW_RETURN_NOT_OK(
+          MaskTurns(pieces.text(draft.whole), ids, draft.turns, context_.places, &assistant));
+    } else if (draft.assistant_masks.has_value()) {
+      assistant = *draft.assistant_masks;
+    }
+    std::vector<int32_t> labels;
+    if (draft.labels.has_value()) {
+      labels = *draft.labels;
+    } else {
+      labels = ids;
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const bool is_trained =
+            (completion.empty() || completion[i] != 0) && (assistant.empty() || assistant[i] != 0);
+        if (!is_trained) labels[i] = kIgnored;
+      }
+    }
+    const auto total = static_cast<int64_t>(ids.size());
+    const bool is_masked = !completion.empty() || !assistant.empty() || draft.labels.has_value();
+    if (options_.truncation && options_.max_length.has_value() && total > *options_.max_length) {
+      const Kept kept = WhatStays(total, draft);
+      for (std::vector<int32_t>* column : {&ids, &completion, &assistant, &labels}) {
+        if (!column->empty()) *column = kept.Of(*column);
+      }
+      writer->Cut(draft.row, total - static_cast<int64_t>(ids.size()));
+    }
+    const bool is_trained =
+        std::any_of(labels.begin(), labels.end(), [](int32_t label) { return label != kIgnored; });
+    if (!is_trained && (is_masked || options_.example.is_trl())) {
+      writer->Leave(draft.row, kNoLossReason, static_cast<int64_t>(ids.size()));
+      return Status::OK();
+    }
+    Filling filling = {.value = context_.tokens.pad_id, .left = context_.tokens.pad_left};
+    if (options_.example.has_fixed_shapes()) filling.length = options_.max_length.value_or(0);
+    const auto length = static_cast<int64_t>(ids.size());
+    writer->Put(0, ids, filling);
+    const SftColumns& columns = maker_->columns_made;
+    if (columns.attention_mask >= 0) {
+      writer->PutOnes(static_cast<size_t>(columns.attention_mask), length, filling);
+    }
+    const auto put_mask = [&](int column, const std::vector<int32_t>& mask) {
+      if (column < 0) return;
+      if (mask.empty()) {
+        writer->PutOnes(static_cast<size_t>(column), length, filling);
+      } else {
+        writer->Put(static_cast<size_t>(column), mask, {filling.length, 0, filling.left});
+      }
+    };
+    put_mask(columns.completion_mask, completion);
+    put_mask(columns.assistant_masks, assistant);
+    if (columns.labels >= 0) {
+      writer->Put(static_cast<size_t>(columns.labels), labels,
+                  {filling.length, kIgnored, filling.left});
+    }
+    writer->EndExample(draft.row);
+    return Status::OK();
+  }
+
+  /// A prompt's ids without the special tokens that end a text of its own.
+  std::span<const int32_t> WithoutEnd(std::span<const int32_t> ids, const SftDraft& draft) const {
+    const size_t end = draft.is_framed ? maker_->frame.after.size() : 0;
+    return ids.size() >= end ? ids.first(ids.size() - end) : ids;
+  }
+
+  /// What stays of an example that is too long.
+  struct Kept {
+    int64_t begin;
+    int64_t end;
+    int64_t tail;  // tokens of the end that stay, too
+
+    std::vector<int32_t> Of(const std::vector<int32_t>& all) const {
+      std::vector<int32_t> kept(all.begin() + begin, all.begin() + end);
+      kept.insert(kept.end(), all.end() - tail, all.end());
+      return kept;
+    }
+  };
+  Kept WhatStays(int64_t total, const SftDraft& draft) const {
+    const int64_t most = *options_.max_length;
+    if (options_.truncation_mode == TruncationMode::kKeepEnd) return {total - most, total, 0};
+    // EasyDeL's tokenizers cut the text and keep the special tokens around it; TRL cuts ids.
+    const int64_t tail = draft.is_framed && !options_.example.is_trl()
+                             ? static_cast<int64_t>(maker_->frame.after.size())
+                             : 0;
+    return tail < most ? Kept{0, most - tail, tail} : Kept{0, most, 0};
+  }
+
+  const std::shared_ptr<const SftMaker> maker_;
+  const SftOptions& options_;
+  const ExampleContext& context_;
+  const std::string bos_text_ = context_.tokens.bos_text;
+  std::vector<SftDraft> drafts_;
+  chat::RenderedChat rendered_;
+};
+
+std::unique_ptr<ExampleDrafts> SftMaker::Start() const {
+  return std::make_unique<SftDrafts>(shared_from_this());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ExampleMaker>> SftExamples(
+    std::shared_ptr<const ExampleContext> context, const SftOptions& options) {
+  ARROW_RETURN_NOT_OK(options.Validate());
+  ARROW_ASSIGN_OR_RAISE(SpecialFrame frame, FindSpecialFrame(*context->encoder));
+  return std::make_shared<SftMaker>(std::move(context), options, std::move(frame));
+}
+
+}  // namespace easydata::trainer
