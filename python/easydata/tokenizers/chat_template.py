@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from easydata import _native
 from easydata.tokenizers.template_engine import TemplateEngine, engine_of
 
 Messages = Sequence[Mapping[str, Any]]
+
+_Made = TypeVar("_Made")
 
 _SPECIAL_TOKENS = (
     "bos_token",
@@ -24,6 +26,24 @@ _SPECIAL_TOKENS = (
     "cls_token",
     "mask_token",
 )
+
+
+# Options of transformers that act on tokens: what is said where one is set.
+_TOKEN_OPTIONS = {
+    name: f"{name} cannot act here: what a chat template makes is a text, which has no tokens; "
+    + advice
+    for name, advice in {
+        "return_assistant_tokens_mask": "trace() tells which message each stretch of it is of",
+        **dict.fromkeys(
+            ("tokenize", "return_dict", "return_tensors", "tokenizer_kwargs"),
+            "give it to a tokenizer, with add_special_tokens=False",
+        ),
+        **dict.fromkeys(
+            ("padding", "truncation", "max_length"),
+            "tokens are cut and padded where they are made (TokenizerConfig)",
+        ),
+    }.items()
+}
 
 
 class Renderer(Protocol):
@@ -98,22 +118,93 @@ class ChatTemplate:
 
         Raises:
             ValueError: there is no template, no message, or it refuses these messages.
+            TypeError: an option asks for something of tokens, which a text has none of.
         """
-        engine = self.engine_for(chat_template, with_tools=tools is not None)
-        chat = _prepared(messages)
-        if not chat:
-            raise ValueError("the conversation is empty: there is no message to render")
-        final = _tag_final_message(chat, continue_final_message, engine.source)
-        variables = {
-            **self.variables,
-            "messages": chat,
-            "tools": None if tools is None else [_schema(tool) for tool in tools],
-            "documents": documents,
-            "add_generation_prompt": add_generation_prompt,
+        engine, variables, final = self._request(
+            messages,
+            tools=tools,
+            documents=documents,
+            add_generation_prompt=add_generation_prompt,
+            chat_template=chat_template,
+            continue_final_message=continue_final_message,
             **options,
-        }
-        text = _render(engine, variables)
+        )
+        text = _run(engine.render, variables)
         return text if final is None else _cut_at_tag(text, final)
+
+    def trace(
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        chat_template: str | None = None,
+        continue_final_message: bool | str = False,
+        **options: Any,
+    ) -> tuple[str, list[tuple[str, int | None, int, int]]]:
+        """Renders a conversation, and says what the stretches of the text come from.
+
+        Args:
+            messages: as those of a call.
+            tools: as those of a call.
+            documents: as those of a call.
+            add_generation_prompt: as that of a call.
+            chat_template: as that of a call.
+            continue_final_message: as that of a call.
+            options: as those of a call.
+
+        Returns:
+            The text that a call returns, and its marks: see `TemplateEngine.trace`.
+
+        Raises:
+            ValueError: as of a call; or it cannot be told what the stretches come from.
+            TypeError: as of a call.
+        """
+        engine, variables, final = self._request(
+            messages,
+            tools=tools,
+            documents=documents,
+            add_generation_prompt=add_generation_prompt,
+            chat_template=chat_template,
+            continue_final_message=continue_final_message,
+            **options,
+        )
+        text, marks = _run(engine.trace, variables)
+        if final is None:
+            return text, marks
+        text = _cut_at_tag(text, final)
+        size = len(text.encode(errors="surrogatepass"))
+        return text, [(*mark[:3], min(mark[3], size)) for mark in marks if mark[2] < size]
+
+    @property
+    def engine(self) -> str:
+        """What renders conversations without tools: "native" or "jinja2".
+
+        Raises:
+            ValueError: there is no template.
+        """
+        return self.engine_for().engine
+
+    def describe(self) -> str:
+        """What renders which conversations, and why not the native engine; a line a template."""
+        if not self.sources:
+            return "no chat template: give one as chat_template=..."
+        lines = []
+        for name in self.sources:
+            if name == "default":
+                has_other = "tool_use" in self.sources
+                used = "conversations without tools" if has_other else "all conversations"
+            elif name == "tool_use":
+                used = "conversations with tools"
+            else:
+                used = f"by chat_template={name!r}"
+            try:
+                how = self.engine_for(name).describe()
+            except ValueError as error:
+                how = str(error)
+            lines.append(f"{name} ({used}): {how}")
+        return "\n".join(lines)
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -133,9 +224,39 @@ class ChatTemplate:
         """What runs the template that is used: its `engine`, and why it is not the native one.
 
         Raises:
-            ValueError: there is no template.
+            ValueError: there is no template, or Jinja2 does not take it for one.
         """
-        return engine_of(self._choose(chat_template, with_tools))
+        return _compiled(self._choose(chat_template, with_tools))
+
+    def _request(
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[Any] | None,
+        documents: Sequence[Mapping[str, Any]] | None,
+        add_generation_prompt: bool,
+        chat_template: str | None,
+        continue_final_message: bool | str,
+        **options: Any,
+    ) -> tuple[TemplateEngine, dict[str, Any], str | None]:
+        """What renders a conversation, what it reads, and the text that is to be the last one."""
+        for name in _TOKEN_OPTIONS:
+            if options.pop(name, None):
+                raise TypeError(_TOKEN_OPTIONS[name])
+        engine = self.engine_for(chat_template, with_tools=tools is not None)
+        chat = _prepared(messages)
+        if not chat:
+            raise ValueError("the conversation is empty: there is no message to render")
+        final = _tag_final_message(chat, continue_final_message, engine.source)
+        variables = {
+            **self.variables,
+            "messages": chat,
+            "tools": None if tools is None else [_schema(tool) for tool in tools],
+            "documents": documents,
+            "add_generation_prompt": add_generation_prompt,
+            **options,
+        }
+        return engine, variables, final
 
     @functools.cached_property
     def frame(self) -> str:
@@ -295,10 +416,23 @@ def _cut_at_tag(text: str, final: str) -> str:
     return text[:at] if text[at:].startswith(_TAG) else text[:at].rstrip()
 
 
-def _render(engine: TemplateEngine, variables: dict[str, Any]) -> str:
+def _compiled(source: str) -> TemplateEngine:
     try:
-        return engine.render(variables)
+        return engine_of(source)
     except Exception as error:
+        line = f" in line {error.lineno}" if hasattr(error, "lineno") else ""
+        raise ValueError(f"the chat template is none that Jinja2 takes{line}: {error}") from error
+
+
+def _run(render: Callable[[dict[str, Any]], _Made], variables: dict[str, Any]) -> _Made:
+    try:
+        return render(variables)
+    except Exception as error:
+        # lazy: it imports Jinja2, which takes its time.
+        from easydata.tokenizers.template_trace import UntraceableError
+
+        if isinstance(error, UntraceableError):
+            raise
         # The native engine names what Python would raise by its class.
         if type(error).__module__.startswith("jinja2.") or (
             isinstance(error, ValueError) and not re.match(r"line \d+: \w+Error: ", str(error))

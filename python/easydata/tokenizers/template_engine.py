@@ -13,6 +13,8 @@ from easydata import _native
 if TYPE_CHECKING:
     import jinja2
 
+    from easydata.tokenizers.template_trace import TracedTemplate
+
 _log = logging.getLogger("easydata")
 
 
@@ -34,12 +36,14 @@ class TemplateEngine:
         self.native: _native.JinjaTemplate | None = None
         try:
             self.native = _native.JinjaTemplate(source)
-        except NotImplementedError as error:
-            self.why_not_native = f"{error} is not in the native engine"
-        except ValueError:
+        except (NotImplementedError, ValueError) as error:
             # Jinja2 says what is wrong with it, as people know it.
             compile_template(source)
-            self.why_not_native = "the native engine refuses the template, and Jinja2 does not"
+            self.why_not_native = (
+                f"{error} is not in the native engine"
+                if isinstance(error, NotImplementedError)
+                else "the native engine refuses the template, and Jinja2 does not"
+            )
         if self.native is not None and (probe := self._differing_probe()) is not None:
             self.native = None
             self.why_not_native = f"its text of {probe} is not Jinja2's"
@@ -65,6 +69,51 @@ class TemplateEngine:
             except NotImplementedError:
                 pass  # a value, or what is done to it, is beyond the native engine: Jinja2 decides
         return compile_template(self.source).render(**variables)
+
+    def trace(
+        self, variables: dict[str, Any]
+    ) -> tuple[str, list[tuple[str, int | None, int, int]]]:
+        """Renders a text, and says what its stretches come from.
+
+        Args:
+            variables: what the template reads. Messages are the dicts in the list `messages`.
+
+        Returns:
+            The text, and marks in the order in which they end: (kind, number of the message, first
+            byte, end). Kinds are "message" (printed while a loop was at that message),
+            "generation" (by a `{% generation %}` block; the number is None) and "text" (what that
+            message holds; None: several of them). Where Jinja2 renders it, a template may look so
+            closely at what messages say that their texts cannot be followed; there is no mark of
+            kind "text" then, but one of kind "texts unknown".
+
+        Raises:
+            UntraceableError: (a ValueError) it cannot be told what the stretches come from.
+            Exception: as of render().
+        """
+        if self.native is not None:
+            try:
+                return self.native.trace(variables)
+            except NotImplementedError:
+                pass
+        return self._traced.trace(variables)
+
+    @property
+    def has_generation(self) -> bool:
+        """Whether the template has `{% generation %}` blocks."""
+        return (self._traced if self.native is None else self.native).has_generation
+
+    def describe(self) -> str:
+        """What runs the template, why, and whether it says itself what the assistant writes."""
+        engine = "native" if self.native is not None else f"jinja2, since {self.why_not_native}"
+        blocks = "with" if self.has_generation else "without"
+        return f"{engine}; {blocks} generation blocks"
+
+    @functools.cached_property
+    def _traced(self) -> TracedTemplate:
+        # lazy: it imports Jinja2, which takes its time.
+        from easydata.tokenizers.template_trace import TracedTemplate
+
+        return TracedTemplate(_environment(), self.source)
 
     def _differing_probe(self) -> str | None:
         """The name of a probe whose text is not Jinja2's."""

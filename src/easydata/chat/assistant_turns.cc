@@ -100,16 +100,18 @@ Status FindAssistantTurns(const Value& messages, const RenderedChat& rendered, b
     }
   }
   if (!rendered.has_text_marks) return Status::OK();
+  // A message whose text is printed, though not in a turn of its own.
+  std::vector<uint8_t> printed(messages.size, 0);  // 1: somewhere, 2: in its turn
   for (const Mark& mark : rendered.marks) {
-    if (mark.kind != Mark::Kind::kText || mark.message >= messages.size ||
-        !IsAssistant(messages.as.items[mark.message], roles)) {
-      continue;
-    }
+    if (mark.kind != Mark::Kind::kText || mark.message >= messages.size) continue;
     const bool is_in_turn = std::any_of(turns->begin(), turns->end(), [&](const auto& turn) {
-      return turn.begin <= mark.begin && mark.end <= turn.end;
+      return turn.message == mark.message && turn.begin <= mark.begin && mark.end <= turn.end;
     });
-    if (is_in_turn) continue;
-    return Status::Invalid("the chat template prints ", Numbered(mark.message),
+    printed[mark.message] = std::max<uint8_t>(printed[mark.message], is_in_turn ? 2 : 1);
+  }
+  for (uint32_t i = 0; i < messages.size; ++i) {
+    if (printed[i] != 1 || !IsAssistant(messages.as.items[i], roles)) continue;
+    return Status::Invalid("the chat template prints ", Numbered(i),
                            " outside of a loop over messages: its turn cannot be told");
   }
   return Status::OK();

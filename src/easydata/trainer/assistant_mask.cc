@@ -85,6 +85,11 @@ Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
       ++last;
     }
     for (size_t i = begin; i <= last; ++i) (*mask)[i] = 1;
+    // Templates that end a conversation with EOS print it behind the last turn's own end.
+    const bool ends_all = trained.opening != nullptr && &trained == &turns.back() &&
+                          last + 1 < ids.size() && places.IsSpecial(ids.back()) &&
+                          jinja::StripStart(text.substr(end, ends[ids.size() - 2] - end)).empty();
+    if (ends_all && last + 2 < ids.size()) mask->back() = 1;
   }
   return Status::OK();
 }

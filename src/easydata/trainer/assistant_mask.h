@@ -31,7 +31,8 @@ Status FindTrainedTurns(const jinja::Value& messages, const chat::RenderedChat& 
 ///
 /// A turn is trained from behind the longest common beginning, in whole tokens, of it and of what
 /// opens it, to the end of its text without white space; where that is no special token and the
-/// next token is one, that too ends the turn. A token counts when it overlaps.
+/// next token is one, that too ends the turn. So does an EOS that ends the text, with nothing but
+/// white space before it. A token counts when it overlaps.
 Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
                  std::span<const TrainedTurn> turns, const TokenPlaces& places,
                  std::vector<int32_t>* mask);

@@ -1,0 +1,293 @@
+"""What the stretches of a chat's text come from, where Jinja2 renders it.
+
+The native engine keeps book while it renders. For Jinja2, a second template prints private-use
+characters where the first of two begins and ends to print a message or a `{% generation %}` block.
+They are taken out again; the rest must be the text of the template itself.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.visitor import NodeTransformer
+
+Mark = tuple[str, int | None, int, int]
+"""Kind, number of the message, first byte and end of a stretch."""
+
+TEXTS_UNKNOWN = "texts unknown"
+"""The kind of the mark that says that there are no marks of kind "text"."""
+
+# Marks are characters of one of these planes, of which the text has none: 2k where something
+# begins, 2k + 1 where it ends; k is 0 for a generation block, 1 + its number for a message.
+_PLANES = (0x100000, 0xF0000)
+_PLANE_SIZE = 0xFFFE
+_MAX_MESSAGES = _PLANE_SIZE // 2 - 1
+_GENERATION = 0
+
+# No template can name it: it is no identifier.
+_PRINTER = "what prints marks"
+
+# The fields of a message that are said.
+_SAID = ("content", "reasoning_content", "thinking", "reasoning", "tool_calls")
+# What templates look for in a text and cut it at: <think>, <|end|>, [/THINK].
+_MARKUP = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\])")
+
+
+class UntraceableError(ValueError):
+    """A text whose stretches cannot be told."""
+
+
+class TracedTemplate:
+    """A template that tells what the stretches of its texts come from.
+
+    Attributes:
+        has_generation: Whether it has `{% generation %}` blocks.
+    """
+
+    def __init__(self, environment: jinja2.Environment, source: str) -> None:
+        """Compiles `source` twice.
+
+        Args:
+            environment: whose extension for `{% generation %}` makes call blocks of it.
+            source: the template.
+        """
+        self._plain = environment.from_string(source)
+        tree = environment.parse(source)
+        printer = _AddPrinters()
+        printer.visit(tree)
+        tree.set_environment(environment)
+        self._marking = jinja2.Template.from_code(
+            environment, environment.compile(tree), environment.make_globals(None)
+        )
+        self.has_generation = printer.has_generation
+
+    def trace(self, variables: Mapping[str, Any]) -> tuple[str, list[Mark]]:
+        """Renders a text three times: as it is, with marks in loops, and with marks in messages.
+
+        Args:
+            variables: what the template reads, the list `messages` among it.
+
+        Returns:
+            The text and its marks, in the order in which they end; empty stretches have none.
+            Kinds are "message" (printed while a loop was at it), "generation" (by a block) and
+            "text" (said by that message; from its first to its last letter). Where a template
+            tests or changes what messages say in such a way that marks in it would show, there
+            are no marks of kind "text" but one of kind TEXTS_UNKNOWN for the whole text.
+
+        Raises:
+            UntraceableError: marks in loops and blocks would change the text.
+            Exception: whatever the template raises.
+        """
+        # The clock stands still, so that all renderings tell the same time.
+        now = datetime.datetime.now()
+        given = {"strftime_now": lambda form: now.strftime(form), **variables}
+        text = self._plain.render(given)
+        messages = given.get("messages")
+        if not isinstance(messages, list):
+            messages = []
+        if len(messages) > _MAX_MESSAGES:
+            raise UntraceableError(
+                f"a conversation of {len(messages)} messages cannot be traced in Jinja2; "
+                f"at most {_MAX_MESSAGES} can: split it"
+            )
+        plane = _plane_beside(text)
+        # Of a dict that is there twice, each place has its own.
+        copies = [dict(message) if isinstance(message, dict) else message for message in messages]
+        if messages:
+            given["messages"] = copies
+        marks = _marks_in(
+            lambda: self._marking.render({**given, _PRINTER: _Printer(copies, plane)}), text, plane
+        )
+        if marks is None:
+            raise UntraceableError(
+                "this chat template cannot be traced in Jinja2: it tests, measures or changes what "
+                "a loop over messages or a generation block printed into a macro or a set block, "
+                "and gives another text where there are marks in that; print it as it is there, or "
+                "give another template as chat_template=..."
+            )
+        return text, sorted([*self._texts(given, text, plane), *marks], key=lambda mark: mark[3])
+
+    def _texts(self, given: dict[str, Any], text: str, plane: int) -> list[Mark]:
+        """The marks of kind "text"."""
+        messages = given.get("messages")
+        if not isinstance(messages, list):
+            return []
+        marked = [
+            {
+                name: _with_marks(value, plane, number) if name in _SAID else value
+                for name, value in message.items()
+            }
+            if isinstance(message, dict)
+            else message
+            for number, message in enumerate(messages)
+        ]
+        marks = _marks_in(lambda: self._plain.render({**given, "messages": marked}), text, plane)
+        if marks is None:
+            return [(TEXTS_UNKNOWN, None, 0, len(text.encode(errors="surrogatepass")))]
+        return [("text", *mark[1:]) for mark in marks]
+
+
+class _Printer:
+    """Prints marks for one rendering; the template calls it."""
+
+    def __init__(self, messages: list[Any], plane: int) -> None:
+        self._numbers = {
+            id(message): number
+            for number, message in enumerate(messages)
+            if isinstance(message, dict)
+        }
+        self._plane = plane
+        # What the loops that are open are at.
+        self._at: list[int | None] = []
+
+    def enter(self, item: Any) -> str:
+        """A loop begins to print an item."""
+        number = self._numbers.get(id(item))
+        self._at.append(number)
+        return "" if number is None else chr(self._plane + 2 * (number + 1))
+
+    def leave(self) -> str:
+        """It ends to print it."""
+        number = self._at.pop()
+        return "" if number is None else chr(self._plane + 2 * (number + 1) + 1)
+
+    def open(self) -> str:
+        """A generation block begins."""
+        return chr(self._plane + 2 * _GENERATION)
+
+    def close(self) -> str:
+        """It ends."""
+        return chr(self._plane + 2 * _GENERATION + 1)
+
+
+class _AddPrinters(NodeTransformer):
+    """Puts calls of a _Printer into a template."""
+
+    def __init__(self) -> None:
+        self.has_generation = False
+        # Whether the innermost loop prints marks.
+        self._prints = False
+
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802
+        # An `else` that has a break in it leaves the loop outside.
+        node.else_ = self._visited(node.else_)
+        outside, self._prints = self._prints, isinstance(node.target, nodes.Name)
+        node.body = self._visited(node.body)
+        if isinstance(node.target, nodes.Name):
+            item = nodes.Name(node.target.name, "load")
+            node.body = [
+                _call(node.lineno, "enter", item),
+                *node.body,
+                _call(node.lineno, "leave"),
+            ]
+        self._prints = outside
+        return node
+
+    def visit_Break(self, node: nodes.Break) -> list[nodes.Node]:  # noqa: N802
+        return [_call(node.lineno, "leave"), node] if self._prints else [node]
+
+    def visit_Continue(self, node: nodes.Continue) -> list[nodes.Node]:  # noqa: N802
+        return [_call(node.lineno, "leave"), node] if self._prints else [node]
+
+    def visit_CallBlock(self, node: nodes.CallBlock) -> list[nodes.Node]:  # noqa: N802
+        self.generic_visit(node)
+        # `{% call %}` calls a macro; of the extensions that we have, one makes call blocks.
+        if not isinstance(node.call.node, nodes.ExtensionAttribute):
+            return [node]
+        self.has_generation = True
+        return [_call(node.lineno, "open"), node, _call(node.lineno, "close")]
+
+    def _visited(self, statements: list[nodes.Node]) -> list[nodes.Node]:
+        return [made for statement in statements for made in self.visit_list(statement)]
+
+
+def _call(line: int, method: str, *arguments: nodes.Expr) -> nodes.Output:
+    """The statement that prints what a method of the printer gives."""
+    printer = nodes.Getitem(nodes.ContextReference(), nodes.Const(_PRINTER), "load")
+    called = nodes.Call(
+        nodes.Getattr(printer, method, "load"), list(arguments), [], None, None, lineno=line
+    )
+    return nodes.Output([called], lineno=line).set_lineno(line)  # type: ignore[return-value]
+
+
+def _plane_beside(text: str) -> int:
+    """A plane of private characters that a text does not use."""
+    for plane in _PLANES:
+        if _marks_of(plane).search(text) is None:
+            return plane
+    raise UntraceableError(
+        "a text with private-use characters of both planes (U+F0000, U+100000 and up) cannot be "
+        "traced in Jinja2, which has no others left for marks: remove them from the messages"
+    )
+
+
+def _marks_of(plane: int) -> re.Pattern[str]:
+    return re.compile(f"([{chr(plane)}-{chr(plane + _PLANE_SIZE - 1)}])")
+
+
+def _marks_in(render: Callable[[], str], text: str, plane: int) -> list[Mark] | None:
+    """Where marks are in `text`; None where it is another one with them, or they are in a mess."""
+    try:
+        pieces = _marks_of(plane).split(render())
+    except Exception:
+        return None  # of a template that refuses what it does not refuse without marks
+    if "".join(pieces[::2]) != text:
+        return None
+    marks: list[Mark] = []
+    begun: list[tuple[int, int]] = []
+    at = 0
+    for piece, mark in zip(pieces[::2], [*pieces[1::2], None], strict=True):
+        at += len(piece.encode(errors="surrogatepass"))
+        if mark is None:
+            break
+        what, is_end = divmod(ord(mark) - plane, 2)
+        if not is_end:
+            begun.append((what, at))
+            continue
+        if not begun or begun[-1][0] != what:
+            return None
+        begin = begun.pop()[1]
+        if at > begin:
+            is_message = what != _GENERATION
+            marks.append(
+                ("message", what - 1, begin, at) if is_message else ("generation", None, begin, at)
+            )
+    return None if begun else marks
+
+
+def _with_marks(value: Any, plane: int, number: int) -> Any:
+    """What a message says, with marks around its texts."""
+    if isinstance(value, str):
+        begin, end = (chr(plane + 2 * (number + 1) + is_end) for is_end in (0, 1))
+        return "".join(_around_words(value, begin, end))
+    if isinstance(value, list):
+        return [_with_marks(item, plane, number) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: item if name in _TOLD else _with_marks(item, plane, number)
+            for name, item in value.items()
+        }
+    return value
+
+
+# What parts of a message have for templates to test, not to print.
+_TOLD = ("type", "name", "id")
+
+
+def _around_words(text: str, begin: str, end: str) -> Iterator[str]:
+    """A text with marks in it, where neither trimming nor a search for markup meets them."""
+    pieces = _MARKUP.split(text)
+    if not any(map(str.strip, pieces[::2])):
+        pieces = [text]
+    for at, piece in enumerate(pieces):
+        words = piece.strip()
+        if at % 2 or not words:
+            yield piece
+            continue
+        before, _, after = piece.partition(words)
+        yield from (before, begin, words, end, after)
