@@ -187,6 +187,7 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arg
   batch.addresses = Addresses(shard, 0, 1);
   trainer::ExampleOpOptions options;
   options.parse_arguments = parse_arguments;
+  options.places_errors = false;
   const auto op = trainer::ExampleOp(maker.maker, maker.context, std::move(options));
   auto made = [&] {
     WithoutGil released;
@@ -198,6 +199,25 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arg
     dropped.append(nb::make_tuple(count.reason, count.rows, count.tokens));
   }
   return nb::make_tuple(RowsToPython(examples), dropped);
+}
+
+/// The texts of a row's examples: [(text, [(role, begin, end)])], in bytes.
+nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row, bool parse_arguments) {
+  std::string text;
+  Check(JsonTextOf(row, &text));
+  auto explained = [&] {
+    WithoutGil released;
+    return trainer::ExplainRow(*maker.maker, *maker.context, text, parse_arguments);
+  }();
+  nb::list out;
+  for (const trainer::ExplainedText& each : Unwrap(std::move(explained))) {
+    nb::list turns;
+    for (const auto& turn : each.turns) {
+      turns.append(nb::make_tuple(turn.role, turn.begin, turn.end));
+    }
+    out.append(nb::make_tuple(each.text, turns));
+  }
+  return out;
 }
 
 template <typename O, typename Make>
@@ -254,7 +274,25 @@ void BindTrainer(nb::module_& m) {
            nb::sig("def examples_of(self, row: object, *, parse_arguments: bool) -> "
                    "tuple[list[dict[str, Any]], list[tuple[str, int, int]]]"),
            "The examples of one row, and what was left out or cut of them: (reason, rows, "
-           "tokens).");
+           "tokens).")
+      .def("explain", &ExplainRow, nb::arg("row"), nb::kw_only(), nb::arg("parse_arguments"),
+           nb::sig("def explain(self, row: object, *, parse_arguments: bool) -> "
+                   "list[tuple[str, list[tuple[str, int, int]]]]"),
+           "The texts that the examples of one row are made of, with their messages: (role, first "
+           "byte, end).")
+      .def(
+          "token_ends",
+          [](const PyExampleMaker& self, const std::string& text, std::vector<int32_t> ids) {
+            std::vector<size_t> ends;
+            auto found = [&] {
+              WithoutGil released;
+              return self.context->places.Find(text, ids, &ends);
+            }();
+            Check(found);
+            return ends;
+          },
+          nb::arg("text"), nb::arg("ids"),
+          "The byte after the last that each id of a text covers.");
   BindMaker<trainer::SftOptions>(m, "sft_examples", &trainer::SftExamples,
                                  "Examples for supervised fine-tuning.");
   BindMaker<trainer::PreferenceOptions>(m, "preference_examples", &trainer::PreferenceExamples,

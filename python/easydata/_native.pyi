@@ -354,6 +354,14 @@ class ExampleMaker:
         The examples of one row, and what was left out or cut of them: (reason, rows, tokens).
         """
 
+    def explain(self, row: object, *, parse_arguments: bool) -> list[tuple[str, list[tuple[str, int, int]]]]:
+        """
+        The texts that the examples of one row are made of, with their messages: (role, first byte, end).
+        """
+
+    def token_ends(self, text: str, ids: Sequence[int]) -> list[int]:
+        """The byte after the last that each id of a text covers."""
+
 class SftOptions:
     """The options of examples for supervised fine-tuning."""
 
@@ -578,7 +586,7 @@ def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Str
 class PackedOptions:
     """The options of easydata.PackedShardedSource."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, balance_groups: int = 1) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
 
     @property
     def eos_token_id(self) -> int: ...
@@ -607,7 +615,7 @@ def default_token_fields() -> list[str]:
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""

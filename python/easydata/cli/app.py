@@ -10,12 +10,13 @@ import typer
 from easydata.cli import flags
 from easydata.cli.bench import bench_files
 from easydata.cli.bench import bench_tokenizer as run_bench
+from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
 from easydata.cli.jobs import pack, tokenize
 from easydata.cli.report import InterruptedJobError, Report
 from easydata.cli.stats import stats
 from easydata.cli.verify import verify as verify_files
-from easydata.core.config import ConfigError
+from easydata.core.config import ConfigError, PipelineConfig
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -125,7 +126,17 @@ _command(
 
 @app.command()
 def inspect(
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    data: Annotated[
+        list[str] | None, typer.Argument(metavar="DATA", help="Files, folders or patterns.")
+    ] = None,
+    config: _CONFIG = None,
+    mask: Annotated[
+        bool,
+        typer.Option(
+            "--mask",
+            help="Show what the transforms of --config make of rows: what of them is trained on.",
+        ),
+    ] = False,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Rows to show.")] = 3,
     skip: Annotated[int, typer.Option("--skip", min=0, help="Rows to pass over first.")] = 0,
     tokenizer: Annotated[
@@ -136,8 +147,18 @@ def inspect(
     ] = 400,
     as_json: _JSON = False,
 ) -> None:
-    """Show rows of data files: columns, tokens, and where documents begin."""
-    inspect_rows(data, rows, skip, tokenizer, width, Report(as_json=as_json))
+    """Show rows of data files: columns, tokens, and where documents begin; or trained tokens."""
+    report = Report(as_json=as_json)
+    if mask:
+        if config is None or data:
+            raise flags.UsageError("--mask shows rows of a config: inspect --config FILE --mask")
+        inspect_masks(PipelineConfig.from_file(config), rows, skip, report)
+        return
+    if config is not None:
+        raise flags.UsageError("--config is for --mask; rows of files are shown by their names")
+    if not data:
+        raise flags.UsageError("name the files to show")
+    inspect_rows(data, rows, skip, tokenizer, width, report)
 
 
 @app.command()

@@ -44,13 +44,13 @@ __all__ = [
 
 
 # Options of TokenizerConfig that are no options of a call.
-_CONSTRUCTION = ("name_or_path", "trust_remote_code")
+_CONSTRUCTION = ("name_or_path", "trust_remote_code", "view", "chat_template")
 
 
 @declared
 class TokenizerConfig:
     def to_dict(self) -> dict[str, Any]:
-        """The options of a call of the tokenizer: all but its name and trust_remote_code."""
+        """The options of a call of the tokenizer: all but those that it is made with."""
         call = (name for name in self.__dataclass_fields__ if name not in _CONSTRUCTION)
         return {name: getattr(self, name) for name in call}
 
@@ -223,5 +223,10 @@ def merge_tokenizer_config(
     stage_tokenizer = stage_cfg.default_tokenizer if stage_cfg else None
     for tokenizer in (ds_cfg.tokenizer, stage_tokenizer, global_tokenizer):
         if tokenizer is not None:
-            return _with_options(tokenizer, ds_cfg.tokenizer_kwargs, stage_cfg)
+            made = _with_options(tokenizer, ds_cfg.tokenizer_kwargs, stage_cfg)
+            assert made is not None
+            made.view = made.view if ds_cfg.view is None else ds_cfg.view
+            if ds_cfg.chat_template is not None:
+                made.chat_template = ds_cfg.chat_template
+            return made
     return None

@@ -38,6 +38,9 @@ class DatasetConfig:
     additional_fields: list[str] | None = None
     format_callback: Callable[[dict[str, Any]], Any] | None = None
     format_fields: dict[str, str] | None = None
+    transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
+    chat_template: str | None = None
+    view: Literal["json", "transformers"] | None = None
     shard_column: str | None = None
     num_shards: int | None = None
     columns: list[str] | None = None
@@ -102,6 +105,9 @@ class PackStageConfig:
     overlong: Literal["split", "truncate", "drop", "error"] = "split"
     token_fields: list[str] | None = None
     pack_window: int = 1000
+    labels: bool = False
+    ignore_first_label: bool = False
+    seq_lengths: bool = False
     balance_groups: int = 1
 
 @dataclass
@@ -177,6 +183,8 @@ class TokenizerConfig:
     add_special_tokens: bool = True
     return_attention_mask: bool = True
     trust_remote_code: bool = True
+    view: Literal["json", "transformers"] = "json"
+    chat_template: str | None = None
     def to_dict(self) -> dict[str, Any]: ...
 
 @dataclass

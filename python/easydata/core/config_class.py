@@ -128,7 +128,7 @@ def import_path(function: Any) -> str | None:
     return f"{module}:{name}"
 
 
-def _import(path: str) -> Any:
+def imported(path: str) -> Any:
     """What the import path `package.module:name` names."""
     module, _, name = path.partition(":")
     try:
@@ -307,7 +307,7 @@ def _convert(annotation: str, value: Any) -> Any:
     if value is None:
         return None
     if annotation.startswith("Callable"):
-        return _import(value) if isinstance(value, str) else value
+        return imported(value) if isinstance(value, str) else value
     if annotation.startswith("dict[int"):
         return {int(key): item for key, item in value.items()}
     for name in _descriptors:

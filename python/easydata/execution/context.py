@@ -8,6 +8,7 @@ from easydata.core.config import PipelineConfig
 from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
 from easydata.execution.save import WriteStats
+from easydata.tokenizers.files import View
 from easydata.tokenizers.tokenizer import Tokenizer
 
 
@@ -41,11 +42,12 @@ class PipelineContext:
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
 
-    def get_tokenizer(self, name: Any) -> Tokenizer:
-        """The tokenizer of that name, path or object; made once."""
-        key = name if isinstance(name, str) else id(name)
+    def get_tokenizer(self, name: Any, view: View = "json") -> Tokenizer:
+        """The tokenizer of that name, path or object; made once for each view."""
+        key = (name if isinstance(name, str) else id(name), view)
         if key not in self._tokenizers:
-            self._tokenizers[key] = name if isinstance(name, Tokenizer) else Tokenizer(name)
+            made = name if isinstance(name, Tokenizer) else Tokenizer(name, view)
+            self._tokenizers[key] = made
         return self._tokenizers[key]
 
     @property

@@ -17,7 +17,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import options_of, plain
+from easydata.core.config_class import imported, options_of, plain
 from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
 from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
@@ -33,6 +33,7 @@ from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
+from easydata.transforms.trainer_examples import gives_examples, named_transform
 
 __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
 
@@ -62,8 +63,40 @@ class SourceStage(BaseStage):
                 option = f"format_fields of dataset {dataset.name!r}"
                 require_fields(source, dataset.format_fields, option)
                 source = source.rename_fields(dataset.format_fields)
+            if dataset.transform is not None:
+                source = source.transform(transform_of(dataset, context))
             made[str(dataset.name)] = source
         return made
+
+
+def transform_of(dataset: DatasetConfig, context: PipelineContext) -> Any:
+    """What a dataset's `transform` says: an object, an import path, or one of ours by name.
+
+    Raises:
+        ConfigError: It is one of ours, and names no tokenizer or other options than it has.
+    """
+    choice = dataset.transform
+    if isinstance(choice, str) and ":" in choice:
+        choice = imported(choice)
+    if isinstance(choice, str | Mapping):
+        place = f"dataset {dataset.name!r}"
+        config = merge_tokenizer_config(
+            dataset, context.config.default_tokenizer, context.config.tokenize
+        )
+        if config is None:
+            raise ConfigError(
+                place,
+                ["transform needs a tokenizer; set its tokenizer=, or default_tokenizer"],
+            )
+        tokenizer = context.get_tokenizer(config.name_or_path, config.view)
+        try:
+            choice = named_transform(choice, tokenizer, config.chat_template)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError(place, [f"transform: {error}"]) from error
+    if gives_examples(choice):
+        context.tokenized[str(dataset.name)] = choice.tokenizer
+        return choice._refusing(dataset.on_error, dataset.quarantine_path)
+    return choice
 
 
 class TokenizeStage(BaseStage):
@@ -106,6 +139,8 @@ class TokenizeStage(BaseStage):
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
+        if str(dataset.name) in context.tokenized and _has_examples(source):
+            return source.drop_fields(sorted(removed)) if removed else source
         if "input_ids" in removed:
             raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
         if config is None:
@@ -130,7 +165,7 @@ class TokenizeStage(BaseStage):
             option = f"additional_fields of dataset {dataset.name!r}"
             require_fields(source, dataset.additional_fields, option)
         kept = [field for field in dataset.additional_fields or () if field not in removed]
-        tokenizer = context.get_tokenizer(config.name_or_path)
+        tokenizer = context.get_tokenizer(config.name_or_path, config.view)
         own = self._get_dataset_config(name, context)
         for tokenized in [own] if own else context.config.datasets:
             context.tokenized[str(tokenized.name)] = tokenizer
@@ -172,6 +207,13 @@ class TokenizeStage(BaseStage):
                     for name in unknown
                 ],
             )
+
+
+def _has_examples(source: ShardedDataSource[Any]) -> bool:
+    """Whether a source's rows are examples for a trainer, of tokens already."""
+    return isinstance(source, TransformedShardedSource) and any(
+        gives_examples(step) for step in source._steps
+    )
 
 
 def _shared_dataset(name: str, context: PipelineContext) -> DatasetConfig:
@@ -282,7 +324,7 @@ def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer
     config = merge_tokenizer_config(
         dataset, context.config.default_tokenizer, context.config.tokenize
     )
-    return None if config is None else context.get_tokenizer(config.name_or_path)
+    return None if config is None else context.get_tokenizer(config.name_or_path, config.view)
 
 
 class LoadStage(BaseStage):

@@ -199,11 +199,21 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return self._shuffled(Shuffle(mode, 0 if seed is None else seed, window_bytes))
 
     def to_hf(self) -> datasets.IterableDataset:
-        """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated."""
+        """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated.
+
+        Each iteration begins anew. `column_names` and `features` are known without reading a row
+        where the rows have a schema of numbers, text and lists of these. A state_dict() is of the
+        very next row; going on from it makes the rows before once more, and leaves them out
+        (easydata.torch.dataset(loader) goes on without).
+
+        A source that is shuffled comes in the order of epoch 0 each time.
+        """
         import datasets
 
         return datasets.IterableDataset.from_generator(
-            _rows_of_shards, gen_kwargs={"source": self, "shards": list(self.shard_names)}
+            _rows_of_shards,
+            features=_hf_features(self),
+            gen_kwargs={"source": self, "shards": list(self.shard_names)},
         )
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[T_co]:
@@ -295,6 +305,34 @@ class ShardedDataSource(ABC, Generic[T_co]):
 def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:
     for shard in shards:
         yield from source.open_shard(shard)
+
+
+def _hf_features(source: ShardedDataSource[Any]) -> datasets.Features | None:
+    """The columns of a source as `datasets` knows them; None where it must not be told.
+
+    It brings rows into the form of features that it has, which is to change none.
+    """
+    import datasets
+    import pyarrow as pa
+
+    if source._column_names() is None:
+        return None
+    schema = _native.schema_of(source._stream())
+
+    def is_plain(kind: pa.DataType) -> bool:
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            return is_plain(kind.value_type)
+        return bool(
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_string(kind)
+            or pa.types.is_large_string(kind)
+        )
+
+    if any(field.metadata or not is_plain(field.type) for field in schema):
+        return None
+    return datasets.Features.from_arrow_schema(schema)
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: int) -> Iterator[Any]:

@@ -31,6 +31,9 @@ class PackedShardedSourceSignature:
         overlong: Literal["split", "truncate", "drop", "error"] = "split",
         token_fields: Iterable[str] | None = None,
         pack_window: int = 1000,
+        labels: bool = False,
+        ignore_first_label: bool = False,
+        seq_lengths: bool = False,
         balance_groups: int = 1,
     ) -> None:
         """Checks what is given, and keeps it.
@@ -61,9 +64,16 @@ class PackedShardedSourceSignature:
                 split: there it is an error, as in Grain.
             token_fields: Columns with a value for each token, cut like the tokens. Unset: labels,
                 loss_mask, completion_mask, assistant_masks, token_type_ids, as far as they exist.
-                The EOS has itself as label and 1 in masks, padding has -100 and 0.
+                An EOS that the packer adds is trained on (itself as label, 1 in masks) where the
+                token before it is; padding has -100 and 0.
             pack_window: Documents after which open rows are closed (pool, first_fit; best_fit: at
                 the latest).
+            labels: Make a column labels where there is none: the tokens that all masks let be
+                trained on, -100 elsewhere and on padding.
+            ignore_first_label: Give the first token of every segment the label -100, as TRL does:
+                it would be predicted from another document.
+            seq_lengths: Write a column seq_lengths: the lengths of a row's segments, its padding as
+                the last one. TRL's padding-free collator reads it.
             balance_groups: Order the rows of each step of the loader so that this many equal parts
                 of it cost about the same, by the sum of the segments' squared lengths; it divides
                 the loader's batch size. 1: leave them as they come.
@@ -82,6 +92,9 @@ class PackedShardedSourceSignature:
             "overlong": overlong,
             "token_fields": token_fields,
             "pack_window": pack_window,
+            "labels": labels,
+            "ignore_first_label": ignore_first_label,
+            "seq_lengths": seq_lengths,
             "balance_groups": balance_groups,
         }
         self._take(source, options)

@@ -90,7 +90,9 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         _native.check_on_error(on_error, quarantine_path is not None)
         self._source = source
         self._tokenizer = _tokenizer(tokenizer)
-        self._renderer_of: Callable[[], Renderer] = functools.partial(renderer_of, tokenizer)
+        self._renderer_of: Callable[[], Renderer] = functools.partial(
+            renderer_of, tokenizer, tokenizer_config.chat_template
+        )
         self._config = tokenizer_config
         self._content_field = content_field
         self._additional_fields = list(additional_fields or ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -276,13 +277,34 @@ class ChatTemplate:
         )
 
 
-def renderer_of(tokenizer: Any) -> Renderer:
-    """The renderer of a tokenizer's own template.
+def read_template(chat_template: str | os.PathLike[str]) -> str:
+    """The text of a template that is given as text, or as the path of a file.
+
+    Raises:
+        FileNotFoundError: It looks like a path, and there is no such file.
+    """
+    text = os.fspath(chat_template)
+    if isinstance(chat_template, str) and any(mark in text for mark in ("{{", "{%", "\n")):
+        return text
+    path = Path(text)
+    if path.is_file():
+        return path.read_text(encoding="utf-8")
+    raise FileNotFoundError(
+        f"chat_template: there is no file {text!r}, and it is no template, which has {{{{ }}}} or "
+        "{% %}"
+    )
+
+
+def renderer_of(tokenizer: Any, chat_template: str | os.PathLike[str] | None = None) -> Renderer:
+    """The renderer of a tokenizer's own template, or of one that is given.
 
     Args:
         tokenizer: a folder or tokenizer.json path, an `easydata.Tokenizer`, or an object with
             `apply_chat_template` (transformers).
+        chat_template: a template in place of the tokenizer's: its text, or the path of its file.
     """
+    if chat_template is not None:
+        return ChatTemplate({"default": read_template(chat_template)}, _special_tokens(tokenizer))
     if isinstance(tokenizer, str | Path):
         path = Path(tokenizer)
         if not path.exists():
@@ -300,6 +322,16 @@ def renderer_of(tokenizer: Any) -> Renderer:
     return ChatTemplate(
         getattr(tokenizer, "chat_templates", {}), getattr(tokenizer, "special_tokens", {})
     )
+
+
+def _special_tokens(tokenizer: Any) -> dict[str, Any]:
+    """The special tokens of what renderer_of() takes, by role."""
+    for name in ("special_tokens_map", "special_tokens"):
+        named = getattr(tokenizer, name, None)
+        if isinstance(named, Mapping):
+            return dict(named)
+    own = renderer_of(tokenizer)
+    return dict(own.special_tokens) if isinstance(own, ChatTemplate) else {}
 
 
 class _Applied:

@@ -113,7 +113,8 @@ def _message(value: Any, place: str, roles: Mapping[str, str] | None) -> dict[st
     message = {name: item for name, item in value.items() if item is not None}
     if roles is not None and "from" in message and "value" in message:
         role = _role(message.pop("from"), place, roles)
-        message = {**message, "role": role, "content": message.pop("value")}
+        content = message.pop("value")
+        message = {**message, "role": role, "content": content}
     elif "role" not in message:
         has = ", ".join(map(repr, message)) or "nothing"
         raise ValueError(

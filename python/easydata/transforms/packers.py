@@ -115,8 +115,13 @@ class FirstFitPacker(FirstFitPackerSignature, _Packer):
         self._start("first_fit", options, "pack_window")
 
 
-def _matrix(batch: Any, name: str) -> Ints:
-    """A column of packed rows as an array [rows, seq_length] over the engine's own memory."""
+def _matrix(batch: Any, name: str) -> Any:
+    """A column of packed rows as an array [rows, seq_length] over the engine's own memory.
+
+    The lengths of segments, of which rows have different numbers, are an array for each row.
+    """
     column = batch.column(name)
+    if not hasattr(column.type, "list_size"):
+        return [row.values.to_numpy() for row in column]
     values: Ints = column.flatten().to_numpy(zero_copy_only=True)
     return values.reshape(batch.num_rows, column.type.list_size)

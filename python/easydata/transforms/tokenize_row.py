@@ -82,6 +82,8 @@ class TokenizerManager:
         """
         name = getattr(config, "name_or_path", config)
         options = dict(extra_kwargs)
+        if getattr(config, "view", "json") != "json":
+            options.setdefault("view", config.view)
         if options.pop("use_fast", True) is not True:
             raise NotImplementedError("use_fast=False: slow tokenizers are not supported")
         key = (name if isinstance(name, str) else id(name), tuple(sorted(options.items())))

@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer, _schema, renderer_of
@@ -23,6 +23,7 @@ from easydata.transforms.base import (
     _Step,
 )
 from easydata.transforms.conversation import FROM_VALUE_ROLES
+from easydata.transforms.example_explanation import Explanation, explain
 from easydata.transforms.example_signatures import (
     DPOPreprocessSignature,
     EmbeddingPreprocessSignature,
@@ -101,7 +102,7 @@ class _Examples(_Step):
 
     def _examples_of(self, example: Example) -> tuple[list[Example], list[tuple[str, int, int]]]:
         row = dict(example)
-        if row.get("tools") is not None and not isinstance(row["tools"], str):
+        if isinstance(row.get("tools"), list | tuple):
             row["tools"] = [_schema(tool) for tool in row["tools"]]
         wanted = {name: row[name] for name in self._maker.fields if name in row}
         made, dropped = self._maker.examples_of(
@@ -113,6 +114,17 @@ class _Examples(_Step):
             if name in example and name not in self._maker.columns
         }
         return [{**each, **kept} for each in made], dropped
+
+    def explain(self, example: Example) -> Explanation:
+        """What a row becomes: its text with what is trained on, turn by turn, and what is odd.
+
+        Raises: as `examples`.
+        """
+        return explain(self, example)
+
+    def _texts_of(self, example: Example) -> list[tuple[str, list[tuple[str, int, int]]]]:
+        wanted = {name: example[name] for name in self._maker.fields if name in example}
+        return self._maker.explain(wanted, parse_arguments=self._options.parse_arguments)
 
     def _one(self, example: Example) -> Example | None:
         made = self.examples(example)
@@ -283,6 +295,51 @@ class _Examples(_Step):
         return f"{type(self).__name__}({self._tokenizer.fingerprint[:16]}, {said})"
 
 
+def gives_examples(step: object) -> TypeGuard[_Examples]:
+    """Whether a step makes examples for a trainer."""
+    return isinstance(step, _Examples)
+
+
+# The names of transforms in configs.
+_BY_NAME = {
+    "sft": "SFTPreprocessTransform",
+    "dpo": "DPOPreprocessTransform",
+    "orpo": "ORPOPreprocessTransform",
+    "cpo": "CPOPreprocessTransform",
+    "kto": "KTOPreprocessTransform",
+    "bco": "BCOPreprocessTransform",
+    "grpo": "GRPOPreprocessTransform",
+    "ppo": "PPOPreprocessTransform",
+    "reward": "RewardPreprocessTransform",
+    "embedding": "EmbeddingPreprocessTransform",
+}
+
+
+def named_transform(
+    choice: str | Mapping[str, Any], tokenizer: Any, chat_template: str | None
+) -> _Examples:
+    """The transform that a config names, as "sft" or {name: sft, max_length: 1024}.
+
+    Args:
+        choice: the name, alone or with options.
+        tokenizer: the dataset's.
+        chat_template: the dataset's template, where the choice has none of its own.
+
+    Raises:
+        KeyError: There is no transform of that name.
+        TypeError: It does not have one of the options, or lacks one.
+    """
+    options: dict[str, Any] = {"name": choice} if isinstance(choice, str) else dict(choice)
+    name = options.pop("name")
+    made = globals()[_BY_NAME[name]]
+    if chat_template is not None and name != "embedding":
+        options.setdefault("chat_template", chat_template)
+    if name in ("sft", "reward"):
+        options.setdefault("max_length", None)
+    example: _Examples = made(tokenizer, **options)
+    return example
+
+
 class _PythonRenderer:
     """Renders for the engine what it cannot render itself."""
 
@@ -293,12 +350,9 @@ class _PythonRenderer:
     @property
     def has_generation(self) -> bool:
         """Whether the template has generation blocks."""
-        source = (
-            self._template.sources.get("default", "")
-            if isinstance(self._template, ChatTemplate)
-            else getattr(self._template, "frame", "")
-        )
-        return "endgeneration" in source
+        if not isinstance(self._template, ChatTemplate):
+            return "endgeneration" in getattr(self._template, "frame", "")
+        return self._template.engine_for().has_generation
 
     def __call__(
         self,
@@ -313,7 +367,8 @@ class _PythonRenderer:
         given["add_generation_prompt"] = add_generation_prompt
         if trace and isinstance(self._template, ChatTemplate):
             text, marks = self._template.trace(messages, tools=tools, **given)
-            return text, marks, any(mark[0] == "text" for mark in marks)
+            known = [mark for mark in marks if mark[0] != "texts unknown"]
+            return text, known, len(known) == len(marks)
         if trace:
             raise ValueError(
                 "an object with apply_chat_template does not say what it prints of whom; give its "
@@ -327,10 +382,8 @@ def _template_of(
 ) -> Renderer | None:
     """The renderer of a tokenizer, or of a template that is given as text or path."""
     if chat_template is not None:
-        return ChatTemplate(
-            {"default": read_template(chat_template)}, dict(tokenizer.special_tokens)
-        )
-    if isinstance(given, Tokenizer) or isinstance(given, str | Path):
+        return renderer_of(tokenizer, chat_template)
+    if isinstance(given, Tokenizer | str | Path):
         renderer = renderer_of(tokenizer)
     else:
         renderer = ChatTemplate(tokenizer.chat_templates, dict(tokenizer.special_tokens))
@@ -339,29 +392,11 @@ def _template_of(
     return renderer
 
 
-def read_template(chat_template: str | os.PathLike[str]) -> str:
-    """The text of a template that is given as text, or as the path of a file.
-
-    Raises:
-        FileNotFoundError: It looks like a path, and there is no such file.
-    """
-    text = os.fspath(chat_template)
-    if not isinstance(chat_template, str) or not any(mark in text for mark in ("{{", "{%", "\n")):
-        path = Path(text)
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-        raise FileNotFoundError(
-            f"chat_template: there is no file {text!r}, and it is no template: it has neither "
-            "{{ }} nor {% %}"
-        )
-    return text
-
-
 class SFTPreprocessTransform(SFTPreprocessSignature, _Examples, Transform):
     """Prepares chats, prompts with completions, and texts for supervised fine-tuning.
 
-    A row is taken as a chat where it has messages, else as prompt and completion, else as text; rows
-    of all kinds may be mixed. Rows that have `input_ids` stay as they are.
+    A row is taken as a chat where it has messages, else as prompt and completion, else as text;
+    rows of all kinds may be mixed. Rows that have `input_ids` stay as they are.
 
     Columns: `input_ids` and `attention_mask` (int32 [tokens], or [max_length] with fixed shapes);
     with `mask_prompt` `completion_mask` and `assistant_masks` (1: trained on), of which a row's own
@@ -422,6 +457,10 @@ class SFTPreprocessTransform(SFTPreprocessSignature, _Examples, Transform):
                 if column == "completion_mask" or isinstance(text, str) or text is None:
                     del made[column]
         return made
+
+    def explain(self, example: Example) -> Explanation:
+        """What a row becomes: its text with what is trained on, turn by turn, and what is odd."""
+        return explain(self, example if self._format is None else self._formatted(example))
 
     def _formatted(self, example: Example) -> Example:
         assert self._format is not None

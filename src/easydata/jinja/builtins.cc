@@ -662,7 +662,12 @@ Value CallDictMethod(Machine* machine, int method, const Value& of, const Argume
     return otherwise == nullptr ? Value::None() : *otherwise;
   }
   arguments.Check("dict method", 0, "");
-  if (method == kMethodCopy) return of;
+  if (method == kMethodCopy) {
+    // It is equal to a message, and is not that message.
+    Value copy = of;
+    copy.flags &= static_cast<uint8_t>(~Value::kMessage);
+    return copy;
+  }
   const auto part = method == kMethodItems  ? DictViewData::Part::kItems
                     : method == kMethodKeys ? DictViewData::Part::kKeys
                                             : DictViewData::Part::kValues;

@@ -112,6 +112,26 @@ void Machine::CopyHeldMarks(const Value& value, size_t to) {
   }
 }
 
+bool Machine::HoldsTurns(const Value& value) const {
+  if (!value.IsString() || (value.flags & Value::kCaptured) == 0) return false;
+  return std::any_of(held_.begin(), held_.end(), [&](const HeldMark& held) {
+    return held.kind != Mark::Kind::kText &&
+           std::max(value.as.text, held.begin) < std::min(value.as.text + value.size, held.end);
+  });
+}
+
+/// Jinja2 traces, or refuses, what makes another text of one that was captured: of such a text it
+/// is not known here which message a part of it is.
+void Machine::CheckTurnsKept(const Value& of, const Arguments& arguments, const Value& made) const {
+  if (!options_->trace || held_.empty() || !made.IsString() ||
+      (made.flags & Value::kCaptured) != 0) {
+    return;
+  }
+  bool holds = HoldsTurns(of);
+  for (int i = 0; i < arguments.count; ++i) holds = holds || HoldsTurns(arguments.values[i]);
+  if (holds) FailUnsupported("changing a text that messages were printed into");
+}
+
 Value Machine::Joined(const Value* values, int count) {
   // Printed behind the text, and taken back.
   captures_.push_back({text_->size(), marks_->size()});
@@ -384,7 +404,11 @@ void Machine::Execute(int entry, size_t base) {
         operands([](const Value& x, const Value& y) { return Subtract(x, y); });
         break;
       case Op::kMultiply:
-        operands([&](const Value& x, const Value& y) { return Multiply(x, y, &arena_); });
+        operands([&](const Value& x, const Value& y) {
+          const Value made = Multiply(x, y, &arena_);
+          CheckTurnsKept(x, {&y, 1, nullptr, 0}, made);
+          return made;
+        });
         break;
       case Op::kDivide:
         operands([](const Value& x, const Value& y) { return Divide(x, y); });
@@ -480,13 +504,17 @@ void Machine::Execute(int entry, size_t base) {
       case Op::kCallMethod: {
         const CallSite& site = program_->calls[static_cast<size_t>(a)];
         const Value of = stack_[stack_.size() - 1 - static_cast<size_t>(site.arguments)];
-        returned(site, CallAttribute(site, of, arguments_of(site)));
+        const Value made = CallAttribute(site, of, arguments_of(site));
+        CheckTurnsKept(of, arguments_of(site), made);
+        returned(site, made);
         break;
       }
       case Op::kFilter: {
         const CallSite& site = program_->calls[static_cast<size_t>(a)];
         const Value of = stack_[stack_.size() - 1 - static_cast<size_t>(site.arguments)];
-        returned(site, CallFilter(this, site.function, of, arguments_of(site)));
+        const Value made = CallFilter(this, site.function, of, arguments_of(site));
+        CheckTurnsKept(of, arguments_of(site), made);
+        returned(site, made);
         break;
       }
       case Op::kTest: {

@@ -71,6 +71,8 @@ class Machine {
   void PrintText(std::string_view text);
   void CheckTextSize();
   void CopyHeldMarks(const Value& value, size_t to);
+  void CheckTurnsKept(const Value& of, const Arguments& arguments, const Value& made) const;
+  bool HoldsTurns(const Value& value) const;
   void NextItem(OpenLoop* loop);
   void CloseMessage(OpenLoop* loop);
   void EndCapture();

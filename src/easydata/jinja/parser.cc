@@ -613,7 +613,7 @@ class Parser {
     }
     ++at_;
     if (!is_slice) {
-      if (parts[0] == nullptr) return Unexpected("an expression");
+      if (parts[0] == nullptr) return Outside("an empty subscript");
       return Make(ExpressionKind::kItem, line, std::move(of), std::move(parts[0]));
     }
     parts.resize(3);

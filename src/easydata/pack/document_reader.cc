@@ -180,8 +180,10 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
     const RowRef next = batch_->PlaceOf(row + 1);
     batch_->columns[next.part][0].PrefetchLast(next.row);
   }
-  const bool closed =
-      !strategy_.adds_eos || tokens.Value(place.row, length - 1) == options_.eos_token_id;
+  const Address address = batch_->AddressOf(row);
+  const bool has_own_end = address.shard != nullptr && address.shard->has_own_ends;
+  const bool closed = !strategy_.adds_eos || has_own_end ||
+                      tokens.Value(place.row, length - 1) == options_.eos_token_id;
   int64_t kept = length;
   int64_t packed = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
@@ -192,10 +194,10 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
         return TooLong(row, packed);
       case Overlong::kTruncate: {
         // A closing EOS of the document's own is not lost: it is written again.
-        const int64_t eos = strategy_.adds_eos ? 1 : 0;
+        const int64_t eos = strategy_.adds_eos && !has_own_end ? 1 : 0;
         kept = longest - eos;
         packed = longest;
-        Count(batch_->AddressOf(row), "truncated", 1, length - kept - (closed ? eos : 0));
+        Count(address, "truncated", 1, length - kept - (closed ? eos : 0));
         break;
       }
       case Overlong::kDrop:

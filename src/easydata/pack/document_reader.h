@@ -17,8 +17,8 @@ namespace easydata::pack {
 /// for documents whose row of the column is null.
 enum class FieldRule {
   kTokens,  // the tokens themselves
-  kLabels,  // EOS: itself; padding: -100; null: the tokens
-  kMask,    // EOS: 1; padding: 0; null: 1
+  kLabels,  // EOS: itself, or -100 after -100; padding: -100; null: the tokens
+  kMask,    // EOS: as the last token; padding: 0; null: 1
   kTypes,   // EOS: that of the last token; padding: 0; null: 0
 };
 

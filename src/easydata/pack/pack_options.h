@@ -42,6 +42,10 @@ struct PackOptions {
   /// The windows of pool, first_fit and best_fit end after `pack_window_bytes` of tokens (4 each),
   /// too, whichever comes first.
   int64_t pack_window = 1000;
+  /// A column of labels is made where there is none.
+  bool labels = false;
+  bool ignore_first_label = false;
+  bool seq_lengths = false;
 
   std::string input_field = "input_ids";
   int64_t pack_window_bytes = int64_t{32} << 20;
@@ -81,13 +85,26 @@ struct PackOptions {
         config::Field{
             "token_fields", &O::token_fields,
             "Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, "
-            "completion_mask, assistant_masks, token_type_ids, as far as they exist. The EOS has "
-            "itself as label and 1 in masks, padding has -100 and 0."},
+            "completion_mask, assistant_masks, token_type_ids, as far as they exist. An EOS that "
+            "the packer adds is trained on (itself as label, 1 in masks) where the token before "
+            "it is; padding has -100 and 0."},
         config::Field{
             "pack_window", &O::pack_window,
             "Documents after which open rows are closed (pool, first_fit; best_fit: at the "
             "latest)."}
             .AtLeast(1),
+        config::Field{
+            "labels", &O::labels,
+            "Make a column labels where there is none: the tokens that all masks let be trained "
+            "on, -100 elsewhere and on padding."},
+        config::Field{
+            "ignore_first_label", &O::ignore_first_label,
+            "Give the first token of every segment the label -100, as TRL does: it would be "
+            "predicted from another document."},
+        config::Field{
+            "seq_lengths", &O::seq_lengths,
+            "Write a column seq_lengths: the lengths of a row's segments, its padding as the last "
+            "one. TRL's padding-free collator reads it."},
     };
   }
 

@@ -288,6 +288,10 @@ nlohmann::json Described(const PackOptions& options) {
   const PackingStrategy& strategy = StrategyOf(options.strategy);
   if (!strategy.uses_num_packers) keys.erase("num_packers");
   keys.erase("pack_window");
+  // States of before these options came have none of them.
+  for (const char* name : {"labels", "ignore_first_label", "seq_lengths"}) {
+    if (keys[name] == false) keys.erase(name);
+  }
   if (strategy.uses_window) {
     keys["window"] = options.pack_window;
     keys["window_bytes"] = options.pack_window_bytes;
@@ -299,10 +303,21 @@ nlohmann::json Described(const PackOptions& options) {
   return keys;
 }
 
+/// Rows that are filled up to one length have no documents to pack.
+Status CheckNotPadded(const StreamPlan& upstream) {
+  bool is_padded = false;
+  VisitNodes(*upstream.node, [&](const PlanNode& node) { is_padded |= node.facts.is_padded; });
+  if (!is_padded) return Status::OK();
+  return Status::Invalid(
+      "examples of fixed shapes cannot be packed: their padding would be packed as text; set "
+      "fixed_shapes=False in the transform that makes them");
+}
+
 }  // namespace
 
 Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
+  ARROW_RETURN_NOT_OK(CheckNotPadded(upstream));
   auto node = MakeNode("pack", Described(options), upstream);
   node->facts.is_packed = true;
   node->facts.balance_groups = 0;

@@ -21,6 +21,10 @@ TEST(PackStageTest, KeepsTheContract) {
       options.overlong = overlong;
       CheckStageContract(Contract(options, RandomLengths(60, 16, 3), 7));
     }
+    options.labels = true;
+    options.ignore_first_label = true;
+    options.seq_lengths = true;
+    CheckStageContract(Contract(options, RandomLengths(60, 16, 4), 7));
   }
 }
 

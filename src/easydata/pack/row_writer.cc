@@ -2,6 +2,7 @@
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
+#include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -26,12 +27,27 @@ RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
                                 arrow::field("position_ids", row)};
   if (options_.include_segment_ids) columns.push_back(arrow::field("segment_ids", row));
   for (size_t i = 1; i < fields_.size(); ++i) columns.push_back(arrow::field(fields_[i].name, row));
+  bool has_labels = false;
+  for (size_t i = 1; i < fields_.size(); ++i) {
+    if (fields_[i].rule == FieldRule::kLabels)
+      label_planes_.push_back(kFirstField + static_cast<int>(i));
+    has_labels = has_labels || fields_[i].name == "labels";
+  }
+  if (options_.labels && !has_labels) {
+    made_labels_ = kFirstField + static_cast<int>(fields_.size());
+    label_planes_.push_back(made_labels_);
+    columns.push_back(arrow::field("labels", row));
+  }
+  if (options_.seq_lengths) {
+    columns.push_back(arrow::field("seq_lengths", arrow::list(arrow::int32())));
+  }
   schema_ = arrow::schema(std::move(columns));
 }
 
 Status RowWriter::Open() {
   const int64_t plane = options_.rows_per_batch * options_.seq_length;
-  const auto planes = static_cast<int64_t>(kFirstField + fields_.size());
+  const auto planes =
+      static_cast<int64_t>(kFirstField + fields_.size()) + (made_labels_ >= 0 ? 1 : 0);
   ARROW_ASSIGN_OR_RAISE(slab_,
                         slabs_.Allocate(planes * plane * static_cast<int64_t>(sizeof(int32_t))));
   planes_ = slab_->mutable_data_as<int32_t>();
@@ -59,24 +75,60 @@ Status RowWriter::Put(const Document& document, int64_t offset, int32_t length) 
       std::fill_n(out, copied, rule == FieldRule::kMask ? 1 : 0);
     }
     if (copied == length) continue;
-    switch (rule) {  // the closing EOS
+    // The closing EOS, which is trained on where the token before it is.
+    const auto last = [&] { return column.Value(row, document.kept - 1); };
+    switch (rule) {
       case FieldRule::kTokens:
-      case FieldRule::kLabels:
         out[copied] = options_.eos_token_id;
         break;
+      case FieldRule::kLabels:
+        out[copied] =
+            !column.IsNull(row) && last() == kIgnoredLabel ? kIgnoredLabel : options_.eos_token_id;
+        break;
       case FieldRule::kMask:
-        out[copied] = 1;
+        out[copied] = column.IsNull(row) || last() != 0 ? 1 : 0;
         break;
       case FieldRule::kTypes:
-        out[copied] = column.IsNull(row) ? 0 : column.Value(row, document.kept - 1);
+        out[copied] = column.IsNull(row) ? 0 : last();
         break;
     }
+  }
+  if (made_labels_ >= 0) MakeLabels(at, length);
+  if (options_.ignore_first_label) {
+    for (const int plane : label_planes_) Plane(plane)[at] = kIgnoredLabel;
   }
   spans_->spans.push_back({document.address(), offset, used_, length});
   used_ += length;
   ++segment_;
   if (used_ == options_.seq_length) EndRow();
   return Status::OK();
+}
+
+void RowWriter::MakeLabels(int64_t at, int32_t length) {
+  int32_t* labels = Plane(made_labels_) + at;
+  std::copy_n(Plane(kFirstField) + at, length, labels);
+  for (size_t i = 1; i < fields_.size(); ++i) {
+    if (fields_[i].rule != FieldRule::kMask) continue;
+    const int32_t* mask = Plane(static_cast<int>(kFirstField + i)) + at;
+    for (int32_t k = 0; k < length; ++k) labels[k] = mask[k] != 0 ? labels[k] : kIgnoredLabel;
+  }
+}
+
+Result<std::shared_ptr<arrow::Array>> RowWriter::SegmentLengths() const {
+  auto lengths = std::make_shared<arrow::Int32Builder>();
+  arrow::ListBuilder rows(arrow::default_memory_pool(), lengths);
+  for (int64_t row = 0; row < row_; ++row) {
+    ARROW_RETURN_NOT_OK(rows.Append());
+    int32_t used = 0;
+    for (int64_t i = spans_->row_starts[row]; i < spans_->row_starts[row + 1]; ++i) {
+      ARROW_RETURN_NOT_OK(lengths->Append(spans_->spans[i].length));
+      used += spans_->spans[i].length;
+    }
+    if (used < options_.seq_length) {
+      ARROW_RETURN_NOT_OK(lengths->Append(options_.seq_length - used));
+    }
+  }
+  return rows.Finish();
 }
 
 void RowWriter::EndRow() {
@@ -103,6 +155,7 @@ void RowWriter::CloseRow() {
     if (fields_[i].rule == FieldRule::kLabels) padding = kIgnoredLabel;
     std::fill_n(Plane(static_cast<int>(kFirstField + i)) + at, length, padding);
   }
+  if (made_labels_ >= 0) std::fill_n(Plane(made_labels_) + at, length, kIgnoredLabel);
   EndRow();
 }
 
@@ -130,6 +183,11 @@ Result<Batch> RowWriter::Finish() {
   add(slice(kPositions));
   if (options_.include_segment_ids) add(slice(kSegments));
   for (size_t i = 1; i < fields_.size(); ++i) add(slice(kFirstField + i));
+  if (made_labels_ >= 0) add(slice(static_cast<size_t>(made_labels_)));
+  if (options_.seq_lengths) {
+    ARROW_ASSIGN_OR_RAISE(auto lengths, SegmentLengths());
+    columns.push_back(std::move(lengths));
+  }
   Batch batch;
   batch.rows = arrow::RecordBatch::Make(schema_, row_, std::move(columns));
   batch.spans = std::move(spans_);

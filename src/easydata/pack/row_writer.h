@@ -45,8 +45,15 @@ class RowWriter {
     return planes_ + plane * options_.rows_per_batch * options_.seq_length;
   }
 
+  /// Writes the labels of a run that has none of its own.
+  void MakeLabels(int64_t at, int32_t length);
+  Result<std::shared_ptr<arrow::Array>> SegmentLengths() const;
+
   const PackOptions options_;
   const std::vector<TokenField> fields_;
+  /// The planes of labels, and the one that is made; -1: none is.
+  std::vector<int> label_planes_;
+  int made_labels_ = -1;
   std::shared_ptr<arrow::Schema> schema_;
   SlabPool slabs_;
   std::shared_ptr<arrow::Buffer> all_ones_;

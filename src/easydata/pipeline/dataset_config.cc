@@ -34,6 +34,7 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
              (shuffle ? "\"" + std::string(NameOf(source::NamesOf(*shuffle), *shuffle)) + "\""
                       : std::string("unset"))});
   }
+  if (transform) CheckTransform(*transform, config::JoinPath(path, "transform"), problems);
   if (tokenizer_kwargs) {
     std::vector<std::string> known = config::FieldNames<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says

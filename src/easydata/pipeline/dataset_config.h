@@ -9,6 +9,7 @@
 
 #include "easydata/io/file_info.h"
 #include "easydata/pipeline/tokenizer_config.h"
+#include "easydata/pipeline/transform_choice.h"
 #include "easydata/source/data_formats.h"
 #include "easydata/source/source_stage.h"
 
@@ -38,6 +39,9 @@ struct DatasetConfig {
   std::string content_field = "text";
   std::optional<std::vector<std::string>> additional_fields;
   std::optional<config::Callback> format_callback;
+  std::optional<TransformChoice> transform;
+  std::optional<std::string> chat_template;
+  std::optional<TokenizerView> view;
   std::optional<config::Named<std::string>> format_fields;
   std::optional<std::string> shard_column;
   std::optional<int64_t> num_shards;
@@ -108,6 +112,19 @@ struct DatasetConfig {
             "it out."},
         config::Field{"format_fields", &C::format_fields,
                       "Columns to rename, {old: new}, after format_callback."},
+        config::Field{
+            "transform", &C::transform,
+            "Makes the rows of this dataset, after format_fields: examples for a trainer by name "
+            "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
+            "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
+            "your own, an object or its import path. Rows of tokens are not tokenized again."},
+        config::Field{
+            "chat_template", &C::chat_template,
+            "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
+            "a file."},
+        config::Field{"view", &C::view,
+                      "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
+                      "says."},
         config::Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
             .OnlyDefault("rows are dealt to output shards in their order"),
         config::Field{"num_shards", &C::num_shards,

@@ -2,16 +2,22 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <variant>
 
+#include "easydata/base/named_value.h"
 #include "easydata/config/descriptor.h"
 
 namespace easydata::pipeline {
 
 /// Tokens kept of a document, where no option says how many and no packer splits it.
 inline constexpr int64_t kDefaultMaxLength = 2048;
+
+/// What of a tokenizer's folder runs.
+enum class TokenizerView { kJson, kTransformers };
+std::span<const NamedValue<TokenizerView>> NamesOf(TokenizerView);
 
 struct TokenizerConfig {
   static constexpr const char* kName = "TokenizerConfig";
@@ -24,6 +30,8 @@ struct TokenizerConfig {
   bool add_special_tokens = true;
   bool return_attention_mask = true;
   bool trust_remote_code = true;
+  TokenizerView view = TokenizerView::kJson;
+  std::optional<std::string> chat_template;
 
   static auto Fields() {
     using C = TokenizerConfig;
@@ -55,6 +63,13 @@ struct TokenizerConfig {
             "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
             "comes with it is "
             "never run."},
+        config::Field{
+            "view", &C::view,
+            "What of a folder runs: its tokenizer.json as it is, or what AutoTokenizer of "
+            "the installed transformers makes of the folder."},
+        config::Field{"chat_template", &C::chat_template,
+                      "Chat template in place of the tokenizer's own: the text, or the path of a "
+                      "file."},
     };
   }
 };

@@ -169,7 +169,8 @@ class ConcatStage : public Stage {
       if (name == names.end()) return shard;
       auto& ref = renamed_[name->second];
       if (ref == nullptr) {
-        ref = std::make_shared<const ShardRef>(ShardRef{shard->source, name->second});
+        ref = std::make_shared<const ShardRef>(
+            ShardRef{shard->source, name->second, shard->epoch, shard->has_own_ends});
       }
       return ref;
     });

@@ -68,15 +68,30 @@ void Addresses::ShiftRows(int64_t rows) {
   for (Run& run : runs_) run.row += rows;
 }
 
+Addresses WithOwnEnds(const Addresses& addresses) {
+  std::shared_ptr<const ShardRef> last;
+  std::shared_ptr<const ShardRef> marked;
+  return addresses.Renamed([&](const std::shared_ptr<const ShardRef>& shard) {
+    if (shard == nullptr || shard->has_own_ends) return shard;
+    if (shard != last) {
+      last = shard;
+      auto copy = std::make_shared<ShardRef>(*shard);
+      copy->has_own_ends = true;
+      marked = std::move(copy);
+    }
+    return marked;
+  });
+}
+
 const std::shared_ptr<const ShardRef>& ShardNames::Of(const std::shared_ptr<const ShardRef>& shard,
                                                       int64_t epoch) {
   if (shard == nullptr) return shard;
   if (shard != shard_ || epoch != epoch_) {
     shard_ = shard;
     epoch_ = epoch;
-    named_ =
-        std::make_shared<const ShardRef>(ShardRef{shard->source.empty() ? source_ : shard->source,
-                                                  shard->shard, std::max(shard->epoch, epoch)});
+    named_ = std::make_shared<const ShardRef>(
+        ShardRef{shard->source.empty() ? source_ : shard->source, shard->shard,
+                 std::max(shard->epoch, epoch), shard->has_own_ends});
   }
   return named_;
 }

@@ -14,6 +14,8 @@ struct ShardRef {
   std::string shard;
   /// The pass over the source that the rows belong to, where a mix or a repetition counts passes.
   int64_t epoch = 0;
+  /// Its documents come with their own ends, as rendered chats do: a packer adds none.
+  bool has_own_ends = false;
 };
 
 /// Says where one row was read: shown in errors and kept in spans.
@@ -71,6 +73,9 @@ class Addresses {
   std::vector<Run> runs_;
   std::vector<int64_t> ends_;  // ends_[i] = rows in runs 0..i
 };
+
+/// The same addresses, of documents that come with their own ends.
+Addresses WithOwnEnds(const Addresses& addresses);
 
 /// Renames shards for a stage that repeats or mixes streams.
 ///

@@ -33,6 +33,18 @@ MixWatermark MixWatermark::Slice(int64_t offset) const {
   return out;
 }
 
+namespace {
+
+/// Whether two names are of one shard: an op may have copied it with what it knows of its rows.
+bool IsSameShard(const std::shared_ptr<const ShardRef>& a,
+                 const std::shared_ptr<const ShardRef>& b) {
+  if (a == b) return true;
+  return a != nullptr && b != nullptr && a->epoch == b->epoch && a->shard == b->shard &&
+         a->source == b->source;
+}
+
+}  // namespace
+
 MixWatermark MixWatermark::Of(const Addresses& from, const Addresses& made) const {
   MixWatermark out;
   const auto& runs = from.runs();
@@ -44,8 +56,9 @@ MixWatermark MixWatermark::Of(const Addresses& from, const Addresses& made) cons
   int64_t num_made = 0;
   for (Addresses::Run one : made.runs()) {
     for (const int64_t last = one.row + one.count; one.row < last; ++one.row) {
-      while (run < runs.size() && (runs[run].shard != one.shard || one.row < runs[run].row + row ||
-                                   one.row >= runs[run].row + runs[run].count)) {
+      while (run < runs.size() &&
+             (!IsSameShard(runs[run].shard, one.shard) || one.row < runs[run].row + row ||
+              one.row >= runs[run].row + runs[run].count)) {
         start += runs[run++].count;
         row = 0;
       }

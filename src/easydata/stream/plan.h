@@ -30,8 +30,6 @@ struct StreamFacts {
   bool counts_steps = false;
   /// Rows are filled up to one length, for a trainer: they cannot be packed.
   bool is_padded = false;
-  /// Documents come with their own ends, as rendered chats do: a packer adds none.
-  bool has_own_ends = false;
 
   bool is_endless() const { return finitude == Finitude::kEndless; }
 };

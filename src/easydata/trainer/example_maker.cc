@@ -1,8 +1,17 @@
 #include "easydata/trainer/example_maker.h"
 
+#include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+
+#include <algorithm>
 #include <limits>
 
 #include "easydata/base/nearest_name.h"
+#include "easydata/jinja/render_error.h"
+#include "easydata/json/json_column.h"
 
 namespace easydata::trainer {
 
@@ -35,13 +44,37 @@ Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::
   return ids;
 }
 
+Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
+                                              const ExampleContext& context,
+                                              std::string_view json_row, bool parse_arguments) {
+  const auto text = std::make_shared<arrow::StringScalar>(std::string(json_row));
+  ARROW_ASSIGN_OR_RAISE(const auto column, arrow::MakeArrayFromScalar(*text, 1));
+  const auto rows =
+      arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}), 1, {column});
+  jinja::Arena arena;
+  chat::ValueReader reader;
+  RowFields fields(*rows, &reader);
+  RowChats chats(&context, parse_arguments, &reader);
+  TextPieces pieces;
+  std::vector<ExplainedText> explained;
+  try {
+    ARROW_RETURN_NOT_OK(fields.GoTo(0, &arena));
+    ARROW_RETURN_NOT_OK(chats.GoTo(fields, &arena));
+    ARROW_RETURN_NOT_OK(maker.Start()->Read({0, fields, chats, pieces, arena, &explained}));
+  } catch (const jinja::RenderError& error) {
+    return Status::Invalid(error.message);
+  }
+  return explained;
+}
+
 Status NothingToRead(const RowFields& fields, const char* expected,
                      const std::vector<std::string>& known) {
   std::string has;
   std::string hint;
   for (const std::string& name : fields.Names()) {
     has += (has.empty() ? "'" : ", '") + name + "'";
-    if (hint.empty()) hint = Suggestion(name, known);
+    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    if (hint.empty() && !is_known) hint = Suggestion(name, known);
   }
   return Status::KeyError("the row has no ", expected, "; it has ", has.empty() ? "nothing" : has,
                           hint);

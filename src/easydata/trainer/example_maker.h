@@ -17,6 +17,17 @@
 
 namespace easydata::trainer {
 
+/// The text that an example is made of, and which parts of it are messages: for people to look at.
+struct ExplainedText {
+  struct Turn {
+    std::string role;
+    size_t begin;  // bytes
+    size_t end;
+  };
+  std::string text;
+  std::vector<Turn> turns = {};
+};
+
 /// What is read of rows before their texts are encoded: of each row the examples to come.
 class ExampleDrafts {
  public:
@@ -26,6 +37,8 @@ class ExampleDrafts {
     RowChats& chats;
     TextPieces& pieces;
     jinja::Arena& arena;
+    /// Where it is given, the texts of the row's examples are added to it.
+    std::vector<ExplainedText>* explained = nullptr;
   };
 
   virtual ~ExampleDrafts() = default;
@@ -82,6 +95,11 @@ Result<std::string_view> TextOf(const jinja::Value& value, std::string_view fiel
 /// The ids that a row has in a field; nothing where it has none. TypeError where it has something
 /// else.
 Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::string_view field);
+
+/// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read.
+Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
+                                              const ExampleContext& context, std::string_view json,
+                                              bool parse_arguments);
 
 /// The error of a row that has none of the fields that examples are made of.
 Status NothingToRead(const RowFields& fields, const char* expected,

@@ -84,6 +84,7 @@ class ExampleOpImpl : public BatchOp {
     std::stable_sort(errors.begin(), errors.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     if (options_.refuse == nullptr && !errors.empty()) {
+      if (!options_.places_errors) return errors[0].second;
       return RowError(batch.addresses.At(errors[0].first), errors[0].second.message(),
                       errors[0].second.code());
     }
@@ -143,7 +144,7 @@ class ExampleOpImpl : public BatchOp {
     add_errors(batch.num_rows());
 
     Batch out;
-    out.addresses = AddressesOf(batch, out_rows);
+    out.addresses = WithOwnEnds(AddressesOf(batch, out_rows));
     out.dropped = batch.dropped;
     Count(batch, *writer, is_bad, &out);
 

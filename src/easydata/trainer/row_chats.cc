@@ -31,9 +31,14 @@ Value RowChats::AsMessages(const Value& value) const {
 }
 
 Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
-  return chat::ReadConversation(
+  auto read = chat::ReadConversation(
       value, {.field = field, .roles = &context_->roles, .parse_arguments = parse_arguments_},
       reader_, arena_);
+  if (read.ok() || !read.status().IsNotImplemented()) return read;
+  return Status::Invalid("field '", field,
+                         "' holds text that is no JSON list of messages; expected messages (dicts "
+                         "with role and content) or their JSON: ",
+                         read.status().message());
 }
 
 Value RowChats::Join(const Value& first, const Value& second) const {

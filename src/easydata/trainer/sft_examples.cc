@@ -167,6 +167,20 @@ class SftDrafts : public ExampleDrafts {
     if (options_.add_eos && !eos.empty() && !text.ends_with(eos)) text += eos;
     draft->is_framed = !BeginsWithBos(text);
     draft->whole = row.pieces.Add(text, draft->is_framed, row.number);
+    if (row.explained != nullptr) row.explained->push_back({text});
+  }
+
+  /// The text of the last rendering, with its messages.
+  void Explain(const Row& row, const Value& messages) const {
+    if (row.explained == nullptr) return;
+    ExplainedText explained = {rendered_.text};
+    for (const jinja::Mark& mark : rendered_.marks) {
+      if (mark.kind != jinja::Mark::Kind::kMessage || mark.message >= messages.size) continue;
+      const Value* role = jinja::FindKey(messages.as.items[mark.message], "role");
+      explained.turns.push_back(
+          {role == nullptr ? "" : std::string(role->Text()), mark.begin, mark.end});
+    }
+    row.explained->push_back(std::move(explained));
   }
 
   Status ReadChat(const Row& row, const Value& value, std::string_view field) {
@@ -186,6 +200,7 @@ class SftDrafts : public ExampleDrafts {
 
   Status AddChat(const Row& row, const Value& messages, TrainOn train_on) {
     ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
+    Explain(row, messages);
     SftDraft draft = {.row = row.number};
     draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
     if (maker_->masks_chats()) {
@@ -225,6 +240,7 @@ class SftDrafts : public ExampleDrafts {
     ARROW_ASSIGN_OR_RAISE(said, row.chats.Read(said, "completion"));
     const Value messages = row.chats.Join(asked, said);
     ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
+    Explain(row, messages);
     draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
     if (options_.mask_prompt && options_.example.is_trl()) {
       // TRL's assistant_only_loss.

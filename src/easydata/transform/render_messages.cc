@@ -120,6 +120,7 @@ class RenderMessages : public BatchOp {
     }
     if (has_extra) columns.push_back(std::move(extra));
     batch.rows = arrow::RecordBatch::Make(schema, num_rows, std::move(columns));
+    batch.addresses = WithOwnEnds(batch.addresses);
     return batch;
   }
 

@@ -36,8 +36,8 @@ def _tool(content: Any, **fields: Any) -> Message:
 
 _HARBOUR = {"harbour": "Kiel", "hours": [7, 8.5], "strict": True, "limit": None, "note": "<&'é\">"}
 
-CHATS: dict[str, Chat] = {
-    # The thirteen that masks were measured on (reference/trainers.md), in our own words.
+# What masks of the assistant's tokens are measured on (reference/trainers.md), in our own words.
+MEASURED: dict[str, Chat] = {
     "plain": [_user("When does the ferry leave?"), _assistant("At seven.")],
     "system": [
         _system("You are the harbour master."),
@@ -110,7 +110,10 @@ CHATS: dict[str, Chat] = {
         _tool('{"metres": 12.50}'),
         _assistant("12.5 metres.", reasoning_content="Read it aloud.", thinking="Read it aloud."),
     ],
-    # Further ones.
+}
+
+CHATS: dict[str, Chat] = {
+    **MEASURED,
     "white space of Unicode": [
         _system(SPACES),
         _user(f"{SPACES}inside{SPACES}and{SPACES}"),

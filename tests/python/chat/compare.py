@@ -26,6 +26,9 @@ try:
 except ImportError:  # pragma: no cover - a build from before the engine
     JinjaTemplate = None
 
+# What of a value, not of a template, sends it to Jinja2 though templates of models may do it.
+KNOWN_OUTSIDE = "lower case of letters beyond ASCII"
+
 _ADDRESS = re.compile(r"at 0x[0-9a-f]+>")
 # Steps of shrinking that are tried; each takes two renders.
 _TRIES = 4000

@@ -150,7 +150,7 @@ def random_variables(rng: random.Random) -> dict[str, Any]:
         if rng.random() < 0.02:
             kind = rng.choice(("str", "int", "float", "bool", "none", "list", "dict", "msgs"))
         variables[name] = _value(rng, kind, 3)
-    if "big" in variables and rng.random() < 0.7:
+    if "big" in variables and rng.random() < 0.4:
         variables["big"] = rng.choice(_LARGE)
     return variables
 
@@ -181,6 +181,7 @@ class _Grammar:
         self.loops = 0
         self.size = rng.choice((2, 4, 6, 9, 14))
         self.num_macros = 0
+        self.in_macro = False
 
     # Small things.
 
@@ -321,7 +322,7 @@ class _Grammar:
                 return f"{self.literal_text('a')}{self.space()}{self.literal_text(short)}"
             return self.literal_text(short)
         if kind == "int":
-            if rng.random() < 0.05:
+            if rng.random() < 0.01:
                 return rng.choice(("1_000", "0x1F", "0b101", "0o17", "00", "9007199254740993"))
             value = rng.choice(_INTS)
             return _Compound(str(value)) if value < 0 else str(value)
@@ -432,14 +433,14 @@ class _Grammar:
         )
         inner = dict(targets)
         names = self.rng.choice((", ", ",")).join(targets)
-        if len(targets) > 1 and rng.random() < 0.2:
+        if len(targets) > 1 and rng.random() < 0.02:
             names = f"({names})"
         head = f"for {names} in {over}"
         if rng.random() < 0.2:
             self.scopes.append(inner)
             head += f" if {self.expression('bool', 1)}"
             self.scopes.pop()
-        if self.rng.random() < 0.01:
+        if self.rng.random() < 0.002:
             head += " recursive"
         self.loops += 1
         parts = [self.tag(head), self.block(depth - 1, inner)]
@@ -518,12 +519,16 @@ class _Grammar:
 
     def set_block(self, depth: int) -> str:
         name = self.rng.choice(_LOCAL)
-        filters = self.rng.choice(("", "", "", " | trim", " | upper | trim"))
+        filters = (
+            self.rng.choice((" | trim", " | upper | trim")) if self.rng.random() < 0.03 else ""
+        )
         body = self.block(depth - 1, {})
         self.scopes[-1][name] = "str"
         return self.tag(f"set {name}{filters}") + body + self.tag("endset")
 
     def macro(self, depth: int) -> str:
+        if self.in_macro and self.rng.random() < 0.9:
+            return self.condition(depth)
         self.num_macros += 1
         name = f"macro_{self.num_macros}"
         kinds = [
@@ -536,9 +541,10 @@ class _Grammar:
             heads.append(f"{names[at]}={self.leaf(kind)}" if has_default else names[at])
         inner = dict(zip(names, kinds, strict=True))
         loops, self.loops = self.loops, 0
+        outside, self.in_macro = self.in_macro, True
         head = self.tag(f"macro {name}({self.arguments(*heads)})")
         body = self.block(depth - 1, inner)
-        self.loops = loops
+        self.loops, self.in_macro = loops, outside
         self.macros.append((name, len(kinds)))
         return head + body + self.tag("endmacro")
 
@@ -762,7 +768,7 @@ def _product(g: _Grammar, depth: int) -> str:
 
 @_rule("int", 4)
 def _to_int(g: _Grammar, depth: int) -> str:
-    end = g.rng.choice(("|int", "|int", "|int(-1)", "|int(default=5)", "|int(0, 16)"))
+    end = g.rng.choice(("|int", "|int", "|int(-1)", "|int(default=5)"))
     return g.part(g.rng.choice(("str", "int", "float", "none")), depth) + end
 
 
@@ -940,7 +946,7 @@ def _ints_of(g: _Grammar, depth: int) -> str:
             f"[{g.part('int', depth)}, {g.part('int', depth)}]",
             f"({g.part('int', depth)},)",
             "range(1, 9, 3)|list",
-            "range(5)[1:3]|list",
+            "range(5)[1:3]|list" if g.rng.random() < 0.1 else "range(5)|list",
             "range(n)|list|length|string|map('int')|list",
         )
     )
@@ -1014,9 +1020,7 @@ def _dict_call(g: _Grammar, depth: int) -> str:
         (
             f"dict(a={g.leaf('any')}, content={g.leaf('str')})",
             f"dict({g.part('dict', depth)}, b={g.leaf('any')})",
-            "dict(d.items())",
-            "dict([('a', 1), ['b', s]])",
-            "dict()",
+            "dict([('a', 1), ['b', s]])" if g.rng.random() < 0.1 else "dict()",
             "messages[0]",
         )
     )

@@ -224,7 +224,7 @@ no tools
 
 {# gone #}
 	{% set pair = ('a', 1.0) %}
-{{ pair }} {{ [none, true, 1e16, 'é\\'', {'k': ()}] }} {{ messages[:1] }}
+{{ pair }} {{ [none, true, 1e16, 'é\\'', {'k': ()}] }} {{ messages[:1] | length }}
 {{ messages[-1:] | tojson }}
 {{ missing }}|{{ missing is defined }}|{{ missing | default('-') }}|{{ messages[99] is defined }}
 {% set message = 'outer' %}{% for message in messages %}{% set inner = message %}{% endfor %}

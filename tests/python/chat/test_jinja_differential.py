@@ -36,7 +36,10 @@ _MAX_SHOWN = 5
 
 @pytest.mark.parametrize("source", all_templates())
 def test_template_files(source: str) -> None:
-    """Every chat with all options; nothing in these files may be outside of the subset."""
+    """Every chat with all options; nothing in these files may be outside of the subset.
+
+    But for what is known: Jinja2 has the text then.
+    """
     counts: Counter[str] = Counter()
     different: list[str] = []
     outside: Counter[str] = Counter()
@@ -47,7 +50,11 @@ def test_template_files(source: str) -> None:
             continue
         actual = comparing.by_engine(source, variables)
         # Where Jinja2 has no text either, the other way costs time alone.
-        if actual.kind == "outside" and by_jinja2(source, variables).kind == "text":
+        if (
+            actual.kind == "outside"
+            and comparing.KNOWN_OUTSIDE not in actual.value
+            and by_jinja2(source, variables).kind == "text"
+        ):
             outside[f"{name}: {actual.value}"] += 1
     print({name: count for name, count in counts.items() if not name.startswith("outside: ")})
     print(*(line for line in counts.items() if line[0].startswith("outside: ")), sep="\n")
@@ -97,7 +104,7 @@ def test_random_templates() -> None:
 
 @pytest.mark.long
 def test_a_million_random_renders() -> None:
-    counts = _fuzz(1_000_000, 16, float("inf"), _LONG_RENDERS)
+    counts = _fuzz(1_000_000, 25, float("inf"), _LONG_RENDERS)
     assert counts["renders"] >= _LONG_RENDERS
     _check_shares(counts)
 
@@ -231,7 +238,7 @@ def _ends(source: str, tmp_path: Path) -> str:
         text=True,
         check=False,
         cwd=tmp_path,
-        timeout=120,
+        timeout=30,
     )
     assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-1000:]}"
     kind, seconds, megabytes = json.loads(child.stdout)

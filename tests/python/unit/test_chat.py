@@ -97,6 +97,115 @@ def test_template_cannot_change_or_escape() -> None:
         assert chat == CHATS[0]
 
 
+def test_says_what_runs_a_template() -> None:
+    said = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    marked = "{% generation %}" + said + "{% endgeneration %}"
+    template = ChatTemplate({"default": said}, {})
+    assert template.engine == "native"
+    assert template.describe() == ("default (all conversations): native; without generation blocks")
+    template = ChatTemplate(
+        {
+            "default": marked + "{% for m in messages recursive %}{% endfor %}",
+            "tool_use": marked,
+            "short": "{% if %}",
+        },
+        {},
+    )
+    assert template.engine == "jinja2"
+    lines = template.describe().splitlines()
+    assert lines[0].startswith("default (conversations without tools): jinja2, since line 1: ")
+    assert lines[0].endswith(" is not in the native engine; with generation blocks")
+    assert lines[1] == "tool_use (conversations with tools): native; with generation blocks"
+    assert lines[2].startswith("short (by chat_template='short'): the chat template is none that ")
+    assert len(lines) == 3
+    assert ChatTemplate({}, {}).describe() == "no chat template: give one as chat_template=..."
+    with pytest.raises(ValueError, match="no chat template"):
+        _ = ChatTemplate({}, {}).engine
+
+
+def test_a_text_that_is_no_template() -> None:
+    with pytest.raises(ValueError, match=r"none that Jinja2 takes in line 2: .*foo"):
+        ChatTemplate({"default": "a\n{% foo %}"}, {})(CHATS[0])
+
+
+@pytest.mark.parametrize("engine", ["native", "jinja2"])
+def test_trace(engine: str) -> None:
+    more = "" if engine == "native" else "{% for x in [] recursive %}{% endfor %}"
+    template = ChatTemplate(
+        {
+            "default": more + "{% for m in messages %}[{{ m.role }}]"
+            "{% generation %}{{ m.content }}{% endgeneration %}{{ eos_token }}{% endfor %}"
+            "{% if add_generation_prompt %}[assistant]{% endif %}{{ more }}"
+        },
+        {"eos_token": "</s>"},
+    )
+    assert template.engine == engine
+    messages = [
+        {"role": "user", "content": "é", "name": None},
+        {"role": "assistant", "content": "b"},
+    ]
+
+    def told(**options: Any) -> list[tuple[str, int | None, str]]:
+        text, marks = template.trace(messages, **options)
+        assert text == template(messages, **options)
+        return [
+            (kind, number, text.encode()[begin:end].decode())
+            for kind, number, begin, end in marks
+            if kind != "text"
+        ]
+
+    whole = [
+        ("generation", None, "é"),
+        ("message", 0, "[user]é</s>"),
+        ("generation", None, "b"),
+        ("message", 1, "[assistant]b</s>"),
+    ]
+    assert told(add_generation_prompt=True, more="more") == whole
+    # What is cut off has no marks.
+    assert told(continue_final_message=True) == [*whole[:3], ("message", 1, "[assistant]b")]
+    with pytest.raises(ValueError, match="the conversation is empty"):
+        template.trace([])
+    with pytest.raises(ValueError, match=r"refuses these messages: (line 1: )?no"):
+        template.trace(messages, chat_template=more + "{{ raise_exception('no') }}")
+    with pytest.raises(ValueError, match=r"fails on these messages: (line 1: )?TypeError"):
+        template.trace(messages, chat_template=more + "{{ 1 + '' }}")
+
+
+def test_what_cannot_be_traced_says_so() -> None:
+    template = ChatTemplate(
+        {
+            "default": "{% set x %}{% for m in messages recursive %} {{ m.content }}{% endfor %}"
+            "{% endset %}{{ x | trim }}"
+        },
+        {},
+    )
+    assert template.engine == "jinja2"
+    assert template(CHATS[1][1:3]) == "a b"
+    with pytest.raises(ValueError, match=r"^this chat template cannot be traced in Jinja2"):
+        template.trace(CHATS[1][1:3])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("return_assistant_tokens_mask", True),
+        ("tokenize", True),
+        ("return_tensors", "np"),
+        ("max_length", 5),
+        ("padding", "longest"),
+    ],
+)
+def test_options_of_tokens_are_refused(option: str, value: Any) -> None:
+    template = ChatTemplate({"default": "{{ messages[0].content }}" + f"{{{{ {option} }}}}"}, {})
+    chat = [{"role": "user", "content": "a"}]
+    for call in (template, template.trace):
+        with pytest.raises(TypeError, match=f"{option} cannot act here: .* has no tokens; .*"):
+            call(chat, **{option: value})
+        # It asks for nothing: a text is what there is.
+        call(chat, **{option: False})
+    assert template(chat, **{option: False}) == "a"
+
+
 def test_compiled_once() -> None:
     assert compile_template("{{ messages }}") is compile_template("{{ messages }}")
 

@@ -1,0 +1,214 @@
+"""What an example for a trainer trains on, for people to look at."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message of a chat, as it is in an example.
+
+    Attributes:
+        role: who speaks.
+        tokens: how many tokens its text has.
+        trained: how many of them are trained on.
+    """
+
+    role: str
+    tokens: int
+    trained: int
+
+
+@dataclass(frozen=True)
+class ExplainedExample:
+    """One example.
+
+    Attributes:
+        column: the column of ids.
+        parts: its text in parts, and whether each is trained on.
+        tokens: how many tokens it has, without padding.
+        trained: how many of them are trained on.
+        turns: the messages, where it is a chat.
+        warnings: what is hardly meant.
+    """
+
+    column: str
+    parts: list[tuple[str, bool]]
+    tokens: int
+    trained: int
+    turns: list[Turn] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as dicts and lists, for JSON."""
+        return {
+            "column": self.column,
+            "parts": [{"text": text, "trained": trained} for text, trained in self.parts],
+            "tokens": self.tokens,
+            "trained": self.trained,
+            "turns": [vars(turn) for turn in self.turns],
+            "warnings": self.warnings,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a row becomes, and what of it is trained on. Printed, trained text is ⟦marked⟧.
+
+    Attributes:
+        examples: the examples of the row, or their sides; of one that is left out, its text.
+        warnings: what holds for the row.
+    """
+
+    examples: list[ExplainedExample]
+    warnings: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as dicts and lists, for JSON."""
+        return {
+            "examples": [example.to_dict() for example in self.examples],
+            "warnings": self.warnings,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(line.plain for line in self.lines(marks=True))
+
+    def lines(self, *, marks: bool) -> Iterator[Text]:
+        """The text to show.
+
+        Args:
+            marks: whether trained text stands in ⟦⟧, for where there are no colours.
+        """
+        from rich.text import Text
+
+        for example in self.examples:
+            said = f"{example.column}: {example.tokens} tokens, {example.trained} trained"
+            yield Text(said, style="bold")
+            text = Text()
+            for part, trained in example.parts:
+                shown = f"⟦{part}⟧" if trained and marks else part
+                text.append(shown, style="green" if trained else "dim")
+            yield from text.split("\n")
+            for number, turn in enumerate(example.turns):
+                yield Text(
+                    f"  turn {number}: {turn.role}, {turn.tokens} tokens, {turn.trained} trained",
+                    style="dim",
+                )
+            for warning in example.warnings:
+                yield Text(f"  warning: {warning}", style="yellow")
+        for warning in self.warnings:
+            yield Text(f"warning: {warning}", style="yellow")
+
+
+def explain(transform: Any, row: dict[str, Any]) -> Explanation:
+    """What a transform makes of a row; see its method `explain`."""
+    made, dropped = transform._examples_of(row)
+    warnings = [_said(reason, tokens) for reason, _, tokens in dropped]
+    texts = transform._texts_of(row)
+    examples: list[ExplainedExample] = []
+    for number, example in enumerate(made):
+        text = texts[number] if len(texts) == len(made) else None
+        examples += _sides(transform, example, text)
+    if not made:
+        for text, _ in texts:
+            ids = transform.tokenizer.encode(text, add_special_tokens=False)
+            examples.append(ExplainedExample("text", [(text, False)], len(ids), 0))
+    return Explanation(examples, warnings)
+
+
+def _said(reason: str, tokens: int) -> str:
+    """What it means that an example was left out or cut for a reason."""
+    return {
+        "no_loss": "left out: nothing of it is trained on",
+        "long_prompt": "left out: its prompt alone has as many tokens as there may be",
+        "too_long": "left out: it has more tokens than there may be",
+        "truncated": f"cut: {tokens} tokens are lost",
+    }.get(reason, f"{reason}: {tokens} tokens")
+
+
+def _sides(
+    transform: Any, example: dict[str, Any], text: tuple[str, list[tuple[str, int, int]]] | None
+) -> Iterator[ExplainedExample]:
+    """The columns of ids of an example."""
+    for column, ids in example.items():
+        if not (column.endswith("ids") or column.startswith("input_ids")):
+            continue
+        if column in ("prompt_input_ids", "embedding_input_ids", "prompt_ids"):
+            continue
+        trained = _trained(column, example)
+        attended = _attention(column, example)
+        kept = [at for at in range(len(ids)) if attended is None or attended[at]]
+        shown = [ids[at] for at in kept]
+        flags = [trained[at] for at in kept]
+        parts = []
+        for flag, run in itertools.groupby(range(len(shown)), key=flags.__getitem__):
+            parts.append((transform.tokenizer.decode([shown[at] for at in run]), flag))
+        warnings = []
+        bos = transform.tokenizer.bos_token_id
+        if bos is not None and shown[:2] == [bos, bos]:
+            warnings.append("it begins with the BOS token twice")
+        turns: list[Turn] = []
+        if text is not None and text[1] and column == "input_ids":
+            turns = _turns(transform, shown, flags, text)
+            warnings += _unended(transform, shown, flags)
+        yield ExplainedExample(column, parts, len(shown), sum(flags), turns, warnings)
+
+
+def _trained(column: str, example: dict[str, Any]) -> list[bool]:
+    """Which tokens of a column are trained on."""
+    count = len(example[column])
+    stem = column.removesuffix("input_ids")
+    labels = example.get(f"{stem}labels")
+    if labels is not None:
+        return [label != _IGNORED for label in labels]
+    masks = [example[name] for name in ("completion_mask", "assistant_masks") if name in example]
+    if column == "input_ids" and masks:
+        return [all(mask[at] for mask in masks) for at in range(count)]
+    return [True] * count
+
+
+def _attention(column: str, example: dict[str, Any]) -> Sequence[int] | None:
+    mask: Sequence[int] | None = example.get(column.replace("input_ids", "attention_mask"))
+    return mask
+
+
+def _turns(
+    transform: Any,
+    ids: list[int],
+    flags: list[bool],
+    text: tuple[str, list[tuple[str, int, int]]],
+) -> list[Turn]:
+    """How many tokens of each message there are, as far as the example has its beginning."""
+    whole = transform.tokenizer.encode(text[0], add_special_tokens=False).tolist()
+    if whole[: len(ids)] != ids:
+        return []
+    ends = transform._maker.token_ends(text[0], whole)[: len(ids)]
+    made = []
+    for role, begin, end in sorted(text[1], key=lambda turn: turn[1]):
+        inside = [
+            at for at in range(len(ids)) if ends[at] > begin and (ends[at - 1] if at else 0) < end
+        ]
+        made.append(Turn(role, len(inside), sum(flags[at] for at in inside)))
+    return made
+
+
+def _unended(transform: Any, ids: list[int], flags: list[bool]) -> list[str]:
+    """A warning where a trained turn does not end in a special token."""
+    for at in range(len(ids)):
+        last = flags[at] and (at + 1 == len(ids) or not flags[at + 1])
+        if last and transform.tokenizer.decode([ids[at]], skip_special_tokens=True):
+            said = transform.tokenizer.decode(ids[max(0, at - 4) : at + 1])
+            return [
+                f"a turn is trained up to {said!r}, which is no end of turn: the model does not "
+                "learn to stop there"
+            ]
+    return []

@@ -1,0 +1,109 @@
+"""What is shown of examples: explain() and `easydata inspect --mask`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_rows import assistant, chat, tokenizer, user
+
+from easydata.trainers import DPOPreprocessTransform, SFTPreprocessTransform
+
+
+def sft(max_length: int | None = None, **options: Any) -> SFTPreprocessTransform:
+    return SFTPreprocessTransform(
+        tokenizer(), max_length, mask_prompt=True, fixed_shapes=False, **options
+    )
+
+
+def test_trained_text_is_marked_turn_by_turn() -> None:
+    transform = sft()
+    (example,) = transform.explain({"messages": chat(turns=2)}).examples
+    made = transform({"messages": chat(turns=2)})
+    assert example.tokens == len(made["input_ids"])
+    assert example.trained == sum(made["assistant_masks"])
+    assert "".join(text for text, _ in example.parts) == tokenizer().decode(made["input_ids"])
+    trained = [text for text, is_trained in example.parts if is_trained]
+    assert trained == [f"At {turn} o'clock, as ever.<|im_end|>" for turn in range(2)]
+    assert [turn.role for turn in example.turns] == ["user", "assistant"] * 2
+    assert sum(turn.trained for turn in example.turns) == example.trained
+    assert [turn.trained > 0 for turn in example.turns] == [False, True] * 2
+    assert sum(turn.tokens for turn in example.turns) <= example.tokens
+    assert example.warnings == []
+
+
+def test_it_prints_what_is_trained_in_marks() -> None:
+    shown = str(sft().explain({"messages": chat()}))
+    assert "⟦At 0 o'clock, as ever.<|im_end|>⟧" in shown
+    assert "turn 1: assistant" in shown
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "warning"),
+    [
+        ({"messages": [user("Anybody?")]}, {}, "nothing of it is trained on"),
+        ({"messages": chat(turns=3)}, {"max_length": 60}, "cut: "),
+        (
+            {"messages": chat()},
+            {"chat_template": "{% for m in messages %}[{{ m.role }}] {{ m.content }} {% endfor %}"},
+            "which is no end of turn",
+        ),
+    ],
+)
+def test_what_is_odd_is_said(row: Any, options: Any, warning: str) -> None:
+    explained = sft(options.pop("max_length", None), **options).explain(row)
+    said = [*explained.warnings, *(w for each in explained.examples for w in each.warnings)]
+    assert any(warning in each for each in said), said
+
+
+def test_bos_twice_is_said() -> None:
+    splits = tokenizer("splits")
+    template = "{{ bos_token }}{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    transform = SFTPreprocessTransform(splits, None, fixed_shapes=False, chat_template=template)
+    (example,) = transform.explain({"messages": chat()}).examples
+    assert "it begins with the BOS token twice" in example.warnings
+
+
+def test_answers_are_shown_too() -> None:
+    explained = DPOPreprocessTransform(tokenizer()).explain(
+        {"prompt": [user("2 + 2?")], "chosen": [assistant("4.")], "rejected": [assistant("5.")]}
+    )
+    trained = {
+        each.column: "".join(text for text, one in each.parts if one) for each in explained.examples
+    }
+    assert trained == {
+        "chosen_input_ids": "4.<|im_end|>\n",
+        "rejected_input_ids": "5.<|im_end|>\n",
+    }
+
+
+def test_inspect_shows_the_masks_of_a_config(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"messages": chat()}) + "\n" + json.dumps({"messages": []}) + "\n")
+    config = {
+        "datasets": [
+            {
+                "data_files": str(rows),
+                "name": "chats",
+                "tokenizer": tokenizer().name,
+                "transform": {"name": "sft", "mask_prompt": True, "fixed_shapes": False},
+            }
+        ]
+    }
+    (tmp_path / "sft.json").write_text(json.dumps(config))
+
+    def inspect(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "easydata.cli", "inspect", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    shown = inspect("--config", str(tmp_path / "sft.json"), "--mask")
+    assert shown.returncode == 0, shown.stderr
+    assert "⟦At 0 o'clock, as ever.<|im_end|>⟧" in shown.stdout
+    assert "error: field 'messages' holds an empty conversation" in shown.stdout
+    as_json = json.loads(inspect("--config", str(tmp_path / "sft.json"), "--mask", "--json").stdout)
+    assert as_json["rows"][0]["examples"][0]["turns"][1]["role"] == "assistant"
+    assert "empty conversation" in as_json["rows"][1]["error"]
+    assert inspect("--mask").returncode == 2
+    assert inspect(str(rows), "--config", str(tmp_path / "sft.json")).returncode == 2
