@@ -101,7 +101,8 @@ def check(module: str, header: str) -> str | None:
     if header.startswith(f"{TOKENIZERS}/"):
         if module in (TOKENIZERS, *TOKENIZERS_USERS):
             return None
-        return f"'{header}': only {' and '.join(TOKENIZERS_USERS)} know the tokenizers"
+        users = f"{', '.join(TOKENIZERS_USERS[:-1])} and {TOKENIZERS_USERS[-1]}"
+        return f"'{header}': only {users} know the tokenizers"
     if not header.startswith("easydata/"):
         return None
     other = header.split("/")[1]

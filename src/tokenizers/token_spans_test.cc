@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tokenizers/decode/text_decoder.h"
 #include "tokenizers/tokenizer_test_files.h"
 
 namespace easydata::tokenizers {

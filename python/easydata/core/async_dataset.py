@@ -43,6 +43,12 @@ def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
             thread.submit(runner.close).result()
 
 
+NO_LENGTH = (
+    "a loader makes batches itself, and has no length and no rows by number; for torch's DataLoader "
+    "or a Trainer take easydata.torch.dataset(loader, batches=True), for TRL source.to_hf()"
+)
+
+
 class AsyncDataset(ABC, Generic[T]):
     """Base of data sets that are read by `await`; plain code may call get() and iterate."""
 

@@ -38,9 +38,6 @@ class DatasetConfig:
     additional_fields: list[str] | None = None
     format_callback: Callable[[dict[str, Any]], Any] | None = None
     format_fields: dict[str, str] | None = None
-    transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
-    chat_template: str | None = None
-    view: Literal["json", "transformers"] | None = None
     shard_column: str | None = None
     num_shards: int | None = None
     columns: list[str] | None = None
@@ -49,6 +46,9 @@ class DatasetConfig:
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
     quarantine_path: str | None = None
     identity: Literal["mtime", "content", "size"] = "mtime"
+    transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
+    chat_template: str | None = None
+    view: Literal["json", "transformers"] | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
 @dataclass

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
-from easydata.core.async_dataset import AsyncDataset
+from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
 from easydata.execution.collate import Batch, PadSpec
 from easydata.execution.loader_signature import AsyncDataLoaderSignature
 from easydata.execution.save import as_source
@@ -118,6 +118,18 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
             NotImplementedError: Always; iterate instead.
         """
         raise NotImplementedError("a loader is a stream and has no batch by index; iterate over it")
+
+    def __len__(self) -> int:
+        """Not for a stream: torch's DataLoader and trainers ask for it.
+
+        Raises:
+            TypeError: Always; it says what to hand them instead.
+        """
+        raise TypeError(NO_LENGTH)
+
+    def __bool__(self) -> bool:
+        """True: a loader is there, whatever is in it."""
+        return True
 
     def get_output_sharding(self) -> Mapping[str, Any] | None:
         """`{column: sharding}` as given, or None."""

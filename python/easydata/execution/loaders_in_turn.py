@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
+from easydata.core.async_dataset import NO_LENGTH
 
 if TYPE_CHECKING:
     from easydata.execution.loader import AsyncDataLoader
@@ -33,6 +34,14 @@ class LoadersInTurn:
         # Batches that each loader gave in this pass, and in those before.
         self._given = dict.fromkeys(self.loaders, 0)
         self._before = dict.fromkeys(self.loaders, 0)
+
+    def __len__(self) -> int:
+        """Not for a stream. Raises TypeError, which says what to hand trainers instead."""
+        raise TypeError(NO_LENGTH)
+
+    def __bool__(self) -> bool:
+        """True: the loaders are there, whatever is in them."""
+        return True
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfTurns(self)

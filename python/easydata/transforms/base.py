@@ -73,6 +73,9 @@ class _Step:
         """Whether the engine always does it, and typed columns come out of it."""
         return False
 
+    def _look_at(self, row: Example) -> None:
+        """Raises where a stream's first row shows that all of its rows are of no use."""
+
     def _names_after(self, names: Sequence[str]) -> list[str]:
         """The columns that `_column_op` makes of columns `names`: the same, unless said here."""
         return list(names)

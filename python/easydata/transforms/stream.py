@@ -52,6 +52,8 @@ def transform_stream(
             stream = _call(stream, called, needs[number])
             called = []
             known = have = _names(needs[number])
+        if number == 0 and step._gives_columns and (row := first_row()) is not None:
+            step._look_at(row)
         made = None
         if not called and (known is not None or step._gives_columns):
             made = step._natively(stream, needs[number + 1])

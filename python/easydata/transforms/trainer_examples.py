@@ -68,6 +68,7 @@ class _Examples(_Step):
         self._on_error = "raise"
         self._quarantine_path = ""
         self._made_maker: _native.ExampleMaker | None = None
+        self._told: set[tuple[str, str, int]] = set()
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -105,9 +106,12 @@ class _Examples(_Step):
         if isinstance(row.get("tools"), list | tuple):
             row["tools"] = [_schema(tool) for tool in row["tools"]]
         wanted = {name: row[name] for name in self._maker.fields if name in row}
-        made, dropped = self._maker.examples_of(
-            wanted, parse_arguments=self._options.parse_arguments
-        )
+        try:
+            made, dropped = self._maker.examples_of(
+                wanted, parse_arguments=self._options.parse_arguments
+            )
+        except KeyError as error:
+            raise KeyError(f"{error.args[0]}{self._near_miss(example)}") from None
         kept = {
             name: example[name]
             for name in self._options.keep_columns
@@ -125,6 +129,28 @@ class _Examples(_Step):
     def _texts_of(self, example: Example) -> list[tuple[str, list[tuple[str, int, int]]]]:
         wanted = {name: example[name] for name in self._maker.fields if name in example}
         return self._maker.explain(wanted, parse_arguments=self._options.parse_arguments)
+
+    def _near_miss(self, row: Mapping[str, Any]) -> str:
+        """A field of a row that looks like one that examples are made of, for errors."""
+        fields = [name for name in self._maker.fields if name not in self._maker.columns]
+        for name in row:
+            near = _native.did_you_mean(str(name), fields)
+            if near and name not in fields:
+                return f"{near} It has {name!r}."
+        return ""
+
+    def _look_at(self, row: Example) -> None:
+        """Refuses rows that have none of the fields that examples are made of, by the first one.
+
+        Raises:
+            KeyError: Names the fields that it has.
+        """
+        if self._on_error == "raise" and not any(name in row for name in self._maker.fields):
+            has = ", ".join(map(repr, row)) or "none"
+            raise KeyError(
+                f"{type(self).__name__}: the first row has none of the fields that examples are "
+                f"made of; it has {has}{self._near_miss(row)}"
+            )
 
     def _one(self, example: Example) -> Example | None:
         made = self.examples(example)
@@ -175,21 +201,22 @@ class _Examples(_Step):
         return other
 
     def _report_cuts(self, which: str, source: str, examples: int, tokens: int) -> None:
+        said = (which, source, examples if which == "all" else 0)
+        if said in self._told:
+            return  # each iteration of a source, and each of its shards, is a stream of its own
+        self._told.add(said)
         where = f"dataset {source!r}: " if source else ""
+        name = type(self).__name__
         if which == "first":
             _log.warning(
                 "%s%s: examples are cut to the most tokens allowed; how many, and what they lost, "
                 "is said at the end",
                 where,
-                type(self).__name__,
+                name,
             )
         else:
             _log.warning(
-                "%s%s: %d examples were cut and lost %d tokens",
-                where,
-                type(self).__name__,
-                examples,
-                tokens,
+                "%s%s: %d examples were cut and lost %d tokens", where, name, examples, tokens
             )
 
     @property

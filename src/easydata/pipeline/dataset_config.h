@@ -112,19 +112,6 @@ struct DatasetConfig {
             "it out."},
         config::Field{"format_fields", &C::format_fields,
                       "Columns to rename, {old: new}, after format_callback."},
-        config::Field{
-            "transform", &C::transform,
-            "Makes the rows of this dataset, after format_fields: examples for a trainer by name "
-            "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
-            "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
-            "your own, an object or its import path. Rows of tokens are not tokenized again."},
-        config::Field{
-            "chat_template", &C::chat_template,
-            "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
-            "a file."},
-        config::Field{"view", &C::view,
-                      "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
-                      "says."},
         config::Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
             .OnlyDefault("rows are dealt to output shards in their order"),
         config::Field{"num_shards", &C::num_shards,
@@ -155,6 +142,19 @@ struct DatasetConfig {
             "What tells a data file from another one under its name, while it is read and where a "
             "saved state goes on: its size and time of change; its size and content, for which "
             "all of it is read once more; its size alone, for copies that have other times."},
+        config::Field{
+            "transform", &C::transform,
+            "Makes the rows of this dataset, after format_fields: examples for a trainer by name "
+            "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
+            "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
+            "your own, an object or its import path. Rows of tokens are not tokenized again."},
+        config::Field{
+            "chat_template", &C::chat_template,
+            "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
+            "a file."},
+        config::Field{"view", &C::view,
+                      "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
+                      "says."},
     };
   }
 

@@ -114,7 +114,7 @@ Status ReadAnswers(const ExampleDrafts::Row& row, std::span<const std::string_vi
     ARROW_ASSIGN_OR_RAISE(const Value value, row.fields.Get(field));
     if (value.Is(ValueKind::kNone)) {
       const std::string expected = "'" + std::string(field) + "'";
-      return NothingToRead(row.fields, expected.c_str(), {std::string(field), "prompt"});
+      return NothingToRead(row.fields, expected.c_str());
     }
     const Value messages = row.chats.AsMessages(value);
     is_chat = is_chat || !messages.Is(ValueKind::kNone);

@@ -6,10 +6,8 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
-#include <algorithm>
 #include <limits>
 
-#include "easydata/base/nearest_name.h"
 #include "easydata/jinja/render_error.h"
 #include "easydata/json/json_column.h"
 
@@ -67,17 +65,13 @@ Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
   return explained;
 }
 
-Status NothingToRead(const RowFields& fields, const char* expected,
-                     const std::vector<std::string>& known) {
+Status NothingToRead(const RowFields& fields, const char* expected) {
   std::string has;
-  std::string hint;
   for (const std::string& name : fields.Names()) {
     has += (has.empty() ? "'" : ", '") + name + "'";
-    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
-    if (hint.empty() && !is_known) hint = Suggestion(name, known);
   }
-  return Status::KeyError("the row has no ", expected, "; it has ", has.empty() ? "nothing" : has,
-                          hint);
+  return Status::KeyError("the row has no ", expected, "; of the fields that are looked at it has ",
+                          has.empty() ? "none" : has);
 }
 
 }  // namespace easydata::trainer

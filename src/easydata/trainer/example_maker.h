@@ -102,7 +102,6 @@ Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
                                               bool parse_arguments);
 
 /// The error of a row that has none of the fields that examples are made of.
-Status NothingToRead(const RowFields& fields, const char* expected,
-                     const std::vector<std::string>& known);
+Status NothingToRead(const RowFields& fields, const char* expected);
 
 }  // namespace easydata::trainer

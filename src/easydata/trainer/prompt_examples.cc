@@ -92,8 +92,7 @@ class PromptDrafts : public ExampleDrafts {
       return texts.prompt;
     }
     if (given.IsString()) return std::string();
-    return NothingToRead(row.fields, "'prompt', 'messages', or 'chosen' and 'rejected'",
-                         maker_->fields());
+    return NothingToRead(row.fields, "'prompt', 'messages', or 'chosen' and 'rejected'");
   }
 
   Result<std::string> Rendered(const Row& row, const Value& value, const char* field) {

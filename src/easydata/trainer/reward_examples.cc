@@ -69,10 +69,12 @@ class RewardDrafts : public ExampleDrafts {
       return Status::OK();
     }
     std::string texts[2];
-    ARROW_RETURN_NOT_OK(ReadPair(row, texts, &draft.is_framed));
+    size_t begun = 0;  // bytes of the prompt before each text
+    ARROW_RETURN_NOT_OK(ReadPair(row, texts, &draft.is_framed, &begun));
     const TokenRoles& tokens = maker_->context->tokens;
     for (size_t side = 0; side < 2; ++side) {
-      if (is_trl && draft.is_framed && !texts[side].ends_with(tokens.eos_text)) {
+      const std::string_view answer = std::string_view(texts[side]).substr(begun);
+      if (is_trl && draft.is_framed && !answer.ends_with(tokens.eos_text)) {
         texts[side] += tokens.eos_text;
       }
       bool is_framed = draft.is_framed;
@@ -103,15 +105,16 @@ class RewardDrafts : public ExampleDrafts {
   }
 
  private:
-  /// The texts of both sides, the prompt before each; `is_text` where they are no chats.
-  Status ReadPair(const Row& row, std::string* texts, bool* is_text) {
+  /// The texts of both sides, the prompt before each; `is_text` where they are no chats, and
+  /// `begun` then how many bytes of prompt.
+  Status ReadPair(const Row& row, std::string* texts, bool* is_text, size_t* begun) {
     Value sides[2];
     Value chats[2];
     for (size_t side = 0; side < 2; ++side) {
       ARROW_ASSIGN_OR_RAISE(sides[side], row.fields.Get(kPair[side]));
       if (sides[side].Is(ValueKind::kNone)) {
         const std::string expected = "'" + std::string(kPair[side]) + "'";
-        return NothingToRead(row.fields, expected.c_str(), {"prompt", "chosen", "rejected"});
+        return NothingToRead(row.fields, expected.c_str());
       }
       chats[side] = row.chats.AsMessages(sides[side]);
     }
@@ -131,9 +134,10 @@ class RewardDrafts : public ExampleDrafts {
       // Data sets that have the prompt in the answers, too.
       const bool is_inside = !maker_->options.example.is_trl() && said[0].starts_with(before) &&
                              said[1].starts_with(before);
+      if (is_inside) before = {};
+      *begun = before.size();
       for (size_t side = 0; side < 2; ++side) {
-        texts[side] =
-            std::string(is_inside ? std::string_view() : before) + std::string(said[side]);
+        texts[side] = std::string(before) + std::string(said[side]);
       }
       return Status::OK();
     }

@@ -91,7 +91,9 @@ Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) con
     return Status::OK();
   }
   return Status::Invalid(
-      "the chat template leaves out what the messages say: does it know their roles? They are: ",
+      "the chat template leaves out what the messages say (content, reasoning, calls of tools): "
+      "does "
+      "it know these fields, and their roles? They are: ",
       chat::RolesOf(messages));
 }
 

@@ -25,7 +25,12 @@ Status RowFields::GoTo(int64_t row, jinja::Arena* arena) {
   row_ = row;
   arena_ = arena;
   if (whole_ == nullptr) return Status::OK();
-  ARROW_ASSIGN_OR_RAISE(whole_row_, reader_->ReadRow(*whole_, row, /*is_json=*/true, arena));
+  const auto read = reader_->ReadRow(*whole_, row, /*is_json=*/true, arena);
+  if (read.status().IsNotImplemented()) {
+    return Status::Invalid("the row cannot be read as text for a tokenizer: ",
+                           read.status().message(), " (a lone surrogate, or NaN?)");
+  }
+  ARROW_ASSIGN_OR_RAISE(whole_row_, read);
   if (whole_row_.Is(ValueKind::kDict)) return Status::OK();
   return Status::TypeError("the row is no JSON object");
 }
@@ -46,7 +51,8 @@ std::vector<std::string> RowFields::Names() const {
   std::vector<std::string> names;
   if (whole_ != nullptr) {
     for (uint32_t i = 0; i < whole_row_.size; ++i) {
-      names.emplace_back(whole_row_.as.entries[i].key.Text());
+      const jinja::DictEntry& entry = whole_row_.as.entries[i];
+      if (!entry.value.Is(ValueKind::kNone)) names.emplace_back(entry.key.Text());
     }
     return names;
   }

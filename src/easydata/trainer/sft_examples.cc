@@ -138,14 +138,14 @@ class SftDrafts : public ExampleDrafts {
     if (!text.Is(ValueKind::kNone)) {
       ARROW_ASSIGN_OR_RAISE(const auto plain, TextOf(text, options_.text_field));
       SftDraft draft = {.row = row.number};
-      AddText(row, std::string(plain), &draft);
+      AddText(row, std::string(plain), 0, &draft);
       drafts_.push_back(std::move(draft));
       return Status::OK();
     }
     const std::string expected = "messages ('" + options_.messages_field +
                                  "'), 'prompt' with 'completion', or text ('" +
                                  options_.text_field + "')";
-    return NothingToRead(row.fields, expected.c_str(), maker_->fields());
+    return NothingToRead(row.fields, expected.c_str());
   }
 
   static bool LooksLikeJson(const Value& value) {
@@ -161,10 +161,12 @@ class SftDrafts : public ExampleDrafts {
            text.starts_with(bos_text_);
   }
 
-  /// Adds a text that ends in EOS, with the special tokens that the encoder puts around texts.
-  void AddText(const Row& row, std::string text, SftDraft* draft) const {
+  /// Adds a text that ends in EOS, with the special tokens that the encoder puts around texts. The
+  /// `begun` bytes before it are another's, and have no end.
+  void AddText(const Row& row, std::string text, size_t begun, SftDraft* draft) const {
     const std::string& eos = context_.tokens.eos_text;
-    if (options_.add_eos && !eos.empty() && !text.ends_with(eos)) text += eos;
+    const bool is_ended = std::string_view(text).substr(begun).ends_with(eos);
+    if (options_.add_eos && !is_ended) text += eos;
     draft->is_framed = !BeginsWithBos(text);
     draft->whole = row.pieces.Add(text, draft->is_framed, row.number);
     if (row.explained != nullptr) row.explained->push_back({text});
@@ -220,7 +222,7 @@ class SftDrafts : public ExampleDrafts {
     if (asked.Is(ValueKind::kNone) && answer.Is(ValueKind::kNone)) {
       ARROW_ASSIGN_OR_RAISE(const auto first, TextOf(prompt, "prompt"));
       ARROW_ASSIGN_OR_RAISE(const auto second, TextOf(completion, "completion"));
-      AddText(row, std::string(first) + std::string(second), &draft);
+      AddText(row, std::string(first) + std::string(second), first.size(), &draft);
       if (maker_->masks_completions()) {
         draft.prompt = row.pieces.Add(first, draft.is_framed, row.number);
       }

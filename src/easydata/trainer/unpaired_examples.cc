@@ -68,8 +68,7 @@ class UnpairedDrafts : public ExampleDrafts {
     ARROW_ASSIGN_OR_RAISE(const Value completion, row.fields.Get("completion"));
     ARROW_ASSIGN_OR_RAISE(const Value chosen, row.fields.Get("chosen"));
     if (completion.Is(ValueKind::kNone) && chosen.Is(ValueKind::kNone)) {
-      return NothingToRead(row.fields, "'completion' with 'label', or 'chosen' and 'rejected'",
-                           {"prompt", "completion", "label", "chosen", "rejected"});
+      return NothingToRead(row.fields, "'completion' with 'label', or 'chosen' and 'rejected'");
     }
     UnpairedDraft draft = {.row = row.number};
     if (completion.Is(ValueKind::kNone)) {

@@ -78,11 +78,14 @@ def ids_of(folder: Path, documents: list[str], max_length: int = 2048) -> list[l
     return [encoding.ids for encoding in tokenizer.encode_batch(documents)]
 
 
-def greedy_rows(documents: list[list[int]], eos: int, length: int, pad: int = 0) -> list[list[int]]:
-    """Documents end to end, each closed by `eos`, cut into rows; the last one padded."""
+def greedy_rows(
+    documents: list[list[int]], eos: int | None, length: int, pad: int = 0
+) -> list[list[int]]:
+    """Documents end to end, each closed by `eos` if there is one, cut into rows; the last padded."""
     stream: list[int] = []
     for document in documents:
-        stream += document if document and document[-1] == eos else [*document, eos]
+        is_closed = eos is None or (document and document[-1] == eos)
+        stream += document if is_closed else [*document, eos]
     rows = [stream[i : i + length] for i in range(0, len(stream), length)]
     if rows and len(rows[-1]) < length:
         rows[-1] = rows[-1] + [pad] * (length - len(rows[-1]))

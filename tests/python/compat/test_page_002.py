@@ -197,7 +197,7 @@ def test_sft_training_pipeline(page: list[Block], models: dict[str, Path]) -> No
         encoding.ids[:2048]
         for encoding in tokenizer.encode_batch(rendered, add_special_tokens=False)
     ]
-    rows = greedy_rows(documents, 2, 2048)
+    rows = greedy_rows(documents, None, 2048)  # chats have their own ends
     assert len(batches) == len(rows) // 8 > 0
     remaining = sorted(rows)
     for row in sorted_rows(batches):

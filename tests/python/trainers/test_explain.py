@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from chat_rows import assistant, chat, tokenizer, user
-
 from easydata.trainers import DPOPreprocessTransform, SFTPreprocessTransform
 
 

@@ -238,8 +238,8 @@ def test_arguments_of_calls_are_parsed_on_request() -> None:
 @pytest.mark.parametrize(
     ("row", "error", "said"),
     [
-        ({}, KeyError, "the row has no messages .'messages'.*it has nothing"),
-        ({"mesages": "x"}, KeyError, "the row has no messages"),
+        ({}, KeyError, "the row has no messages .'messages'.*it has none"),
+        ({"mesages": "x"}, KeyError, r"no messages.*did you mean messages\? It has 'mesages'"),
         ({"messages": []}, ValueError, "field 'messages' holds an empty conversation"),
         ({"messages": "[]"}, ValueError, "an empty conversation"),
         ({"messages": "[not JSON"}, ValueError, "text that is no JSON list of messages"),
