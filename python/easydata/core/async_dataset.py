@@ -43,9 +43,11 @@ def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
             thread.submit(runner.close).result()
 
 
+# What a stream says to torch's DataLoader and to trainers, which ask for a length.
 NO_LENGTH = (
-    "a loader makes batches itself, and has no length and no rows by number; for torch's DataLoader "
-    "or a Trainer take easydata.torch.dataset(loader, batches=True), for TRL source.to_hf()"
+    "a loader makes batches itself, and has no length and no rows by number; for torch's "
+    "DataLoader or a Trainer take easydata.torch.dataset(loader, batches=True), for TRL "
+    "source.to_hf()"
 )
 
 

@@ -81,7 +81,7 @@ def ids_of(folder: Path, documents: list[str], max_length: int = 2048) -> list[l
 def greedy_rows(
     documents: list[list[int]], eos: int | None, length: int, pad: int = 0
 ) -> list[list[int]]:
-    """Documents end to end, each closed by `eos` if there is one, cut into rows; the last padded."""
+    """Documents end to end, closed by `eos` if it is given, cut into rows; the last one padded."""
     stream: list[int] = []
     for document in documents:
         is_closed = eos is None or (document and document[-1] == eos)
