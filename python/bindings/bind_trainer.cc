@@ -114,7 +114,8 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
                  std::optional<int32_t> empty_id, bool places, nb::object ask,
                  std::vector<int32_t> special, nb::object plain, nb::object with_tools,
                  const std::string& variables, nb::object render, bool has_generation,
-                 nb::typed<nb::dict, std::string, std::string> roles, const std::string& given) {
+                 nb::typed<nb::dict, std::string, std::string> roles, const std::string& given,
+                 std::vector<std::string> cuts) {
   auto context = std::make_shared<ExampleContext>();
   context->encoder = SharedArgument(encoder);
   context->tokens = {eos_id,  std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
@@ -122,11 +123,9 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   context->places.ask = AskForEnds(std::move(ask));
   std::sort(special.begin(), special.end());
   context->places.special = std::move(special);
-  if (places) {
-    const auto* native = dynamic_cast<const tokenizers::Tokenizer*>(context->encoder.get());
-    if (native != nullptr) {
-      context->places.spans = std::make_shared<const tokenizers::TokenSpans>(*native);
-    }
+  if (const auto* native = dynamic_cast<const tokenizers::Tokenizer*>(context->encoder.get())) {
+    if (places) context->places.spans = std::make_shared<const tokenizers::TokenSpans>(*native);
+    context->cuts = Unwrap(trainer::FindCuts(*native, cuts));
   }
   std::shared_ptr<const chat::ChatRenderer> python;
   if (!render.is_none()) {
@@ -256,7 +255,7 @@ void BindTrainer(nb::module_& m) {
            nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("places"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
-           nb::arg("roles"), nb::arg("given"));
+           nb::arg("roles"), nb::arg("given"), nb::arg("cuts"));
   nb::class_<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(

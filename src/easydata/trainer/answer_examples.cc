@@ -8,19 +8,37 @@ namespace {
 
 std::vector<int32_t> CopyOf(std::span<const int32_t> ids) { return {ids.begin(), ids.end()}; }
 
+/// Adds the texts of a chat, what they begin with once.
+AnswerPieces AddChats(const ExampleDrafts::Row& row, const AnswerTexts& texts,
+                      std::span<const std::string> cuts) {
+  AnswerPieces pieces = {.is_chat = true};
+  std::string_view shared = texts.prompt;
+  for (const std::string& whole : texts.whole) shared = SharedPrefix(shared, whole);
+  const size_t cut = LastCut(shared, shared.size(), cuts);
+  const auto add = [&](std::string_view text) {
+    return row.pieces.Add(text, /*add_special_tokens=*/false, row.number);
+  };
+  if (cut > 0) pieces.begin = add(shared.substr(0, cut));
+  pieces.prompt = add(std::string_view(texts.prompt).substr(cut));
+  for (const std::string& whole : texts.whole) {
+    pieces.answers.push_back(add(std::string_view(whole).substr(cut)));
+  }
+  return pieces;
+}
+
 }  // namespace
 
 AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
-                       const ExampleOptions& options, const TokenRoles& tokens) {
+                       const ExampleOptions& options, const ExampleContext& context) {
+  if (options.is_trl() && texts.is_chat) return AddChats(row, texts, context.cuts);
+  const TokenRoles& tokens = context.tokens;
   AnswerPieces pieces = {.is_chat = texts.is_chat};
   if (options.is_trl()) {
-    const bool is_framed = !texts.is_chat;
+    const bool is_framed = true;
     pieces.prompt = row.pieces.Add(texts.prompt, is_framed, row.number);
     for (std::string text : texts.whole) {
-      if (!texts.is_chat) {
-        const std::string_view answer = std::string_view(text).substr(texts.prompt.size());
-        if (!answer.ends_with(tokens.eos_text)) text += tokens.eos_text;
-      }
+      const std::string_view answer = std::string_view(text).substr(texts.prompt.size());
+      if (!answer.ends_with(tokens.eos_text)) text += tokens.eos_text;
       pieces.answers.push_back(row.pieces.Add(text, is_framed, row.number));
     }
     return pieces;
@@ -71,7 +89,9 @@ AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts) {
   for (const int piece : pieces.answers) {
     shared = std::min(shared, CommonPrefix(prompt, texts.ids(piece)));
   }
-  made.prompt = CopyOf(prompt.first(shared));
+  if (pieces.begin >= 0) made.prompt = CopyOf(texts.ids(pieces.begin));
+  made.prompt.insert(made.prompt.end(), prompt.begin(),
+                     prompt.begin() + static_cast<std::ptrdiff_t>(shared));
   for (const int piece : pieces.answers) {
     made.answers.push_back(CopyOf(texts.ids(piece).subspan(shared)));
   }

@@ -12,6 +12,8 @@ namespace easydata::trainer {
 /// The pieces of a prompt and of answers to it, as a layout encodes them.
 struct AnswerPieces {
   bool is_chat = false;
+  /// What all of them begin with; -1: nothing that is encoded by itself.
+  int begin = -1;
   int prompt = -1;
   /// Layout easydel: the answers by themselves. Layout trl: each with the prompt before it.
   std::vector<int> answers = {};
@@ -20,7 +22,7 @@ struct AnswerPieces {
 /// Adds the texts of a row. In layout trl answers that are text end in EOS, and all texts get the
 /// special tokens of a text; chats have their own.
 AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
-                       const ExampleOptions& options, const TokenRoles& tokens);
+                       const ExampleOptions& options, const ExampleContext& context);
 
 /// The ids of a prompt and of answers to it.
 struct AnswerIds {

@@ -54,10 +54,21 @@ struct ExampleContext {
   /// Null where the tokenizer has no chat template; `why_no_template` then says so.
   std::shared_ptr<const chat::ChatRenderer> renderer;
   chat::RoleMapping roles = {};
+  /// Special tokens at whose ends a text may be cut, and its parts be encoded by themselves: the
+  /// ids are those of the whole. Of chats that begin alike, the beginning is encoded once.
+  std::vector<std::string> cuts = {};
   /// What `tools` says for rows that have none of their own, and options of the template, as JSON
   /// lists and objects; null: none.
   std::shared_ptr<const chat::ChatVariables> given = {};
 };
+
+/// Those of `tokens` that texts may be cut behind: added tokens that take no white space with them,
+/// behind which text is encoded as at a beginning.
+Result<std::vector<std::string>> FindCuts(const tokenizers::Tokenizer& tokenizer,
+                                          const std::vector<std::string>& tokens);
+
+/// Where the last cut in the first `limit` bytes of a text is; 0: there is none.
+size_t LastCut(std::string_view text, size_t limit, std::span<const std::string> cuts);
 
 /// A text that tells the tokens that an encoder puts around one.
 struct SpecialFrame {

@@ -63,7 +63,7 @@ class PreferenceDrafts : public ExampleDrafts {
       }
     } else {
       ARROW_RETURN_NOT_OK(ReadAnswers(row, kSides, &texts_));
-      draft.pieces = AddPieces(row, texts_, maker_->options.example, maker_->context->tokens);
+      draft.pieces = AddPieces(row, texts_, maker_->options.example, *maker_->context);
     }
     drafts_.push_back(std::move(draft));
     return Status::OK();

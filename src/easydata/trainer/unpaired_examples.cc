@@ -132,7 +132,7 @@ class UnpairedDrafts : public ExampleDrafts {
   }
 
   void Add(const Row& row, UnpairedDraft* draft) {
-    draft->pieces = AddPieces(row, texts_, maker_->options.example, maker_->context->tokens);
+    draft->pieces = AddPieces(row, texts_, maker_->options.example, *maker_->context);
     if (maker_->embedding == nullptr) return;
     draft->embedded = static_cast<int>(prompts_.size());
     prompts_.push_back(texts_.prompt);
