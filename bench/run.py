@@ -20,6 +20,7 @@ import corpora
 import packing
 import streams
 import tokenizer
+import trainer_examples
 from peer_environment import peer_python
 from peer_process import PEERS, run_peer
 
@@ -151,7 +152,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*BENCHMARKS, "rows", "packing", "streams", "tokenizer"]
+    names = [*BENCHMARKS, "rows", "packing", "streams", "tokenizer", "examples"]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
@@ -171,6 +172,8 @@ def main() -> None:
             results += streams.streams(arguments.rounds)
         elif name == "tokenizer":
             results += tokenizer.tokenizers(arguments.rounds, arguments.megabytes, [])
+        elif name == "examples":
+            results += trainer_examples.examples(arguments.rounds)
         else:
             results += compare(name, arguments.rounds)
     if arguments.save:

@@ -115,7 +115,7 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
                  std::vector<int32_t> special, nb::object plain, nb::object with_tools,
                  const std::string& variables, nb::object render, bool has_generation,
                  nb::typed<nb::dict, std::string, std::string> roles, const std::string& given,
-                 std::vector<std::string> cuts) {
+                 const std::string& frame) {
   auto context = std::make_shared<ExampleContext>();
   context->encoder = SharedArgument(encoder);
   context->tokens = {eos_id,  std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
@@ -125,7 +125,7 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   context->places.special = std::move(special);
   if (const auto* native = dynamic_cast<const tokenizers::Tokenizer*>(context->encoder.get())) {
     if (places) context->places.spans = std::make_shared<const tokenizers::TokenSpans>(*native);
-    context->cuts = Unwrap(trainer::FindCuts(*native, cuts));
+    context->cuts = Unwrap(trainer::FindCuts(*native, frame));
   }
   std::shared_ptr<const chat::ChatRenderer> python;
   if (!render.is_none()) {
@@ -255,7 +255,7 @@ void BindTrainer(nb::module_& m) {
            nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("places"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
-           nb::arg("roles"), nb::arg("given"), nb::arg("cuts"));
+           nb::arg("roles"), nb::arg("given"), nb::arg("frame"));
   nb::class_<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(

@@ -430,7 +430,8 @@ std::optional<std::string> Tokenizer::IdToToken(int32_t id) const {
 std::vector<std::pair<int32_t, Tokenizer::AddedFlags>> Tokenizer::AddedTokenFlags() const {
   std::vector<std::pair<int32_t, AddedFlags>> flags;
   for (const AddedToken& token : impl_->plan()->added().tokens()) {
-    flags.emplace_back(token.id, AddedFlags{token.special, token.lstrip, token.rstrip});
+    flags.emplace_back(token.id, AddedFlags{token.special, token.lstrip, token.rstrip,
+                                            token.normalized, token.single_word});
   }
   return flags;
 }

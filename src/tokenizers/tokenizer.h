@@ -126,6 +126,8 @@ class Tokenizer final : public TextEncoder {
     bool special = false;
     bool strips_left = false;  // white space before it is its own
     bool strips_right = false;
+    bool normalized = false;   // it is looked for in normalized text
+    bool single_word = false;  // letters beside it make it text
   };
   /// The added tokens, by id.
   std::vector<std::pair<int32_t, AddedFlags>> AddedTokenFlags() const;

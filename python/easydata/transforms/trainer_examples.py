@@ -266,15 +266,8 @@ class _Examples(_Step):
             has_generation=has_generation,
             roles=self._roles,
             given=json.dumps(given),
-            cuts=self._printed_tokens(),
+            frame=getattr(template, "frame", ""),
         )
-
-    def _printed_tokens(self) -> list[str]:
-        """The special tokens that the chat template prints of itself."""
-        frame = getattr(self._template, "frame", "")
-        tokens = json.loads(self._tokenizer.json).get("added_tokens") or []
-        contents = (str(token["content"]) for token in tokens if token.get("special"))
-        return [content for content in contents if content in frame]
 
     def _ends_of(self, text: str, ids: Sequence[int]) -> list[int]:
         """The byte after each id of a text, as the tokenizers library tells it."""

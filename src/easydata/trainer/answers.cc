@@ -1,6 +1,7 @@
 #include "easydata/trainer/answers.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "easydata/jinja/operators.h"
@@ -95,8 +96,16 @@ Status ReadTexts(const Value& prompt, const std::vector<Value>& answers,
 }  // namespace
 
 std::string_view SharedPrefix(std::string_view a, std::string_view b) {
-  size_t shared =
-      static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const size_t most = std::min(a.size(), b.size());
+  size_t shared = 0;
+  while (shared + 8 <= most) {
+    uint64_t x, y;
+    std::memcpy(&x, a.data() + shared, 8);
+    std::memcpy(&y, b.data() + shared, 8);
+    if (x != y) break;
+    shared += 8;
+  }
+  while (shared < most && a[shared] == b[shared]) ++shared;
   const auto is_cut = [&](std::string_view text) {
     return shared < text.size() && IsContinuation(text[shared]);
   };

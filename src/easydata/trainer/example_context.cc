@@ -3,6 +3,7 @@
 #include <arrow/array.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "easydata/trainer/text_pieces.h"
 
@@ -19,22 +20,37 @@ bool TokenPlaces::IsSpecial(int32_t id) const {
   return std::binary_search(special.begin(), special.end(), id);
 }
 
+namespace {
+
+/// Whether a text may hold `token` where it is no token: within another one, or overlapping with
+/// its own end or another's.
+bool IsHidden(const std::string& token, const std::string& other) {
+  if (other != token && other.find(token) != std::string::npos) return true;
+  for (size_t size = 1; size < std::min(token.size(), other.size()); ++size) {
+    if (other.ends_with(std::string_view(token).substr(0, size))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> FindCuts(const tokenizers::Tokenizer& tokenizer,
-                                          const std::vector<std::string>& tokens) {
+                                          std::string_view frame) {
   std::vector<std::string> added;
   std::vector<std::string> plain;
   for (const auto& [id, flags] : tokenizer.AddedTokenFlags()) {
     added.push_back(tokenizer.IdToToken(id).value_or(""));
-    if (!flags.strips_left && !flags.strips_right) plain.push_back(added.back());
+    const bool is_plain = flags.special && !flags.strips_left && !flags.strips_right &&
+                          !flags.normalized && !flags.single_word;
+    const bool is_printed = frame.find(added.back()) != std::string_view::npos;
+    if (is_plain && is_printed && !added.back().empty()) plain.push_back(added.back());
   }
   std::vector<std::string> cuts;
-  for (const std::string& token : tokens) {
-    if (token.empty() || std::find(plain.begin(), plain.end(), token) == plain.end()) continue;
-    // Within a longer token it would be no token of its own.
-    const bool is_within = std::any_of(added.begin(), added.end(), [&](const std::string& other) {
-      return other != token && other.find(token) != std::string::npos;
+  for (const std::string& token : plain) {
+    const bool is_hidden = std::any_of(added.begin(), added.end(), [&](const std::string& other) {
+      return IsHidden(token, other);
     });
-    if (is_within) continue;
+    if (is_hidden) continue;
     // Where special tokens are text like any other, it is none.
     ARROW_ASSIGN_OR_RAISE(const auto alone, EncodeText(tokenizer, token, false));
     bool is_cut = alone.size() == 1 && alone[0] == tokenizer.TokenToId(token);
@@ -52,13 +68,23 @@ Result<std::vector<std::string>> FindCuts(const tokenizers::Tokenizer& tokenizer
 }
 
 size_t LastCut(std::string_view text, size_t limit, std::span<const std::string> cuts) {
-  size_t last = 0;
-  for (const std::string& token : cuts) {
-    if (token.size() > limit) continue;
-    const size_t at = text.substr(0, limit).rfind(token);
-    if (at != std::string_view::npos) last = std::max(last, at + token.size());
+  text = text.substr(0, limit);
+  while (!text.empty()) {
+    size_t end = 0;
+    for (const std::string& token : cuts) {
+      // The last byte of a token, from the end.
+      const void* found = memrchr(text.data(), token.back(), text.size());
+      if (found == nullptr) continue;
+      end = std::max(end, static_cast<size_t>(static_cast<const char*>(found) - text.data()) + 1);
+    }
+    if (end == 0) return 0;
+    text = text.substr(0, end);
+    for (const std::string& token : cuts) {
+      if (text.ends_with(token)) return end;
+    }
+    text.remove_suffix(1);
   }
-  return last;
+  return 0;
 }
 
 Result<std::vector<int32_t>> EncodeText(const tokenizers::TextEncoder& encoder,

@@ -62,10 +62,11 @@ struct ExampleContext {
   std::shared_ptr<const chat::ChatVariables> given = {};
 };
 
-/// Those of `tokens` that texts may be cut behind: added tokens that take no white space with them,
-/// behind which text is encoded as at a beginning.
+/// The special tokens in `frame`, what a template prints of itself, that texts may be cut behind:
+/// those that stand alone wherever they are written, behind which text is encoded as at a
+/// beginning.
 Result<std::vector<std::string>> FindCuts(const tokenizers::Tokenizer& tokenizer,
-                                          const std::vector<std::string>& tokens);
+                                          std::string_view frame);
 
 /// Where the last cut in the first `limit` bytes of a text is; 0: there is none.
 size_t LastCut(std::string_view text, size_t limit, std::span<const std::string> cuts);

@@ -43,16 +43,20 @@ std::string Added(int id, const std::string& content, const char* lstrip = "fals
 TEST(ExampleContextTest, TextsAreCutBehindTokensThatStandAlone) {
   const auto tokenizer = Make("[" + Added(20, "<|a|>") + "," + Added(21, "<|b|>", "true") + "," +
                               Added(22, "<=") + "," + Added(23, "<=>") + "]");
-  const std::vector<std::string> tokens = {"<|a|>", "<|b|>", "<=", "<=>", "gone", ""};
-  EXPECT_THAT(FindCuts(*tokenizer, tokens).ValueOrDie(), ElementsAre("<|a|>", "<=>"))
+  EXPECT_THAT(FindCuts(*tokenizer, "<|a|> <|b|> <= <=>").ValueOrDie(), ElementsAre("<|a|>", "<=>"))
       << "one takes white space with it, one is a part of another";
+  EXPECT_THAT(FindCuts(*tokenizer, "a <=>").ValueOrDie(), ElementsAre("<=>"));
+  const auto overlapping =
+      Make("[" + Added(20, "ab") + "," + Added(21, "bc") + "," + Added(22, "!b!") + "]");
+  EXPECT_THAT(FindCuts(*overlapping, "ab bc !b!").ValueOrDie(), ElementsAre("ab"))
+      << "of abc the first one is taken, of !b!b! the first, too";
 }
 
 TEST(ExampleContextTest, NothingIsCutWhereTextsBeginWithASpaceOfTheirOwn) {
   // The first word of a text gets a space before it: a text behind a cut would, too; but so does
   // what follows an added token.
   const auto tokenizer = Make("[" + Added(20, "<|a|>") + "]", "true");
-  const auto cuts = FindCuts(*tokenizer, {"<|a|>"}).ValueOrDie();
+  const auto cuts = FindCuts(*tokenizer, "<|a|>").ValueOrDie();
   for (const std::string& cut : cuts) {
     const auto whole = EncodeText(*tokenizer, "a" + cut + "b", false).ValueOrDie();
     auto parts = EncodeText(*tokenizer, "a" + cut, false).ValueOrDie();

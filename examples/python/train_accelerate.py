@@ -1,0 +1,102 @@
+"""Fine-tunes with Accelerate, on one process or on several, and goes on where it was stopped.
+
+    python examples/python/train_accelerate.py --folder run --steps 3
+    torchrun --nproc-per-node 2 examples/python/train_accelerate.py --folder run --steps 6
+
+The loader gives each process its part of each batch, so it is not prepared: prepare() would read
+one batch ahead, and saved states would be a batch late. Needs accelerate and torch.
+"""
+
+import argparse
+import itertools
+import json
+import tempfile
+from pathlib import Path
+
+import easydata.torch
+import torch
+from accelerate import Accelerator
+from accelerate.utils import send_to_device
+from easydata.trainers import SFTPreprocessTransform
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+from torch import nn
+
+from easydata import AsyncDataLoader, JsonShardedSource
+
+TEMPLATE = (
+    "{% for message in messages %}[{{ message.role }}] {{ message.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}[assistant] {% endif %}"
+)
+
+
+def make_data(folder: Path) -> None:
+    """Chats, and a tokenizer with one token a byte: yours is a model's own folder."""
+    with open(folder / "chats.jsonl", "w") as file:
+        for n in range(64):
+            asked = {"role": "user", "content": f"What is {n} + {n}?"}
+            answer = {"role": "assistant", "content": f"It is {n + n}."}
+            file.write(json.dumps({"messages": [asked, answer]}) + "\n")
+    letters = {letter: n for n, letter in enumerate(sorted(ByteLevel.alphabet()))}
+    tokens = Tokenizer(BPE(letters, []))
+    tokens.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    tokens.add_special_tokens(["<|end|>", "<|pad|>"])
+    tokens.save(str(folder / "tokenizer.json"))
+    named = {"eos_token": "<|end|>", "pad_token": "<|pad|>", "chat_template": TEMPLATE}
+    (folder / "tokenizer_config.json").write_text(json.dumps(named))
+
+
+def main(folder: Path, steps: int) -> None:
+    """Trains up to so many steps, from the folder's checkpoint if it has one."""
+    accelerator = Accelerator()
+    with accelerator.main_process_first():
+        if not (folder / "chats.jsonl").exists():
+            make_data(folder)
+    sft = SFTPreprocessTransform(
+        folder, max_length=128, mask_prompt=True, labels=True, fixed_shapes=False
+    )
+    examples = JsonShardedSource(folder / "chats.jsonl").transform(sft)
+    torch.manual_seed(0)
+    size = sft.tokenizer.vocab_size
+    model = nn.Sequential(nn.Embedding(size, 32), nn.Linear(32, size))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    checkpoint, place = folder / "checkpoint", folder / "data.json"
+    step = 0
+    with AsyncDataLoader(
+        examples,
+        batch_size=4,  # of all processes
+        epochs=1000,
+        shuffle_buffer_size=64,
+        seed=0,
+        **easydata.torch.ranks(),
+    ) as loader:
+        batches = easydata.torch.dataset(loader, batches=True)
+        if place.exists():
+            accelerator.load_state(str(checkpoint))
+            saved = json.loads(place.read_text())
+            batches.load_state_dict(saved["data"])
+            step = saved["step"]
+        for batch in itertools.islice(batches, steps - step):
+            batch = send_to_device(batch, accelerator.device)
+            logits = model(batch["input_ids"][:, :-1])
+            labels = batch["labels"][:, 1:].flatten().long()
+            loss = nn.functional.cross_entropy(logits.flatten(0, 1), labels)
+            optimizer.zero_grad()
+            accelerator.backward(loss)
+            optimizer.step()
+            step += 1
+            accelerator.print(f"step {step}: loss {loss.item():.6f}")
+        accelerator.save_state(str(checkpoint))
+        if accelerator.is_main_process:
+            place.write_text(json.dumps({"step": step, "data": batches.state_dict()}))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, help="for the checkpoint; none: a temporary one")
+    parser.add_argument("--steps", type=int, default=6)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        main(arguments.folder or Path(temporary), arguments.steps)
