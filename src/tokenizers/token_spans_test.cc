@@ -15,11 +15,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::shared_ptr<const Tokenizer> Make(const TestFile& file) {
+std::shared_ptr<const Tokenizer> MakeFromFile(const TestFile& file) {
   return Tokenizer::FromJson(MakeTestFile(file)).ValueOrDie();
 }
 
-std::vector<int32_t> Ids(const Tokenizer& tokenizer, std::string_view text) {
+std::vector<int32_t> TextIds(const Tokenizer& tokenizer, std::string_view text) {
   std::vector<int32_t> ids;
   EncodeOptions options;
   options.add_special_tokens = false;
@@ -32,11 +32,11 @@ TEST(TokenSpansTest, BytesOfTokensFollowEachOther) {
   TestFile file;
   file.merges = RandomMerges("abc ", 40, &random);
   file.added_tokens = "[" + AddedTokenJson("<|end|>", "s") + "," + AddedTokenJson("<t>", "") + "]";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = MakeFromFile(file);
   const TokenSpans spans(*tokenizer);
   for (int i = 0; i < 200; ++i) {
     std::string text = RandomText(20, &random) + "<|end|>" + RandomText(9, &random) + "<t>é";
-    const auto ids = Ids(*tokenizer, text);
+    const auto ids = TextIds(*tokenizer, text);
     std::vector<size_t> ends;
     ASSERT_TRUE(spans.Find(text, ids, &ends));
     ASSERT_EQ(ends.size(), ids.size());
@@ -60,17 +60,17 @@ TEST(TokenSpansTest, BytesOfTokensFollowEachOther) {
 TEST(TokenSpansTest, WhiteSpaceThatATokenStripsIsItsOwn) {
   TestFile file;
   file.added_tokens = "[" + AddedTokenJson("<l>", "l") + "," + AddedTokenJson("<r>", "r") + "]";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = MakeFromFile(file);
   const std::string text = "a <l>b<r> c";
   std::vector<size_t> ends;
-  ASSERT_TRUE(TokenSpans(*tokenizer).Find(text, Ids(*tokenizer, text), &ends));
+  ASSERT_TRUE(TokenSpans(*tokenizer).Find(text, TextIds(*tokenizer, text), &ends));
   EXPECT_THAT(ends, ElementsAre(1, 5, 6, 10, 11));
 }
 
 TEST(TokenSpansTest, SpecialTokensAreKnown) {
   TestFile file;
   file.added_tokens = "[" + AddedTokenJson("<|end|>", "s") + "," + AddedTokenJson("<t>", "") + "]";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = MakeFromFile(file);
   const TokenSpans spans(*tokenizer);
   EXPECT_TRUE(spans.IsSpecial(*tokenizer->TokenToId("<|end|>")));
   EXPECT_FALSE(spans.IsSpecial(*tokenizer->TokenToId("<t>")));
@@ -82,12 +82,12 @@ TEST(TokenSpansTest, SpecialTokensAreKnown) {
 TEST(TokenSpansTest, NothingIsGuessed) {
   TestFile file;
   file.normalizer = R"({"type": "Lowercase"})";
-  const auto tokenizer = Make(file);
+  const auto tokenizer = MakeFromFile(file);
   const TokenSpans spans(*tokenizer);
   std::vector<size_t> ends;
-  EXPECT_TRUE(spans.Find("abc", Ids(*tokenizer, "abc"), &ends));
-  EXPECT_FALSE(spans.Find("ABC", Ids(*tokenizer, "ABC"), &ends));
-  EXPECT_FALSE(spans.Find("abcd", Ids(*tokenizer, "abc"), &ends)) << "a text that goes on";
+  EXPECT_TRUE(spans.Find("abc", TextIds(*tokenizer, "abc"), &ends));
+  EXPECT_FALSE(spans.Find("ABC", TextIds(*tokenizer, "ABC"), &ends));
+  EXPECT_FALSE(spans.Find("abcd", TextIds(*tokenizer, "abc"), &ends)) << "a text that goes on";
   const std::vector<int32_t> unknown = {1 << 30};
   EXPECT_FALSE(spans.Find("a", unknown, &ends));
 }
