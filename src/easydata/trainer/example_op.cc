@@ -72,7 +72,7 @@ class ExampleOpImpl : public BatchOp {
       int64_t bad_row = -1;
       const Status encoded = pieces.Encode(*context_->encoder, &bad_row);
       if (encoded.ok()) break;
-      if (bad_row < 0) return encoded;
+      if (bad_row < 0 || encoded.IsCancelled() || encoded.IsOutOfMemory()) return encoded;
       errors.emplace_back(bad_row, encoded);
       pieces.Leave(bad_row);
     }
