@@ -36,10 +36,6 @@ from easydata.transforms.example_signatures import (
 _log = logging.getLogger("easydata")
 
 
-class LeftOut(ValueError):
-    """A row of which no example is made."""
-
-
 class _Examples(_Step):
     """What the transforms of all trainers share: the engine makes their examples."""
 
@@ -78,18 +74,13 @@ class _Examples(_Step):
     @property
     def columns(self) -> list[str]:
         """The columns that are made, and those that are kept."""
-        kept = [name for name in self._options.keep_columns if name not in self._maker.columns]
-        return [*self._maker.columns, *kept]
+        made = self._maker.columns
+        return [*made, *(name for name in self._options.keep_columns if name not in made)]
 
     @property
     def is_filter(self) -> bool:
         """True: rows of which nothing is to be learned are left out, and counted."""
         return True
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are filled up to one length: they cannot be packed."""
-        return bool(self._options.is_padded)
 
     def examples(self, example: Example) -> list[Example]:
         """All examples of one row: none where it is left out.
@@ -173,8 +164,7 @@ class _Examples(_Step):
         return dict.fromkeys([*self._maker.fields, *self._options.keep_columns], "any")
 
     def _names_after(self, names: Sequence[str]) -> list[str]:
-        made = self._maker.columns
-        return [*made, *(name for name in self._options.keep_columns if name not in made)]
+        return self.columns
 
     def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream:
         stream = _native.make_examples(
