@@ -230,10 +230,7 @@ void BindMaker(nb::module_& m, const char* function, Make make, const char* doc)
           "Columns to keep.")
       .def_prop_ro(
           "parse_arguments", [](const O& self) { return self.example.parse_arguments; },
-          "Whether arguments of tool calls are parsed.")
-      .def_prop_ro(
-          "is_padded", [](const O& self) { return self.example.has_fixed_shapes(); },
-          "Whether examples are padded.");
+          "Whether arguments of tool calls are parsed.");
   m.def(
       function,
       [make](const PyExampleContext& context, const O& options) {

@@ -375,10 +375,6 @@ class SftOptions:
     def parse_arguments(self) -> bool:
         """Whether arguments of tool calls are parsed."""
 
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are padded."""
-
 def sft_examples(context: ExampleContext, options: SftOptions) -> ExampleMaker:
     """Examples for supervised fine-tuning."""
 
@@ -395,10 +391,6 @@ class PreferenceOptions:
     def parse_arguments(self) -> bool:
         """Whether arguments of tool calls are parsed."""
 
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are padded."""
-
 def preference_examples(context: ExampleContext, options: PreferenceOptions) -> ExampleMaker:
     """Examples with a chosen and a rejected answer."""
 
@@ -414,10 +406,6 @@ class UnpairedOptions:
     @property
     def parse_arguments(self) -> bool:
         """Whether arguments of tool calls are parsed."""
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are padded."""
 
 def unpaired_examples(context: ExampleContext, options: UnpairedOptions) -> ExampleMaker:
     """Examples with one answer, good or bad."""
@@ -438,10 +426,6 @@ class PromptOptions:
     def parse_arguments(self) -> bool:
         """Whether arguments of tool calls are parsed."""
 
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are padded."""
-
 def prompt_examples(context: ExampleContext, options: PromptOptions) -> ExampleMaker:
     """Prompts that a trainer has answered itself."""
 
@@ -458,10 +442,6 @@ class RewardOptions:
     def parse_arguments(self) -> bool:
         """Whether arguments of tool calls are parsed."""
 
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are padded."""
-
 def reward_examples(context: ExampleContext, options: RewardOptions) -> ExampleMaker:
     """Answer pairs for reward models."""
 
@@ -477,10 +457,6 @@ class EmbeddingOptions:
     @property
     def parse_arguments(self) -> bool:
         """Whether arguments of tool calls are parsed."""
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether examples are padded."""
 
 def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
     """Examples for embedding models."""

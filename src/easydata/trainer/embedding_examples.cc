@@ -37,6 +37,7 @@ struct EmbeddingMaker : ExampleMaker, std::enable_shared_from_this<EmbeddingMake
 
   const std::shared_ptr<const ExampleContext> context;
   const EmbeddingOptions options;
+  const std::vector<std::string> texts = fields();
   const SpecialFrame frame;
 };
 
@@ -47,7 +48,7 @@ class EmbeddingDrafts : public ExampleDrafts {
 
   Status Read(const Row& row) override {
     Draft draft = {.row = row.number};
-    for (const std::string& field : maker_->fields()) {
+    for (const std::string& field : maker_->texts) {
       ARROW_ASSIGN_OR_RAISE(const Value value, row.fields.Get(field));
       ARROW_ASSIGN_OR_RAISE(const auto text, TextOf(value, field));
       draft.pieces.push_back(row.pieces.Add(text, /*add_special_tokens=*/true, row.number));

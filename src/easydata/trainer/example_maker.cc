@@ -42,6 +42,27 @@ Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::
   return ids;
 }
 
+Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
+    const RowFields& fields, const std::string& first,
+    const std::vector<ExampleWriter::Column>& columns) {
+  ARROW_ASSIGN_OR_RAISE(const Value begun, fields.Get(first));
+  if (begun.Is(ValueKind::kNone)) return std::nullopt;
+  std::vector<std::vector<int32_t>> made;
+  for (const ExampleWriter::Column& column : columns) {
+    if (column.kind == ExampleWriter::Kind::kFlag) {
+      made.emplace_back();
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(fields, column.name));
+    if (!ids.has_value()) {
+      return Status::KeyError("the row has '", first, "', but no '", column.name,
+                              "', which it needs then");
+    }
+    made.push_back(*std::move(ids));
+  }
+  return made;
+}
+
 Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
                                               const ExampleContext& context,
                                               std::string_view json_row, bool parse_arguments) {
@@ -58,7 +79,7 @@ Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
   try {
     ARROW_RETURN_NOT_OK(fields.GoTo(0, &arena));
     ARROW_RETURN_NOT_OK(chats.GoTo(fields, &arena));
-    ARROW_RETURN_NOT_OK(maker.Start()->Read({0, fields, chats, pieces, arena, &explained}));
+    ARROW_RETURN_NOT_OK(maker.Start()->Read({0, fields, chats, pieces, &explained}));
   } catch (const jinja::RenderError& error) {
     return Status::Invalid(error.message);
   }

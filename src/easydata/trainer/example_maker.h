@@ -7,7 +7,6 @@
 
 #include "easydata/base/status.h"
 #include "easydata/config/problem.h"
-#include "easydata/jinja/arena.h"
 #include "easydata/trainer/example_context.h"
 #include "easydata/trainer/example_options.h"
 #include "easydata/trainer/example_writer.h"
@@ -36,7 +35,6 @@ class ExampleDrafts {
     const RowFields& fields;
     RowChats& chats;
     TextPieces& pieces;
-    jinja::Arena& arena;
     /// Where it is given, the texts of the row's examples are added to it.
     std::vector<ExplainedText>* explained = nullptr;
   };
@@ -95,6 +93,12 @@ Result<std::string_view> TextOf(const jinja::Value& value, std::string_view fiel
 /// The ids that a row has in a field; nothing where it has none. TypeError where it has something
 /// else.
 Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::string_view field);
+
+/// The columns of tokens of a row that has them all already: one list for each of `columns`, empty
+/// for flags. Nothing where it has not even `first`; KeyError where it has that one, but not all.
+Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
+    const RowFields& fields, const std::string& first,
+    const std::vector<ExampleWriter::Column>& columns);
 
 /// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read.
 Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,

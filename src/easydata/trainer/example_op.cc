@@ -104,7 +104,7 @@ class ExampleOpImpl : public BatchOp {
     try {
       ARROW_RETURN_NOT_OK(fields->GoTo(row, &worker->arena));
       ARROW_RETURN_NOT_OK(chats->GoTo(*fields, &worker->arena));
-      return drafts->Read({row, *fields, *chats, *pieces, worker->arena});
+      return drafts->Read({row, *fields, *chats, *pieces});
     } catch (const jinja::RenderError& error) {
       return Status::Invalid(error.message);
     }

@@ -34,6 +34,7 @@ struct PreferenceMaker : ExampleMaker, std::enable_shared_from_this<PreferenceMa
 
   const std::shared_ptr<const ExampleContext> context;
   const PreferenceOptions options;
+  const std::vector<ExampleWriter::Column> made = columns();
 };
 
 struct PreferenceDraft {
@@ -50,17 +51,9 @@ class PreferenceDrafts : public ExampleDrafts {
 
   Status Read(const Row& row) override {
     PreferenceDraft draft = {.row = row.number};
-    const auto columns = maker_->columns();
-    ARROW_ASSIGN_OR_RAISE(const auto first, IdsOf(row.fields, columns[0].name));
-    if (first.has_value()) {
-      for (const ExampleWriter::Column& column : columns) {
-        ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(row.fields, column.name));
-        if (!ids.has_value()) {
-          return Status::KeyError("the row has '", columns[0].name, "', but no '", column.name,
-                                  "', which it needs then");
-        }
-        draft.made.push_back(*std::move(ids));
-      }
+    ARROW_ASSIGN_OR_RAISE(auto made, MadeColumns(row.fields, maker_->made[0].name, maker_->made));
+    if (made.has_value()) {
+      draft.made = *std::move(made);
     } else {
       ARROW_RETURN_NOT_OK(ReadAnswers(row, kSides, &texts_));
       draft.pieces = AddPieces(row, texts_, maker_->options.example, *maker_->context);

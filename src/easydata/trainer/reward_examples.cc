@@ -37,6 +37,7 @@ struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
 
   const std::shared_ptr<const ExampleContext> context;
   const RewardOptions options;
+  const std::vector<ExampleWriter::Column> made = columns();
   const SpecialFrame frame;
 };
 
@@ -54,17 +55,9 @@ class RewardDrafts : public ExampleDrafts {
   Status Read(const Row& row) override {
     RewardDraft draft = {.row = row.number};
     const bool is_trl = maker_->options.example.is_trl();
-    ARROW_ASSIGN_OR_RAISE(const auto first,
-                          IdsOf(row.fields, is_trl ? "chosen_ids" : "input_ids_chosen"));
-    if (first.has_value()) {
-      for (const ExampleWriter::Column& column : maker_->columns()) {
-        ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(row.fields, column.name));
-        if (!ids.has_value()) {
-          return Status::KeyError("the row has ids, but no '", column.name,
-                                  "', which it needs then");
-        }
-        draft.made.push_back(*std::move(ids));
-      }
+    ARROW_ASSIGN_OR_RAISE(auto made, MadeColumns(row.fields, maker_->made[0].name, maker_->made));
+    if (made.has_value()) {
+      draft.made = *std::move(made);
       drafts_.push_back(std::move(draft));
       return Status::OK();
     }

@@ -71,6 +71,7 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
   const std::shared_ptr<const ExampleContext> context;
   const SftOptions options;
   const SpecialFrame frame;
+  const std::vector<std::string> chats = message_fields();
   SftColumns columns_made;
   mutable GenerationPrompts prompts;
 };
@@ -121,7 +122,7 @@ class SftDrafts : public ExampleDrafts {
     if (options_.example.is_trl() && has_completion) {
       return ReadCompletion(row, prompt, completion);
     }
-    for (const std::string& field : maker_->message_fields()) {
+    for (const std::string& field : maker_->chats) {
       ARROW_ASSIGN_OR_RAISE(const Value value, row.fields.Get(field));
       if (value.Is(ValueKind::kNone)) continue;
       const Value messages = row.chats.AsMessages(value);
@@ -206,13 +207,17 @@ class SftDrafts : public ExampleDrafts {
     SftDraft draft = {.row = row.number};
     draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
     if (maker_->masks_chats()) {
-      draft.is_chat_masked = true;
-      ARROW_RETURN_NOT_OK(FindTrainedTurns(messages, rendered_, row.chats, context_,
-                                           train_on == TrainOn::kLast, &maker_->prompts,
-                                           &draft.turns));
+      ARROW_RETURN_NOT_OK(MaskChat(row, messages, train_on, &draft));
     }
     drafts_.push_back(std::move(draft));
     return Status::OK();
+  }
+
+  /// Has the last rendering trained on the assistant's turns alone.
+  Status MaskChat(const Row& row, const Value& messages, TrainOn train_on, SftDraft* draft) const {
+    draft->is_chat_masked = true;
+    return FindTrainedTurns(messages, rendered_, row.chats, context_, train_on == TrainOn::kLast,
+                            &maker_->prompts, &draft->turns);
   }
 
   Status ReadCompletion(const Row& row, const Value& prompt, const Value& completion) {
@@ -246,10 +251,7 @@ class SftDrafts : public ExampleDrafts {
     draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
     if (options_.mask_prompt && options_.example.is_trl()) {
       // TRL's assistant_only_loss.
-      draft.is_chat_masked = true;
-      ARROW_RETURN_NOT_OK(FindTrainedTurns(messages, rendered_, row.chats, context_,
-                                           options_.train_on == TrainOn::kLast, &maker_->prompts,
-                                           &draft.turns));
+      ARROW_RETURN_NOT_OK(MaskChat(row, messages, options_.train_on, &draft));
     }
     if (maker_->masks_completions()) {
       ARROW_RETURN_NOT_OK(row.chats.RenderPrompt(asked, &rendered_));

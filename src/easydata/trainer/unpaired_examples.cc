@@ -46,6 +46,7 @@ struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker>
   const std::shared_ptr<const ExampleContext> context;
   const UnpairedOptions options;
   const std::shared_ptr<const tokenizers::TextEncoder> embedding;
+  const std::vector<ExampleWriter::Column> made = columns();
 };
 
 struct UnpairedDraft {
@@ -63,8 +64,13 @@ class UnpairedDrafts : public ExampleDrafts {
 
   Status Read(const Row& row) override {
     const char* const first = maker_->options.example.is_trl() ? "prompt_ids" : "prompt_input_ids";
-    ARROW_ASSIGN_OR_RAISE(const auto ids, IdsOf(row.fields, first));
-    if (ids.has_value()) return KeepIds(row);
+    ARROW_ASSIGN_OR_RAISE(auto made, MadeColumns(row.fields, first, maker_->made));
+    if (made.has_value()) {
+      UnpairedDraft kept = {.row = row.number, .made = *std::move(made)};
+      ARROW_ASSIGN_OR_RAISE(kept.label, LabelOf(row.fields));
+      drafts_.push_back(std::move(kept));
+      return Status::OK();
+    }
     ARROW_ASSIGN_OR_RAISE(const Value completion, row.fields.Get("completion"));
     ARROW_ASSIGN_OR_RAISE(const Value chosen, row.fields.Get("chosen"));
     if (completion.Is(ValueKind::kNone) && chosen.Is(ValueKind::kNone)) {
@@ -138,27 +144,8 @@ class UnpairedDrafts : public ExampleDrafts {
     prompts_.push_back(texts_.prompt);
   }
 
-  Status KeepIds(const Row& row) {
-    UnpairedDraft draft = {.row = row.number};
-    ARROW_ASSIGN_OR_RAISE(draft.label, LabelOf(row.fields));
-    for (const ExampleWriter::Column& column : maker_->columns()) {
-      if (column.kind == ExampleWriter::Kind::kFlag) {
-        draft.made.emplace_back();
-        continue;
-      }
-      ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(row.fields, column.name));
-      if (!ids.has_value()) {
-        return Status::KeyError("the row has ids of its prompt, but no '", column.name,
-                                "', which it needs then");
-      }
-      draft.made.push_back(*std::move(ids));
-    }
-    drafts_.push_back(std::move(draft));
-    return Status::OK();
-  }
-
   void WriteKept(const UnpairedDraft& draft, ExampleWriter* writer) const {
-    const auto columns = maker_->columns();
+    const auto& columns = maker_->made;
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].kind == ExampleWriter::Kind::kFlag) {
         writer->PutFlag(i, draft.label);
