@@ -196,11 +196,14 @@ class PyLoader {
       for (const auto& [reason, rows] : counts.dropped) dropped[reason.c_str()] = rows;
       nb::dict lost;
       for (const auto& [reason, tokens] : counts.dropped_tokens) lost[reason.c_str()] = tokens;
+      nb::dict places;
+      for (const auto& [reason, rows] : counts.dropped_at) places[reason.c_str()] = nb::cast(rows);
       nb::dict source;
       source["tokens"] = counts.tokens;
       source["epoch"] = std::max(stats.epoch, counts.epoch);
       source["dropped"] = dropped;
       source["dropped_tokens"] = lost;
+      source["dropped_at"] = places;
       sources[name.c_str()] = source;
     }
     nb::dict out;

@@ -49,6 +49,9 @@ nb::dict ToDict(const sink::WriteResult& result) {
   out["kept_shards"] = result.kept_shards;
   out["dropped"] = ToDict(result.dropped.rows);
   out["dropped_tokens"] = ToDict(result.dropped.tokens);
+  nb::dict places;
+  for (const auto& [reason, rows] : result.dropped.places) places[reason.c_str()] = nb::cast(rows);
+  out["dropped_at"] = places;
   return out;
 }
 

@@ -18,6 +18,7 @@ struct EncodedRows {
   std::vector<int64_t> ends;  // in its ids
   int64_t num_ids = 0;
   int64_t num_cut_texts = 0;
+  std::vector<int64_t> first_cut_rows = {};
   int64_t num_cut_ids = 0;
   /// Where the rows came from, for their validity; row i is texts[first_row + i].
   const arrow::Array* texts = nullptr;

@@ -192,11 +192,14 @@ class Tokenizer::Impl {
     parts.reserve(tasks.size());
     CutTexts all_cut;
     for (EncodeTask& task : tasks) {
+      for (const int64_t row : task.rows.first_cut_rows) {
+        if (all_cut.first_rows.size() < CutTexts::kMostRows) all_cut.first_rows.push_back(row);
+      }
       all_cut.texts += task.rows.num_cut_texts;
       all_cut.ids += task.rows.num_cut_ids;
       parts.push_back(std::move(task.rows));
     }
-    if (cut != nullptr) *cut = all_cut;
+    if (cut != nullptr) *cut = std::move(all_cut);
     ARROW_ASSIGN_OR_RAISE(auto ids, joiner.Finish());
     ARROW_ASSIGN_OR_RAISE(auto lists, JoinRows(parts, std::move(ids)));
     const auto& padding = plan_->padding();
@@ -217,6 +220,9 @@ class Tokenizer::Impl {
             EncodeText(column.text(row), column.readable_end(), options, worker);
         if (!cut.ok()) {
           return cut.status().WithMessage("row ", row, ": ", cut.status().message());
+        }
+        if (cut->texts > 0 && rows.first_cut_rows.size() < CutTexts::kMostRows) {
+          rows.first_cut_rows.push_back(row);
         }
         rows.num_cut_texts += cut->texts;
         rows.num_cut_ids += cut->ids;

@@ -33,8 +33,12 @@ struct EncodeOptions {
 
 /// What max_length cut.
 struct CutTexts {
+  static constexpr size_t kMostRows = 5;
+
   int64_t texts = 0;
   int64_t ids = 0;  // with EncodeOptions::count_cut
+  /// The rows of the first ones.
+  std::vector<int64_t> first_rows = {};
 };
 
 /// Encodes text to ids: the interface that stages use. Thread-safe.

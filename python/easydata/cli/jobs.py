@@ -1,7 +1,7 @@
 """`easydata tokenize` and `easydata pack`: pipelines that write files."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from easydata.cli.flags import UsageError, make_config
@@ -77,6 +77,7 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
             "kept_shards": stats.kept_shards,
             "dropped": stats.dropped,
             "dropped_tokens": stats.dropped_tokens,
+            "dropped_at": stats.dropped_at,
         }
     report.line(f"{seconds:.1f} s")
     report.result(result)
@@ -89,6 +90,16 @@ def _left_out(stats: WriteStats) -> Iterator[str]:
     if gone:
         reasons = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(gone.items()))
         yield f"{sum(gone.values()):,} rows left out ({reasons})"
+        for reason in sorted(gone):
+            if places := stats.dropped_at.get(reason):
+                yield f"  {reason}: " + _places(places, gone[reason])
     if cut:
         tokens = stats.dropped_tokens.get(_CUT, 0)
         yield f"{cut:,} rows cut" + (f", by {tokens:,} tokens" if tokens else "")
+        if places := stats.dropped_at.get(_CUT):
+            yield "  " + _places(places, cut)
+
+
+def _places(places: Sequence[str], rows: int) -> str:
+    """Where the first rows were read, and that there are more."""
+    return ", ".join(places) + (" ..." if rows > len(places) else "")

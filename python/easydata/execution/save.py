@@ -45,6 +45,7 @@ class WriteStats:
         output_paths: The files, in order.
         dropped: Rows left out on the way, by reason; those that were cut too (`truncated`).
         dropped_tokens: Tokens lost, by reason.
+        dropped_at: Where the first of these rows were read, five at most, by reason.
         kept_shards: How many of the files, from the first on, an earlier run of the job had
             finished.
     """
@@ -55,6 +56,7 @@ class WriteStats:
     output_paths: list[str] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
     dropped_tokens: dict[str, int] = field(default_factory=dict)
+    dropped_at: dict[str, list[str]] = field(default_factory=dict)
     kept_shards: int = 0
 
 
@@ -162,6 +164,7 @@ class WriteJob:
             output_paths=[os.path.join(self.path, shard["name"]) for shard in shards],
             dropped=written["dropped"],
             dropped_tokens=written["dropped_tokens"],
+            dropped_at=written["dropped_at"],
             kept_shards=written["kept_shards"],
         )
 

@@ -31,10 +31,10 @@ class NativeRenderer final : public ChatRenderer {
     static thread_local Renderer renderer;
     const bool has_tools = !request.tools.Is(ValueKind::kNone);
     const jinja::Template& compiled = has_tools ? *with_tools_ : *plain_;
-    std::vector<Renderer::Variable> variables = {
-        {"messages", request.messages},
-        {"tools", request.tools},
-        {"add_generation_prompt", Value::Boolean(request.add_generation_prompt)}};
+    static thread_local std::vector<Renderer::Variable> variables;
+    variables.assign({{"messages", request.messages},
+                      {"tools", request.tools},
+                      {"add_generation_prompt", Value::Boolean(request.add_generation_prompt)}});
     if (request.options.Is(ValueKind::kDict)) {
       for (uint32_t i = 0; i < request.options.size; ++i) {
         const jinja::DictEntry& entry = request.options.as.entries[i];
@@ -55,8 +55,7 @@ class NativeRenderer final : public ChatRenderer {
     const Status status = renderer.Render(compiled, variables, options);
     if (status.IsNotImplemented() && fallback_ != nullptr) return fallback_->Render(request, out);
     ARROW_RETURN_NOT_OK(status);
-    out->text = renderer.text();
-    out->marks = renderer.marks();
+    renderer.Take(&out->text, &out->marks);
     out->has_text_marks = request.trace;
     return Status::OK();
   }

@@ -10,6 +10,7 @@ namespace {
 using jinja::Arena;
 using jinja::DictEntry;
 using jinja::FindKey;
+using jinja::IsSameName;
 using jinja::Value;
 using jinja::ValueKind;
 
@@ -70,11 +71,23 @@ bool SaysSomething(const Value& message) {
   return false;
 }
 
-/// The text of a message's content: a string, or a list of strings and text parts.
-Result<Value> ReadContent(const Value& content, const std::string& place, Arena* arena) {
+/// Where a message is, for errors.
+struct Place {
+  std::string_view field;
+  uint32_t message;
+
+  std::string Text(std::string_view of = "") const {
+    return std::string(field) + "[" + std::to_string(message) + "]" + std::string(of);
+  }
+};
+
+/// The text of a message's content, the field `of` it: a string, or a list of strings and text
+/// parts.
+Result<Value> ReadContent(const Value& content, const Place& place, std::string_view of,
+                          Arena* arena) {
   if (content.IsString()) return content;
   if (!content.Is(ValueKind::kList)) {
-    return Status::TypeError(place, " holds ", TypeOf(content), ", expected text");
+    return Status::TypeError(place.Text(of), " holds ", TypeOf(content), ", expected text");
   }
   std::string joined;
   for (uint32_t i = 0; i < content.size; ++i) {
@@ -83,7 +96,7 @@ Result<Value> ReadContent(const Value& content, const std::string& place, Arena*
       joined += part.Text();
       continue;
     }
-    const auto where = [&] { return place + "[" + std::to_string(i) + "]"; };
+    const auto where = [&] { return place.Text(of) + "[" + std::to_string(i) + "]"; };
     if (!part.Is(ValueKind::kDict)) {
       return Status::TypeError(where(), " is ", TypeOf(part), ", expected a part with text");
     }
@@ -106,8 +119,7 @@ Result<Value> ReadContent(const Value& content, const std::string& place, Arena*
 }
 
 /// The role of a speaker of from/value messages.
-Result<std::string_view> RoleOf(const Value& from, const std::string& place,
-                                const RoleMapping& roles) {
+Result<std::string_view> RoleOf(const Value& from, const Place& place, const RoleMapping& roles) {
   if (from.IsString()) {
     auto role = roles.find(from.Text());
     if (role == roles.end()) {
@@ -118,7 +130,7 @@ Result<std::string_view> RoleOf(const Value& from, const std::string& place,
   }
   std::string known;
   for (const auto& [name, role] : roles) known += (known.empty() ? "" : ", ") + name;
-  return Status::Invalid(place, " is from ",
+  return Status::Invalid(place.Text(), " is from ",
                          from.IsString() ? "'" + std::string(from.Text()) + "'" : TypeOf(from),
                          ", which is no known role; known are ", known,
                          "; name others by role_mapping=, or before by "
@@ -154,10 +166,10 @@ Result<Value> ReadToolCalls(const Value& value, const ConversationOptions& optio
   return Value::List(items, calls.size);
 }
 
-Result<Value> ReadMessage(const Value& given, const std::string& place,
+Result<Value> ReadMessage(const Value& given, const Place& place,
                           const ConversationOptions& options, ValueReader* reader, Arena* arena) {
   if (!given.Is(ValueKind::kDict)) {
-    return Status::TypeError(place, " is ", TypeOf(given),
+    return Status::TypeError(place.Text(), " is ", TypeOf(given),
                              ", expected a message with role, content");
   }
   const Value* from = FindKey(given, "from");
@@ -175,7 +187,7 @@ Result<Value> ReadMessage(const Value& given, const std::string& place,
   }
   const auto add = [&](std::string_view name, const Value& item) {
     for (size_t i = 0; i < count; ++i) {
-      if (entries[i].key.Text() == name) {
+      if (IsSameName(entries[i].key.Text(), name)) {
         entries[i].value = item;
         return;
       }
@@ -192,14 +204,15 @@ Result<Value> ReadMessage(const Value& given, const std::string& place,
     if (is_from_value && (name == "from" || name == "value")) continue;
     if (name == "role") {
       if (!entry.value.IsString()) {
-        return Status::TypeError(place, ".role is ", TypeOf(entry.value), ", expected text");
+        return Status::TypeError(place.Text(".role"), " is ", TypeOf(entry.value),
+                                 ", expected text");
       }
       has_role = true;
     }
     Value item = entry.value;
     if (name == "content") {
       if (!item.IsString()) {
-        ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, place + ".content", arena));
+        ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, place, ".content", arena));
       }
     } else if (name == "tool_calls") {
       ARROW_ASSIGN_OR_RAISE(item, ReadToolCalls(item, options, reader, arena));
@@ -209,14 +222,14 @@ Result<Value> ReadMessage(const Value& given, const std::string& place,
   if (is_from_value) {
     ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, place, *options.roles));
     add("role", Value::String(role));
-    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, place + ".value", arena));
+    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, place, ".value", arena));
     add("content", content);
   } else if (!has_role) {
     std::string has;
     for (uint32_t i = 0; i < given.size; ++i) {
       has += (has.empty() ? "'" : ", '") + std::string(given.as.entries[i].key.Text()) + "'";
     }
-    return Status::Invalid(place,
+    return Status::Invalid(place.Text(),
                            " names no role; expected role and content, or from and value; it has ",
                            has.empty() ? "nothing" : has);
   }
@@ -229,21 +242,20 @@ Result<Value> ReadMessage(const Value& given, const std::string& place,
 Result<Value> ReadConversation(const Value& value, const ConversationOptions& options,
                                ValueReader* reader, Arena* arena) {
   ARROW_ASSIGN_OR_RAISE(const Value decoded, reader->Decoded(value, arena));
-  const std::string field = "field '" + std::string(options.field) + "' holds ";
+  const auto field = [&] { return "field '" + std::string(options.field) + "' holds "; };
   if (decoded.IsString()) {
-    return Status::Invalid(field,
+    return Status::Invalid(field(),
                            "text that is no JSON list of messages; expected messages (dicts ",
                            "with role and content) or their JSON");
   }
   if (!decoded.Is(ValueKind::kList) && !decoded.Is(ValueKind::kTuple)) {
-    return Status::TypeError(field, TypeOf(decoded), ", expected a list of messages");
+    return Status::TypeError(field(), TypeOf(decoded), ", expected a list of messages");
   }
-  if (decoded.size == 0) return Status::Invalid(field, "an empty conversation");
+  if (decoded.size == 0) return Status::Invalid(field(), "an empty conversation");
   Value* messages = arena->Array<Value>(decoded.size);
   for (uint32_t i = 0; i < decoded.size; ++i) {
-    const std::string place = std::string(options.field) + "[" + std::to_string(i) + "]";
-    ARROW_ASSIGN_OR_RAISE(messages[i],
-                          ReadMessage(decoded.as.items[i], place, options, reader, arena));
+    ARROW_ASSIGN_OR_RAISE(
+        messages[i], ReadMessage(decoded.as.items[i], {options.field, i}, options, reader, arena));
   }
   return Value::List(messages, decoded.size);
 }

@@ -194,6 +194,7 @@ enum Method : int {
   kMethodSplitlines,
   kMethodIsdigit,
   kMethodIsspace,
+  // Those before are of strings.
   kMethodGet,
   kMethodItems,
   kMethodKeys,
@@ -1109,6 +1110,12 @@ int FindTest(std::string_view name) {
 int FindMethod(std::string_view name) {
   const int number = NumberOf(kStringMethods, name);
   return number >= 0 ? number : NumberOf(kDictMethods, name);
+}
+
+bool IsStringMethod(int method) { return method >= 0 && method < kMethodGet; }
+
+bool IsDictAttribute(std::string_view name) {
+  return LookUpMethod(Value::Dict(nullptr, 0), name, nullptr) != MethodOf::kNone;
 }
 
 int FindFunction(std::string_view name) {

@@ -36,6 +36,12 @@ int FindTest(std::string_view name);
 /// The number of a method; -1 where no value of ours has it.
 int FindMethod(std::string_view name);
 
+/// Whether a number is that of a method of strings.
+bool IsStringMethod(int method);
+
+/// Whether a dict of Python has an attribute of this name, which goes before its items.
+bool IsDictAttribute(std::string_view name);
+
 /// Functions that every template can call: range, namespace, dict, raise_exception, strftime_now.
 /// -1 for those of Jinja2 that we do not have, -2 for other names.
 int FindFunction(std::string_view name);

@@ -124,9 +124,7 @@ class Compiler {
         Emit(Op::kText, AddText(statement.text));
         return Status::OK();
       case StatementKind::kOutput:
-        ARROW_RETURN_NOT_OK(CompileExpression(*statement.expression, *scope));
-        Emit(Op::kPrint);
-        return Status::OK();
+        return CompileOutput(*statement.expression, *scope);
       case StatementKind::kFor:
         return CompileFor(statement, scope);
       case StatementKind::kIf:
@@ -165,6 +163,30 @@ class Compiler {
         return Status::OK();
     }
     return Status::OK();
+  }
+
+  /// Prints what is added up without making the sum, where there is one.
+  Status CompileOutput(const Expression& expression, const Scope& scope) {
+    std::vector<const Expression*> terms = {&expression};  // the last one first
+    while (IsSum(*terms.back())) {
+      const Expression* sum = terms.back();
+      terms.back() = sum->children[1].get();
+      terms.push_back(sum->children[0].get());
+    }
+    for (auto term = terms.rbegin(); term != terms.rend(); ++term) {
+      ARROW_RETURN_NOT_OK(CompileExpression(**term, scope));
+    }
+    line_ = expression.line;
+    if (terms.size() == 1) {
+      Emit(Op::kPrint);
+    } else {
+      Emit(Op::kPrintSum, static_cast<int>(terms.size()));
+    }
+    return Status::OK();
+  }
+
+  static bool IsSum(const Expression& expression) {
+    return expression.kind == ExpressionKind::kBinary && expression.text == "+";
   }
 
   static bool HasNames(const Expression& expression) {
@@ -394,7 +416,7 @@ class Compiler {
       case ExpressionKind::kAttribute:
         if (expression.text.starts_with('_')) return Outside("attributes that begin with _");
         ARROW_RETURN_NOT_OK(CompileExpression(*expression.children[0], scope));
-        Emit(Op::kAttribute, AddText(expression.text));
+        Emit(Op::kAttribute, AddText(expression.text), IsDictAttribute(expression.text) ? 0 : 1);
         return Status::OK();
       case ExpressionKind::kItem:
         return CompileItems(expression, Op::kItem, 0, scope);

@@ -89,12 +89,44 @@ void Machine::Print(const Value& value) {
     CopyHeldMarks(value, begin);
     return;
   }
-  const std::string_view printed = std::string_view(*text_).substr(begin);
-  if (IsBlank(printed)) return;
-  marks_->push_back(
-      {Mark::Kind::kText,
-       value.origin == Value::kManyOrigins ? Mark::kUnknown : value.origin - uint32_t{1}, begin,
-       text_->size()});
+  MarkText(value.origin, begin);
+}
+
+void Machine::MarkText(uint16_t origin, size_t begin) {
+  if (IsBlank(std::string_view(*text_).substr(begin))) return;
+  marks_->push_back({Mark::Kind::kText,
+                     origin == Value::kManyOrigins ? Mark::kUnknown : origin - uint32_t{1}, begin,
+                     text_->size()});
+}
+
+Value Machine::Sum(const Value& left, const Value& right) {
+  const bool is_captured = ((left.flags | right.flags) & Value::kCaptured) != 0;
+  if (is_captured && left.IsString() && right.IsString() && !left.IsMarkup() && !right.IsMarkup()) {
+    const Value both[2] = {left, right};
+    return Joined(both, 2);
+  }
+  return Add(left, right, &arena_);
+}
+
+/// What Print(Sum(...)) does, without the sum where all are plain texts.
+void Machine::PrintSum(int count) {
+  const size_t first = stack_.size() - static_cast<size_t>(count);
+  const bool is_text = std::all_of(stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end(),
+                                   [](const Value& v) { return v.IsString() && v.flags == 0; });
+  if (is_text) {
+    const size_t begin = text_->size();
+    uint16_t origin = Value::kNoOrigin;
+    for (size_t i = first; i < stack_.size(); ++i) {
+      PrintText(stack_[i].Text());
+      origin = JoinOrigins(origin, stack_[i].origin);
+    }
+    if (options_->trace && origin != Value::kNoOrigin) MarkText(origin, begin);
+  } else {
+    Value sum = stack_[first];
+    for (size_t i = 1; i < static_cast<size_t>(count); ++i) sum = Sum(sum, stack_[first + i]);
+    Print(sum);
+  }
+  stack_.resize(first);
 }
 
 void Machine::CopyHeldMarks(const Value& value, size_t to) {
@@ -251,6 +283,9 @@ Value Machine::Call(const Value& callee, const Arguments& arguments) {
 
 Value Machine::CallAttribute(const CallSite& site, const Value& of, const Arguments& arguments) {
   int method = -1;
+  if (of.IsString() && IsStringMethod(site.function)) {
+    return CallMethod(this, site.function, of, arguments);
+  }
   if (site.function >= 0 && LookUpMethod(of, site.name, &method) == MethodOf::kMethod) {
     return CallMethod(this, method, of, arguments);
   }
@@ -330,6 +365,9 @@ void Machine::Execute(int entry, size_t base) {
       case Op::kPrint:
         Print(Pop());
         break;
+      case Op::kPrintSum:
+        PrintSum(a);
+        break;
       case Op::kConstant:
         stack_.push_back(program_->constants[static_cast<size_t>(a)]);
         break;
@@ -390,14 +428,8 @@ void Machine::Execute(int entry, size_t base) {
         break;
       case Op::kAdd: {
         const Value right = Pop();
-        const bool is_captured = ((Top().flags | right.flags) & Value::kCaptured) != 0;
-        if (is_captured && Top().IsString() && right.IsString() && !Top().IsMarkup() &&
-            !right.IsMarkup()) {
-          const Value both[2] = {Top(), right};
-          Top() = Joined(both, 2);
-        } else {
-          Top() = Add(Top(), right, &arena_);
-        }
+        const Value sum = Sum(Top(), right);
+        Top() = sum;
         break;
       }
       case Op::kSubtract:
@@ -483,7 +515,12 @@ void Machine::Execute(int entry, size_t base) {
         break;
       }
       case Op::kAttribute:
-        Top() = GetAttribute(Top(), text(a), &arena_);
+        if (instruction.b == 1 && Top().Is(ValueKind::kDict)) {
+          const Value* found = FindKey(Top(), text(a));
+          Top() = found != nullptr ? *found : UndefinedAttribute(Top(), text(a));
+        } else {
+          Top() = GetAttribute(Top(), text(a), &arena_);
+        }
         break;
       case Op::kItem:
         operands([&](const Value& x, const Value& y) { return GetItem(x, y, &arena_); });

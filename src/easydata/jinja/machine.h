@@ -68,7 +68,10 @@ class Machine {
 
   void Execute(int entry, size_t base);
   void Print(const Value& value);
+  void PrintSum(int count);
+  Value Sum(const Value& left, const Value& right);
   void PrintText(std::string_view text);
+  void MarkText(uint16_t origin, size_t begin);
   void CheckTextSize();
   void CopyHeldMarks(const Value& value, size_t to);
   void CheckTurnsKept(const Value& of, const Arguments& arguments, const Value& made) const;

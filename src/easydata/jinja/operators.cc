@@ -264,7 +264,7 @@ bool AreEqual(const Value& left, const Value& right, int depth) {
     case ValueKind::kNone:
       return true;
     case ValueKind::kString:
-      return left.Text() == right.Text();
+      return IsSameName(left.Text(), right.Text());
     case ValueKind::kList:
     case ValueKind::kTuple:
       if (left.size != right.size) return false;

@@ -14,6 +14,7 @@ namespace easydata::jinja {
 enum class Op : uint8_t {
   kText,             // prints texts[a]
   kPrint,            // pops a value and prints it
+  kPrintSum,         // pops a values and prints their sum
   kConstant,         // pushes constants[a]
   kLoad,             // pushes the variable a of this function; b: its name
   kLoadOuter,        // pushes the variable a of the template, from within a macro; b: its name
@@ -51,7 +52,7 @@ enum class Op : uint8_t {
   kList,         // of a values
   kTuple,
   kDict,           // of a keys and values
-  kAttribute,      // of the top: texts[a]
+  kAttribute,      // of the top: texts[a]; b: 1 where it is none of dicts themselves
   kItem,           // object, key
   kSlice,          // object, start, stop, step
   kCall,           // function, arguments: calls[a]

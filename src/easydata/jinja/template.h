@@ -93,6 +93,13 @@ class Renderer {
   const std::string& text() const { return text_; }
   const std::vector<Mark>& marks() const { return marks_; }
 
+  /// Gives them away, for the memory of others.
+  void Take(std::string* text, std::vector<Mark>* marks) {
+    text_.swap(*text);
+    marks_.swap(*marks);
+    text_.reserve(text->size());
+  }
+
  private:
   friend class Machine;
 

@@ -138,14 +138,31 @@ struct DictEntry {
   Value value;
 };
 
+/// Compares names: most are short, and a call of memcmp would take longer.
+inline bool IsSameName(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  const size_t size = left.size();
+  const auto differ = [&](size_t at, auto as) {
+    auto other = as;
+    std::memcpy(&as, left.data() + at, sizeof(as));
+    std::memcpy(&other, right.data() + at, sizeof(as));
+    return as ^ other;
+  };
+  // The first and the last bytes of a name, which may overlap.
+  if (size > 16) return std::memcmp(left.data(), right.data(), size) == 0;
+  if (size >= 8) return (differ(0, uint64_t{}) | differ(size - 8, uint64_t{})) == 0;
+  if (size >= 4) return (differ(0, uint32_t{}) | differ(size - 4, uint32_t{})) == 0;
+  for (size_t i = 0; i < size; ++i) {
+    if (left[i] != right[i]) return false;
+  }
+  return true;
+}
+
 /// The value of a text key, or null.
 inline const Value* FindKey(const Value& dict, std::string_view key) {
   for (uint32_t i = 0; i < dict.size; ++i) {
     const DictEntry& entry = dict.as.entries[i];
-    if (entry.key.size == key.size() && entry.key.IsString() &&
-        std::memcmp(entry.key.as.text, key.data(), key.size()) == 0) {
-      return &entry.value;
-    }
+    if (entry.key.IsString() && IsSameName(entry.key.Text(), key)) return &entry.value;
   }
   return nullptr;
 }

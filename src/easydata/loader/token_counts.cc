@@ -31,14 +31,14 @@ int64_t ValuesIn(const arrow::Array& column, int64_t begin, int64_t end) {
   }
 }
 
-/// Calls `visit(shard, begin, end)` for each run of rows of one shard within rows `begin` .. `end`.
+/// Calls `visit(run, begin, end)` for each run of rows of one shard within rows `begin` .. `end`.
 template <typename Visit>
 void VisitRuns(const Addresses& addresses, int64_t begin, int64_t end, Visit visit) {
   int64_t start = 0;
   for (const Addresses::Run& run : addresses.runs()) {
     const int64_t from = std::max(begin, start);
     const int64_t to = std::min(end, start + run.count);
-    if (from < to) visit(run.shard.get(), from, to);
+    if (from < to) visit(run, from, to);
     start += run.count;
     if (start >= end) return;
   }
@@ -49,6 +49,11 @@ void VisitRuns(const Addresses& addresses, int64_t begin, int64_t end, Visit vis
 void SourceCounts::Drop(const std::string& reason, int64_t rows, int64_t tokens) {
   dropped[reason] += rows;
   if (tokens > 0) dropped_tokens[reason] += tokens;
+}
+
+void SourceCounts::AddPlace(const std::string& reason, std::string place) {
+  std::vector<std::string>& places = dropped_at[reason];
+  if (places.size() < DropCount::kMostPlaces) places.push_back(std::move(place));
 }
 
 SourceCounts& TokenCounts::Of(const ShardRef* shard) {
@@ -76,7 +81,7 @@ void TokenCounts::Visit(const Batch& batch, int64_t begin, int64_t end, Count co
         last = span.document.shard.get();
         counts = &Of(last);
       }
-      count(counts, 1, span.length);
+      count(counts, 1, span.length, [&] { return span.document; });
     }
     return;
   }
@@ -84,28 +89,31 @@ void TokenCounts::Visit(const Batch& batch, int64_t begin, int64_t end, Count co
   const bool typed = ids != nullptr && ids->type_id() != arrow::Type::STRING;
   std::vector<int64_t> tokens;  // of rows of JSON
   if (!typed) tokens = RowTokens(batch, "input_ids").ValueOr(tokens);
-  VisitRuns(batch.addresses, begin, end, [&](const ShardRef* shard, int64_t from, int64_t to) {
+  VisitRuns(batch.addresses, begin, end, [&](const auto& run, int64_t from, int64_t to) {
     int64_t of_run = typed ? ValuesIn(*ids, from, to) : 0;
     for (int64_t i = from; i < to && !tokens.empty(); ++i) of_run += tokens[i];
-    count(&Of(shard), to - from, of_run);
+    count(&Of(run.shard.get()), to - from, of_run, [&] { return batch.addresses.At(from); });
   });
 }
 
 void TokenCounts::AddRows(const Batch& batch, int64_t begin, int64_t end) {
   Visit(batch, begin, end,
-        [](SourceCounts* counts, int64_t, int64_t tokens) { counts->tokens += tokens; });
+        [](SourceCounts* counts, int64_t, int64_t tokens, auto) { counts->tokens += tokens; });
 }
 
 void TokenCounts::AddDropped(const Batch& batch) {
   for (const DropCount& drop : batch.dropped) {
-    sources_[drop.source].Drop(drop.reason, drop.rows, drop.tokens);
+    SourceCounts& counts = sources_[drop.source];
+    counts.Drop(drop.reason, drop.rows, drop.tokens);
+    for (const Address& place : drop.places) counts.AddPlace(drop.reason, place.ToString());
   }
 }
 
 void TokenCounts::AddDroppedRows(const Batch& batch, int64_t begin, int64_t end,
                                  const std::string& reason) {
-  Visit(batch, begin, end, [&](SourceCounts* counts, int64_t rows, int64_t tokens) {
+  Visit(batch, begin, end, [&](SourceCounts* counts, int64_t rows, int64_t tokens, auto place) {
     counts->Drop(reason, rows, tokens);
+    counts->AddPlace(reason, place().ToString());
   });
 }
 
@@ -116,6 +124,9 @@ void TokenCounts::Add(const TokenCounts& other) {
     mine.epoch = std::max(mine.epoch, counts.epoch);
     for (const auto& [reason, rows] : counts.dropped) mine.Drop(reason, rows, 0);
     for (const auto& [reason, tokens] : counts.dropped_tokens) mine.Drop(reason, 0, tokens);
+    for (const auto& [reason, places] : counts.dropped_at) {
+      for (const std::string& place : places) mine.AddPlace(reason, place);
+    }
   }
 }
 
@@ -138,6 +149,7 @@ nlohmann::json TokenCounts::ToJson() const {
         dropped = {rows, tokens->second};
       }
     }
+    if (!counts.dropped_at.empty()) out[name]["dropped_at"] = counts.dropped_at;
     if (counts.epoch > 0) out[name]["epoch"] = counts.epoch;
   }
   return out;
@@ -153,6 +165,11 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
     SourceCounts& mine = out.sources_[name];
     mine.tokens = counts.at("tokens").get<int64_t>();
     mine.epoch = counts.value("epoch", int64_t{0});
+    if (const auto places = counts.find("dropped_at"); places != counts.end()) {
+      for (const auto& [reason, all] : places->items()) {
+        for (const auto& place : all) mine.AddPlace(reason, place.get<std::string>());
+      }
+    }
     if (!counts.contains("dropped")) continue;
     for (const auto& [reason, dropped] : counts.at("dropped").items()) {
       if (dropped.is_array() && dropped.size() == 2) {

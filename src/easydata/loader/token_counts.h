@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
@@ -15,9 +16,12 @@ struct SourceCounts {
   int64_t tokens = 0;
   std::map<std::string, int64_t> dropped;         // rows by reason
   std::map<std::string, int64_t> dropped_tokens;  // by reason, where any were lost
-  int64_t epoch = 0;                              // of the furthest row, where a mix counts passes
+  // By reason, the addresses of the first rows, for people.
+  std::map<std::string, std::vector<std::string>> dropped_at;
+  int64_t epoch = 0;  // of the furthest row, where a mix counts passes
 
   void Drop(const std::string& reason, int64_t rows, int64_t tokens);
+  void AddPlace(const std::string& reason, std::string place);
 };
 
 /// Counts by source name.
@@ -41,8 +45,9 @@ class TokenCounts {
 
  private:
   SourceCounts& Of(const ShardRef* shard);
-  /// Calls `count(counts, rows, tokens)` for each source's part of rows `begin` .. `end` of a
-  /// batch; a packed row is a row for each of its segments.
+  /// Calls `count(counts, rows, tokens, place)` for each source's part of rows `begin` .. `end` of
+  /// a batch; `place()` is the address of the first. A packed row is a row for each of its
+  /// segments.
   template <typename Count>
   void Visit(const Batch& batch, int64_t begin, int64_t end, Count count);
 

@@ -124,6 +124,9 @@ void MixSource::NameRows(Batch* rows) {
       [&](const auto& shard) { return shards_.Of(shard, context_.epoch + passes_); });
   for (DropCount& count : rows->dropped) {
     if (count.source.empty()) count.source = name_;
+    for (Address& place : count.places) {
+      place.shard = shards_.Of(place.shard, context_.epoch + passes_);
+    }
   }
 }
 

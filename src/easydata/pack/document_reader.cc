@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/keep_rows.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata::pack {
@@ -134,15 +135,7 @@ Status DocumentReader::Pull() {
 
 void DocumentReader::Count(const Address& address, const char* reason, int64_t rows,
                            int64_t tokens) {
-  const std::string& source = address.shard == nullptr ? std::string() : address.shard->source;
-  for (DropCount& count : dropped_) {
-    if (count.source == source && count.reason == reason) {
-      count.rows += rows;
-      count.tokens += tokens;
-      return;
-    }
-  }
-  dropped_.push_back({source, reason, rows, tokens});
+  CountDropped(&dropped_, address, reason, rows, tokens);
 }
 
 Result<bool> DocumentReader::Accept(int64_t row, Document* document) {

@@ -52,7 +52,8 @@ nlohmann::json StateJson(const StreamPosition& position) {
   return {{"cursor", position.cursor.ToJson()},
           {"skip", position.skip},
           {"dropped", position.dropped.rows},
-          {"dropped_tokens", position.dropped.tokens}};
+          {"dropped_tokens", position.dropped.tokens},
+          {"dropped_at", position.dropped.places}};
 }
 
 Result<int64_t> CountOf(const nlohmann::json& value, const std::string& what) {
@@ -73,10 +74,23 @@ Result<std::map<std::string, int64_t>> CountsOf(const nlohmann::json& saved,
   return counts;
 }
 
+bool IsPlaces(const nlohmann::json& saved) {
+  if (!saved.is_object()) return false;
+  return std::all_of(saved.begin(), saved.end(), [](const nlohmann::json& places) {
+    return places.is_array() && std::all_of(places.begin(), places.end(),
+                                            [](const auto& place) { return place.is_string(); });
+  });
+}
+
 Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
   DropTotals dropped;
   ARROW_ASSIGN_OR_RAISE(dropped.rows, CountsOf(saved, "dropped"));
   ARROW_ASSIGN_OR_RAISE(dropped.tokens, CountsOf(saved, "dropped_tokens"));
+  // Metadata of releases before 0.2 do not have it.
+  if (const auto places = saved.find("dropped_at"); places != saved.end()) {
+    if (!IsPlaces(*places)) return Status::Invalid("dropped_at must be lists of texts by reason");
+    places->get_to(dropped.places);
+  }
   return dropped;
 }
 
@@ -266,6 +280,7 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
           {"num_bytes", result.bytes},
           {"dropped", result.dropped.rows},
           {"dropped_tokens", result.dropped.tokens},
+          {"dropped_at", result.dropped.places},
           {"shards", std::move(shards)}};
 }
 

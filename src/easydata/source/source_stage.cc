@@ -25,6 +25,7 @@
 #include "easydata/source/text_check.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/keep_rows.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_timer.h"
@@ -203,6 +204,9 @@ class SourceStage : public Stage {
     }
     const auto& ref = done.part->ref;
     done.batch.addresses.ShiftRows(row_);
+    for (DropCount& count : done.batch.dropped) {
+      for (Address& place : count.places) place.row += row_;
+    }
     // The row of the block that has an error: the rows before it come first, and the rest of the
     // block comes when the stream goes on once that row is fixed.
     std::optional<int64_t> stopped_at;
@@ -347,15 +351,7 @@ class SourceStage : public Stage {
   Status HandleBadRows(const DecodedBlock& block, const std::shared_ptr<const ShardRef>& ref,
                        Batch* batch) {
     for (const BadRow& bad : block.bad) {
-      auto& dropped = batch->dropped;
-      auto same = std::find_if(dropped.begin(), dropped.end(), [&](const DropCount& count) {
-        return count.reason == bad.reason && count.source == ref->source;
-      });
-      if (same == dropped.end()) {
-        dropped.push_back({ref->source, bad.reason, 0, 0});
-        same = dropped.end() - 1;
-      }
-      ++same->rows;
+      CountDropped(&batch->dropped, {ref, row_ + bad.row}, bad.reason, 1);
       if (options_.on_error == OnError::kQuarantine) {
         ARROW_RETURN_NOT_OK(
             quarantine_.Add(ref->source, ref->shard, row_ + bad.row, bad.message, bad.content));

@@ -36,10 +36,19 @@ struct SpanTable {
 /// Rows that a stage left out or cut, counted by source and reason; travels with the batch they
 /// would have been in.
 struct DropCount {
+  /// So many addresses are kept, for people to look at.
+  static constexpr size_t kMostPlaces = 5;
+
   std::string source;
   std::string reason;
   int64_t rows = 0;
   int64_t tokens = 0;
+  /// Where the first rows were read.
+  std::vector<Address> places = {};
+
+  void AddPlace(Address place) {
+    if (places.size() < kMostPlaces) places.push_back(std::move(place));
+  }
 };
 
 /// Says how far a mix was read for the rows of a batch: an edit of the mix must not act before that

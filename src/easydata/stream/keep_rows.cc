@@ -1,33 +1,45 @@
 #include "easydata/stream/keep_rows.h"
 
+#include <algorithm>
+
 #include "easydata/stream/row_tokens.h"
 
 namespace easydata {
 
-void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
-                  int64_t tokens) {
-  if (rows == 0 && tokens == 0) return;
-  for (DropCount& count : batch->dropped) {
-    if (count.source == source && count.reason == reason) {
-      count.rows += rows;
-      count.tokens += tokens;
-      return;
-    }
+void CountDropped(std::vector<DropCount>* counts, const DropCount& count) {
+  if (count.rows == 0 && count.tokens == 0) return;
+  const auto same = std::find_if(counts->begin(), counts->end(), [&](const DropCount& earlier) {
+    return earlier.source == count.source && earlier.reason == count.reason;
+  });
+  if (same == counts->end()) {
+    counts->push_back(count);
+    return;
   }
-  batch->dropped.push_back(DropCount{source, reason, rows, tokens});
+  same->rows += count.rows;
+  same->tokens += count.tokens;
+  for (const Address& place : count.places) same->AddPlace(place);
+}
+
+void CountDropped(std::vector<DropCount>* counts, const Address& first, const std::string& reason,
+                  int64_t rows, int64_t tokens) {
+  DropCount count{first.shard == nullptr ? std::string() : first.shard->source, reason, rows,
+                  tokens};
+  if (rows > 0) count.AddPlace(first);
+  CountDropped(counts, count);
 }
 
 void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lost,
                   const std::string& reason) {
   const Addresses addresses = batch.addresses.Take(lost);
   const auto tokens = RowTokens(batch, "input_ids", lost).ValueOr(std::vector<int64_t>());
-  size_t next = 0;
+  int64_t next = 0;
   for (const Addresses::Run& run : addresses.runs()) {
-    int64_t of_run = 0;
+    DropCount count{run.shard->source, reason, run.count};
     for (int64_t i = 0; i < run.count; ++i, ++next) {
-      if (!tokens.empty()) of_run += tokens[next];
+      if (!tokens.empty()) count.tokens += tokens[next];
+      if (count.places.size() < DropCount::kMostPlaces) count.AddPlace(addresses.At(next));
     }
-    CountDropped(out, run.shard->source, reason, run.count, of_run);
+    CountDropped(&out->dropped, count);
   }
 }
 

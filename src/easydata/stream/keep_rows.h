@@ -9,10 +9,12 @@
 
 namespace easydata {
 
-/// Counts `rows` rows and `tokens` tokens as dropped, joined to an earlier count of the same source
-/// and reason.
-void CountDropped(Batch* batch, const std::string& source, const std::string& reason, int64_t rows,
-                  int64_t tokens = 0);
+/// Counts what was dropped, joined to an earlier count of the same source and reason.
+void CountDropped(std::vector<DropCount>* counts, const DropCount& count);
+
+/// Counts `rows` rows from `first` on and `tokens` tokens as dropped, likewise.
+void CountDropped(std::vector<DropCount>* counts, const Address& first, const std::string& reason,
+                  int64_t rows, int64_t tokens = 0);
 
 /// Adds rows `lost` of `batch`, and the tokens in their `input_ids`, to the drop counts of `out`.
 void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lost,

@@ -32,6 +32,23 @@ TEST(KeepRowsTest, CountsWhatGoesBySource) {
   EXPECT_EQ(out.dropped[1].rows, 2);
 }
 
+TEST(KeepRowsTest, NamesTheFirstRowsThatGo) {
+  const Batch out = KeepRows(TwoSources(), {1, 2}, "short").ValueOrDie();
+  ASSERT_EQ(out.dropped[0].places.size(), 1u);
+  EXPECT_EQ(out.dropped[0].places[0].ToString(), "sources[\"a\"] x row 7");
+  ASSERT_EQ(out.dropped[1].places.size(), 2u);
+  EXPECT_EQ(out.dropped[1].places[1].ToString(), "sources[\"b\"] y row 2");
+
+  Batch many = TwoSources();
+  many.addresses = Addresses(many.addresses.At(0).shard, 3, 5);
+  many = KeepRows(many, {4}, "short").ValueOrDie();
+  many = KeepRows(many, {}, "short").ValueOrDie();
+  ASSERT_EQ(many.dropped.size(), 1u);
+  EXPECT_EQ(many.dropped[0].rows, 5);
+  ASSERT_EQ(many.dropped[0].places.size(), DropCount::kMostPlaces);
+  EXPECT_EQ(many.dropped[0].places[4].row, 7);
+}
+
 TEST(KeepRowsTest, KeepingAllIsNoCopy) {
   const Batch in = TwoSources();
   const Batch out = KeepRows(in, {0, 1, 2, 3, 4}, "short").ValueOrDie();

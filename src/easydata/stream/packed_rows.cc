@@ -39,9 +39,7 @@ void PackedRows::CountDropped(Batch* batch) const {
     if (is_there[row]) continue;
     for (int64_t s = spans_->row_starts[row]; s < spans_->row_starts[row + 1]; ++s) {
       const Span& span = spans_->spans[s];
-      const std::string source =
-          span.document.shard == nullptr ? std::string() : span.document.shard->source;
-      easydata::CountDropped(batch, source, lent[reason].reason,
+      easydata::CountDropped(&batch->dropped, span.document, lent[reason].reason,
                              s == spans_->row_starts[row] ? 1 : 0, span.length);
     }
     if (--lent[reason].rows <= 0) ++reason;

@@ -218,17 +218,12 @@ class ExampleOpImpl : public BatchOp {
   template <typename IsBad>
   static void Count(const Batch& batch, const ExampleWriter& writer, const IsBad& is_bad,
                     Batch* out) {
-    const auto source_of = [&](int64_t row) -> const std::string& {
-      static const std::string kNone;
-      const Address address = batch.addresses.At(row);
-      return address.shard == nullptr ? kNone : address.shard->source;
+    const auto count = [&](const ExampleWriter::Loss& loss, const char* reason) {
+      if (is_bad(loss.row)) return;
+      CountDropped(&out->dropped, batch.addresses.At(loss.row), reason, 1, loss.tokens);
     };
-    for (const ExampleWriter::Loss& loss : writer.left()) {
-      if (!is_bad(loss.row)) CountDropped(out, source_of(loss.row), loss.reason, 1, loss.tokens);
-    }
-    for (const ExampleWriter::Loss& loss : writer.cut()) {
-      if (!is_bad(loss.row)) CountDropped(out, source_of(loss.row), kTruncated, 1, loss.tokens);
-    }
+    for (const ExampleWriter::Loss& loss : writer.left()) count(loss, loss.reason);
+    for (const ExampleWriter::Loss& loss : writer.cut()) count(loss, kTruncated);
   }
 
   /// A field of whole JSON rows, as JSON.

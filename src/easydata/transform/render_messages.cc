@@ -19,6 +19,9 @@ namespace {
 
 using jinja::Value;
 
+/// After so many rows of a batch it is known about how long the texts are.
+constexpr int64_t kRowsToLearnFrom = 16;
+
 /// What a thread reads rows with, kept between its batches.
 struct Worker {
   jinja::Arena arena;
@@ -62,10 +65,15 @@ class RenderMessages : public BatchOp {
     const bool tools_are_json = IsJson(*batch.rows->schema(), options_.tools);
 
     arrow::StringBuilder texts;
+    ARROW_RETURN_NOT_OK(texts.Reserve(num_rows));
     std::vector<RowRef> rest;           // rows for the fallback
     std::vector<int64_t> rest_numbers;  // and their places
     for (int64_t i = 0; i < num_rows; ++i) {
       if (exec::StopScope::Stopped()) return Status::Cancelled("the stream was closed");
+      if (i == kRowsToLearnFrom) {
+        const int64_t bytes = texts.value_data_length() * (num_rows - i) / i;
+        ARROW_RETURN_NOT_OK(texts.ReserveData(bytes + bytes / 8));
+      }
       if (messages == nullptr || messages->IsNull(i)) {
         ARROW_RETURN_NOT_OK(texts.AppendNull());
         continue;

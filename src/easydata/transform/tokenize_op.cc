@@ -145,7 +145,9 @@ class TokenizeOpImpl : public BatchOp {
       tokenizers::CutTexts cut;
       auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &cut);
       if (!part.ok()) return Place(part.status(), texts, *batch, row, rows);
-      CountDropped(batch, source, kTruncatedReason, cut.texts, cut.ids);
+      DropCount count{source, kTruncatedReason, cut.texts, cut.ids};
+      for (const int64_t i : cut.first_rows) count.AddPlace(batch->addresses.At(row + i));
+      CountDropped(&batch->dropped, count);
       parts.push_back(std::move(*part));
       row += rows;
     }

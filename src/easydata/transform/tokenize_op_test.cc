@@ -38,6 +38,7 @@ class ByteEncoder : public tokenizers::TextEncoder {
       if (options.max_length > 0 && static_cast<int64_t>(text.size()) > options.max_length) {
         if (cut != nullptr) {
           ++cut->texts;
+          cut->first_rows.push_back(i);
           cut->ids += static_cast<int64_t>(text.size()) - options.max_length;
         }
         text.resize(options.max_length);
