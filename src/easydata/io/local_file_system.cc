@@ -1,7 +1,5 @@
 #include "easydata/io/local_file_system.h"
 
-#include <arrow/buffer.h>
-#include <arrow/io/interfaces.h>
 #include <arrow/util/io_util.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,6 +12,7 @@
 
 #include "easydata/base/fault_point.h"
 #include "easydata/base/utc_time.h"
+#include "easydata/io/positioned_file.h"
 
 namespace easydata::io {
 namespace {
@@ -66,46 +65,24 @@ Status Changed(const FileInfo& file, const struct stat& now) {
                           advice);
 }
 
-class LocalFile : public arrow::io::RandomAccessFile {
+class LocalFile : public PositionedFile {
  public:
   /// Takes `fd`. `mtime_ns`: the time of change that the file must keep while it is read.
   LocalFile(FileInfo file, int fd, int64_t mtime_ns)
-      : file_(std::move(file)), mtime_ns_(mtime_ns), fd_(fd) {
-    set_mode(arrow::io::FileMode::READ);
-  }
+      : PositionedFile(std::move(file)), mtime_ns_(mtime_ns), fd_(fd) {}
   ~LocalFile() override { CloseFile(); }
 
   Status Close() override {
     CloseFile();
-    return Status::OK();
-  }
-  bool closed() const override { return fd_ < 0; }
-  Result<int64_t> Tell() const override { return place_; }
-  Result<int64_t> GetSize() override { return file_.size; }
-  Status Seek(int64_t position) override {
-    if (position < 0) return Status::Invalid("a place in a file cannot be negative: ", position);
-    place_ = position;
-    return Status::OK();
+    return PositionedFile::Close();
   }
 
-  Result<int64_t> Read(int64_t size, void* out) override {
-    ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(place_, size, out));
-    place_ += got;
-    return got;
-  }
-  Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
-    ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(place_, size));
-    place_ += buffer->size();
-    return buffer;
-  }
-
+  using PositionedFile::ReadAt;
   Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override {
-    if (position < 0 || size < 0) {
-      return Status::Invalid("there are no ", size, " bytes at byte ", position, " of a file");
-    }
+    ARROW_RETURN_NOT_OK(CheckRange(position, size));
     int64_t got = 0;
     while (got < size) {
-      int error = FaultAt(FaultKind::kRead, file_.uri);
+      int error = FaultAt(FaultKind::kRead, info().uri);
       ssize_t step = -1;
       if (error == 0) {
         step = pread(fd_, static_cast<char*>(out) + got, static_cast<size_t>(size - got),
@@ -114,7 +91,7 @@ class LocalFile : public arrow::io::RandomAccessFile {
       }
       if (error == EINTR) continue;
       if (error != 0) {
-        return arrow::internal::IOErrorFromErrno(error, "cannot read ", file_.uri, " at byte ",
+        return arrow::internal::IOErrorFromErrno(error, "cannot read ", info().uri, " at byte ",
                                                  position + got);
       }
       if (step == 0) break;
@@ -124,28 +101,16 @@ class LocalFile : public arrow::io::RandomAccessFile {
     return got;
   }
 
-  Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override {
-    // A damaged length must not take memory for what the file does not have.
-    const int64_t there = std::clamp<int64_t>(file_.size - position, 0, std::max<int64_t>(size, 0));
-    if (FaultAt(FaultKind::kAllocate, file_.uri) != 0) {
-      return Status::OutOfMemory("no memory for ", there, " bytes of ", file_.uri);
-    }
-    ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(there));
-    ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(position, there, buffer->mutable_data()));
-    ARROW_RETURN_NOT_OK(buffer->Resize(got));
-    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
-  }
-
  private:
   /// The data just read may be of another file, or half of one and half of the other.
   Status CheckUnchanged() const {
     struct stat now;
     if (fstat(fd_, &now) != 0) {
-      return arrow::internal::IOErrorFromErrno(errno, "cannot look at ", file_.uri);
+      return arrow::internal::IOErrorFromErrno(errno, "cannot look at ", info().uri);
     }
     const bool same_time =
-        file_.identity.kind == IdentityKind::kSize || ChangedAt(now) == mtime_ns_;
-    return now.st_size == file_.size && same_time ? Status::OK() : Changed(file_, now);
+        info().identity.kind == IdentityKind::kSize || ChangedAt(now) == mtime_ns_;
+    return now.st_size == info().size && same_time ? Status::OK() : Changed(info(), now);
   }
 
   void CloseFile() {
@@ -153,10 +118,8 @@ class LocalFile : public arrow::io::RandomAccessFile {
     fd_ = -1;
   }
 
-  const FileInfo file_;
   const int64_t mtime_ns_;
   int fd_;
-  int64_t place_ = 0;
 };
 
 struct OpenedFile {

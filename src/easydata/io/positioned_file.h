@@ -1,0 +1,47 @@
+#pragma once
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "easydata/base/status.h"
+#include "easydata/io/file_info.h"
+
+namespace easydata::io {
+
+/// A file that is read at positions: what Arrow wants of one beside ReadAt().
+class PositionedFile : public arrow::io::RandomAccessFile {
+ public:
+  explicit PositionedFile(FileInfo file);
+
+  Status Close() override {
+    is_closed_ = true;
+    return Status::OK();
+  }
+  bool closed() const override { return is_closed_; }
+  Result<int64_t> Tell() const override { return place_; }
+  Result<int64_t> GetSize() override { return file_.size; }
+  Status Seek(int64_t position) override;
+  Result<int64_t> Read(int64_t size, void* out) override;
+  Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override;
+  /// Reads into memory of its own; a range past the file's end takes memory for what there is only,
+  /// whatever was asked for.
+  Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override;
+  using arrow::io::RandomAccessFile::ReadAt;
+
+ protected:
+  /// As it was listed.
+  const FileInfo& info() const { return file_; }
+
+ private:
+  const FileInfo file_;
+  int64_t place_ = 0;
+  bool is_closed_ = false;
+};
+
+/// Invalid where a range has a negative place or length.
+Status CheckRange(int64_t position, int64_t size);
+
+}  // namespace easydata::io
