@@ -16,6 +16,7 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/stop_scope.h"
 #include "easydata/io/file_system.h"
 #include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
@@ -165,21 +166,14 @@ io::IdentityKind IdentityOf(const std::string& name) {
 PyFileListing WithIdentity(const PyFileListing& listing, const std::string& identity) {
   const io::IdentityKind kind = IdentityOf(identity);
   PyFileListing out = listing;
-  bool interrupted = false;
-  const auto stop = [&interrupted] {
-    EngineGil gil;
-    interrupted = !gil.held() || PyErr_CheckSignals() != 0;
-    return interrupted;
-  };
   Status status;
   {
     WithoutGil released;
     for (io::FileInfo& file : out.files) {
-      status = io::SetIdentity(kind, stop, &file);
+      status = io::SetIdentity(kind, exec::StopScope::Interrupted, &file);
       if (!status.ok()) break;
     }
   }
-  if (interrupted) throw nb::python_error();
   Check(status);
   return out;
 }
@@ -242,7 +236,13 @@ void BindListing(nb::module_& m) {
       "exists",
       [](const std::string& uri) {
         const auto files = io::FileSystemOf(uri);
-        return files.ok() && (*files)->Exists(uri);
+        bool exists = false;
+        {
+          WithoutGil released;
+          exists = files.ok() && (*files)->Exists(uri);
+        }
+        if (PyErr_Occurred() != nullptr) throw nb::python_error();  // it was interrupted
+        return exists;
       },
       nb::arg("uri"),
       "Whether there is a file or a folder of this name, as far as it can be told.");

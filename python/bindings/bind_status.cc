@@ -107,6 +107,8 @@ void Check(const Status& status) {
     case arrow::StatusCode::AlreadyExists:
       Raise(PyExc_FileExistsError, message);
     case arrow::StatusCode::Cancelled:
+      // By Ctrl-C, of which EngineGil::ListenToSignals tells.
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
       // The way for a thread of Python's to end that is told of to nobody.
       if (EngineGil::outlived()) Raise(PyExc_SystemExit, message);
       Raise(cancelled_type, message);

@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "easydata/exec/stop_scope.h"
+
 namespace easydata {
 namespace {
 
@@ -23,6 +25,7 @@ constexpr std::chrono::milliseconds kLongestWork{500};
 std::atomic<int> inside{0};
 std::atomic<bool> is_ending{false};
 std::thread::id ending_thread;  // once is_ending
+std::thread::id main_thread;    // Python's, which alone runs signal handlers
 thread_local int own_inside = 0;
 
 void WaitForCallables() {
@@ -34,6 +37,13 @@ void WaitForCallables() {
   while (inside > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+/// Runs the signal handlers that wait to be run; whether one of them raised, which stays set.
+bool IsInterrupted() {
+  if (std::this_thread::get_id() != main_thread || is_ending) return false;
+  EngineGil gil;
+  return gil.held() && (PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0);
 }
 
 /// The interpreter is gone; what is static in the engine and in Arrow goes next.
@@ -87,6 +97,13 @@ void EngineGil::WatchExit() {
     if (error == nullptr) StopThread();
     std::rethrow_exception(error);
   });
+}
+
+void EngineGil::ListenToSignals() {
+  const nb::object ident = nb::module_::import_("threading").attr("main_thread")().attr("ident");
+  if (nb::cast<unsigned long>(ident) != PyThread_get_thread_ident()) return;
+  main_thread = std::this_thread::get_id();
+  exec::StopScope::ListenBy(IsInterrupted);
 }
 
 WithoutGil::WithoutGil(nb::object kept) : kept_(std::move(kept)), state_(PyEval_SaveThread()) {

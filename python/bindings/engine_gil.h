@@ -38,6 +38,11 @@ class EngineGil {
   /// Makes the interpreter wait at its exit. Once, at import.
   static void WatchExit();
 
+  /// Lets the engine's long waits on the main thread end by Ctrl-C: they return Cancelled, and
+  /// Check() raises what the signal's handler raised. At import; on another thread than the main
+  /// one it does nothing.
+  static void ListenToSignals();
+
  private:
   exec::WaitScope waiting_;  // Python's work is not the engine's
   bool held_ = false;

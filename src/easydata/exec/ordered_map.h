@@ -98,7 +98,10 @@ class OrderedMap {
     {
       WaitScope waiting;
       std::unique_lock<std::mutex> lock(shared_->mutex);
-      shared_->done.wait(lock, [&] { return task->result.has_value() || shared_->cancelled; });
+      const auto is_done = [&] { return task->result.has_value() || shared_->cancelled; };
+      if (!StopScope::Await(&shared_->done, &lock, is_done)) {
+        return Status::Cancelled("reading was interrupted");
+      }
     }
     if (shared_->cancelled) return Status::Cancelled("the stream was closed");
     tasks_.pop_front();

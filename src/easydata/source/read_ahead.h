@@ -11,6 +11,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
 
@@ -42,9 +43,12 @@ class ReadAhead {
     {
       exec::WaitScope waiting;
       std::unique_lock<std::mutex> lock(state_->mutex);
-      state_->changed.wait(lock, [&] {
+      const auto is_done = [&] {
         return !state_->items.empty() || state_->ended || state_->cancelled || !state_->error.ok();
-      });
+      };
+      if (!exec::StopScope::Await(&state_->changed, &lock, is_done)) {
+        return Status::Cancelled("reading was interrupted");
+      }
     }
     std::unique_lock<std::mutex> lock(state_->mutex);
     if (state_->cancelled) return Status::Cancelled("the stream was closed");
