@@ -11,7 +11,7 @@ namespace easydata::io {
 
 /// What distinguishes a file from another one under the same name.
 enum class IdentityKind {
-  kTime,     // its size and the time of its last change
+  kTime,     // its size and the time of its last change; on a server, its ETag if it has one
   kContent,  // its size and a hash of all of it, for which it is read once more
   kSize,     // its size alone
 };
@@ -22,7 +22,7 @@ std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind);
 struct FileIdentity {
   IdentityKind kind = IdentityKind::kTime;
   int64_t mtime_ns = 0;  // since 1970
-  std::string tag;       // kContent: the hash, hexadecimal
+  std::string tag;       // kContent: the hash, hexadecimal; kTime: the server's ETag
 
   bool operator==(const FileIdentity&) const = default;
 };

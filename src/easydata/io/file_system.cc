@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "easydata/base/hash.h"
+#include "easydata/io/http_file_system.h"
 #include "easydata/io/local_file_system.h"
 
 namespace easydata::io {
@@ -32,9 +33,12 @@ std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind) { return kIdenti
 
 Result<const FileSystem*> FileSystemOf(std::string_view uri) {
   static const LocalFileSystem local;
-  const size_t scheme = uri.find("://");
-  if (scheme == std::string_view::npos) return &local;
-  return Status::NotImplemented(uri, ": reading over ", uri.substr(0, scheme),
+  static const HttpFileSystem http;
+  const size_t end = uri.find("://");
+  if (end == std::string_view::npos) return &local;
+  const std::string_view scheme = uri.substr(0, end);
+  if (scheme == "http" || scheme == "https") return &http;
+  return Status::NotImplemented(uri, ": reading over ", scheme,
                                 ":// comes with a later release of EasyData; copy the files to "
                                 "this machine");
 }

@@ -14,13 +14,15 @@ void CheckLocal(const std::string& value, const std::string& path, config::Probl
   if (at == std::string::npos || value.substr(0, at) == "file") return;
   problems->push_back({config::Problem::Kind::kLater, path,
                        "= " + config::Shown(config::Json(value)) +
-                           " is not supported yet: object stores and HTTP come with a later "
-                           "version; use local files"});
+                           " is not supported yet: object stores come with a later version; use "
+                           "local files"});
 }
 
 void DatasetConfig::Check(const std::string& path, config::Problems* problems) const {
-  for (const std::string& file : data_files.values)
+  for (const std::string& file : data_files.values) {
+    if (file.starts_with("http://") || file.starts_with("https://")) continue;
     CheckLocal(file, config::JoinPath(path, "data_files"), problems);
+  }
   if (save_path) CheckLocal(*save_path, config::JoinPath(path, "save_path"), problems);
   std::string problem = source::QuarantinePathProblem(on_error, quarantine_path.has_value());
   if (!problem.empty()) {

@@ -107,8 +107,9 @@ TEST(PipelineConfig, ACodecMustBeOneOfItsFormat) {
 TEST(PipelineConfig, RemoteFilesAreForLater) {
   EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["gs://bucket/a", "file:///b"]}]})"),
               ElementsAre("datasets[0].data_files = \"gs://bucket/a\" is not supported yet: object "
-                          "stores and HTTP come "
-                          "with a later version; use local files"));
+                          "stores come with a later version; use local files"));
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["https://host/a.jsonl"]}]})"),
+              ElementsAre());
 }
 
 TEST(PipelineConfig, TokenizerOptionsAreChecked) {

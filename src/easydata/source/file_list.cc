@@ -23,8 +23,10 @@ nlohmann::json FileList::Describe(const std::string& kind) const {
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
   for (const io::FileInfo& file : files_) {
     sizes.push_back(file.size);
-    if (file.identity.kind == io::IdentityKind::kTime)
+    if (file.identity.kind == io::IdentityKind::kTime) {
       out["mtimes"].push_back(file.identity.mtime_ns);
+      if (!file.identity.tag.empty()) out["tags"].push_back(file.identity.tag);
+    }
     if (file.identity.kind == io::IdentityKind::kContent)
       out["hashes"].push_back(file.identity.tag);
   }

@@ -19,8 +19,8 @@ class FileList {
   const std::vector<std::string>& uris() const { return uris_; }
   const std::vector<io::FileInfo>& files() const { return files_; }
 
-  /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" or "hashes": as the files
-  /// were when they were listed.
+  /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" with a server's "tags", or
+  /// "hashes": as the files were when they were listed.
   nlohmann::json Describe(const std::string& kind) const;
 
  private:

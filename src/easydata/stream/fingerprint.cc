@@ -133,8 +133,8 @@ std::string Change(const std::string& key, const nlohmann::json& saved,
 }
 
 /// What files were when they were listed (FileList::Describe), the most telling key first.
-constexpr std::array<std::string_view, 3> kOfFiles = {"source.bytes", "source.hashes",
-                                                      "source.mtimes"};
+constexpr std::array<std::string_view, 4> kOfFiles = {"source.bytes", "source.hashes",
+                                                      "source.tags", "source.mtimes"};
 
 /// The place of a key among those of files; their number for all other keys.
 size_t PlaceOfFiles(std::string_view key) {

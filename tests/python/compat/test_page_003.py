@@ -158,9 +158,7 @@ def test_distributed_with_ray_is_refused(page: list[Block]) -> None:
 
 def test_cloud_storage_is_refused(page: list[Block]) -> None:
     config = page[10].run(ALL)["config"]
-    with pytest.raises(
-        NotImplementedError, match="object stores and HTTP come with a later version"
-    ):
+    with pytest.raises(NotImplementedError, match="object stores come with a later version"):
         easydata.Pipeline(config).source()
 
 

@@ -123,7 +123,7 @@ def test_a_pattern_that_matches_nothing_never_becomes_a_hub_name(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "uri", ["s3://b/x.parquet", "gs://b/*", "https://h/x.jsonl", "hf://datasets/x"]
+    "uri", ["s3://b/x.parquet", "gs://b/*", "abfs://b/x.jsonl", "hf://datasets/x"]
 )
 def test_remote_files_are_refused_in_a_sentence(uri: str) -> None:
     with pytest.raises(NotImplementedError, match="comes with a later release"):

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata::io {
+
+/// How a request failed, where it did.
+enum class HttpFailure {
+  kNone,          // there is an answer, whatever its status
+  kUnreachable,   // no connection: refused, no route, or too slow
+  kUnknownHost,   // the host has no address
+  kUntrusted,     // TLS: the certificate is not to be trusted
+  kBroken,        // the connection ended before the answer did
+  kStalled,       // nothing came for too long
+  kEndedByCaller  // the receiver took no more
+};
+
+struct HttpHeaders {
+  /// The value of a header, whatever the case of its name; empty where there is none.
+  std::string_view Get(std::string_view name) const;
+  void Add(std::string_view line);
+
+  std::vector<std::pair<std::string, std::string>> all = {};  // names in lower case
+};
+
+/// The answer of the last server that was asked, after redirects.
+struct HttpResponse {
+  HttpFailure failure = HttpFailure::kNone;
+  std::string error = {};  // libcurl's words
+  int status = 0;          // 0: there was no answer
+  HttpHeaders headers = {};
+};
+
+struct HttpRequest {
+  std::string url;
+  bool is_head = false;
+  std::vector<std::string> headers = {};  // "Name: value"
+};
+
+struct HttpLimits {
+  std::chrono::milliseconds connect_timeout{10'000};
+  /// Most time in which nothing comes, before the headers or in the body.
+  std::chrono::milliseconds stall_timeout{15'000};
+};
+
+/// Takes an answer as it comes; called on the client's thread.
+class HttpReceiver {
+ public:
+  virtual ~HttpReceiver() = default;
+  /// Looks at status and headers; false: nothing of the body is wanted.
+  virtual bool OnHeaders(const HttpResponse& response) = 0;
+  /// Takes a piece of the body; false: no more is wanted.
+  virtual bool OnBody(std::string_view piece) = 0;
+};
+
+/// Sends requests over HTTP/1.1 and TLS: libcurl's multi interface on a thread of its own.
+///
+/// The thread starts with the first request. Connections are kept and used again; at most
+/// `kMostInFlight` requests are under way, the others wait. A process that forked gets a thread and
+/// connections of its own. Thread-safe.
+class HttpClient {
+ public:
+  static constexpr size_t kMostInFlight = 64;
+
+  /// Sends a request, follows redirects (to http and https) and waits for the answer's end.
+  /// Cancelled, within a tenth of a second, where that was interrupted (exec::StopScope); an
+  /// IOError where libcurl is not to be had. All else that goes wrong is in the response.
+  static Result<HttpResponse> Send(const HttpRequest& request, const HttpLimits& limits,
+                                   HttpReceiver* receiver);
+};
+
+}  // namespace easydata::io

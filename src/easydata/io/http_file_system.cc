@@ -1,0 +1,93 @@
+#include "easydata/io/http_file_system.h"
+
+#include <arrow/util/io_util.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "easydata/exec/parallel_for.h"
+#include "easydata/exec/stop_scope.h"
+#include "easydata/io/brace_pattern.h"
+
+namespace easydata::io {
+namespace {
+
+// Requests are waited for, not worked on.
+constexpr int kStatsAtOnce = 16;
+
+/// Refuses what an address may not have.
+Status CheckAddress(const std::string& url) {
+  const size_t host = url.find("://") + 3;
+  const std::string_view authority =
+      std::string_view(url).substr(host, url.find_first_of("/?#", host) - host);
+  if (authority.find('@') != std::string_view::npos) {
+    return Status::Invalid(
+        "an address with a user's name or password in it cannot be read: they "
+        "would stand in states and logs");
+  }
+  if (url.find_first_of("?#") != std::string::npos) {
+    return Status::NotImplemented(
+        "addresses with a query (presigned ones) come with a later release of EasyData: "
+        "their secret must not stand in states and logs; give addresses without \"?\" and \"#\"");
+  }
+  if (authority.empty()) return Status::Invalid(url, " names no host");
+  if (url.find_first_of("*[", host) != std::string::npos) {
+    return Status::Invalid(url,
+                           ": a web server has no index to look patterns up in; name the files, "
+                           "or number them in braces: data-{000..127}.jsonl");
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<Listing> HttpFileSystem::List(const std::string& pattern, const NameFilter&) const {
+  ARROW_RETURN_NOT_OK(CheckAddress(pattern));
+  ARROW_ASSIGN_OR_RAISE(std::vector<std::string> urls, ExpandBraces(pattern));
+  std::sort(urls.begin(), urls.end());
+  urls.erase(std::unique(urls.begin(), urls.end()), urls.end());
+  Listing listing;
+  listing.files.resize(urls.size());
+  // The thread that is interrupted ends the others, too.
+  std::atomic<bool> is_interrupted = false;
+  ARROW_RETURN_NOT_OK(exec::ParallelFor(urls.size(), kStatsAtOnce, [&](size_t i) -> Status {
+    if (urls[i].ends_with('/')) {
+      return arrow::internal::IOErrorFromErrno(
+          EISDIR, urls[i], " is a folder, which a web server cannot list; name its files");
+    }
+    exec::StopScope stopping(&is_interrupted);
+    const auto found = StatHttpObject(urls[i], options_);
+    if (found.status().IsCancelled()) is_interrupted = true;
+    ARROW_RETURN_NOT_OK(found.status());
+    listing.files[i].info = *found;
+    return Status::OK();
+  }));
+  return listing;
+}
+
+Status HttpFileSystem::NothingFound(const std::string& pattern) const {
+  return arrow::internal::IOErrorFromErrno(ENOENT, "there are no files for ", pattern);
+}
+
+Result<FileInfo> HttpFileSystem::Stat(const std::string& url) const {
+  ARROW_RETURN_NOT_OK(CheckAddress(url));
+  return StatHttpObject(url, options_);
+}
+
+bool HttpFileSystem::Exists(const std::string& url) const { return Stat(url).ok(); }
+
+Result<std::shared_ptr<arrow::io::RandomAccessFile>> HttpFileSystem::Open(
+    const FileInfo& file) const {
+  ARROW_RETURN_NOT_OK(CheckAddress(file.uri));
+  if (file.identity.kind == IdentityKind::kContent) {
+    return Status::NotImplemented(
+        file.uri,
+        ": identity=\"content\" is for files of this machine; a web server's are known by "
+        "ETag or time, size");
+  }
+  return std::make_shared<HttpFile>(file, options_);
+}
+
+}  // namespace easydata::io
