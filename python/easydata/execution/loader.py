@@ -186,7 +186,7 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
             `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, busy_seconds:
             {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
             rows}, dropped_tokens: {reason: tokens}, dropped_at: {reason: addresses of the first
-            five rows}}}}`.
+            five rows since the start or restart}}}}`.
 
             Tokens are those of the stream up to here, over all ranks (with several lanes: of those
             that this rank reads); they are part of the position. One thread makes the batches:

@@ -41,7 +41,8 @@ class FileSystem {
   virtual ~FileSystem() = default;
 
   /// Lists the files that a name, a folder or a pattern stands for, each with its identity by size
-  /// and time. A name that is a file's is that file, whatever characters it has. Hidden folders
+  /// and time. Braces in a name stand for several (ExpandBraces), each of which must be there. A
+  /// name that is a file's is that file, whatever characters it has. Hidden folders
   /// (".git") are entered where they are spelled out only, links to folders not by `**`.
   virtual Result<Listing> List(const std::string& pattern, const NameFilter& is_wanted) const = 0;
 

@@ -149,7 +149,6 @@ nlohmann::json TokenCounts::ToJson() const {
         dropped = {rows, tokens->second};
       }
     }
-    if (!counts.dropped_at.empty()) out[name]["dropped_at"] = counts.dropped_at;
     if (counts.epoch > 0) out[name]["epoch"] = counts.epoch;
   }
   return out;
@@ -165,11 +164,6 @@ Result<TokenCounts> TokenCounts::FromJson(const nlohmann::json& value) {
     SourceCounts& mine = out.sources_[name];
     mine.tokens = counts.at("tokens").get<int64_t>();
     mine.epoch = counts.value("epoch", int64_t{0});
-    if (const auto places = counts.find("dropped_at"); places != counts.end()) {
-      for (const auto& [reason, all] : places->items()) {
-        for (const auto& place : all) mine.AddPlace(reason, place.get<std::string>());
-      }
-    }
     if (!counts.contains("dropped")) continue;
     for (const auto& [reason, dropped] : counts.at("dropped").items()) {
       if (dropped.is_array() && dropped.size() == 2) {

@@ -16,7 +16,8 @@ struct SourceCounts {
   int64_t tokens = 0;
   std::map<std::string, int64_t> dropped;         // rows by reason
   std::map<std::string, int64_t> dropped_tokens;  // by reason, where any were lost
-  // By reason, the addresses of the first rows, for people.
+  // By reason, the addresses of the first rows, for people. No part of a state, which stays small:
+  // a restored loader names the rows since then.
   std::map<std::string, std::vector<std::string>> dropped_at;
   int64_t epoch = 0;  // of the furthest row, where a mix counts passes
 

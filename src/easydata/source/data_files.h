@@ -18,8 +18,8 @@ struct DataFiles {
 /// this once.
 ///
 /// A path of a file is that file, whatever its name. A folder is all files below it whose names
-/// tell a known format. In a pattern `*`, `?` and `[...]` match within a name and `**` any number
-/// of folders. Patterns and folders leave out:
+/// tell a known format. Braces are several names: `{000..127}`, `{a,b}`. In a pattern `*`, `?` and
+/// `[...]` match within a name and `**` any number of folders. Patterns and folders leave out:
 /// - names that start with "_" or ".", and "metadata.json": they are never data;
 /// - config.json, dataset_info.json, state.json, dataset_dict.json, tokenizer*.json,
 ///   special_tokens_map.json and README.md beside shards of another format, as model folders and

@@ -3,6 +3,7 @@
 import gzip
 import json
 import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -120,6 +121,25 @@ def test_a_pattern_that_matches_nothing_never_becomes_a_hub_name(tmp_path: Path)
         match=r"did you mean train.jsonl\? Looked in .*, which holds: empty, train.jsonl",
     ):
         expand_data_files(f"{tmp_path}/trian.jsonl")
+
+
+def test_braces_stand_for_several_names(tmp_path: Path) -> None:
+    for name in ("a-08.txt", "a-09.txt", "a-10.txt", "b-x.txt", "c{1,2}.txt", "d/1.txt", "e/1.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("row\n")
+
+    def found(pattern: str) -> list[str]:
+        files = expand_data_files(f"{tmp_path}/{pattern}")
+        return [os.path.relpath(file, tmp_path) for file in files]
+
+    assert found("a-{08..10}.txt") == ["a-08.txt", "a-09.txt", "a-10.txt"]
+    assert found("{b-x,a-10}.txt") == ["a-10.txt", "b-x.txt"]
+    assert found("{d,e}/*.txt") == ["d/1.txt", "e/1.txt"]
+    assert found("c{1,2}.txt") == ["c{1,2}.txt"]
+    with pytest.raises(FileNotFoundError, match=r"a-11\.txt"):
+        found("a-{08..11}.txt")
+    with pytest.raises(ValueError, match="is no range of numbers"):
+        found("a-{10..08}.txt")
 
 
 @pytest.mark.parametrize(
