@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cctype>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -20,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTick{50};  // between two looks at the clocks
 constexpr long kBufferBytes = 256 << 10;
 constexpr long kMostRedirects = 10;
+constexpr std::chrono::milliseconds kLoweredAtMost{200};  // of a host's limit, each so often
 
 std::string_view Trimmed(std::string_view text) {
   const char* const blank = " \t\r\n";
@@ -67,6 +70,10 @@ struct Transfer {
   bool is_connected = false;
   bool is_ended_by_receiver = false;
   Clock::time_point last_progress = {};
+  curl_off_t sent = 0;
+  bool follows_redirects = true;
+  std::string host = {};
+  int64_t expected_bytes = 0;
   // Of both.
   std::atomic<bool> is_unwanted = false;
   std::mutex mutex = {};
@@ -92,7 +99,7 @@ size_t OnHeader(char* data, size_t size, size_t count, void* context) {
     response.status = static_cast<int>(status);
   } else if (const std::string_view header = Trimmed(line); !header.empty()) {
     response.headers.Add(header);
-  } else if (response.status >= 200 && !IsRedirect(response)) {
+  } else if (response.status >= 200 && (!IsRedirect(response) || !transfer->follows_redirects)) {
     transfer->is_ended_by_receiver = !transfer->receiver->OnHeaders(response);
     if (transfer->is_ended_by_receiver) return 0;
   }
@@ -102,7 +109,7 @@ size_t OnHeader(char* data, size_t size, size_t count, void* context) {
 size_t OnPiece(char* data, size_t size, size_t count, void* context) {
   auto* transfer = static_cast<Transfer*>(context);
   transfer->last_progress = Clock::now();
-  if (IsRedirect(transfer->response)) return size * count;
+  if (IsRedirect(transfer->response) && transfer->follows_redirects) return size * count;
   transfer->is_ended_by_receiver = !transfer->receiver->OnBody({data, size * count});
   return transfer->is_ended_by_receiver ? 0 : size * count;
 }
@@ -114,21 +121,80 @@ int OnConnected(void* context, char*, char*, int, int) {
   return CURL_PREREQFUNC_OK;
 }
 
+/// What is sent is progress, too.
+int OnSent(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
+  auto* transfer = static_cast<Transfer*>(context);
+  if (sent != transfer->sent) {
+    transfer->sent = sent;
+    transfer->last_progress = Clock::now();
+  }
+  return 0;
+}
+
+bool HasHeader(const HttpRequest& request, std::string_view name) {
+  return std::any_of(
+      request.headers.begin(), request.headers.end(), [&](const std::string& header) {
+        return header.size() > name.size() && header[name.size()] == ':' &&
+               std::equal(name.begin(), name.end(), header.begin(), [](char a, char b) {
+                 return a == std::tolower(static_cast<unsigned char>(b));
+               });
+      });
+}
+
+/// The file of certificates that the environment names, or that this system has where libcurl was
+/// built for another one; empty: what libcurl knows.
+const std::string& TrustedCertificates() {
+  static const std::string found = [] {
+    for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"}) {
+      const char* const value = std::getenv(name);
+      if (value != nullptr && *value != '\0') return std::string(value);
+    }
+    return std::string();
+  }();
+  return found;
+}
+
+/// "https://host:port" of an address.
+std::string HostOf(const std::string& url) {
+  const size_t host = url.find("://");
+  return url.substr(0, url.find_first_of("/?#", host == std::string::npos ? 0 : host + 3));
+}
+
 Status SetUp(const HttpRequest& request, Transfer* transfer) {
   const CurlLibrary& curl = transfer->curl;
   transfer->easy = curl.easy_init();
   if (transfer->easy == nullptr) return Status::OutOfMemory("no memory for a request");
   CURL* const easy = transfer->easy;
+  transfer->host = HostOf(request.url);
+  transfer->expected_bytes = request.expected_bytes;
+  transfer->follows_redirects = request.follows_redirects;
   for (const std::string& header : request.headers) {
     transfer->headers = curl.slist_append(transfer->headers, header.c_str());
   }
   curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
-  curl.easy_setopt(easy, CURLOPT_NOBODY, request.is_head ? 1L : 0L);
+  // The path is the one that was signed, with its dots and slashes.
+  curl.easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+  if (request.method == "HEAD") {
+    curl.easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  } else if (request.method != "GET") {
+    if (request.method != "DELETE") {
+      curl.easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.data());
+      curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(request.body.size()));
+      // libcurl adds both by itself: the one waits for an answer that many servers never give.
+      transfer->headers = curl.slist_append(transfer->headers, "Expect:");
+      if (!HasHeader(request, "content-type")) {
+        transfer->headers =
+            curl.slist_append(transfer->headers, "Content-Type: application/octet-stream");
+      }
+    }
+    curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
   curl.easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
   curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request.follows_redirects ? 1L : 0L);
   curl.easy_setopt(easy, CURLOPT_MAXREDIRS, kMostRedirects);
   curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -144,8 +210,23 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
   curl.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
   curl.easy_setopt(easy, CURLOPT_PREREQFUNCTION, OnConnected);
   curl.easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
+  curl.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  curl.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, OnSent);
+  curl.easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
+  if (!transfer->limits.ca_file.empty()) {
+    curl.easy_setopt(easy, CURLOPT_CAINFO, transfer->limits.ca_file.c_str());
+  } else if (const std::string& trusted = TrustedCertificates(); !trusted.empty()) {
+    curl.easy_setopt(easy, CURLOPT_CAINFO, trusted.c_str());
+  }
   return Status::OK();
 }
+
+/// What is known of a host.
+struct Host {
+  int under_way = 0;
+  double limit = HttpClient::kMostInFlight;
+  Clock::time_point lowered_at = {};
+};
 
 /// The thread, and the requests that it has.
 class HttpLoop {
@@ -215,17 +296,52 @@ class HttpLoop {
       Finish(transfer, HttpFailure::kEndedByCaller, "");
       return true;
     });
-    while (!waiting_.empty() && under_way_.size() < HttpClient::kMostInFlight) {
-      Transfer* transfer = waiting_.front();
-      waiting_.pop_front();
+    for (auto it = waiting_.begin();
+         it != waiting_.end() && under_way_.size() < HttpClient::kMostInFlight;) {
+      Transfer* const transfer = *it;
+      Host& host = hosts_[transfer->host];
+      const double most =
+          std::min<double>(host.limit, std::max(1, transfer->limits.max_in_flight));
+      const bool has_room = under_way_.empty() || bytes_under_way_ + transfer->expected_bytes <=
+                                                      HttpClient::kMostBytesInFlight;
+      if (!has_room) break;  // in turn: or large ones would never come
+      if (host.under_way + 1 > most) {
+        ++it;
+        continue;
+      }
+      it = waiting_.erase(it);
+      ++host.under_way;
+      bytes_under_way_ += transfer->expected_bytes;
+      transfer->last_progress = Clock::now();
       under_way_.push_back(transfer);
       curl_.multi_add_handle(multi_, transfer->easy);
     }
   }
 
+  /// Lets fewer requests go to a host that was asked too often, and more to one that answers.
+  void Adapt(const HttpResponse& response, Host* host) {
+    const bool is_throttled = response.status == 429 || response.status == 503;
+    if (!is_throttled) {
+      if (response.status > 0 && response.status < 500) {
+        host->limit = std::min<double>(HttpClient::kMostInFlight, host->limit + 1 / host->limit);
+      }
+      return;
+    }
+    // Once for all those that were under way together.
+    const auto now = Clock::now();
+    if (now - host->lowered_at < kLoweredAtMost) return;
+    host->lowered_at = now;
+    host->limit = std::max(1.0, std::min<double>(host->limit, host->under_way) / 2);
+  }
+
   void Finish(Transfer* transfer, HttpFailure failure, const char* error) {
     curl_.multi_remove_handle(multi_, transfer->easy);
-    std::erase(under_way_, transfer);
+    if (std::erase(under_way_, transfer) > 0) {
+      Host& host = hosts_[transfer->host];
+      Adapt(transfer->response, &host);
+      --host.under_way;
+      bytes_under_way_ -= transfer->expected_bytes;
+    }
     transfer->response.failure = failure;
     transfer->response.error = error;
     // The caller destroys it as soon as it may.
@@ -239,7 +355,10 @@ class HttpLoop {
   exec::ForkableMutex mutex_;
   std::deque<Transfer*> waiting_ = {};
   bool has_thread_ = false;
-  std::vector<Transfer*> under_way_ = {};  // of the thread
+  // Of the thread.
+  std::vector<Transfer*> under_way_ = {};
+  int64_t bytes_under_way_ = 0;
+  std::map<std::string, Host> hosts_ = {};
 };
 
 /// The loop of this process.

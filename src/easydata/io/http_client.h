@@ -35,18 +35,32 @@ struct HttpResponse {
   std::string error = {};  // libcurl's words
   int status = 0;          // 0: there was no answer
   HttpHeaders headers = {};
+  /// What an answer says that refuses a request; filled by Exchange().
+  std::string reason = {};
+
+  bool is_good() const { return status >= 200 && status < 300; }
 };
 
 struct HttpRequest {
   std::string url;
-  bool is_head = false;
+  std::string method = "GET";
   std::vector<std::string> headers = {};  // "Name: value"
+  /// What is sent; the caller keeps it.
+  std::string_view body = {};
+  /// Bytes that are expected to come, for those that wait for room; 0: few.
+  int64_t expected_bytes = 0;
+  /// Whether redirects are followed by the client, with all of the request's headers.
+  bool follows_redirects = true;
 };
 
 struct HttpLimits {
   std::chrono::milliseconds connect_timeout{10'000};
-  /// Most time in which nothing comes, before the headers or in the body.
+  /// Most time in which nothing moves: before the headers, in the body, or in what is sent.
   std::chrono::milliseconds stall_timeout{15'000};
+  /// Most requests under way to one host.
+  int max_in_flight = 64;
+  /// A file of certificates (PEM) to trust in place of the system's; empty: the system's.
+  std::string ca_file = {};
 };
 
 /// Takes an answer as it comes; called on the client's thread.
@@ -61,14 +75,18 @@ class HttpReceiver {
 
 /// Sends requests over HTTP/1.1 and TLS: libcurl's multi interface on a thread of its own.
 ///
-/// The thread starts with the first request. Connections are kept and used again; at most
-/// `kMostInFlight` requests are under way, the others wait. A process that forked gets a thread and
-/// connections of its own. Thread-safe.
+/// The thread starts with the first request. Connections are kept and used again. At most
+/// `kMostInFlight` requests are under way, and those to a host that says it is asked too often (429,
+/// 503) grow fewer, and more again with each that it answers (additive increase, multiplicative
+/// decrease); what they bring is at most `kMostBytesInFlight`. The others wait. A process that
+/// forked gets a thread and connections of its own. Thread-safe.
 class HttpClient {
  public:
   static constexpr size_t kMostInFlight = 64;
+  static constexpr int64_t kMostBytesInFlight = int64_t{256} << 20;
 
-  /// Sends a request, follows redirects (to http and https) and waits for the answer's end.
+  /// Sends a request, follows redirects (to http and https) where it says so, and waits for the
+  /// answer's end.
   /// Cancelled, within a tenth of a second, where that was interrupted (exec::StopScope); an
   /// IOError where libcurl is not to be had. All else that goes wrong is in the response.
   static Result<HttpResponse> Send(const HttpRequest& request, const HttpLimits& limits,

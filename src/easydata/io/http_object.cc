@@ -11,6 +11,7 @@
 
 #include "easydata/io/file_system.h"
 #include "easydata/io/http_date.h"
+#include "easydata/io/http_exchange.h"
 
 namespace easydata::io {
 namespace {
@@ -58,12 +59,6 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
   return range;
 }
 
-/// An ETag that stands for the very bytes; empty for a weak one ("W/...").
-std::string_view StrongTag(const HttpHeaders& headers) {
-  const std::string_view tag = headers.Get("etag");
-  return tag.starts_with("W/") ? std::string_view() : tag;
-}
-
 int64_t LastModified(const HttpHeaders& headers) {
   return ParseHttpDate(headers.Get("last-modified")).value_or(0) * kNanosecondsPerSecond;
 }
@@ -73,77 +68,55 @@ bool IsEncoded(const HttpHeaders& headers) {
   return !encoding.empty() && encoding != "identity";
 }
 
-/// "status 503, request id 4711", or what else came of a request.
-std::string Outcome(const HttpResponse& response) {
-  std::string text;
-  if (response.status > 0) text = "status " + std::to_string(response.status);
-  for (const char* name : {"x-amz-request-id", "x-request-id", "x-guploader-uploadid"}) {
-    const std::string_view id = response.headers.Get(name);
-    if (!id.empty()) text += ", request id " + std::string(id);
-  }
-  if (response.failure != HttpFailure::kNone && response.failure != HttpFailure::kEndedByCaller) {
-    text += (text.empty() ? "" : ", ") + response.error;
-  }
-  return text;
-}
-
-/// The error of a status or failure that stays.
-Status FinalError(const std::string& what, const HttpResponse& response,
-                  const HttpRetries& retries) {
-  const std::string outcome = ": " + Outcome(response);
-  if (response.failure == HttpFailure::kUntrusted) {
-    return ReadError(EPROTO, what, outcome, "; the server's certificate is not trusted here");
-  }
-  switch (response.status) {
-    case 404:
-    case 410:
-      return ReadError(ENOENT, what, outcome);
-    case 401:
-    case 403:
-    case 407:
-      return ReadError(EACCES, what, outcome,
-                       "; the server wants credentials, or does not let "
-                       "these read it");
-    default:
-      return ReadError(EIO, what, outcome, ", after ", retries.ToString());
-  }
-}
-
 Status ChangedError(const FileInfo& file, const std::string& now) {
   return FileChangedError(file.uri + " is not the file any more that was listed: it had " +
                           std::to_string(file.size) + " bytes" +
-                          (file.identity.tag.empty() ? "" : ", ETag " + file.identity.tag) +
+                          (file.identity.tag.empty() ? "" : ", tag " + file.identity.tag) +
                           ", now it has " + now +
                           "; put that file back and go on from the last saved state, or start anew "
                           "with the files as they are");
 }
 
-/// Checks the answer to a range of an object, and takes its bytes.
-class RangeReceiver final : public HttpReceiver {
- public:
-  RangeReceiver(const FileInfo& file, std::string tag, int64_t begin, int64_t end, char* out)
-      : file_(file), tag_(std::move(tag)), end_(end), at_(begin), out_(out) {}
+Status EncodedError(const std::string& what, const HttpHeaders& headers) {
+  return ReadError(EIO, what, ": the server sends it as ", headers.Get("content-encoding"),
+                   ", of which no range can be read; have it served as it is stored "
+                   "(Content-Encoding: identity)");
+}
 
-  /// Begins another answer.
-  void Restart() {
+/// Checks the answers to a range of an object, and takes its bytes.
+class RangeCall final : public HttpCall {
+ public:
+  RangeCall(const HttpStore& store, const FileInfo& file, std::string tag, int64_t begin,
+            int64_t end, char* out)
+      : store_(store), file_(file), tag_(std::move(tag)), end_(end), at_(begin), out_(out) {}
+
+  std::string What() const override {
+    return "cannot read " + file_.uri + " at byte " + std::to_string(at_);
+  }
+
+  Result<HttpRequest> MakeRequest() override {
+    began_at_ = at_;
     skip_ = 0;
+    is_accepted_ = false;
     wrong_.clear();
+    HttpRequest request;
+    ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(file_.uri));
+    request.headers = {"Accept-Encoding: identity", "Range: bytes=" + std::to_string(at_) + "-" +
+                                                        std::to_string(end_ - 1)};
+    request.expected_bytes = end_ - at_;
+    if (!tag_.empty()) store_.RequireTag(tag_, &request);
+    return request;
   }
 
   bool OnHeaders(const HttpResponse& response) override {
     if (response.status != 200 && response.status != 206) return true;
     const HttpHeaders& headers = response.headers;
     if (IsEncoded(headers)) {
-      error_ = ReadError(EIO, "cannot read ", file_.uri, " at byte ", at_,
-                         ": the server sends it as ", headers.Get("content-encoding"),
-                         ", of which no range can be read; have it served as it is stored "
-                         "(Content-Encoding: identity)");
+      error_ = EncodedError(What(), headers);
       return false;
     }
-    const std::string_view tag = StrongTag(headers);
-    if (!tag_.empty() && !tag.empty() && tag != tag_) {
-      return Changed("ETag " + std::string(tag));
-    }
+    const std::string tag = store_.TagOf(headers);
+    if (!tag_.empty() && !tag.empty() && tag != tag_) return Changed("tag " + tag);
     const int64_t changed_at = LastModified(headers);
     const bool by_time = file_.identity.kind == IdentityKind::kTime && file_.identity.tag.empty();
     if (by_time && file_.identity.mtime_ns != 0 && changed_at != 0 &&
@@ -151,12 +124,11 @@ class RangeReceiver final : public HttpReceiver {
       return Changed("Last-Modified " + std::string(headers.Get("last-modified")));
     }
     tag_seen_ = tag;
-    if (!CheckRange(response)) return false;
-    return true;
+    return CheckRange(response);
   }
 
   bool OnBody(std::string_view piece) override {
-    if (!is_accepted_) return true;  // what an error says
+    if (!is_accepted_) return true;
     const auto passed = std::min<int64_t>(skip_, static_cast<int64_t>(piece.size()));
     skip_ -= passed;
     piece.remove_prefix(static_cast<size_t>(passed));
@@ -167,16 +139,29 @@ class RangeReceiver final : public HttpReceiver {
     return at_ < end_ || taken == static_cast<int64_t>(piece.size());
   }
 
-  int64_t at() const { return at_; }
-  bool is_done() const { return at_ == end_; }
-  const Status& error() const { return error_; }
-  /// What is wrong with an answer that is not to be used; another attempt may get a right one.
-  const std::string& wrong() const { return wrong_; }
+  Result<Outcome> Judge(const HttpResponse& response) override {
+    ARROW_RETURN_NOT_OK(error_);
+    if (at_ == end_) return Outcome::kDone;
+    if (response.status == 412 || response.status == 416) {
+      return ChangedError(file_,
+                          "another tag or length (status " + std::to_string(response.status) + ")");
+    }
+    const bool is_answer = response.status == 200 || response.status == 206;
+    return is_answer || IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;
+  }
+
+  std::string WrongAnswer() const override {
+    if (wrong_.empty()) return "";
+    return wrong_ + " to a request for bytes " + std::to_string(began_at_) + "-" +
+           std::to_string(end_ - 1);
+  }
+  bool HasProgress() const override { return at_ > began_at_; }
+  int64_t UsefulBytes() const override { return at_ - began_at_; }
+
   const std::string& tag_seen() const { return tag_seen_; }
 
  private:
   bool CheckRange(const HttpResponse& response) {
-    is_accepted_ = false;
     const std::string_view given = response.headers.Get("content-range");
     const auto length = AsSize(response.headers.Get("content-length"));
     if (given.empty()) {
@@ -187,7 +172,7 @@ class RangeReceiver final : public HttpReceiver {
       if (*length != file_.size) return Changed(std::to_string(*length) + " bytes");
       if (at_ > kMostSkipped) {
         return Wrong(
-            "the whole file: it knows no ranges, without which large files cannot be read");
+            "the whole file (it knows no ranges, without which large files cannot be read)");
       }
       skip_ = at_;
       is_accepted_ = true;
@@ -218,23 +203,18 @@ class RangeReceiver final : public HttpReceiver {
     return false;
   }
 
+  const HttpStore& store_;
   const FileInfo& file_;
   const std::string tag_;
   const int64_t end_;
   int64_t at_;
   char* out_;
+  int64_t began_at_ = 0;
   int64_t skip_ = 0;
   bool is_accepted_ = false;
   std::string wrong_ = {};
   std::string tag_seen_ = {};
   Status error_ = {};
-};
-
-/// Takes headers alone.
-class HeadReceiver final : public HttpReceiver {
- public:
-  bool OnHeaders(const HttpResponse&) override { return false; }
-  bool OnBody(std::string_view) override { return false; }
 };
 
 /// The size that an answer to HEAD, or to a GET of the first byte, tells.
@@ -247,50 +227,106 @@ std::optional<int64_t> SizeOf(const HttpResponse& response) {
   return AsSize(response.headers.Get("content-length"));
 }
 
-}  // namespace
+/// Asks for the headers of an object.
+class StatCall final : public HttpCall {
+ public:
+  StatCall(const HttpStore& store, const std::string& uri) : store_(store), uri_(uri) {}
 
-Result<FileInfo> StatHttpObject(const std::string& url, const HttpOptions& options) {
-  HttpRetries retries(options.retries);
-  const std::string what = "cannot look at " + url;
-  HttpRequest request{url, /*is_head=*/true, {"Accept-Encoding: identity"}};
-  for (;;) {
-    HeadReceiver receiver;
-    ARROW_ASSIGN_OR_RAISE(const HttpResponse response,
-                          HttpClient::Send(request, options.limits, &receiver));
+  std::string What() const override { return "cannot look at " + uri_; }
+
+  Result<HttpRequest> MakeRequest() override {
+    HttpRequest request;
+    ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(uri_));
+    request.headers = {"Accept-Encoding: identity"};
+    if (is_head_) {
+      request.method = "HEAD";
+    } else {
+      request.headers.emplace_back("Range: bytes=0-0");
+    }
+    return request;
+  }
+
+  bool OnHeaders(const HttpResponse&) override { return false; }
+
+  Result<Outcome> Judge(const HttpResponse& response) override {
     if (response.status == 200 || response.status == 206) {
-      if (IsEncoded(response.headers)) {
-        return ReadError(EIO, what, ": the server sends it as ",
-                         response.headers.Get("content-encoding"),
-                         ", of which no range can be read; have it served as it is stored "
-                         "(Content-Encoding: identity)");
-      }
-      if (const auto size = SizeOf(response)) {
-        return FileInfo{url,
-                        *size,
-                        {IdentityKind::kTime, LastModified(response.headers),
-                         std::string(StrongTag(response.headers))}};
-      }
+      if (IsEncoded(response.headers)) return EncodedError(What(), response.headers);
+      if (SizeOf(response).has_value()) return Outcome::kDone;
     }
     // Some servers answer no HEAD, or tell no size there; addresses signed for GET allow none.
     const bool is_answer = response.status > 0 && !IsTransient(response);
-    if (request.is_head && is_answer && response.status != 404 && response.status != 410) {
-      request.is_head = false;
-      request.headers.emplace_back("Range: bytes=0-0");
-      continue;
+    if (is_head_ && is_answer && response.status != 404 && response.status != 410) {
+      is_head_ = false;
+      return Outcome::kOtherwise;
     }
-    if (!request.is_head && response.status == 416) return FileInfo{url, 0, {}};
+    if (!is_head_ && response.status == 416) return Outcome::kDone;
     if (response.status == 200 || response.status == 206) {
-      return ReadError(EIO, what, ": the server does not tell its size");
+      return ReadError(EIO, What(), ": the server does not tell its size");
     }
-    if (!IsTransient(response)) return FinalError(what, response, retries);
-    const auto wait = retries.Next(response);
-    if (!wait.has_value()) return FinalError(what, response, retries);
-    ARROW_RETURN_NOT_OK(WaitFor(*wait));
+    return IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;
   }
+
+ private:
+  const HttpStore& store_;
+  const std::string& uri_;
+  bool is_head_ = true;
+};
+
+/// Takes all of an object.
+class WholeCall final : public HttpCall {
+ public:
+  WholeCall(const HttpStore& store, const std::string& uri) : store_(store), uri_(uri) {}
+
+  std::string What() const override { return "cannot read " + uri_; }
+  Result<HttpRequest> MakeRequest() override {
+    content_.clear();
+    HttpRequest request;
+    ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(uri_));
+    request.headers = {"Accept-Encoding: identity"};
+    return request;
+  }
+  bool OnBody(std::string_view piece) override {
+    content_ += piece;
+    return true;
+  }
+  Result<Outcome> Judge(const HttpResponse& response) override {
+    const auto length = AsSize(response.headers.Get("content-length"));
+    if (response.is_good() && length.has_value() &&
+        *length != static_cast<int64_t>(content_.size())) {
+      return Outcome::kAgain;
+    }
+    return HttpCall::Judge(response);
+  }
+  int64_t UsefulBytes() const override { return static_cast<int64_t>(content_.size()); }
+
+  std::string& content() { return content_; }
+
+ private:
+  const HttpStore& store_;
+  const std::string& uri_;
+  std::string content_;
+};
+
+}  // namespace
+
+Result<FileInfo> StatHttpObject(const HttpStore& store, const std::string& uri) {
+  StatCall call(store, uri);
+  ARROW_ASSIGN_OR_RAISE(const HttpResponse response, Exchange(store, &call));
+  if (response.status == 416) return FileInfo{uri, 0, {}};
+  return FileInfo{
+      uri,
+      *SizeOf(response),
+      {IdentityKind::kTime, LastModified(response.headers), store.TagOf(response.headers)}};
 }
 
-HttpFile::HttpFile(FileInfo file, const HttpOptions& options)
-    : PositionedFile(std::move(file)), options_(options) {
+Result<std::string> ReadHttpObject(const HttpStore& store, const std::string& uri) {
+  WholeCall call(store, uri);
+  ARROW_RETURN_NOT_OK(Exchange(store, &call).status());
+  return std::move(call.content());
+}
+
+HttpFile::HttpFile(std::shared_ptr<const HttpStore> store, FileInfo file)
+    : PositionedFile(std::move(file)), store_(std::move(store)) {
   if (info().identity.kind == IdentityKind::kTime) tag_ = info().identity.tag;
 }
 
@@ -299,7 +335,7 @@ std::string HttpFile::Tag() const {
   return tag_;
 }
 
-void HttpFile::AdoptTag(std::string_view tag) {
+void HttpFile::AdoptTag(const std::string& tag) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (tag_.empty()) tag_ = tag;
 }
@@ -308,39 +344,9 @@ Result<int64_t> HttpFile::ReadAt(int64_t position, int64_t size, void* out) {
   ARROW_RETURN_NOT_OK(CheckRange(position, size));
   const int64_t length = std::clamp<int64_t>(info().size - position, 0, size);
   if (length == 0) return 0;
-  const int64_t end = position + length;
-  std::string tag = Tag();
-  HttpRetries retries(options_.retries);
-  RangeReceiver receiver(info(), tag, position, end, static_cast<char*>(out));
-  for (;;) {
-    const int64_t begin = receiver.at();
-    receiver.Restart();
-    HttpRequest request{info().uri, /*is_head=*/false, {"Accept-Encoding: identity"}};
-    request.headers.push_back("Range: bytes=" + std::to_string(begin) + "-" +
-                              std::to_string(end - 1));
-    if (!tag.empty()) request.headers.push_back("If-Match: " + tag);
-    ARROW_ASSIGN_OR_RAISE(const HttpResponse response,
-                          HttpClient::Send(request, options_.limits, &receiver));
-    ARROW_RETURN_NOT_OK(receiver.error());
-    if (receiver.is_done()) break;
-    if (response.status == 412 || response.status == 416) {
-      return ChangedError(
-          info(), "another ETag or length (status " + std::to_string(response.status) + ")");
-    }
-    const std::string what =
-        "cannot read " + info().uri + " at byte " + std::to_string(receiver.at());
-    const bool is_answer = response.status == 200 || response.status == 206;
-    if (!is_answer && !IsTransient(response)) return FinalError(what, response, retries);
-    if (receiver.at() > begin) retries.Progress();
-    const auto wait = retries.Next(response);
-    if (!wait.has_value()) {
-      if (receiver.wrong().empty()) return FinalError(what, response, retries);
-      return ReadError(EIO, what, ": the server answers bytes ", begin, "-", end - 1, " with ",
-                       receiver.wrong(), ", after ", retries.ToString());
-    }
-    ARROW_RETURN_NOT_OK(WaitFor(*wait));
-  }
-  AdoptTag(receiver.tag_seen());
+  RangeCall call(*store_, info(), Tag(), position, position + length, static_cast<char*>(out));
+  ARROW_RETURN_NOT_OK(Exchange(*store_, &call).status());
+  AdoptTag(call.tag_seen());
   return length;
 }
 

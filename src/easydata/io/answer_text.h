@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace easydata::io {
+
+// What the answers of object stores need of XML: elements by name, without attributes, and not
+// within elements of the same name.
+
+/// The text of the first element of this name, with its entities resolved; nothing where there is
+/// none.
+std::optional<std::string> XmlText(std::string_view xml, std::string_view name);
+
+/// What is inside each element of this name, in order, as it stands there.
+std::vector<std::string_view> XmlElements(std::string_view xml, std::string_view name);
+
+/// Escapes a text for XML.
+std::string XmlEscaped(std::string_view text);
+
+/// What an error in JSON says: {"error": {"message": "..."}}, {"error_description": "..."}; "" for
+/// other texts.
+std::string JsonMessage(std::string_view text);
+
+}  // namespace easydata::io

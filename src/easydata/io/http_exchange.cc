@@ -1,0 +1,193 @@
+#include "easydata/io/http_exchange.h"
+
+#include <arrow/util/io_util.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "easydata/io/url.h"
+#include "easydata/io/answer_text.h"
+
+namespace easydata::io {
+namespace {
+
+constexpr size_t kMostReason = 8 << 10;  // bytes of a refusal that are looked at
+constexpr int kMostHops = 10;
+
+/// Hands good answers on, and keeps what the others say.
+class AnswerSorter final : public HttpReceiver {
+ public:
+  explicit AnswerSorter(HttpCall* call) : call_(call) {}
+
+  bool OnHeaders(const HttpResponse& response) override {
+    is_good_ = response.is_good();
+    reason_.clear();
+    return is_good_ ? call_->OnHeaders(response) : true;
+  }
+  bool OnBody(std::string_view piece) override {
+    bytes_ += static_cast<int64_t>(piece.size());
+    if (is_good_) return call_->OnBody(piece);
+    reason_.append(piece.substr(0, kMostReason - std::min(kMostReason, reason_.size())));
+    return reason_.size() < kMostReason;
+  }
+
+  int64_t bytes() const { return bytes_; }
+
+  /// "AccessDenied: you may not": what a store's error says in XML or JSON; empty for other texts.
+  std::string Reason() const {
+    std::string code = XmlText(reason_, "Code").value_or("");
+    std::string message = XmlText(reason_, "Message").value_or("");
+    if (code.empty()) message = JsonMessage(reason_);
+    if (!code.empty() && !message.empty()) code += ": ";
+    return (code + message).substr(0, 300);
+  }
+
+ private:
+  HttpCall* const call_;
+  bool is_good_ = false;
+  int64_t bytes_ = 0;
+  std::string reason_;
+};
+
+bool IsMoved(const HttpResponse& response) {
+  const int status = response.status;
+  return (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) &&
+         !response.headers.Get("location").empty();
+}
+
+bool IsRefusal(const HttpResponse& response) {
+  // 400: S3 answers so to an expired token, and to a signature for another region.
+  const int status = response.status;
+  return status == 400 || status == 401 || status == 403 || status == 301;
+}
+
+/// Sends a request with the store's credentials, and to where it is redirected: to other hosts
+/// without.
+Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& wanted,
+                                    HttpReceiver* receiver) {
+  HttpRequest plain = wanted;
+  const std::string origin = OriginOf(wanted.url);
+  for (int hop = 0;; ++hop) {
+    HttpRequest request = plain;
+    request.follows_redirects = false;
+    if (OriginOf(request.url) == origin) ARROW_RETURN_NOT_OK(store.Authorize(&request));
+    store.counters()->Request();
+    ARROW_ASSIGN_OR_RAISE(HttpResponse response,
+                          HttpClient::Send(request, store.options().limits, receiver));
+    if (!IsMoved(response) || hop == kMostHops) return response;
+    plain.url = ResolveUrl(plain.url, response.headers.Get("location"));
+    if (!IsHttpUrl(plain.url)) return response;
+  }
+}
+
+/// Why a request is made once more, in a word or two.
+std::string CauseOf(const HttpResponse& response, bool is_good_answer) {
+  switch (response.failure) {
+    case HttpFailure::kUnreachable:
+      return "unreachable";
+    case HttpFailure::kUnknownHost:
+      return "unknown host";
+    case HttpFailure::kUntrusted:
+      return "untrusted";
+    case HttpFailure::kBroken:
+      return "broken off";
+    case HttpFailure::kStalled:
+      return "stalled";
+    case HttpFailure::kNone:
+    case HttpFailure::kEndedByCaller:
+      break;
+  }
+  return is_good_answer ? "wrong answer" : "status " + std::to_string(response.status);
+}
+
+/// "status 503, request id 4711", or what else came of a request.
+std::string Described(const HttpResponse& response) {
+  std::string text;
+  if (response.status > 0) text = "status " + std::to_string(response.status);
+  if (!response.reason.empty()) text += " (" + response.reason + ")";
+  for (const char* name : {"x-amz-request-id", "x-request-id", "x-guploader-uploadid"}) {
+    const std::string_view id = response.headers.Get(name);
+    if (!id.empty()) text += ", request id " + std::string(id);
+  }
+  if (response.failure != HttpFailure::kNone && response.failure != HttpFailure::kEndedByCaller) {
+    text += (text.empty() ? "" : ", ") + response.error;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<HttpCall::Outcome> HttpCall::Judge(const HttpResponse& response) {
+  if (response.is_good() && response.failure == HttpFailure::kNone) return Outcome::kDone;
+  return response.is_good() || IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;
+}
+
+Status FinalError(const std::string& what, const HttpResponse& response,
+                  const HttpRetries& retries) {
+  const std::string outcome = ": " + Described(response);
+  const auto error = [&](int number, const std::string& end) {
+    return arrow::internal::IOErrorFromErrno(number, what, outcome, end);
+  };
+  if (response.failure == HttpFailure::kUntrusted) {
+    return error(EPROTO,
+                 "; the server's certificate is not trusted here (storage_options: ca_file)");
+  }
+  switch (response.status) {
+    case 404:
+    case 410:
+      return error(ENOENT, "");
+    case 401:
+    case 403:
+    case 407:
+      return error(EACCES,
+                   "; the server wants credentials, or does not let these do it "
+                   "(storage_options)");
+    default:
+      return error(EIO, ", after " + retries.ToString());
+  }
+}
+
+Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
+  HttpRetries retries(store.options().retries);
+  bool may_reauthorize = true;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const HttpRequest request, call->MakeRequest());
+    AnswerSorter sorter(call);
+    ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &sorter));
+    response.reason = sorter.Reason();
+    const int64_t useful = call->UsefulBytes();
+    store.counters()->Received(useful, std::max<int64_t>(sorter.bytes() - useful, 0));
+    if (may_reauthorize && IsRefusal(response)) {
+      ARROW_ASSIGN_OR_RAISE(const bool is_other, store.Reauthorize(request, response));
+      if (is_other) {
+        may_reauthorize = false;
+        store.counters()->Retry("credentials", std::chrono::milliseconds(0), false);
+        continue;
+      }
+    }
+    ARROW_ASSIGN_OR_RAISE(const HttpCall::Outcome outcome, call->Judge(response));
+    if (outcome == HttpCall::Outcome::kDone) {
+      store.counters()->Sent(static_cast<int64_t>(request.body.size()));
+      return response;
+    }
+    if (outcome == HttpCall::Outcome::kOtherwise) continue;
+    if (outcome == HttpCall::Outcome::kFinal) return FinalError(call->What(), response, retries);
+    if (call->HasProgress()) {
+      retries.Progress();
+      may_reauthorize = true;
+    }
+    const auto wait = retries.Next(response);
+    if (!wait.has_value()) {
+      const std::string wrong = call->WrongAnswer();
+      if (wrong.empty()) return FinalError(call->What(), response, retries);
+      return arrow::internal::IOErrorFromErrno(EIO, call->What(), ": the server answers with ",
+                                               wrong, ", after ", retries.ToString());
+    }
+    store.counters()->Retry(CauseOf(response, response.is_good()), *wait,
+                            response.status == 429 || response.status == 503);
+    ARROW_RETURN_NOT_OK(WaitFor(*wait));
+  }
+}
+
+}  // namespace easydata::io

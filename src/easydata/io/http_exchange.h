@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "easydata/base/status.h"
+#include "easydata/io/http_client.h"
+#include "easydata/io/http_store.h"
+
+namespace easydata::io {
+
+/// Something wanted of a store, which may take several requests. Takes the bodies of good answers
+/// (status 2xx) alone.
+class HttpCall : public HttpReceiver {
+ public:
+  enum class Outcome {
+    kDone,
+    kOtherwise,  // another request will tell
+    kAgain,      // the same may work another time: a wrong answer, a part of it
+    kFinal,      // it will not
+  };
+
+  /// What errors begin with: "cannot read s3://data/a.jsonl at byte 5".
+  virtual std::string What() const = 0;
+
+  /// The next request, without what the store adds.
+  virtual Result<HttpRequest> MakeRequest() = 0;
+
+  /// Judges an answer, once it is there; an error ends the call with it. By default 2xx is good,
+  /// what a server may get over is asked for again, and all else is final.
+  virtual Result<Outcome> Judge(const HttpResponse& response);
+
+  /// What is wrong with a good answer that is not to be used; "" for nothing.
+  virtual std::string WrongAnswer() const { return ""; }
+
+  /// Whether the last attempt brought something that nobody had.
+  virtual bool HasProgress() const { return false; }
+
+  /// Bytes that the last attempt brought which were of use.
+  virtual int64_t UsefulBytes() const { return 0; }
+
+  bool OnHeaders(const HttpResponse&) override { return true; }
+  bool OnBody(std::string_view) override { return true; }
+};
+
+/// Asks a store for what a call wants until it is there: proves who asks, follows redirects (to
+/// other hosts without credentials), gets new credentials once where these are refused, waits and
+/// tries again what fails in passing. Gives the last answer. An IOError with errno says what was
+/// wanted, what came of it and after how many attempts; Cancelled where that was interrupted.
+Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call);
+
+/// The error of an answer that is final, or of attempts that are used up.
+Status FinalError(const std::string& what, const HttpResponse& response,
+                  const HttpRetries& retries);
+
+}  // namespace easydata::io

@@ -1,0 +1,95 @@
+#include "easydata/io/url.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace easydata::io {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789ABCDEF";
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+bool IsHttpUrl(std::string_view url) {
+  return url.starts_with("http://") || url.starts_with("https://");
+}
+
+std::string OriginOf(std::string_view url) {
+  const size_t host = url.find("://");
+  if (host == std::string_view::npos) return "";
+  std::string origin(url.substr(0, url.find_first_of("/?#", host + 3)));
+  std::transform(origin.begin(), origin.end(), origin.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // What a user's name might be in.
+  if (const size_t at = origin.rfind('@'); at != std::string::npos) origin.erase(host + 3, at - host - 2);
+  return origin;
+}
+
+std::string ResolveUrl(std::string_view base, std::string_view location) {
+  if (location.find("://") != std::string_view::npos) return std::string(location);
+  const size_t scheme = base.find("://");
+  if (location.starts_with("//")) {
+    return std::string(base.substr(0, scheme + 1)).append(location);
+  }
+  const size_t path = std::min(base.find_first_of("/?#", scheme + 3), base.size());
+  if (location.starts_with('/')) return std::string(base.substr(0, path)).append(location);
+  const std::string_view folder = base.substr(0, std::min(base.find_first_of("?#"), base.size()));
+  const size_t slash = folder.rfind('/');
+  if (slash < path || slash == std::string_view::npos) {
+    return std::string(base.substr(0, path)).append("/").append(location);
+  }
+  return std::string(folder.substr(0, slash + 1)).append(location);
+}
+
+std::string PercentEncode(std::string_view text, bool keeps_slash) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (byte < 0x80 && std::isalnum(byte) != 0) || c == '-' || c == '.' ||
+                          c == '_' || c == '~' || (keeps_slash && c == '/');
+    if (is_plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHexDigits[byte >> 4];
+      out += kHexDigits[byte & 15];
+    }
+  }
+  return out;
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && HexValue(text[i + 1]) >= 0 &&
+        HexValue(text[i + 2]) >= 0) {
+      out += static_cast<char>(HexValue(text[i + 1]) * 16 + HexValue(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+Result<BucketAndKey> SplitObjectUri(std::string_view uri) {
+  const size_t scheme = uri.find("://");
+  const std::string_view rest = uri.substr(scheme == std::string_view::npos ? 0 : scheme + 3);
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  BucketAndKey out{std::string(rest.substr(0, slash)), ""};
+  if (slash < rest.size()) out.key = rest.substr(slash + 1);
+  if (out.bucket.empty()) {
+    return Status::Invalid(uri, " names no bucket: write ", uri.substr(0, scheme), "://bucket/key");
+  }
+  return out;
+}
+
+}  // namespace easydata::io

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "easydata/base/status.h"
+
+namespace easydata::io {
+
+bool IsHttpUrl(std::string_view url);
+
+/// "https://host:port": what credentials are for.
+std::string OriginOf(std::string_view url);
+
+/// The address that a Location header leads to from `base`.
+std::string ResolveUrl(std::string_view base, std::string_view location);
+
+/// Escapes a text for a URL: all but letters, digits and "-._~", and but for "/" where `keeps_slash`
+/// (RFC 3986, and what AWS signs).
+std::string PercentEncode(std::string_view text, bool keeps_slash);
+
+/// Undoes that; what is not two hexadecimal digits behind "%" stays as it is.
+std::string PercentDecode(std::string_view text);
+
+/// A bucket of an object store, and a key in it.
+struct BucketAndKey {
+  std::string bucket;
+  std::string key;
+};
+
+/// Takes "s3://bucket/some/key" apart; the key may be empty. Invalid where there is no bucket.
+Result<BucketAndKey> SplitObjectUri(std::string_view uri);
+
+}  // namespace easydata::io
