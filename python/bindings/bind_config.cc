@@ -19,7 +19,7 @@ Json Parse(const std::string& text) {
 }
 
 /// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "reads_as", "required",
-/// "differs", "config"}]}]
+/// "secret", "differs", "config"}]}]
 std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) {
   Json out = Json::array();
   for (const config::ConfigDescriptor& descriptor : descriptors) {
@@ -31,6 +31,7 @@ std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) 
                         {"default", field.default_value},
                         {"reads_as", field.rules.reads_as.value_or(nullptr)},
                         {"required", field.rules.required},
+                        {"secret", field.rules.is_secret},
                         {"differs", field.rules.differs},
                         {"config", field.config}});
     }

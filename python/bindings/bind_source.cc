@@ -18,6 +18,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/io/file_system.h"
+#include "easydata/io/web_store.h"
 #include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_files.h"
@@ -178,22 +179,38 @@ PyFileListing WithIdentity(const PyFileListing& listing, const std::string& iden
   return out;
 }
 
-/// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
-using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
-
-std::vector<PickledFile> PickleFiles(const PyFileListing& listing) {
-  std::vector<PickledFile> out;
-  for (const auto& [uri, size, identity] : listing.files) {
-    out.emplace_back(uri, size, NameOf(io::NamesOf(identity.kind), identity.kind),
-                     identity.mtime_ns, identity.tag);
-  }
-  return out;
+/// How files on other machines are reached: a new storage, with counters of its own.
+std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options) {
+  if (options.is_none()) return std::make_shared<io::Storage>(io::StorageOptions());
+  const nlohmann::json json =
+      JsonFromPython(MappingOption("storage_options", options), "storage_options");
+  return std::make_shared<io::Storage>(Unwrap(io::StorageOptions::FromJson(json)));
 }
 
-PyFileListing UnpickleFiles(const std::vector<PickledFile>& files) {
+/// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
+using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
+/// The files, the options that reach them as JSON, and addresses with what is secret in them.
+using PickledListing = std::tuple<std::vector<PickledFile>, std::string, std::vector<std::string>>;
+
+PickledListing PickleFiles(const PyFileListing& listing) {
+  std::vector<PickledFile> files;
+  for (const io::FileInfo& file : listing.files) {
+    files.emplace_back(file.uri, file.size,
+                       NameOf(io::NamesOf(file.identity.kind), file.identity.kind),
+                       file.identity.mtime_ns, file.identity.tag);
+  }
+  return {std::move(files), listing.storage->options().ToJson().dump(),
+          listing.storage->secret_addresses()};
+}
+
+PyFileListing UnpickleFiles(const PickledListing& pickled) {
+  const auto& [files, options, addresses] = pickled;
   PyFileListing out;
+  out.storage = std::make_shared<io::Storage>(
+      Unwrap(io::StorageOptions::FromJson(nlohmann::json::parse(options))));
+  for (const std::string& address : addresses) Unwrap(out.storage->NameOf(address));
   for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
-    out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}});
+    out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}, out.storage});
   }
   return out;
 }
@@ -216,22 +233,29 @@ void BindListing(nb::module_& m) {
            "or \"size\".")
       .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
       .def("__getstate__", &PickleFiles)
-      .def("__setstate__", [](PyFileListing& self, const std::vector<PickledFile>& files) {
-        new (&self) PyFileListing(UnpickleFiles(files));
+      .def("__setstate__", [](PyFileListing& self, const PickledListing& pickled) {
+        new (&self) PyFileListing(UnpickleFiles(pickled));
       });
   m.def(
       "list_data_files",
-      [](const std::vector<std::string>& data_files) {
+      [](const std::vector<std::string>& data_files, nb::handle storage_options) {
+        PyFileListing listing;
+        listing.storage = StorageFromPython(storage_options);
         Result<source::DataFiles> listed = source::DataFiles();
         {
           WithoutGil released;
-          listed = source::ListDataFiles(data_files);
+          listed = source::ListDataFiles(data_files, listing.storage);
         }
         source::DataFiles found = Unwrap(std::move(listed));
-        return std::pair(PyFileListing{std::move(found.files)}, std::move(found.left_out));
+        listing.files = std::move(found.files);
+        return std::pair(std::move(listing), std::move(found.left_out));
       },
-      nb::arg("data_files"),
+      nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
+  m.def(
+      "public_address",
+      [](const std::string& address) { return io::PublicAddress(address); },
+      nb::arg("address"), "An address without what is secret in it.");
   m.def(
       "exists",
       [](const std::string& uri) {

@@ -5,6 +5,7 @@
 
 #include "easydata/exec/thread_pool.h"
 #include "easydata/io/file_info.h"
+#include "easydata/io/storage.h"
 #include "easydata/source/source.h"
 
 namespace easydata {
@@ -17,6 +18,8 @@ struct PySource {
 /// What Python holds as `_native.FileListing`.
 struct PyFileListing {
   std::vector<io::FileInfo> files;
+  /// How they are reached: each of them has it, and a listing of none has it, too.
+  std::shared_ptr<const io::Storage> storage;
 };
 
 /// What iterators of rows share, however many are open; it ends with the last of them.

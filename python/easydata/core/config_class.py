@@ -22,7 +22,12 @@ _descriptors: dict[str, dict[str, Any]] = {
     entry["name"]: entry for entry in json.loads(_native.config_descriptors())
 }
 _classes: dict[str, type] = {}
-
+_secrets: frozenset[str] = frozenset(
+    field["name"]
+    for entry in _descriptors.values()
+    for field in entry["fields"]
+    if field["secret"]
+)
 
 _options: dict[str, list[str]] = {
     entry["name"]: [field["name"] for field in entry["fields"]]
@@ -59,6 +64,8 @@ def is_set(config: Any, option: str) -> bool:
 def _default(field: Mapping[str, Any]) -> Any:
     """The dataclass field for one declared option."""
     metadata = {"doc": field["doc"]}
+    if field["secret"]:
+        return dataclasses.field(default=field["default"], repr=False, metadata=metadata)
     if field["required"]:
         return dataclasses.field(metadata=metadata)
     if field["config"]:
@@ -103,8 +110,32 @@ def declared(cls: _T) -> _T:
     # Assigned like this since both are part of what the decorator makes.
     made.__init__ = init
     made.__setattr__ = set_option
+    if "data_files" in known:
+        made.__repr__ = _repr_without_secrets
     _classes[cls.__name__] = made
     return cast(_T, made)
+
+
+def without_secrets(value: Any) -> Any:
+    """Plain values of a config without credentials: neither options of them nor addresses' own."""
+    if isinstance(value, str):
+        return _native.public_address(value) if "://" in value else value
+    if isinstance(value, Mapping):
+        return {key: without_secrets(v) for key, v in value.items() if key not in _secrets}
+    if isinstance(value, (list, tuple)):
+        return [without_secrets(item) for item in value]
+    return value
+
+
+def _repr_without_secrets(config: Any) -> str:
+    shown = []
+    for field in dataclasses.fields(config):
+        if field.repr:
+            value = getattr(config, field.name)
+            if field.name == "data_files":
+                value = without_secrets(value)
+            shown.append(f"{field.name}={value!r}")
+    return f"{type(config).__name__}({', '.join(shown)})"
 
 
 def options_of(config: Any, options: str, **names: str) -> dict[str, Any]:
@@ -263,9 +294,9 @@ def check(config: Any) -> list[str]:
 
 
 def config_hash(config: Any) -> str:
-    """16 hexadecimal digits that are equal for configs that say the same."""
+    """16 hexadecimal digits that are equal for configs that say the same, whoever asks."""
     name = type(config).__name__
-    values = _for_engine(name, config)
+    values = without_secrets(_for_engine(name, config))
     wrong = [f"{path} {said}" for path, said in _unsayable(values)]
     if wrong:
         raise ConfigError(name, wrong)

@@ -1,5 +1,6 @@
 """The stages that a pipeline has methods for."""
 
+import dataclasses
 import logging
 import os
 from collections.abc import Mapping
@@ -14,10 +15,11 @@ from easydata.core.config import (
     MixStageConfig,
     PackStageConfig,
     SaveStageConfig,
+    SourceStageConfig,
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import imported, options_of, plain
+from easydata.core.config_class import imported, is_set, options_of, plain, without_secrets
 from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
 from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
@@ -44,6 +46,18 @@ MIXED = "mixed"
 DEFAULT_EOS = 2
 
 
+def storage_options_of(dataset: DatasetConfig, stage: SourceStageConfig) -> dict[str, Any] | None:
+    """How a dataset's files are reached: its own options before the stage's."""
+    options: dict[str, Any] = {}
+    if is_set(stage, "cloud_max_retries"):
+        options["retries"] = stage.cloud_max_retries
+    if is_set(stage, "cloud_retry_delay"):
+        options["retry_delay"] = stage.cloud_retry_delay
+    options |= stage.dask_storage_options or {}
+    options |= dataset.storage_options or {}
+    return options or None
+
+
 class SourceStage(BaseStage):
     """Opens the datasets of the pipeline's config."""
 
@@ -56,7 +70,10 @@ class SourceStage(BaseStage):
         """Gives a source for each dataset; `data` is not looked at."""
         made: Sources = {}
         for dataset in context.config.datasets:
-            source: ShardedDataSource[Any] = create_source(dataset, context.seed)
+            reached = dataclasses.replace(
+                dataset, storage_options=storage_options_of(dataset, context.config.source)
+            )
+            source: ShardedDataSource[Any] = create_source(reached, context.seed)
             if dataset.format_callback is not None:
                 source = source.transform(MapTransform(dataset.format_callback))
             if dataset.format_fields:
@@ -372,7 +389,7 @@ class SaveStage(BaseStage):
         Of several sources, those that an earlier run of the same job had finished are kept, unless
         it had finished them all.
         """
-        config = plain(context.config, for_engine=True)
+        config = without_secrets(plain(context.config, for_engine=True))
         writers = {name: self._writer(name, len(data), context) for name in data}
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}

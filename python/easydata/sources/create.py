@@ -87,7 +87,7 @@ def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
         return HuggingFaceShardedSource(
             os.fspath(names), config.split, subset=config.dataset_split_name
         )
-    files = list_data_files(data)
+    files = list_data_files(data, config.storage_options)
     if kind is None or kind in _HUB:
         kind = _format_of(files.uris, data)
     return _of_format(kind, files, config)
@@ -95,7 +95,7 @@ def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
 
 def _names_files(data: Any) -> bool:
     items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    return all(_native.exists(os.fspath(item)) for item in items)
+    return all("://" in os.fspath(item) or _native.exists(os.fspath(item)) for item in items)
 
 
 def _format_of(files: list[str], data: Any) -> str:

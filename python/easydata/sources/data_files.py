@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from easydata import _native
 
@@ -15,7 +15,9 @@ _logger = logging.getLogger("easydata")
 _told: set[str] = set()
 
 
-def expand_data_files(data_files: DataFiles) -> list[str]:
+def expand_data_files(
+    data_files: DataFiles, storage_options: Mapping[str, Any] | None = None
+) -> list[str]:
     """The files that paths, patterns and folders stand for, sorted and distinct.
 
     A folder stands for all files below it whose names tell a known format (.parquet .pq .jsonl
@@ -28,23 +30,30 @@ def expand_data_files(data_files: DataFiles) -> list[str]:
     `tokenizer*.json`, `special_tokens_map.json`, `README.md`, and `cache-*.arrow` of a saved data
     set); a notice names what was left out, once. A file that is named itself is always data.
 
+    Files on object stores (`s3://`, `gs://`) are named in the same ways; on web servers
+    (`https://`) they are spelled out or numbered in braces. `storage_options` say who asks for
+    them; see docs/guide/stores.md.
+
     Raises:
         FileNotFoundError: Something matches no file; the message says where it was looked for and
             what is near.
         OSError: Something is no regular file, but a FIFO, a socket or a device.
-        NotImplementedError: A URI: remote files come with a later release.
+        NotImplementedError: A URI of a scheme that is not known.
     """
-    return list_data_files(data_files).uris
+    return list_data_files(data_files, storage_options).uris
 
 
-def list_data_files(data_files: DataFiles) -> _native.FileListing:
+def list_data_files(
+    data_files: DataFiles, storage_options: Mapping[str, Any] | None = None
+) -> _native.FileListing:
     """The files of `expand_data_files`, each with its size and the time of its last change.
 
     This is the one look that a job takes at where its data is: what is made of the listing reads
     these files, and refuses others under their names.
     """
     items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
-    listing, left_out = _native.list_data_files([os.fspath(item) for item in items])
+    names = [os.fspath(item) for item in items]
+    listing, left_out = _native.list_data_files(names, storage_options)
     if new := [path for path in left_out if path not in _told]:
         _told.update(new)
         shown = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")

@@ -27,7 +27,7 @@ class FileSource(ShardedDataSource[Row]):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: For remote files, which come with a later release.
+        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
         name: What errors, statistics and positions call this source.
         on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
@@ -54,14 +54,12 @@ class FileSource(ShardedDataSource[Row]):
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
     ) -> None:
-        if storage_options:
-            raise NotImplementedError(
-                "storage_options are for remote files, which come with a later release of EasyData"
-            )
         _native.check_on_error(on_error, quarantine_path is not None)
         _native.check_identity(identity)
         if not isinstance(data_files, _native.FileListing):
-            data_files = list_data_files(data_files)
+            data_files = list_data_files(data_files, storage_options)
+        elif storage_options:
+            raise ValueError("storage_options: a listing has those that it was made with")
         self._listing = data_files
         self._files = self._listing.uris
         self._name = name

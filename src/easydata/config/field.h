@@ -33,6 +33,8 @@ struct FieldRules {
   std::optional<Json> reads_as;
   /// None, and null in JSON, stand for the default.
   bool or_none = false;
+  /// Its value holds credentials: it is shown nowhere, and is no part of what a config says.
+  bool is_secret = false;
   /// Why a config has another default than the option of the same name that the engine declares.
   std::string differs;
 };
@@ -87,6 +89,10 @@ struct Field {
   /// None stands for the default, which Python's signatures show as None.
   Field OrNone() const {
     return With([](FieldRules* r) { r->or_none = true; });
+  }
+  /// Keeps the value out of reprs, metadata, hashes and messages.
+  Field Secret() const {
+    return With([](FieldRules* r) { r->is_secret = true; });
   }
   /// Says why the default differs from that of the engine's own option of this name.
   Field Differs(const char* reason) const {

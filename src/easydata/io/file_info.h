@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -27,13 +28,19 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
+class Storage;
+
 /// A file as it was when it was listed.
 struct FileInfo {
   std::string uri;   // a path, for files of this machine
   int64_t size = 0;  // bytes
   FileIdentity identity;
+  /// How it is reached; null: without options.
+  std::shared_ptr<const Storage> storage = {};
 
-  bool operator==(const FileInfo&) const = default;
+  bool operator==(const FileInfo& other) const {
+    return uri == other.uri && size == other.size && identity == other.identity;
+  }
 };
 
 }  // namespace easydata::io

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "easydata/base/hash.h"
-#include "easydata/io/http_file_system.h"
-#include "easydata/io/local_file_system.h"
+#include "easydata/io/storage.h"
 
 namespace easydata::io {
 namespace {
@@ -32,15 +31,12 @@ class FileChanged : public arrow::StatusDetail {
 std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind) { return kIdentityKinds; }
 
 Result<const FileSystem*> FileSystemOf(std::string_view uri) {
-  static const LocalFileSystem local;
-  static const HttpFileSystem http;
-  const size_t end = uri.find("://");
-  if (end == std::string_view::npos) return &local;
-  const std::string_view scheme = uri.substr(0, end);
-  if (scheme == "http" || scheme == "https") return &http;
-  return Status::NotImplemented(uri, ": reading over ", scheme,
-                                ":// comes with a later release of EasyData; copy the files to "
-                                "this machine");
+  return Storage::Default()->FileSystemOf(uri);
+}
+
+Result<const FileSystem*> FileSystemOf(const FileInfo& file) {
+  const Storage& storage = file.storage == nullptr ? *Storage::Default() : *file.storage;
+  return storage.FileSystemOf(file.uri);
 }
 
 Result<FileInfo> StatFile(const std::string& uri) {
@@ -49,7 +45,7 @@ Result<FileInfo> StatFile(const std::string& uri) {
 }
 
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const FileInfo& file) {
-  ARROW_ASSIGN_OR_RAISE(const FileSystem* files, FileSystemOf(file.uri));
+  ARROW_ASSIGN_OR_RAISE(const FileSystem* files, FileSystemOf(file));
   return files->Open(file);
 }
 

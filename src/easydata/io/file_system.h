@@ -70,11 +70,14 @@ class FileSystem {
   virtual bool IsKnownToDiffer(const FileInfo& file) const = 0;
 };
 
-/// The file system of a path or URI, by its scheme; NotImplemented for the schemes to come.
+/// The file system of a path or URI, by its scheme; NotImplemented for schemes that are not known.
 Result<const FileSystem*> FileSystemOf(std::string_view uri);
+/// The file system that a file was listed by.
+Result<const FileSystem*> FileSystemOf(const FileInfo& file);
 
-/// FileSystem::Stat() and Open() of the URI's file system.
+/// FileSystem::Stat() of the URI's file system, without options.
 Result<FileInfo> StatFile(const std::string& uri);
+/// FileSystem::Open() of the file's file system.
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const FileInfo& file);
 
 /// Gives a file an identity of another kind. For kContent it is opened and read as a whole, unless

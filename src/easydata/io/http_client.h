@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +11,8 @@
 #include "easydata/base/status.h"
 
 namespace easydata::io {
+
+struct Credentials;
 
 /// How a request failed, where it did.
 enum class HttpFailure {
@@ -47,6 +51,8 @@ struct HttpRequest {
   std::vector<std::string> headers = {};  // "Name: value"
   /// What is sent; the caller keeps it.
   std::string_view body = {};
+  /// Those that it was authorized with; null: none.
+  std::shared_ptr<const Credentials> credentials = {};
   /// Bytes that are expected to come, for those that wait for room; 0: few.
   int64_t expected_bytes = 0;
   /// Whether redirects are followed by the client, with all of the request's headers.

@@ -63,15 +63,18 @@ bool IsRefusal(const HttpResponse& response) {
 }
 
 /// Sends a request with the store's credentials, and to where it is redirected: to other hosts
-/// without.
+/// without. `sent` is set to the last one that had them.
 Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& wanted,
-                                    HttpReceiver* receiver) {
+                                    HttpReceiver* receiver, HttpRequest* sent) {
   HttpRequest plain = wanted;
   const std::string origin = OriginOf(wanted.url);
   for (int hop = 0;; ++hop) {
     HttpRequest request = plain;
     request.follows_redirects = false;
-    if (OriginOf(request.url) == origin) ARROW_RETURN_NOT_OK(store.Authorize(&request));
+    if (OriginOf(request.url) == origin) {
+      ARROW_RETURN_NOT_OK(store.Authorize(&request));
+      *sent = request;
+    }
     store.counters()->Request();
     ARROW_ASSIGN_OR_RAISE(HttpResponse response,
                           HttpClient::Send(request, store.options().limits, receiver));
@@ -116,6 +119,40 @@ std::string Described(const HttpResponse& response) {
   return text;
 }
 
+/// Collects a small answer.
+class TextCall final : public HttpCall {
+ public:
+  TextCall(const std::string& what, const RequestMaker& make, const AnswerJudge& judge)
+      : what_(what), make_(make), judge_(judge) {}
+
+  std::string What() const override { return what_; }
+  Result<HttpRequest> MakeRequest() override {
+    answer_.body.clear();
+    return make_();
+  }
+  bool OnBody(std::string_view piece) override {
+    answer_.body += piece;
+    return true;
+  }
+  Result<Outcome> Judge(const HttpResponse& response) override {
+    const std::string_view length = response.headers.Get("content-length");
+    const bool is_cut = response.is_good() && !length.empty() &&
+                        length != std::to_string(answer_.body.size());
+    if (is_cut) return Outcome::kAgain;
+    answer_.response = response;
+    return judge_ == nullptr ? HttpCall::Judge(response) : judge_(answer_);
+  }
+  int64_t UsefulBytes() const override { return static_cast<int64_t>(answer_.body.size()); }
+
+  TextAnswer& answer() { return answer_; }
+
+ private:
+  const std::string& what_;
+  const RequestMaker& make_;
+  const AnswerJudge& judge_;
+  TextAnswer answer_;
+};
+
 }  // namespace
 
 Result<HttpCall::Outcome> HttpCall::Judge(const HttpResponse& response) {
@@ -154,12 +191,13 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const HttpRequest request, call->MakeRequest());
     AnswerSorter sorter(call);
-    ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &sorter));
+    HttpRequest sent;
+    ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &sorter, &sent));
     response.reason = sorter.Reason();
     const int64_t useful = call->UsefulBytes();
     store.counters()->Received(useful, std::max<int64_t>(sorter.bytes() - useful, 0));
     if (may_reauthorize && IsRefusal(response)) {
-      ARROW_ASSIGN_OR_RAISE(const bool is_other, store.Reauthorize(request, response));
+      ARROW_ASSIGN_OR_RAISE(const bool is_other, store.Reauthorize(sent, response));
       if (is_other) {
         may_reauthorize = false;
         store.counters()->Retry("credentials", std::chrono::milliseconds(0), false);
@@ -188,6 +226,13 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
                             response.status == 429 || response.status == 503);
     ARROW_RETURN_NOT_OK(WaitFor(*wait));
   }
+}
+
+Result<TextAnswer> ExchangeText(const HttpStore& store, const std::string& what,
+                                const RequestMaker& make, const AnswerJudge& judge) {
+  TextCall call(what, make, judge);
+  ARROW_RETURN_NOT_OK(Exchange(store, &call).status());
+  return std::move(call.answer());
 }
 
 }  // namespace easydata::io

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,21 @@ class HttpCall : public HttpReceiver {
 /// tries again what fails in passing. Gives the last answer. An IOError with errno says what was
 /// wanted, what came of it and after how many attempts; Cancelled where that was interrupted.
 Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call);
+
+/// A small answer.
+struct TextAnswer {
+  HttpResponse response;
+  std::string body;
+};
+
+/// Makes a request, again for each attempt.
+using RequestMaker = std::function<Result<HttpRequest>()>;
+/// Judges an answer that is there as a whole; null: as HttpCall does.
+using AnswerJudge = std::function<Result<HttpCall::Outcome>(const TextAnswer& answer)>;
+
+/// Exchange() for an answer that is small. `what` begins errors.
+Result<TextAnswer> ExchangeText(const HttpStore& store, const std::string& what,
+                                const RequestMaker& make, const AnswerJudge& judge = nullptr);
 
 /// The error of an answer that is final, or of attempts that are used up.
 Status FinalError(const std::string& what, const HttpResponse& response,

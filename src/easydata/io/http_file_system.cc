@@ -10,6 +10,7 @@
 #include "easydata/exec/parallel_for.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/io/brace_pattern.h"
+#include "easydata/io/http_object.h"
 
 namespace easydata::io {
 namespace {
@@ -22,16 +23,6 @@ Status CheckAddress(const std::string& url) {
   const size_t host = url.find("://") + 3;
   const std::string_view authority =
       std::string_view(url).substr(host, url.find_first_of("/?#", host) - host);
-  if (authority.find('@') != std::string_view::npos) {
-    return Status::Invalid(
-        "an address with a user's name or password in it cannot be read: they "
-        "would stand in states and logs");
-  }
-  if (url.find_first_of("?#") != std::string::npos) {
-    return Status::NotImplemented(
-        "addresses with a query (presigned ones) come with a later release of EasyData: "
-        "their secret must not stand in states and logs; give addresses without \"?\" and \"#\"");
-  }
   if (authority.empty()) return Status::Invalid(url, " names no host");
   if (url.find_first_of("*[", host) != std::string::npos) {
     return Status::Invalid(url,
@@ -46,6 +37,10 @@ Status CheckAddress(const std::string& url) {
 Result<Listing> HttpFileSystem::List(const std::string& pattern, const NameFilter&) const {
   ARROW_RETURN_NOT_OK(CheckAddress(pattern));
   ARROW_ASSIGN_OR_RAISE(std::vector<std::string> urls, ExpandBraces(pattern));
+  // Names are free of secrets from here on.
+  for (std::string& url : urls) {
+    ARROW_ASSIGN_OR_RAISE(url, store_->Keep(url));
+  }
   std::sort(urls.begin(), urls.end());
   urls.erase(std::unique(urls.begin(), urls.end()), urls.end());
   Listing listing;
@@ -58,7 +53,7 @@ Result<Listing> HttpFileSystem::List(const std::string& pattern, const NameFilte
           EISDIR, urls[i], " is a folder, which a web server cannot list; name its files");
     }
     exec::StopScope stopping(&is_interrupted);
-    const auto found = StatHttpObject(urls[i], options_);
+    const auto found = StatHttpObject(*store_, urls[i]);
     if (found.status().IsCancelled()) is_interrupted = true;
     ARROW_RETURN_NOT_OK(found.status());
     listing.files[i].info = *found;
@@ -73,7 +68,7 @@ Status HttpFileSystem::NothingFound(const std::string& pattern) const {
 
 Result<FileInfo> HttpFileSystem::Stat(const std::string& url) const {
   ARROW_RETURN_NOT_OK(CheckAddress(url));
-  return StatHttpObject(url, options_);
+  return StatHttpObject(*store_, url);
 }
 
 bool HttpFileSystem::Exists(const std::string& url) const { return Stat(url).ok(); }
@@ -81,13 +76,7 @@ bool HttpFileSystem::Exists(const std::string& url) const { return Stat(url).ok(
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> HttpFileSystem::Open(
     const FileInfo& file) const {
   ARROW_RETURN_NOT_OK(CheckAddress(file.uri));
-  if (file.identity.kind == IdentityKind::kContent) {
-    return Status::NotImplemented(
-        file.uri,
-        ": identity=\"content\" is for files of this machine; a web server's are known by "
-        "ETag or time, size");
-  }
-  return std::make_shared<HttpFile>(file, options_);
+  return OpenHttpObject(store_, file);
 }
 
 }  // namespace easydata::io

@@ -2,17 +2,18 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "easydata/io/file_system.h"
-#include "easydata/io/http_object.h"
+#include "easydata/io/web_store.h"
 
 namespace easydata::io {
 
 /// Files at http and https addresses. Servers have no index that programs could read: files are
 /// spelled out, or numbered in braces.
-class HttpFileSystem : public FileSystem {
+class HttpFileSystem final : public FileSystem {
  public:
-  explicit HttpFileSystem(HttpOptions options = {}) : options_(options) {}
+  explicit HttpFileSystem(std::shared_ptr<WebStore> store) : store_(std::move(store)) {}
 
   /// Addresses spelled out, or with braces: `{a,b}` is each of these, `{000..127}` each number with
   /// so many digits. Every file is asked for its size and identity, several at a time.
@@ -25,7 +26,7 @@ class HttpFileSystem : public FileSystem {
   bool IsKnownToDiffer(const FileInfo&) const override { return false; }
 
  private:
-  const HttpOptions options_;
+  const std::shared_ptr<WebStore> store_;
 };
 
 }  // namespace easydata::io

@@ -272,41 +272,6 @@ class StatCall final : public HttpCall {
   bool is_head_ = true;
 };
 
-/// Takes all of an object.
-class WholeCall final : public HttpCall {
- public:
-  WholeCall(const HttpStore& store, const std::string& uri) : store_(store), uri_(uri) {}
-
-  std::string What() const override { return "cannot read " + uri_; }
-  Result<HttpRequest> MakeRequest() override {
-    content_.clear();
-    HttpRequest request;
-    ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(uri_));
-    request.headers = {"Accept-Encoding: identity"};
-    return request;
-  }
-  bool OnBody(std::string_view piece) override {
-    content_ += piece;
-    return true;
-  }
-  Result<Outcome> Judge(const HttpResponse& response) override {
-    const auto length = AsSize(response.headers.Get("content-length"));
-    if (response.is_good() && length.has_value() &&
-        *length != static_cast<int64_t>(content_.size())) {
-      return Outcome::kAgain;
-    }
-    return HttpCall::Judge(response);
-  }
-  int64_t UsefulBytes() const override { return static_cast<int64_t>(content_.size()); }
-
-  std::string& content() { return content_; }
-
- private:
-  const HttpStore& store_;
-  const std::string& uri_;
-  std::string content_;
-};
-
 }  // namespace
 
 Result<FileInfo> StatHttpObject(const HttpStore& store, const std::string& uri) {
@@ -320,9 +285,14 @@ Result<FileInfo> StatHttpObject(const HttpStore& store, const std::string& uri) 
 }
 
 Result<std::string> ReadHttpObject(const HttpStore& store, const std::string& uri) {
-  WholeCall call(store, uri);
-  ARROW_RETURN_NOT_OK(Exchange(store, &call).status());
-  return std::move(call.content());
+  ARROW_ASSIGN_OR_RAISE(
+      TextAnswer answer, ExchangeText(store, "cannot read " + uri, [&]() -> Result<HttpRequest> {
+        HttpRequest request;
+        ARROW_ASSIGN_OR_RAISE(request.url, store.UrlOf(uri));
+        request.headers = {"Accept-Encoding: identity"};
+        return request;
+      }));
+  return std::move(answer.body);
 }
 
 HttpFile::HttpFile(std::shared_ptr<const HttpStore> store, FileInfo file)
@@ -348,6 +318,18 @@ Result<int64_t> HttpFile::ReadAt(int64_t position, int64_t size, void* out) {
   ARROW_RETURN_NOT_OK(Exchange(*store_, &call).status());
   AdoptTag(call.tag_seen());
   return length;
+}
+
+Result<std::shared_ptr<HttpFile>> OpenHttpObject(std::shared_ptr<const HttpStore> store,
+                                                 const FileInfo& file) {
+  auto opened = std::make_shared<HttpFile>(store, file);
+  if (file.identity.kind != IdentityKind::kContent) return opened;
+  ARROW_ASSIGN_OR_RAISE(const FileInfo now, StatHttpObject(*store, file.uri));
+  if (now.size != file.size) return ChangedError(file, std::to_string(now.size) + " bytes");
+  if (now.identity.mtime_ns == file.identity.mtime_ns && now.identity.mtime_ns != 0) return opened;
+  ARROW_ASSIGN_OR_RAISE(const std::string hash, HashOfContent(opened.get(), file.size, nullptr));
+  if (hash != file.identity.tag) return ChangedError(file, "other content");
+  return opened;
 }
 
 }  // namespace easydata::io

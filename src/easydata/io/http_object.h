@@ -43,4 +43,9 @@ class HttpFile final : public PositionedFile {
   std::string tag_;
 };
 
+/// Opens an object that was listed. It is looked at first where it is known by its content; else the
+/// first read finds out whether it is still that one.
+Result<std::shared_ptr<HttpFile>> OpenHttpObject(std::shared_ptr<const HttpStore> store,
+                                                 const FileInfo& file);
+
 }  // namespace easydata::io

@@ -1,29 +1,64 @@
 #include "easydata/pipeline/dataset_config.h"
 
 #include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "easydata/io/storage_options.h"
 
 namespace easydata::pipeline {
 
-void CheckLocal(const std::string& value, const std::string& path, config::Problems* problems) {
+namespace {
+
+constexpr std::string_view kReadSchemes[] = {"s3", "s3a", "s3n", "gs", "gcs", "http", "https"};
+constexpr std::string_view kWrittenSchemes[] = {"s3", "s3a", "s3n", "gs", "gcs"};
+
+void CheckPlace(const std::string& value, std::span<const std::string_view> schemes,
+                const char* advice, const std::string& path, config::Problems* problems) {
+  const auto add = [&](config::Problem::Kind kind, const std::string& what) {
+    // What is behind "?" may be a secret.
+    const config::Json shown = value.substr(0, value.find('?'));
+    problems->push_back({kind, path, "= " + config::Shown(shown) + what});
+  };
   if (value.find('\0') != std::string::npos) {
-    problems->push_back(
-        {config::Problem::Kind::kValue, path,
-         "= " + config::Shown(config::Json(value)) + " has a NUL character, which no path can"});
+    add(config::Problem::Kind::kValue, " has a NUL character, which no path can");
   }
   const size_t at = value.find("://");
-  if (at == std::string::npos || value.substr(0, at) == "file") return;
-  problems->push_back({config::Problem::Kind::kLater, path,
-                       "= " + config::Shown(config::Json(value)) +
-                           " is not supported yet: object stores come with a later version; use "
-                           "local files"});
+  const std::string_view scheme = std::string_view(value).substr(0, at);
+  if (at == std::string::npos || scheme == "file") return;
+  if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) return;
+  add(config::Problem::Kind::kLater, advice);
+}
+
+}  // namespace
+
+void CheckReadPlace(const std::string& value, const std::string& path,
+                    config::Problems* problems) {
+  CheckPlace(value, kReadSchemes,
+             " is not supported: data is read from s3://, gs://, http(s):// and local files", path,
+             problems);
+}
+
+void CheckWrittenPlace(const std::string& value, const std::string& path,
+                       config::Problems* problems) {
+  CheckPlace(value, kWrittenSchemes,
+             " is not supported: outputs go to s3://, gs:// and local folders", path, problems);
+}
+
+void CheckStorageOptions(const config::Named<config::AnyValue>& options, const std::string& path,
+                         config::Problems* problems) {
+  config::Json json = config::Json::object();
+  for (const auto& [name, value] : options.values) json[name] = value.value;
+  const auto read = io::StorageOptions::FromJson(json);
+  if (read.ok()) return;
+  problems->push_back({config::Problem::Kind::kValue, path, read.status().message()});
 }
 
 void DatasetConfig::Check(const std::string& path, config::Problems* problems) const {
   for (const std::string& file : data_files.values) {
-    if (file.starts_with("http://") || file.starts_with("https://")) continue;
-    CheckLocal(file, config::JoinPath(path, "data_files"), problems);
+    CheckReadPlace(file, config::JoinPath(path, "data_files"), problems);
   }
-  if (save_path) CheckLocal(*save_path, config::JoinPath(path, "save_path"), problems);
+  if (save_path) CheckWrittenPlace(*save_path, config::JoinPath(path, "save_path"), problems);
   std::string problem = source::QuarantinePathProblem(on_error, quarantine_path.has_value());
   if (!problem.empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "quarantine_path"),
@@ -35,6 +70,9 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
          "needs shuffle=\"rows\", which is " +
              (shuffle ? "\"" + std::string(NameOf(source::NamesOf(*shuffle), *shuffle)) + "\""
                       : std::string("unset"))});
+  }
+  if (storage_options) {
+    CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   if (transform) CheckTransform(*transform, config::JoinPath(path, "transform"), problems);
   if (tokenizer_kwargs) {

@@ -51,6 +51,7 @@ struct DatasetConfig {
   source::OnError on_error = source::SourceStageOptions().on_error;
   std::optional<std::string> quarantine_path;
   io::IdentityKind identity = io::FileIdentity().kind;
+  std::optional<config::Named<config::AnyValue>> storage_options;
 
   static auto Fields() {
     using C = DatasetConfig;
@@ -143,6 +144,12 @@ struct DatasetConfig {
             "saved state goes on: its size and time of change; its size and content, for which "
             "all of it is read once more; its size alone, for copies that have other times."},
         config::Field{
+            "storage_options", &C::storage_options,
+            "Who asks for files on object stores and web servers, and how patiently "
+            "(docs/guide/stores.md); unset: the source stage's dask_storage_options, and "
+            "the credentials that the platform has."}
+            .Secret(),
+        config::Field{
             "transform", &C::transform,
             "Makes the rows of this dataset, after format_fields: examples for a trainer by name "
             "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
@@ -161,7 +168,13 @@ struct DatasetConfig {
   void Check(const std::string& path, config::Problems* problems) const;
 };
 
-/// Adds a problem when `value` is not a path, or is a URI of another machine's file.
-void CheckLocal(const std::string& value, const std::string& path, config::Problems* problems);
+/// Adds a problem when options of a storage cannot be meant; it shows none of their values.
+void CheckStorageOptions(const config::Named<config::AnyValue>& options, const std::string& path,
+                         config::Problems* problems);
+/// Adds a problem when `value` is no path, or a URI of a scheme that nothing is read from.
+void CheckReadPlace(const std::string& value, const std::string& path, config::Problems* problems);
+/// The same for what outputs are written to.
+void CheckWrittenPlace(const std::string& value, const std::string& path,
+                       config::Problems* problems);
 
 }  // namespace easydata::pipeline

@@ -103,7 +103,7 @@ void CheckCodec(const std::string& format, const std::string& compression, const
 }
 
 void SaveStageConfig::Check(const std::string& path, config::Problems* problems) const {
-  CheckLocal(output_dir, config::JoinPath(path, "output_dir"), problems);
+  CheckWrittenPlace(output_dir, config::JoinPath(path, "output_dir"), problems);
   CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
 }
 

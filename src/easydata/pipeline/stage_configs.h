@@ -21,8 +21,8 @@ struct SourceStageConfig {
   static constexpr const char* kDoc = "How data is read.";
 
   bool streaming = true;
-  int64_t cloud_max_retries = 3;
-  double cloud_retry_delay = 1.0;
+  std::optional<int64_t> cloud_max_retries;
+  std::optional<double> cloud_retry_delay;
   std::optional<config::Named<config::AnyValue>> dask_storage_options;
 
   static auto Fields() {
@@ -33,17 +33,27 @@ struct SourceStageConfig {
             "Stream Hub datasets instead of downloading them first; local files are always read "
             "as they are needed."},
         config::Field{"cloud_max_retries", &C::cloud_max_retries,
-                      "Attempts at a remote read after the first."}
+                      "Attempts at a remote read after the first, in a row, that bring nothing new "
+                      "(storage_options: retries); unset: 10, which is more patient than the "
+                      "manual's 3."}
             .AtLeast(0)
-            .OnlyDefault("remote files come with a later version"),
+            .ReadsAs(3),
         config::Field{"cloud_retry_delay", &C::cloud_retry_delay,
-                      "Seconds before the first retry of a remote read."}
+                      "Seconds before the first retry of a remote read; the wait doubles with each "
+                      "(storage_options: retry_delay); unset: 0.1, to begin with."}
             .AtLeast(0)
-            .OnlyDefault("remote files come with a later version"),
+            .ReadsAs(1.0),
         config::Field{"dask_storage_options", &C::dask_storage_options,
-                      "Credentials and settings of remote file systems."}
-            .OnlyDefault("remote files come with a later version"),
+                      "The storage_options of datasets that have none: credentials and settings "
+                      "of object stores and web servers."}
+            .Secret(),
     };
+  }
+
+  void Check(const std::string& path, config::Problems* problems) const {
+    if (!dask_storage_options) return;
+    CheckStorageOptions(*dask_storage_options, config::JoinPath(path, "dask_storage_options"),
+                        problems);
   }
 };
 
@@ -303,7 +313,7 @@ struct SaveStageConfig {
             config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
             config::Field{"hub_private", &C::hub_private,
                           "Make the repository of push_to_hub a private one."},
-            config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."},
+            config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."}.Secret(),
             config::Field{
                 "columns", &C::columns,
                 "Columns to write; unset: all of them, for rows without a schema those of the "

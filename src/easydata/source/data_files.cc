@@ -69,20 +69,24 @@ Status CheckItem(const std::string& item) {
 
 }  // namespace
 
-Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files) {
+Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
+                                std::shared_ptr<const io::Storage> storage) {
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
   std::map<std::string, io::FileInfo> found;
   DataFiles out;
   for (const std::string& item : data_files) {
     ARROW_RETURN_NOT_OK(CheckItem(item));
-    ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, io::FileSystemOf(item));
+    ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage->FileSystemOf(item));
     ARROW_ASSIGN_OR_RAISE(io::Listing listing, files->List(item, IsWanted));
     if (listing.by != io::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
     for (const io::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
     if (listing.files.empty()) return files->NothingFound(item);
     for (const io::ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
   }
-  for (auto& [uri, info] : found) out.files.push_back(std::move(info));
+  for (auto& [uri, info] : found) {
+    info.storage = storage;
+    out.files.push_back(std::move(info));
+  }
   // What one pattern leaves out, another may have, or name.
   std::erase_if(out.left_out, [&](const std::string& uri) { return found.contains(uri); });
   return out;

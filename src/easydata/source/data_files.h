@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
+#include "easydata/io/storage.h"
 
 namespace easydata::source {
 
@@ -26,9 +28,12 @@ struct DataFiles {
 ///   `datasets.save_to_disk` have them;
 /// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
 ///
-/// What matches nothing is an IOError (ENOENT) with the folder that was searched and near misses;
+/// `storage` reaches files on other machines, and says what they are called: without what is secret
+/// in an address. What matches nothing is an IOError (ENOENT) with the folder that was searched and near misses;
 /// what is not a regular file (a FIFO, a socket, a device) is an IOError, too; a scheme that is not
 /// known yet is NotImplemented.
-Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files);
+Result<DataFiles> ListDataFiles(
+    const std::vector<std::string>& data_files,
+    std::shared_ptr<const io::Storage> storage = io::Storage::Default());
 
 }  // namespace easydata::source

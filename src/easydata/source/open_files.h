@@ -68,7 +68,7 @@ class OpenFiles {
   Result<std::shared_ptr<File>> Get(size_t i) {
     const io::FileInfo& info = files_[i];
     if (auto file = Shared(i); file != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(const io::FileSystem* system, io::FileSystemOf(info.uri));
+      ARROW_ASSIGN_OR_RAISE(const io::FileSystem* system, io::FileSystemOf(info));
       if (!system->IsKnownToDiffer(info)) return file;
     }
     ARROW_ASSIGN_OR_RAISE(auto file, open_(info));

@@ -1,0 +1,84 @@
+#include "easydata/io/storage.h"
+
+#include <utility>
+
+#include "easydata/io/http_file_system.h"
+#include "easydata/io/local_file_system.h"
+#include "easydata/io/object_file_system.h"
+#include "easydata/io/s3_store.h"
+#include "easydata/io/url.h"
+#include "easydata/io/web_store.h"
+
+namespace easydata::io {
+namespace {
+
+std::string SchemeOf(std::string_view uri) {
+  const size_t end = uri.find("://");
+  if (end == std::string_view::npos) return "";
+  std::string scheme(uri.substr(0, end));
+  if (scheme == "https") return "http";
+  if (scheme == "s3a" || scheme == "s3n") return "s3";
+  if (scheme == "gcs") return "gs";
+  return scheme;
+}
+
+}  // namespace
+
+Storage::Storage(StorageOptions options)
+    : options_(std::move(options)), web_(std::make_shared<WebStore>(options_)) {
+  counters_.push_back(web_->shared_counters());
+}
+
+Storage::~Storage() = default;
+
+const std::shared_ptr<const Storage>& Storage::Default() {
+  static const auto* const storage =
+      new std::shared_ptr<const Storage>(std::make_shared<Storage>(StorageOptions()));
+  return *storage;
+}
+
+Result<std::shared_ptr<const FileSystem>> Storage::Make(const std::string& scheme) const {
+  if (scheme.empty()) return std::make_shared<LocalFileSystem>();
+  if (scheme == "http") return std::make_shared<HttpFileSystem>(web_);
+  if (scheme == "s3") {
+    ARROW_ASSIGN_OR_RAISE(auto store, S3Store::Make(options_));
+    counters_.push_back(store->shared_counters());
+    return std::make_shared<ObjectFileSystem>(std::move(store));
+  }
+  return Status::NotImplemented(scheme,
+                                ":// is no scheme that EasyData reads: it knows s3, gs, http, "
+                                "https and paths of this machine");
+}
+
+Result<const FileSystem*> Storage::FileSystemOf(std::string_view uri) const {
+  const std::string scheme = SchemeOf(uri);
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<const FileSystem>& system = systems_[scheme];
+  if (system == nullptr) {
+    auto made = Make(scheme);
+    if (!made.ok()) {
+      systems_.erase(scheme);
+      return made.status();
+    }
+    system = std::move(*made);
+  }
+  return system.get();
+}
+
+Result<std::string> Storage::NameOf(const std::string& address) const {
+  if (IsHttpUrl(address)) return web_->Keep(address);
+  const size_t scheme = address.find("://");
+  if (scheme == std::string::npos) return address;
+  return SchemeOf(address) + address.substr(scheme);
+}
+
+std::vector<std::string> Storage::secret_addresses() const { return web_->kept(); }
+
+IoCounts Storage::counts() const {
+  IoCounts sum;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& counters : counters_) sum.Add(counters->Get());
+  return sum;
+}
+
+}  // namespace easydata::io

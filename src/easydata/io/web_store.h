@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "easydata/io/http_store.h"
+#include "easydata/io/storage_options.h"
+
+namespace easydata::io {
+
+/// Web servers. What an address has of secrets (a user's name and password, a query that is signed)
+/// is no part of a file's name: it is kept here, and joins the name when the file is asked for.
+class WebStore final : public HttpStore {
+ public:
+  explicit WebStore(const StorageOptions& options);
+
+  /// The address without its secrets, which are kept. Invalid where another address is called the
+  /// same.
+  Result<std::string> Keep(const std::string& address);
+  /// The addresses that have secrets, as they were given.
+  std::vector<std::string> kept() const;
+
+  Result<std::string> UrlOf(const std::string& uri) const override;
+  /// Adds the headers of the options, and who asks; what the address says of that goes first.
+  Status Authorize(HttpRequest* request) const override;
+
+ private:
+  struct Secrets {
+    std::string userinfo;  // "user:password"
+    std::string query;     // "?..."
+  };
+  friend std::string PublicAddress(const std::string& address);
+  /// Takes an address apart.
+  static Secrets Split(const std::string& address, std::string* name);
+  Secrets Find(const std::string& name) const;
+
+  const std::vector<std::string> headers_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Secrets> secrets_;
+};
+
+/// An http or https address without a user's name and password and without its query; all else as it
+/// is.
+std::string PublicAddress(const std::string& address);
+
+}  // namespace easydata::io
