@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -11,7 +12,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -44,7 +44,7 @@ def free_ports(count: int) -> list[int]:
     raise OSError("no port of 127.0.0.1 is free")
 
 
-@contextmanager
+@contextlib.contextmanager
 def scratch_folder(name: str) -> Iterator[Path]:
     """A folder with a short path (sockets lie in it), which goes at the end."""
     with tempfile.TemporaryDirectory(
@@ -53,7 +53,7 @@ def scratch_folder(name: str) -> Iterator[Path]:
         yield Path(path)
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(
     command: Sequence[str], folder: Path, is_ready: Callable[[], bool], seconds: float = 60
 ) -> Iterator[subprocess.Popen[bytes]]:
@@ -84,10 +84,8 @@ def running(
             time.sleep(0.05)
         yield process
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it has ended by itself
         process.wait(10)
 
 

@@ -19,8 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,7 @@ class S3Store(_Buckets):
     def delete(self, bucket: str, key: str) -> None:
         self.own_client.delete_object(Bucket=bucket, Key=key)
 
-    def open_uploads(self, bucket: str) -> list[str]:
+    def open_uploads(self, bucket: str) -> Sequence[str]:
         """The keys of multipart uploads that are neither completed nor aborted."""
         found = self.own_client.list_multipart_uploads(Bucket=bucket)
         return [each["Key"] for each in found.get("Uploads", ())]
