@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 import sys
 import urllib.error
@@ -20,11 +21,13 @@ import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import Certificate, Certificates, has_openssl, make_certificates
 from server_process import answers, free_ports, missing, running, scratch_folder
 
 KEY, SECRET, REGION = "EASYDATAKEY", "easydata/secret+of=tests", "us-east-1"
@@ -171,11 +174,10 @@ class GcsStore(_Buckets):
 
 @dataclass
 class WebServer:
-    """nginx, serving `folder` at `url`."""
+    """nginx, serving `folder` at `url`; folders have an index."""
 
     url: str
     folder: Path
-    log: Path = field(repr=False)
 
 
 def _weed() -> str:
@@ -254,3 +256,70 @@ def gcs() -> Iterator[GcsStore]:
     command = [sys.executable, str(Path(__file__).with_name("serve_gcs.py")), str(port)]
     with scratch_folder("gcs") as folder, running(command, folder, lambda: answers(port)):
         yield GcsStore(f"http://127.0.0.1:{port}")
+
+
+NGINX = """
+daemon off;
+master_process off;
+pid nginx.pid;
+error_log stderr error;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  tcp_nodelay on;
+  autoindex on;
+  default_type application/octet-stream;
+  client_body_temp_path client; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  scgi_temp_path scgi; uwsgi_temp_path uwsgi;
+  server {{
+    listen 127.0.0.1:{port}{tls};
+    root "{root}";
+  }}
+}}
+"""
+
+
+@contextmanager
+def web_server(certificate: Certificate | None = None) -> Iterator[WebServer]:
+    """Serves a new folder by nginx, by TLS where there is a certificate."""
+    nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if nginx is None:
+        missing("nginx is not installed (apt-get install nginx-light)")
+    (port,) = free_ports(1)
+    tls = ""
+    if certificate is not None:
+        files = (
+            f'ssl_certificate "{certificate.certificate}"; ssl_certificate_key "{certificate.key}"'
+        )
+        tls = f" ssl; {files}"
+    with scratch_folder("nginx") as folder:
+        root = folder / "files"
+        root.mkdir()
+        config = folder / "nginx.conf"
+        config.write_text(NGINX.format(port=port, tls=tls, root=root))
+        command = [nginx, "-p", str(folder), "-c", str(config), "-e", "stderr"]
+        with running(command, folder, lambda: answers(port)):
+            scheme = "http" if certificate is None else "https"
+            yield WebServer(f"{scheme}://127.0.0.1:{port}", root)
+
+
+@pytest.fixture(scope="session")
+def nginx() -> Iterator[WebServer]:
+    """A folder served by nginx."""
+    with web_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Certificates for 127.0.0.1, and such as are not to be trusted."""
+    if not has_openssl():
+        missing("openssl is not installed (apt-get install openssl)")
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def nginx_tls(certificates: Certificates) -> Iterator[WebServer]:
+    """A folder served by nginx, by TLS with a good certificate."""
+    with web_server(certificates.good) as server:
+        yield server
