@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import html
 import json
 import re
+import urllib.parse
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from faults import Fate, Pace, Request, Rule
 
@@ -204,21 +205,28 @@ async def _make_whole(answer: Answer, first: int, last: int, size: int) -> None:
 
 def _without_key(body: bytes, key: str) -> bytes:
     """A list of objects, S3's XML or Google's JSON, that lacks one key: `key`, or the last."""
-    if body.lstrip()[:1] == b"{":
+    if body.startswith(b"{"):
         page = json.loads(body)
-        kept = page.get("items", [])
-        names = [each["name"] for each in kept]
-        if names:
-            del kept[names.index(key) if key else -1]
+        items = page.get("items", [])
+        dropped = _last_of(key, [each["name"] for each in items])
+        page["items"] = [each for number, each in enumerate(items) if number != dropped]
         return json.dumps(page).encode()
-    entries = list(re.finditer(rb"<Contents>.*?</Contents>", body, re.DOTALL))
-    told = f"<Key>{escape(key)}</Key>".encode()
-    dropped = [each for each in entries if told in each[0]] if key else entries[-1:]
-    if not dropped:
+    entries = list(re.finditer(r"<Contents>.*?<Key>(.*?)</Key>.*?</Contents>", body.decode(), re.S))
+    names = [html.unescape(each[1]) for each in entries]
+    if b"<EncodingType>url</EncodingType>" in body:
+        names = [urllib.parse.unquote_plus(each) for each in names]
+    dropped = _last_of(key, names)
+    if dropped is None:
         return body
-    count = b"<KeyCount>%d</KeyCount>"
-    rest = body[: dropped[0].start()] + body[dropped[0].end() :]
-    return rest.replace(count % len(entries), count % (len(entries) - 1))
+    rest = body.decode().replace(entries[dropped][0], "", 1)
+    count = "<KeyCount>{}</KeyCount>"
+    return rest.replace(count.format(len(names)), count.format(len(names) - 1)).encode()
+
+
+def _last_of(key: str, names: list[str]) -> int | None:
+    """Where `key` stands, or the last where it is empty."""
+    found = [number for number, name in enumerate(names) if name == key or not key]
+    return found[-1] if found else None
 
 
 def _chunk(data: bytes) -> bytes:

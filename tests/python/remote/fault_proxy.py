@@ -67,21 +67,25 @@ class _Upstream:
         for name in OWN_HEADERS:
             answer.headers.drop(name)
         answer.has_body = method != "HEAD" and answer.status not in (204, 304)
-        answer.pieces = self._pieces(answer, is_last)
+        if not answer.has_body:
+            body = exactly(self.reader, 0)
+        elif answer.is_chunked:
+            body = (data async for _, data in chunks(self.reader) if data)
+        elif answer.length is not None:
+            body = exactly(self.reader, answer.length)
+        else:
+            body = self._rest()
+        answer.pieces = self._handed_on(body, is_last)
         return answer
 
-    async def _pieces(self, answer: Answer, is_last: bool) -> AsyncIterator[bytes]:
-        """The body of an answer; when it has ended, another request may follow."""
-        if answer.has_body and answer.is_chunked:
-            async for _, data in chunks(self.reader):
-                if data:
-                    yield data
-        elif answer.has_body and answer.length is not None:
-            async for data in exactly(self.reader, answer.length):
-                yield data
-        elif answer.has_body:
-            while data := await self.reader.read(PIECE):
-                yield data
+    async def _rest(self) -> AsyncIterator[bytes]:
+        while data := await self.reader.read(PIECE):
+            yield data
+
+    async def _handed_on(self, body: AsyncIterator[bytes], is_last: bool) -> AsyncIterator[bytes]:
+        """A body; when it has ended, another request may follow, unless the server closes."""
+        async for data in body:
+            yield data
         self._may_go_on = not is_last
 
 
