@@ -17,7 +17,7 @@ import pytest
 from fault_proxy import FaultProxy
 from faults import Rule
 from raw_client import ask
-from server_process import running
+from server_process import missing, running
 from stores import GcsStore, S3Store, WebServer
 
 botocore = pytest.importorskip("botocore.exceptions")
@@ -279,7 +279,7 @@ def test_nginx_serves_a_folder(name: str, request: pytest.FixtureRequest) -> Non
 def test_servers_end_with_their_starter(tmp_path: Path) -> None:
     script = """
 import os, sys, signal, pathlib
-from server_process import running
+from server_process import missing, running
 with running(["sleep", "60"], pathlib.Path(sys.argv[1]), lambda: True) as server:
     print(server.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -300,3 +300,12 @@ def test_a_server_that_fails_says_why(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "raise SystemExit('no room')"]
     with pytest.raises(OSError, match=r"(?s)ended with status 1:.*no room"):
         running(command, tmp_path, lambda: False).__enter__()
+
+
+def test_what_is_not_installed_fails_only_where_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EASYDATA_REQUIRE_STORES", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="weed is not installed"):
+        missing("weed is not installed")
+    monkeypatch.setenv("EASYDATA_REQUIRE_STORES", "1")
+    with pytest.raises(pytest.fail.Exception, match="weed is not installed"):
+        missing("weed is not installed")
