@@ -79,6 +79,13 @@ void Add(FileInfo object, Listing* listing) {
   listing->files.push_back(std::move(file));
 }
 
+/// A key that has the characters of patterns itself.
+Listing SingleFile(FileInfo object) {
+  Listing listing;
+  Add(std::move(object), &listing);
+  return listing;
+}
+
 bool IsMissing(const Status& status) {
   return arrow::internal::ErrnoFromStatus(status) == ENOENT;
 }
@@ -110,14 +117,6 @@ Result<Listing> ObjectFileSystem::List(const std::string& uri, const NameFilter&
     Add(std::move(*info), &listing);
     return listing;
   }
-  // A key may have such characters itself.
-  auto info = StatHttpObject(*store_, uri);
-  if (info.ok()) {
-    Listing listing;
-    Add(std::move(*info), &listing);
-    return listing;
-  }
-  if (!IsMissing(info.status())) return info.status();
   return has_braces ? ListBraces(uri, is_wanted) : ListPattern(uri, is_wanted);
 }
 
@@ -150,6 +149,7 @@ Result<Listing> ObjectFileSystem::ListPattern(const std::string& uri,
   Listing listing;
   listing.by = ListedBy::kPattern;
   for (FileInfo& object : found.objects) {
+    if (object.uri == uri) return SingleFile(std::move(object));
     const auto parts = PartsOf(std::string_view(object.uri).substr(key_at));
     if (MatchesParts(pattern, 0, parts, 0, is_wanted)) Add(std::move(object), &listing);
   }
@@ -166,7 +166,10 @@ Result<Listing> ObjectFileSystem::ListBraces(const std::string& uri,
                         store_->ListAll(place.bucket, PrefixOf(place.key),
                                         place.key.find('/', PrefixOf(place.key).size()) ==
                                             std::string::npos));
-  for (FileInfo& object : page.objects) known[object.uri] = std::move(object);
+  for (FileInfo& object : page.objects) {
+    if (object.uri == uri) return SingleFile(std::move(object));
+    known[object.uri] = std::move(object);
+  }
   std::map<std::string, ListedFile> found;
   Listing listing;
   for (const std::string& name : names) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import shutil
@@ -13,42 +12,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import own_texts
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.ipc
-import pyarrow.parquet
 import pytest
 from fault_server import FaultServer, Rule
+from small_files import FORMATS, ROWS, loader, rows, write_files
 
-import easydata
 from easydata import DatasetConfig, create_source
-
-ROWS = 6000
-
-
-def rows() -> list[dict[str, Any]]:
-    rng = random.Random(7)
-    sentences = own_texts.ENGLISH
-    return [{"id": i, "text": " ".join(rng.choices(sentences, k=3))} for i in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same rows in files of all formats."""
-    folder = tmp_path_factory.mktemp("http")
-    data = rows()
-    lines = "".join(json.dumps(row) + "\n" for row in data)
-    (folder / "rows.jsonl").write_text(lines, encoding="utf-8")
-    (folder / "rows.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    (folder / "rows.txt").write_text("".join(row["text"] + "\n" for row in data))
-    table = pa.Table.from_pylist(data)
-    pyarrow.parquet.write_table(table, folder / "rows.parquet", row_group_size=1000)
-    pyarrow.csv.write_csv(table, folder / "rows.csv")
-    with pa.ipc.new_file(folder / "rows.arrow", table.schema) as writer:
-        writer.write_table(table, max_chunksize=500)
-    (folder / "empty.jsonl").touch()
-    return folder
+    return write_files(tmp_path_factory.mktemp("http"))
 
 
 def served(folder: Path, *rules: Rule, **options: Any) -> FaultServer:
@@ -58,9 +31,6 @@ def served(folder: Path, *rules: Rule, **options: Any) -> FaultServer:
 
 def read(data_files: Any, **options: Any) -> list[Any]:
     return list(create_source(DatasetConfig(data_files=data_files, **options)))
-
-
-FORMATS = ["jsonl", "jsonl.gz", "txt", "parquet", "csv", "arrow"]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -94,12 +64,6 @@ def test_a_file_is_listed_once_and_known_by_its_tag(files: Path) -> None:
         assert len(server.asked("HEAD")) == 1
         assert {each.if_match for each in server.asked()} == {server.asked()[0].if_match}
         assert server.asked()[0].if_match is not None
-
-
-def loader(data_files: str) -> Any:
-    datasets = [{"data_files": data_files}]
-    options = {"load": {"batch_size": 16, "shuffle_buffer_size": None}}
-    return easydata.create_pipeline(datasets, **options).source().load().build()
 
 
 def test_a_pass_goes_on_where_it_was(files: Path) -> None:
