@@ -1,5 +1,7 @@
 #include "easydata/io/credentials.h"
 
+#include <mutex>
+
 namespace easydata::io {
 namespace {
 
@@ -15,7 +17,8 @@ bool IsSame(const std::optional<Credentials>& a, const std::optional<Credentials
 }  // namespace
 
 Result<std::optional<Credentials>> CredentialCache::Get() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  Lock();
+  std::lock_guard<exec::ForkableMutex> lock(mutex_, std::adopt_lock);
   const bool is_old = found_.has_value() && found_->expires != SystemClock::time_point::max() &&
                       SystemClock::now() + kBeforeExpiry > found_->expires;
   if (is_found_ && !is_old) return found_;
@@ -29,11 +32,19 @@ Result<std::optional<Credentials>> CredentialCache::Get() {
 }
 
 Result<bool> CredentialCache::Renew(const std::optional<Credentials>& refused) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  Lock();
+  std::lock_guard<exec::ForkableMutex> lock(mutex_, std::adopt_lock);
   // Another thread may have been here first.
   if (is_found_ && !IsSame(found_, refused)) return true;
   ARROW_ASSIGN_OR_RAISE(const auto found, FindLocked());
   return !IsSame(found, refused);
+}
+
+void CredentialCache::Lock() {
+  if (mutex_.try_lock()) return;
+  // Who has it may wait for a service, and lets forks happen meanwhile.
+  exec::WaitScope waiting;
+  mutex_.lock();
 }
 
 Result<std::optional<Credentials>> CredentialCache::FindLocked() {

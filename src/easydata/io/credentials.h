@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "easydata/base/status.h"
+#include "easydata/exec/work_gate.h"
 #include "easydata/io/storage_options.h"
 
 namespace easydata::io {
@@ -40,9 +40,10 @@ class CredentialCache {
   Result<bool> Renew(const std::optional<Credentials>& refused);
 
  private:
+  void Lock();
   Result<std::optional<Credentials>> FindLocked();
 
-  std::mutex mutex_;
+  exec::ForkableMutex mutex_;
   const std::unique_ptr<CredentialFinder> finder_;
   bool is_found_ = false;
   std::optional<Credentials> found_;
@@ -50,8 +51,8 @@ class CredentialCache {
 };
 
 /// AWS: what `options` say; AWS_ACCESS_KEY_ID and its like; the profile in the files of the AWS
-/// command line (keys, credential_process, a role, SSO by that command); AWS_WEB_IDENTITY_TOKEN_FILE;
-/// the container's address; the metadata service of EC2.
+/// command line (keys, credential_process, a role, SSO by that command);
+/// AWS_WEB_IDENTITY_TOKEN_FILE; the container's address; the metadata service of EC2.
 std::unique_ptr<CredentialFinder> MakeAwsCredentialFinder(const StorageOptions& options);
 
 /// What the profile of `options`, or the environment, says of where to ask.
@@ -61,8 +62,8 @@ struct AwsPlace {
 };
 Result<AwsPlace> FindAwsPlace(const StorageOptions& options);
 
-/// Google: what `options` say (a token, a file, anonymous); GOOGLE_APPLICATION_CREDENTIALS; the file
-/// that `gcloud auth application-default login` writes; the metadata server of Compute Engine.
+/// Google: what `options` say (a token, a file, anonymous); GOOGLE_APPLICATION_CREDENTIALS; the
+/// file that `gcloud auth application-default login` writes; the metadata server of Compute Engine.
 std::unique_ptr<CredentialFinder> MakeGoogleCredentialFinder(const StorageOptions& options);
 
 }  // namespace easydata::io

@@ -196,6 +196,7 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
   curl.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request.follows_redirects ? 1L : 0L);
   curl.easy_setopt(easy, CURLOPT_MAXREDIRS, kMostRedirects);
+  if (request.avoids_proxies) curl.easy_setopt(easy, CURLOPT_PROXY, "");
   curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
@@ -300,8 +301,7 @@ class HttpLoop {
          it != waiting_.end() && under_way_.size() < HttpClient::kMostInFlight;) {
       Transfer* const transfer = *it;
       Host& host = hosts_[transfer->host];
-      const double most =
-          std::min<double>(host.limit, std::max(1, transfer->limits.max_in_flight));
+      const double most = std::min<double>(host.limit, std::max(1, transfer->limits.max_in_flight));
       const bool has_room = under_way_.empty() || bytes_under_way_ + transfer->expected_bytes <=
                                                       HttpClient::kMostBytesInFlight;
       if (!has_room) break;  // in turn: or large ones would never come

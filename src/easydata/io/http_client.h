@@ -57,6 +57,8 @@ struct HttpRequest {
   int64_t expected_bytes = 0;
   /// Whether redirects are followed by the client, with all of the request's headers.
   bool follows_redirects = true;
+  /// Whether it passes by the proxies that the environment names: for services of this machine.
+  bool avoids_proxies = false;
 };
 
 struct HttpLimits {
@@ -82,10 +84,10 @@ class HttpReceiver {
 /// Sends requests over HTTP/1.1 and TLS: libcurl's multi interface on a thread of its own.
 ///
 /// The thread starts with the first request. Connections are kept and used again. At most
-/// `kMostInFlight` requests are under way, and those to a host that says it is asked too often (429,
-/// 503) grow fewer, and more again with each that it answers (additive increase, multiplicative
-/// decrease); what they bring is at most `kMostBytesInFlight`. The others wait. A process that
-/// forked gets a thread and connections of its own. Thread-safe.
+/// `kMostInFlight` requests are under way, and those to a host that says it is asked too often
+/// (429, 503) grow fewer, and more again with each that it answers (additive increase,
+/// multiplicative decrease); what they bring is at most `kMostBytesInFlight`. The others wait. A
+/// process that forked gets a thread and connections of its own. Thread-safe.
 class HttpClient {
  public:
   static constexpr size_t kMostInFlight = 64;

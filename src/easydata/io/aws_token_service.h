@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "easydata/base/status.h"
+#include "easydata/io/credentials.h"
+#include "easydata/io/http_store.h"
+
+namespace easydata::io {
+
+/// A role to take on, and where that is asked for.
+struct AwsRole {
+  std::string arn = {};
+  std::string session_name = {};  // empty: one of ours
+  std::optional<std::string> external_id = {};
+  std::optional<std::string> duration_seconds = {};
+  std::optional<std::string> region = {};
+  std::optional<std::string> endpoint_url = {};  // unset: that of the region
+};
+
+/// Takes on a role by the token service of AWS (STS), which lends credentials of it for some time.
+/// An IOError names the role and says why not.
+/// https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+Result<Credentials> AssumeRole(const AwsRole& role, const Credentials& source,
+                               const HttpOptions& options);
+
+/// Takes on a role by the token of a file, which says who the bearer is (Kubernetes).
+/// https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
+Result<Credentials> AssumeRoleWithWebIdentity(const AwsRole& role, const std::string& token_file,
+                                              const HttpOptions& options);
+
+}  // namespace easydata::io
