@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace easydata::io {
+
+/// Base64 for URLs, without padding (RFC 4648, 5): what JSON web tokens are written in.
+std::string Base64Url(std::string_view bytes);
+
+}  // namespace easydata::io

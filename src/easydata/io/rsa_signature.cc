@@ -1,0 +1,124 @@
+#include "easydata/io/rsa_signature.h"
+
+#include <arrow/util/io_util.h>
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <limits>
+#include <memory>
+
+namespace easydata::io {
+namespace {
+
+// The few names of libcrypto that are needed, as its documentation has them: its headers need not
+// be there. 1.1.1 and 3 agree on them.
+using PasswordCallback = int (*)(char*, int, int, void*);
+struct CryptoLibrary {
+  void* (*new_memory_bio)(const void* bytes, int size);
+  int (*free_bio)(void* bio);
+  void* (*read_private_key)(void* bio, void** key, PasswordCallback password, void* context);
+  void (*free_key)(void* key);
+  void* (*new_digest)();
+  void (*free_digest)(void* digest);
+  const void* (*sha256)();
+  int (*begin_signing)(void* digest, void** context, const void* kind, void* engine, void* key);
+  int (*sign)(void* digest, unsigned char* out, size_t* size, const unsigned char* message,
+              size_t message_size);
+  void (*clear_errors)();
+};
+
+constexpr const char* kCryptoNames[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kCryptoMode = RTLD_NOW | RTLD_LOCAL;  // sanitizers refuse RTLD_DEEPBIND
+#else
+constexpr int kCryptoMode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
+
+Status NoCrypto(const std::string& why) {
+  return arrow::internal::IOErrorFromErrno(
+      ENOENT,
+      "to sign by a service account's key takes OpenSSL 1.1.1 or newer (Debian: apt install "
+      "libssl3): ",
+      why);
+}
+
+template <typename Function>
+void FindIn(void* library, const char* name, Function* out, std::string* missing) {
+  void* const found = dlsym(library, name);
+  if (found == nullptr) *missing = name;
+  *out = reinterpret_cast<Function>(found);
+}
+
+Result<CryptoLibrary> LoadCrypto() {
+  void* library = nullptr;
+  std::string why;
+  for (const char* name : kCryptoNames) {
+    library = dlopen(name, kCryptoMode);
+    if (library != nullptr) break;
+    why += (why.empty() ? "" : "; ") + std::string(dlerror());
+  }
+  if (library == nullptr) return NoCrypto(why);
+  CryptoLibrary crypto = {};
+  std::string missing;
+  FindIn(library, "BIO_new_mem_buf", &crypto.new_memory_bio, &missing);
+  FindIn(library, "BIO_free", &crypto.free_bio, &missing);
+  FindIn(library, "PEM_read_bio_PrivateKey", &crypto.read_private_key, &missing);
+  FindIn(library, "EVP_PKEY_free", &crypto.free_key, &missing);
+  FindIn(library, "EVP_MD_CTX_new", &crypto.new_digest, &missing);
+  FindIn(library, "EVP_MD_CTX_free", &crypto.free_digest, &missing);
+  FindIn(library, "EVP_sha256", &crypto.sha256, &missing);
+  FindIn(library, "EVP_DigestSignInit", &crypto.begin_signing, &missing);
+  FindIn(library, "EVP_DigestSign", &crypto.sign, &missing);
+  FindIn(library, "ERR_clear_error", &crypto.clear_errors, &missing);
+  if (!missing.empty()) return NoCrypto("it has no " + missing);
+  return crypto;
+}
+
+/// Gives no password: by itself, libcrypto would ask the terminal for one.
+int NoPassword(char*, int, int, void*) { return 0; }
+
+Result<std::string> SignWith(const CryptoLibrary& crypto, const std::string& private_key,
+                             std::string_view message) {
+  if (private_key.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return Status::Invalid("the private key is too long");
+  }
+  const std::unique_ptr<void, int (*)(void*)> bio(
+      crypto.new_memory_bio(private_key.data(), static_cast<int>(private_key.size())),
+      crypto.free_bio);
+  const std::unique_ptr<void, void (*)(void*)> key(
+      bio == nullptr ? nullptr : crypto.read_private_key(bio.get(), nullptr, NoPassword, nullptr),
+      crypto.free_key);
+  if (key == nullptr) {
+    return Status::Invalid("the private key is not one in PEM (-----BEGIN PRIVATE KEY-----)");
+  }
+  const std::unique_ptr<void, void (*)(void*)> digest(crypto.new_digest(), crypto.free_digest);
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(message.data());
+  size_t size = 0;
+  const bool is_ready =
+      digest != nullptr &&
+      crypto.begin_signing(digest.get(), nullptr, crypto.sha256(), nullptr, key.get()) == 1 &&
+      crypto.sign(digest.get(), nullptr, &size, bytes, message.size()) == 1;
+  std::string out(size, '\0');
+  if (!is_ready || crypto.sign(digest.get(), reinterpret_cast<unsigned char*>(out.data()), &size,
+                               bytes, message.size()) != 1) {
+    return Status::Invalid("the private key is of a kind that does not sign by RSA");
+  }
+  out.resize(size);
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> SignByRsa(const std::string& private_key, std::string_view message) {
+  static const Result<CryptoLibrary> crypto = LoadCrypto();
+  ARROW_RETURN_NOT_OK(crypto.status());
+  auto signature = SignWith(*crypto, private_key, message);
+  // What is left in this thread's list of errors would be taken for their own by others in the
+  // process that use the library.
+  crypto->clear_errors();
+  return signature;
+}
+
+}  // namespace easydata::io
