@@ -18,7 +18,7 @@ function(easydata_module module)
   easydata_target(${_target})
   # One instruction set, one file, under the same names.
   set(_kernels ${_sources})
-  list(FILTER _kernels INCLUDE REGEX "_avx[0-9]+\\.cc$")
+  list(FILTER _kernels INCLUDE REGEX "_(avx[0-9]+|shani)\\.cc$")
   set_source_files_properties(${_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(_deps "")
   foreach(_dep IN LISTS ARG_DEPS)

@@ -38,7 +38,7 @@ def compiled_together(module: Path) -> dict[str, list[Path]]:
     """The module's files by what they are compiled for; kernels are compiled one by one."""
     together = defaultdict(list)
     for path in sorted(module.rglob("*.cc")):
-        if re.search(r"_avx\d+\.cc$|_benchmark\.cc$", path.name) or "fuzz" in path.parts:
+        if re.search(r"_(avx\d+|shani)\.cc$|_benchmark\.cc$", path.name) or "fuzz" in path.parts:
             continue
         test = "test" in path.stem
         if path.name == "stage_contract.cc":  # a library of its own

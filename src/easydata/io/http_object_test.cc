@@ -1,21 +1,16 @@
 #include "easydata/io/http_object.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <functional>
-#include <mutex>
 #include <thread>
 
 #include "easydata/exec/parallel_for.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/io/file_system.h"
+#include "easydata/io/scripted_server_for_tests.h"
 
 namespace easydata::io {
 namespace {
@@ -26,102 +21,7 @@ using HttpClock = std::chrono::steady_clock;
 
 constexpr const char kTag[] = "\"v1\"";
 
-/// What the server does with a request: bytes to send, and how long it says nothing then.
-struct ScriptedAnswer {
-  std::string bytes;
-  milliseconds silence{0};
-  bool ends_connection = false;
-};
-
-/// A web server of one object, which answers as the test says.
-class ScriptedServer {
- public:
-  using Script = std::function<ScriptedAnswer(int number, const std::string& request)>;
-
-  explicit ScriptedServer(Script script) : script_(std::move(script)) {
-    listener_ = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_, 200), 0);
-    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    threads_.emplace_back([this] { Accept(); });
-  }
-
-  ~ScriptedServer() {
-    ends_ = true;
-    shutdown(listener_, SHUT_RDWR);
-    std::vector<std::thread> threads;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      for (const int connection : connections_) shutdown(connection, SHUT_RDWR);
-      threads.swap(threads_);
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const int connection : connections_) close(connection);
-    close(listener_);
-  }
-
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/object"; }
-
-  std::vector<std::string> requests() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return requests_;
-  }
-
- private:
-  void Accept() {
-    while (!ends_) {
-      const int connection = accept(listener_, nullptr, nullptr);
-      if (connection < 0) return;
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (ends_) {
-        close(connection);
-        return;
-      }
-      connections_.push_back(connection);
-      threads_.emplace_back([this, connection] { Serve(connection); });
-    }
-  }
-
-  void Serve(int connection) {
-    std::string request;
-    char piece[4096];
-    while (!ends_) {
-      const ssize_t got = recv(connection, piece, sizeof(piece), 0);
-      if (got <= 0) return;
-      request.append(piece, static_cast<size_t>(got));
-      if (!request.ends_with("\r\n\r\n")) continue;
-      int number = 0;
-      {
-        std::lock_guard<std::mutex> lock(mutex_);
-        number = static_cast<int>(requests_.size());
-        requests_.push_back(request);
-      }
-      const ScriptedAnswer answer = script_(number, request);
-      send(connection, answer.bytes.data(), answer.bytes.size(), MSG_NOSIGNAL);
-      const auto until = HttpClock::now() + answer.silence;
-      while (!ends_ && HttpClock::now() < until) std::this_thread::sleep_for(milliseconds(5));
-      if (answer.ends_connection) {
-        shutdown(connection, SHUT_RDWR);
-        return;
-      }
-      request.clear();
-    }
-  }
-
-  const Script script_;
-  int listener_ = -1;
-  int port_ = 0;
-  std::atomic<bool> ends_ = false;
-  std::mutex mutex_;
-  std::vector<std::string> requests_ = {};
-  std::vector<int> connections_ = {};
-  std::vector<std::thread> threads_ = {};
-};
+std::string UrlOn(const ScriptedServer& server) { return server.origin() + "/object"; }
 
 std::string ObjectOf(size_t size) {
   std::string object(size, '\0');
@@ -143,7 +43,7 @@ std::string RightAnswer(const std::string& object, const std::string& request) {
 }
 
 HttpFile FileOf(const ScriptedServer& server, size_t size, const HttpOptions& options = {}) {
-  return HttpFile({server.url(), static_cast<int64_t>(size), {IdentityKind::kTime, 0, kTag}},
+  return HttpFile({UrlOn(server), static_cast<int64_t>(size), {IdentityKind::kTime, 0, kTag}},
                   options);
 }
 
@@ -198,7 +98,7 @@ TEST(HttpFileTest, GivesUpWithAllThatIsKnown) {
   HttpFile file = FileOf(server, 1000, options);
   const Status status = file.ReadAt(10, 20).status();
   EXPECT_TRUE(IsFileError(status));
-  EXPECT_THAT(status.message(), HasSubstr("cannot read " + server.url() + " at byte 10"));
+  EXPECT_THAT(status.message(), HasSubstr("cannot read " + UrlOn(server) + " at byte 10"));
   EXPECT_THAT(status.message(), HasSubstr("status 503, request id A17, after 4 attempts in "));
   EXPECT_EQ(server.requests().size(), 4u);
 }
