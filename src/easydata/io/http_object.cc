@@ -64,8 +64,12 @@ int64_t LastModified(const HttpHeaders& headers) {
 }
 
 bool IsEncoded(const HttpHeaders& headers) {
-  const std::string_view encoding = headers.Get("content-encoding");
-  return !encoding.empty() && encoding != "identity";
+  // Google unpacks what is stored packed, to those who do not ask for gzip.
+  for (const char* name : {"content-encoding", "x-goog-stored-content-encoding"}) {
+    const std::string_view encoding = headers.Get(name);
+    if (!encoding.empty() && encoding != "identity") return true;
+  }
+  return false;
 }
 
 Status ChangedError(const FileInfo& file, const std::string& now) {
@@ -78,7 +82,10 @@ Status ChangedError(const FileInfo& file, const std::string& now) {
 }
 
 Status EncodedError(const std::string& what, const HttpHeaders& headers) {
-  return ReadError(EIO, what, ": the server sends it as ", headers.Get("content-encoding"),
+  return ReadError(EIO, what, ": it is kept or sent with Content-Encoding: ",
+                   headers.Get("content-encoding").empty()
+                       ? headers.Get("x-goog-stored-content-encoding")
+                       : headers.Get("content-encoding"),
                    ", of which no range can be read; have it served as it is stored "
                    "(Content-Encoding: identity)");
 }
@@ -145,6 +152,10 @@ class RangeCall final : public HttpCall {
     if (response.status == 412 || response.status == 416) {
       return ChangedError(file_,
                           "another tag or length (status " + std::to_string(response.status) + ")");
+    }
+    if (response.status == 404 && !tag_.empty()) {
+      // Google says so of a generation that another one has taken the place of.
+      if (StatHttpObject(store_, file_.uri).ok()) return ChangedError(file_, "another tag");
     }
     const bool is_answer = response.status == 200 || response.status == 206;
     return is_answer || IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "easydata/io/gcs_store.h"
 #include "easydata/io/http_file_system.h"
 #include "easydata/io/local_file_system.h"
 #include "easydata/io/object_file_system.h"
@@ -42,6 +43,11 @@ Result<std::shared_ptr<const FileSystem>> Storage::Make(const std::string& schem
   if (scheme == "http") return std::make_shared<HttpFileSystem>(web_);
   if (scheme == "s3") {
     ARROW_ASSIGN_OR_RAISE(auto store, S3Store::Make(options_));
+    counters_.push_back(store->shared_counters());
+    return std::make_shared<ObjectFileSystem>(std::move(store));
+  }
+  if (scheme == "gs") {
+    ARROW_ASSIGN_OR_RAISE(auto store, GcsStore::Make(options_));
     counters_.push_back(store->shared_counters());
     return std::make_shared<ObjectFileSystem>(std::move(store));
   }

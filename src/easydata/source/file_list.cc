@@ -1,5 +1,6 @@
 #include "easydata/source/file_list.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -18,13 +19,37 @@ Result<FileList> FileList::Make(std::vector<io::FileInfo> files) {
   return FileList(std::move(uris), std::move(files));
 }
 
+namespace {
+
+/// The files' names below the folder that all of them lie in.
+std::vector<std::string> NamesBelowFolder(const std::vector<std::string>& uris) {
+  if (uris.empty()) return uris;
+  std::string folder = uris.front().substr(0, uris.front().rfind('/') + 1);
+  for (const std::string& uri : uris) {
+    while (!uri.starts_with(folder)) {
+      folder.pop_back();
+      folder.resize(folder.rfind('/') + 1);
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::string& uri : uris) names.push_back(uri.substr(folder.size()));
+  return names;
+}
+
+}  // namespace
+
 nlohmann::json FileList::Describe(const std::string& kind) const {
-  nlohmann::json out = {{"kind", kind}, {"files", uris_}};
+  // Files that are known by content or size are the same wherever a copy of them lies.
+  const bool anywhere = std::all_of(files_.begin(), files_.end(), [](const io::FileInfo& file) {
+    return file.identity.kind != io::IdentityKind::kTime;
+  });
+  nlohmann::json out = {{"kind", kind}, {"files", anywhere ? NamesBelowFolder(uris_) : uris_}};
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
   for (const io::FileInfo& file : files_) {
     sizes.push_back(file.size);
     if (file.identity.kind == io::IdentityKind::kTime) {
-      out["mtimes"].push_back(file.identity.mtime_ns);
+      // A tag says it all: a copy of the same bytes may have another time.
+      out["mtimes"].push_back(file.identity.tag.empty() ? file.identity.mtime_ns : 0);
       if (!file.identity.tag.empty()) out["tags"].push_back(file.identity.tag);
     }
     if (file.identity.kind == io::IdentityKind::kContent)

@@ -34,9 +34,10 @@ class ShardOrder : public ReadOrder {
   Status Restore(const nlohmann::json& cursor) override {
     const std::string name = cursor.at("shard").get<std::string>();
     if (shards_.empty() && name.empty()) return Status::OK();
-    const auto found = std::find_if(shards_.begin(), shards_.end(), [&](size_t shard) {
+    auto found = std::find_if(shards_.begin(), shards_.end(), [&](size_t shard) {
       return source_->shard_names()[shard] == name;
     });
+    if (found == shards_.end()) found = FindCopy(name);
     if (found == shards_.end()) {
       return Status::Invalid("the saved position is in ", name,
                              ", which is not among the shards of this source",
@@ -50,6 +51,26 @@ class ShardOrder : public ReadOrder {
   bool by_block() const override { return false; }
 
  private:
+  /// The shard that is a copy, in another place, of the one of this name: what describes the source
+  /// names files by their places or, where these do not matter, below the folder that they lie in.
+  std::vector<size_t>::const_iterator FindCopy(const std::string& name) const {
+    const nlohmann::json described = source_->Describe();
+    const auto files = described.find("files");
+    if (files == described.end() || files->size() != source_->shard_names().size()) {
+      return shards_.end();
+    }
+    auto best = shards_.end();
+    size_t longest = 0;
+    for (auto it = shards_.begin(); it != shards_.end(); ++it) {
+      const auto& below = files->at(*it).get_ref<const std::string&>();
+      const bool is_copy = name == below || name.ends_with("/" + below);
+      if (!is_copy || below.size() <= longest) continue;
+      best = it;
+      longest = below.size();
+    }
+    return best;
+  }
+
   const std::shared_ptr<const Source> source_;
   const std::vector<size_t> shards_;
   const std::string source_name_;

@@ -47,6 +47,8 @@ class _Buckets:
 class S3Store(_Buckets):
     """A store that speaks S3 at `url`, and what tests do with it behind the library's back."""
 
+    scheme = "s3"
+
     def __init__(self, url: str) -> None:
         super().__init__()
         self.url = url
@@ -117,6 +119,8 @@ class S3Store(_Buckets):
 
 class GcsStore(_Buckets):
     """A store that speaks the JSON API of Google Cloud Storage at `url`."""
+
+    scheme = "gs"
 
     def __init__(self, url: str) -> None:
         super().__init__()
