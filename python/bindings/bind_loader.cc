@@ -216,6 +216,16 @@ class PyLoader {
     out["busy_seconds"] = busy;
     out["queue"] = queue;
     out["sources"] = sources;
+    nb::dict retries;
+    for (const auto& [cause, count] : stats.io.retries) retries[cause.c_str()] = count;
+    nb::dict io;
+    io["requests"] = stats.io.requests;
+    io["retries"] = retries;
+    io["bytes"] = stats.io.bytes;
+    io["bytes_read_twice"] = stats.io.bytes_read_twice;
+    io["wait_seconds"] = stats.io.wait_seconds;
+    io["throttled_seconds"] = stats.io.throttled_seconds;
+    out["io"] = io;
     return out;
   }
 

@@ -186,7 +186,8 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
             `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, busy_seconds:
             {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
             rows}, dropped_tokens: {reason: tokens}, dropped_at: {reason: addresses of the first
-            five rows since the start or restart}}}}`.
+            five rows since the start or restart}}}, io: {requests, retries: {cause: requests},
+            bytes, bytes_read_twice, wait_seconds, throttled_seconds}}`.
 
             Tokens are those of the stream up to here, over all ranks (with several lanes: of those
             that this rank reads); they are part of the position. One thread makes the batches:
@@ -196,6 +197,9 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
             that was spent waiting for a batch. `busy_seconds` has that of the worker threads, added
             up ("read", "gather" (shuffled or mixed rows copied together), "tokenize", "callable",
             "transform"), and "trainer", the time between two batches. `queue` is what is ready.
+            `io` is what files on stores and web servers took since the loader was made: bytes that
+            came and were of use, and those that were not; seconds between attempts, and of these
+            those for servers that were asked too often. Loaders of one source share them.
         """
         return self._native.stats()
 

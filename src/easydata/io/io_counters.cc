@@ -12,6 +12,20 @@ void IoCounts::Add(const IoCounts& other) {
   throttled_seconds += other.throttled_seconds;
 }
 
+IoCounts IoCounts::Since(const IoCounts& before) const {
+  IoCounts out = *this;
+  out.requests -= before.requests;
+  out.bytes -= before.bytes;
+  out.bytes_read_twice -= before.bytes_read_twice;
+  out.bytes_written -= before.bytes_written;
+  for (const auto& [cause, count] : before.retries) {
+    if ((out.retries[cause] -= count) == 0) out.retries.erase(cause);
+  }
+  out.wait_seconds -= before.wait_seconds;
+  out.throttled_seconds -= before.throttled_seconds;
+  return out;
+}
+
 int64_t IoCounts::num_retries() const {
   int64_t sum = 0;
   for (const auto& [_, count] : retries) sum += count;

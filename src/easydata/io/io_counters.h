@@ -21,6 +21,8 @@ struct IoCounts {
   double throttled_seconds = 0;  // of these, those for a server that was asked too often
 
   void Add(const IoCounts& other);
+  /// What came since `before`, an earlier count of the same.
+  IoCounts Since(const IoCounts& before) const;
   int64_t num_retries() const;
 };
 

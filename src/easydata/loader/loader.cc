@@ -1,6 +1,7 @@
 #include "easydata/loader/loader.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -77,6 +78,22 @@ Status NoStep(int64_t step, int64_t steps) {
                             "loader is in there are ", steps, " steps, counted from 0");
 }
 
+/// What an explanation says of reading from other machines; "" where nothing went wrong there.
+std::string SentenceOf(const io::IoCounts& io) {
+  const int64_t retries = io.num_retries();
+  if (retries == 0) return "";
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                " Of %lld requests to other machines %lld were made again (%.1f s of waiting",
+                static_cast<long long>(io.requests), static_cast<long long>(retries),
+                io.wait_seconds);
+  std::string out = text;
+  for (const auto& [cause, count] : io.retries) {
+    out += "; " + cause + ": " + std::to_string(count);
+  }
+  return out + ").";
+}
+
 }  // namespace
 
 Status Loader::Check(const StreamPlan& plan, const LoaderOptions& options) {
@@ -98,6 +115,7 @@ Loader::Loader(StreamPlan plan, LoaderOptions options)
     : plan_(std::move(plan)),
       options_(std::move(options)),
       finder_(plan_, options_),
+      io_before_(IoCountsOf(*plan_.node)),
       forks_(exec::NumForks()) {
   known_.current = known_.pass_start = known_.loaded = StartOf(options_.steps);
   counts_.resize(known_.current.lanes.size());
@@ -364,13 +382,17 @@ LoaderStats Loader::stats() {
     out.counts.Add(counts_[i]);
     out.epoch = std::max(out.epoch, known_.current.lanes[i].epoch);
   }
+  out.io = IoCountsOf(*plan_.node).Since(io_before_);
   return out;
 }
 
 Bottleneck Loader::Explain(std::optional<double> training, double elsewhere) {
   LoaderStats now = stats();
   if (training.has_value()) now.busy_seconds["trainer"] = *training;
-  return FindBottleneck(now.wait_seconds, now.busy_seconds, options_.prefetch, elsewhere);
+  Bottleneck found =
+      FindBottleneck(now.wait_seconds, now.busy_seconds, options_.prefetch, elsewhere);
+  found.sentence += SentenceOf(now.io);
+  return found;
 }
 
 uint64_t Loader::digest() {

@@ -14,6 +14,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/exec/work_gate.h"
+#include "easydata/io/io_counters.h"
 #include "easydata/loader/batch_producer.h"
 #include "easydata/loader/bottleneck.h"
 #include "easydata/loader/loader_state.h"
@@ -38,6 +39,8 @@ struct LoaderStats {
   /// Of the stream up to here, not since the loader was made: for the lanes that the rank reads.
   TokenCounts counts;
   int64_t epoch = 0;  // of the lane that is furthest
+  /// What files on other machines took; with other loaders of the same source, of all of them.
+  io::IoCounts io;
 };
 
 /// Hands out a stream in steps of `batch_size` rows, this rank's share of them, pass after pass.
@@ -147,6 +150,7 @@ class Loader {
   nlohmann::json names_;             // of the mix's sources, as states have them
   uint64_t digest_ = 0;
   LoaderStats stats_;
+  const io::IoCounts io_before_;  // when it was made
   StageStats stage_stats_;  // of producers that are gone
   std::optional<std::chrono::steady_clock::time_point> first_call_;
   std::chrono::steady_clock::time_point left_;  // up to where time is counted

@@ -11,7 +11,7 @@
 
 #include "easydata/source/arrow_file.h"
 #include "easydata/source/data_format.h"
-#include "easydata/source/file_list.h"
+#include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
@@ -137,21 +137,19 @@ class ArrowReader : public ShardReader {
   std::unique_ptr<ReadAhead<Slice>> slices_;
 };
 
-class ArrowSource : public Source {
+class ArrowSource : public FileSource {
  public:
   explicit ArrowSource(FileList files)
-      : files_(std::move(files)),
-        open_(files_.files(), io::OpenFile),
-        rows_(files_.uris().size()) {}
-
-  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
+      : FileSource(std::move(files)),
+        open_(files().files(), io::OpenFile),
+        rows_(files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    if (files_.uris().empty()) return arrow::schema(arrow::FieldVector{});
+    if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], opened));
-    return ChosenSchema(*file->schema(), columns, files_.uris()[shard]);
+    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files().files()[shard], opened));
+    return ChosenSchema(*file->schema(), columns, files().uris()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -160,8 +158,8 @@ class ArrowSource : public Source {
                                             const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto opened, open_.Open(shard, context.is_look));
     ARROW_ASSIGN_OR_RAISE(auto file,
-                          ArrowFile::Open(files_.files()[shard], std::move(opened), schema.get()));
-    ARROW_RETURN_NOT_OK(ChosenFields(*file->schema(), *schema, files_.uris()[shard]).status());
+                          ArrowFile::Open(files().files()[shard], std::move(opened), schema.get()));
+    ARROW_RETURN_NOT_OK(ChosenFields(*file->schema(), *schema, files().uris()[shard]).status());
     return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, options.end_at,
                                          context);
   }
@@ -182,7 +180,7 @@ class ArrowSource : public Source {
     ARROW_ASSIGN_OR_RAISE(auto known, KnownRows(shard));
     if (known.has_value()) return *known;
     ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], opened));
+    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files().files()[shard], opened));
     int64_t rows = 0;
     for (;;) {
       ARROW_ASSIGN_OR_RAISE(auto batch, file->Next());
@@ -193,17 +191,17 @@ class ArrowSource : public Source {
 
   Result<Blocks> ListBlocks(size_t shard) const override {
     ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
-    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files_.files()[shard], opened));
+    ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files().files()[shard], opened));
     Blocks blocks;
     if (file->is_stream()) return blocks;
-    ARROW_ASSIGN_OR_RAISE(const auto rows, RowsOfBatches(files_.files()[shard], opened.get()));
+    ARROW_ASSIGN_OR_RAISE(const auto rows, RowsOfBatches(files().files()[shard], opened.get()));
     blocks.count = static_cast<int64_t>(rows.size());
     blocks.row_starts = {0};
     for (const int64_t count : rows) blocks.row_starts.push_back(blocks.row_starts.back() + count);
     return blocks;
   }
 
-  nlohmann::json Describe() const override { return files_.Describe("arrow"); }
+  nlohmann::json Describe() const override { return files().Describe("arrow"); }
 
  private:
   int64_t Remember(size_t shard, int64_t rows) const {
@@ -212,7 +210,6 @@ class ArrowSource : public Source {
     return rows;
   }
 
-  const FileList files_;
   mutable OpenFiles<arrow::io::RandomAccessFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<int64_t>> rows_;

@@ -14,7 +14,7 @@
 #include "easydata/io/compression.h"
 #include "easydata/json/python_json.h"
 #include "easydata/source/data_format.h"
-#include "easydata/source/file_list.h"
+#include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/open_files.h"
@@ -362,23 +362,21 @@ Result<std::shared_ptr<CsvFile>> OpenCsv(const io::FileInfo& info, char delimite
   return out;
 }
 
-class CsvSource : public Source {
+class CsvSource : public FileSource {
  public:
   CsvSource(FileList files, char delimiter, bool keep_rest)
-      : files_(std::move(files)),
+      : FileSource(std::move(files)),
         delimiter_(delimiter),
         keep_rest_(keep_rest),
-        open_(files_.files(),
+        open_(files().files(),
               [delimiter](const io::FileInfo& file) { return OpenCsv(file, delimiter); }),
-        counts_(files_.uris().size()) {}
-
-  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
+        counts_(files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    if (files_.uris().empty()) return arrow::schema(arrow::FieldVector{});
+    if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
-    return ChosenSchema(*FileSchema(file->header), columns, files_.uris()[shard]);
+    return ChosenSchema(*FileSchema(file->header), columns, files().uris()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -389,7 +387,7 @@ class CsvSource : public Source {
     const Header& header = file->header;
     if (!header.names.empty()) {
       ARROW_RETURN_NOT_OK(
-          ChosenFields(*FileSchema(header), *schema, files_.uris()[shard]).status());
+          ChosenFields(*FileSchema(header), *schema, files().uris()[shard]).status());
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
     return MakeRecordReader(
@@ -413,7 +411,7 @@ class CsvSource : public Source {
   }
 
   nlohmann::json Describe() const override {
-    auto out = files_.Describe("csv");
+    auto out = files().Describe("csv");
     out["delimiter"] = std::string(1, delimiter_);
     return out;
   }
@@ -425,7 +423,6 @@ class CsvSource : public Source {
     return arrow::schema(std::move(fields));
   }
 
-  const FileList files_;
   const char delimiter_;
   const bool keep_rest_;
   mutable OpenFiles<CsvFile> open_;

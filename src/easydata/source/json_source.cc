@@ -9,7 +9,7 @@
 
 #include "easydata/exec/exception_status.h"
 #include "easydata/source/data_format.h"
-#include "easydata/source/file_list.h"
+#include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/json_document.h"
 #include "easydata/source/json_rows.h"
@@ -119,16 +119,14 @@ class JsonValuesDecoder : public RecordDecoder {
   const std::shared_ptr<arrow::Schema> schema_;
 };
 
-class JsonSource : public Source {
+class JsonSource : public FileSource {
  public:
   JsonSource(FileList files, JsonLayout layout)
-      : files_(std::move(files)),
-        lines_(files_.files()),
+      : FileSource(std::move(files)),
+        lines_(files().files()),
         layout_(layout),
-        forms_(files_.uris().size()),
-        counts_(files_.uris().size()) {}
-
-  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
+        forms_(files().uris().size()),
+        counts_(files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
@@ -183,7 +181,7 @@ class JsonSource : public Source {
                                     : Source::CountBlocks(shard, context);
   }
 
-  nlohmann::json Describe() const override { return files_.Describe("json"); }
+  nlohmann::json Describe() const override { return files().Describe("json"); }
 
  private:
   Result<JsonForm> FormOf(size_t shard, const OpenLines& lines) const {
@@ -205,7 +203,6 @@ class JsonSource : public Source {
     return form;
   }
 
-  const FileList files_;
   const LineFiles lines_;
   const JsonLayout layout_;
   mutable std::mutex mutex_;

@@ -19,7 +19,7 @@
 #include "easydata/io/file_system.h"
 #include "easydata/source/damaged_file.h"
 #include "easydata/source/data_format.h"
-#include "easydata/source/file_list.h"
+#include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
@@ -295,16 +295,14 @@ class ParquetReader : public ShardReader {
   std::unique_ptr<ReadAhead<Batch>> slices_;
 };
 
-class ParquetSource : public Source {
+class ParquetSource : public FileSource {
  public:
   explicit ParquetSource(FileList files)
-      : files_(std::move(files)), open_(files_.files(), OpenParquet), rows_(files_.uris().size()) {}
-
-  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
+      : FileSource(std::move(files)), open_(files().files(), OpenParquet), rows_(files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    if (files_.uris().empty()) return arrow::schema(arrow::FieldVector{});
+    if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     return ChosenSchema(*file->schema, columns, file->path);
   }
@@ -349,10 +347,9 @@ class ParquetSource : public Source {
     return blocks;
   }
 
-  nlohmann::json Describe() const override { return files_.Describe("parquet"); }
+  nlohmann::json Describe() const override { return files().Describe("parquet"); }
 
  private:
-  const FileList files_;
   mutable OpenFiles<ParquetFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<int64_t>> rows_;

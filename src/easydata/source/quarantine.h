@@ -15,11 +15,19 @@ class Quarantine {
  public:
   explicit Quarantine(std::string path) : path_(std::move(path)) {}
 
+  /// Adds a shard of which nothing was read from row `row` on, to the file beside it:
+  /// {"source", "shard", "row", "error"}.
+  Status AddShard(const std::string& source, const std::string& shard, int64_t row,
+                  const std::string& error);
+
   Status Add(const std::string& source, const std::string& shard, int64_t row,
              const std::string& error, const std::string& content);
 
  private:
   const std::string path_;
 };
+
+/// The file of lost shards that stands beside that of bad rows: "bad.jsonl" has "bad.shards.jsonl".
+std::string LostShardsPath(const std::string& quarantine_path);
 
 }  // namespace easydata::source

@@ -20,6 +20,10 @@
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
 
+namespace easydata::io {
+class Storage;
+}  // namespace easydata::io
+
 namespace easydata::source {
 
 /// Decides what becomes of a row that does not parse, is not UTF-8 or has a field of a wrong type.
@@ -80,6 +84,9 @@ class Source {
 
   /// Names of the shards, distinct, in reading order.
   virtual const std::vector<std::string>& shard_names() const = 0;
+
+  /// What its files are reached by; null for what is in no files.
+  virtual std::shared_ptr<const io::Storage> storage() const { return nullptr; }
 
   /// The schema that a reader of these columns of shard `shard` gives. May read a file's header;
   /// KeyError where a typed source lacks a column, with its near misses. No shards: any number

@@ -17,6 +17,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/ordered_map.h"
+#include "easydata/io/file_system.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/quarantine.h"
@@ -145,7 +146,8 @@ class SourceStage : public Stage {
  private:
   /// Whether no row is left out or replaced.
   bool gives_every_row() const {
-    return options_.on_error == OnError::kRaise && options_.start_row == 0 && AllKeepRows(ops_);
+    return options_.on_error == OnError::kRaise && options_.on_missing == OnError::kRaise &&
+           options_.start_row == 0 && AllKeepRows(ops_);
   }
 
   /// The part that has row `row` of the stream, and the rows before it; nothing where there are
@@ -174,6 +176,9 @@ class SourceStage : public Stage {
     std::shared_ptr<const ShardRef> ref;
     nlohmann::json place;
     bool has_relative_rows;
+    size_t shard;
+    /// Set by the consumer: nothing more of it is wanted.
+    mutable std::atomic<bool> is_lost = false;
   };
   struct Item {
     std::shared_ptr<const OpenPart> part;
@@ -194,8 +199,11 @@ class SourceStage : public Stage {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     ARROW_RETURN_NOT_OK(pending_);
     if (map_ == nullptr) StartMap();
-    ARROW_ASSIGN_OR_RAISE(auto next, map_->Next());
-    if (!next.has_value()) return std::nullopt;
+    std::optional<Done> next;
+    do {
+      ARROW_ASSIGN_OR_RAISE(next, map_->Next());
+      if (!next.has_value()) return std::nullopt;
+    } while (next->part->is_lost);  // what was read of it behind the place that could not be
     Done& done = *next;
     if (done.start.has_value()) {
       row_ = done.start->row - done.start->skip;
@@ -219,6 +227,8 @@ class SourceStage : public Stage {
     } else if (done.block.stopped.has_value()) {
       pending_ = ErrorOf(*done.block.stopped, ref);
       stopped_at = done.block.stopped->row;
+    } else if (IsLost(done.block.broken)) {
+      ARROW_RETURN_NOT_OK(LeaveShardOut(&done));
     } else if (!done.block.broken.ok()) {
       pending_ = ShardError(done.block.broken, ref, row_ + done.block.num_rows);
       stopped_at = done.block.num_rows;
@@ -252,6 +262,34 @@ class SourceStage : public Stage {
     return std::move(done.batch);
   }
 
+  /// Whether an error is about a shard that may be left out.
+  bool IsLost(const Status& error) const {
+    return options_.on_missing != OnError::kRaise && io::IsFileError(error);
+  }
+
+  /// Counts and reports what is left of a shard behind the rows of a block.
+  Status LeaveShardOut(Done* done) {
+    const OpenPart& part = *done->part;
+    part.is_lost = true;
+    const int64_t row = row_ + done->block.num_rows;
+    const std::string error = done->block.broken.message();
+    auto known = exec::CatchExceptions([&] { return source_->KnownRows(part.shard); });
+    const bool is_known = known.ok() && known->has_value() && !part.has_relative_rows;
+    if (is_known) {
+      CountDropped(&done->batch.dropped, {part.ref, row}, "shard", std::max<int64_t>(**known - row, 0));
+    } else {
+      CountDropped(&done->batch.dropped, {part.ref, row}, "shard, rows unknown", 1);
+    }
+    if (options_.on_missing == OnError::kQuarantine) {
+      ARROW_RETURN_NOT_OK(quarantine_.AddShard(part.ref->source, part.ref->shard, row, error));
+    }
+    if (options_.report != nullptr) {
+      options_.report(Address{part.ref, row, -1}.ToString() +
+                      ": the rest of the shard is left out: " + error);
+    }
+    return Status::OK();
+  }
+
   /// Adds the place in the part to that of the part.
   static void AddPosition(const ShardPosition& position, nlohmann::json* cursor) {
     (*cursor)["row"] = position.row;
@@ -275,35 +313,47 @@ class SourceStage : public Stage {
     if (broken_off_) return std::nullopt;
     for (;;) {
       std::optional<ShardPosition> start;
+      if (reader_ != nullptr && part_->is_lost) DropReader();
       if (reader_ == nullptr) {
         ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
         if (!part.has_value()) return std::nullopt;
-        ARROW_ASSIGN_OR_RAISE(start, OpenReader(*part));
+        ShardPosition from = part->from;
+        if (start_.has_value()) from = *std::exchange(start_, std::nullopt);
+        auto opened = OpenReader(*part, from);
+        if (IsLost(opened.status())) return Failing(opened.status(), from);
+        ARROW_RETURN_NOT_OK(opened.status());
+        start = *opened;
       }
       auto task = exec::CatchExceptions([this] { return reader_->Next(); });
       if (task.status().IsCancelled()) return task.status();
       if (task.ok() && task->has_value()) return Item{part_, start, std::move(**task)};
-      {
-        std::lock_guard<std::mutex> lock(mutex_);
-        reader_.reset();
-      }
+      DropReader();
       if (task.ok()) continue;
       // A block that cannot be read: the consumer knows its row.
-      broken_off_ = true;
-      BlockTask broken;
-      broken.decode = [error = task.status()]() -> Result<DecodedBlock> { return error; };
-      return Item{part_, start, std::move(broken)};
+      if (!IsLost(task.status())) broken_off_ = true;
+      return Failing(task.status(), start);
     }
   }
 
-  Result<ShardPosition> OpenReader(const ShardPart& part) {
+  void DropReader() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    reader_.reset();
+  }
+
+  /// A block that cannot be read.
+  Item Failing(const Status& error, std::optional<ShardPosition> start) const {
+    BlockTask broken;
+    broken.decode = [error]() -> Result<DecodedBlock> { return error; };
+    return Item{part_, start, std::move(broken)};
+  }
+
+  Result<ShardPosition> OpenReader(const ShardPart& part, const ShardPosition& from) {
     auto open = std::make_shared<OpenPart>();
     open->ref = std::make_shared<const ShardRef>(ShardRef{options_.name, part.name});
     order_->Save(&open->place);
     open->has_relative_rows = part.has_relative_rows;
+    open->shard = part.shard;
     part_ = std::move(open);
-    ShardPosition from = part.from;
-    if (start_.has_value()) from = *std::exchange(start_, std::nullopt);
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
     const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
     auto reader = exec::CatchExceptions(
@@ -453,6 +503,19 @@ Result<std::vector<size_t>> Choose(const Source& source,
   return out;
 }
 
+/// The schema of the first shard that is there.
+Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
+                                                const SourceStageOptions& options,
+                                                const std::vector<size_t>& shards) {
+  auto schema = source.Schema(options.columns, shards.empty() ? 0 : shards[0]);
+  if (options.on_missing == OnError::kRaise) return schema;
+  for (size_t i = 1; i < shards.size() && io::IsFileError(schema.status()); ++i) {
+    auto other = source.Schema(options.columns, shards[i]);
+    if (!io::IsFileError(other.status())) return other;
+  }
+  return schema;
+}
+
 Result<std::optional<std::vector<int64_t>>> RowsOfShards(const Source& source,
                                                          const std::vector<size_t>& shards) {
   std::vector<int64_t> out;
@@ -562,6 +625,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   if (options.shards.has_value()) described["shards"] = *options.shards;
   if (options.start_row != 0) described["start_row"] = options.start_row;
   described["on_error"] = Name(options.on_error);
+  if (options.on_missing != OnError::kRaise) described["on_missing"] = Name(options.on_missing);
   if (options.shuffle.mode != SourceShuffle::kNone) {
     if (options.start_row != 0) {
       return Status::Invalid("a shuffled source is read as a whole; start_row is ",
@@ -578,13 +642,14 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   auto node = MakeNode("source", described);
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
+  node->storage = source->storage();
   StreamPlan plan;
   plan.node = std::move(node);
   if (options.shuffle.mode == SourceShuffle::kGrain) {
-    if (options.on_error != OnError::kRaise) {
+    if (options.on_error != OnError::kRaise || options.on_missing != OnError::kRaise) {
       return Status::NotImplemented(
-          "shuffle=\"grain\" needs every row in its place and cannot leave bad ones out; use "
-          "on_error=\"raise\", or shuffle \"rows\"");
+          "shuffle=\"grain\" needs every row in its place and cannot leave any out; use "
+          "on_error=\"raise\" and on_missing=\"raise\", or shuffle \"rows\"");
     }
     plan.make = [source,
                  grain = GrainOrderOptions{options.name, options.columns, shards,
@@ -595,13 +660,13 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   }
   plan.make = [source, options,
                shards](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto schema,
-                          source->Schema(options.columns, shards.empty() ? 0 : shards[0]));
+    ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOf(*source, options, shards));
     ARROW_ASSIGN_OR_RAISE(LaneOrder dealt, OrderOfLane(source, options, shards, context));
     SourceStageOptions of_lane = options;
     if (dealt.by_row && context.lane > 0) {
       // All lanes read all rows: the first one reports the bad ones.
       if (of_lane.on_error == OnError::kQuarantine) of_lane.on_error = OnError::kSkip;
+      if (of_lane.on_missing == OnError::kQuarantine) of_lane.on_missing = OnError::kSkip;
       of_lane.report = nullptr;
     }
     std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(

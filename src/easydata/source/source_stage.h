@@ -49,7 +49,11 @@ struct SourceStageOptions {
   int64_t start_row = 0;
   SourceShuffleOptions shuffle;
   OnError on_error = OnError::kRaise;
-  /// With kQuarantine: a file to which each row left out is added as a line of JSON.
+  /// What becomes of shards that cannot be opened or read to their end, after all attempts, or that
+  /// are others by now: with kSkip and kQuarantine what is left of such a shard is left out.
+  OnError on_missing = OnError::kRaise;
+  /// With kQuarantine: a file to which each row left out is added as a line of JSON; shards
+  /// that are left out go to one beside it (LostShardsPath).
   std::string quarantine_path;
   /// Reports rows left out, now and then; called by the thread that calls Next().
   std::function<void(const std::string& message)> report;

@@ -8,6 +8,7 @@
 
 #include "easydata/json/python_json.h"
 #include "easydata/source/data_format.h"
+#include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_files.h"
 #include "easydata/source/row_runs.h"
@@ -67,17 +68,15 @@ class TextLines : public LineDecoder {
   const std::shared_ptr<arrow::Schema> schema_;
 };
 
-class TextSource : public Source {
+class TextSource : public FileSource {
  public:
   TextSource(FileList files, std::string field)
-      : files_(std::move(files)), lines_(files_.files()), field_(std::move(field)) {}
-
-  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
+      : FileSource(std::move(files)), lines_(files().files()), field_(std::move(field)) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
     return ChosenSchema(*arrow::schema({arrow::field(field_, arrow::utf8())}), columns,
-                        files_.uris().empty() ? "the text" : files_.uris()[shard]);
+                        files().uris().empty() ? "the text" : files().uris()[shard]);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -109,13 +108,12 @@ class TextSource : public Source {
   }
 
   nlohmann::json Describe() const override {
-    auto out = files_.Describe("text");
+    auto out = files().Describe("text");
     out["text_field"] = field_;
     return out;
   }
 
  private:
-  const FileList files_;
   const LineFiles lines_;
   const std::string field_;
 };

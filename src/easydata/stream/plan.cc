@@ -2,7 +2,10 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
+
+#include "easydata/io/storage.h"
 
 namespace easydata {
 
@@ -48,6 +51,17 @@ nlohmann::json Describe(const PlanNode& node) {
 void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>& visit) {
   for (const PlanInput& input : node.inputs) VisitNodes(*input.node, visit);
   visit(node);
+}
+
+io::IoCounts IoCountsOf(const PlanNode& node) {
+  std::set<const io::Storage*> seen;
+  io::IoCounts sum;
+  VisitNodes(node, [&](const PlanNode& one) {
+    if (one.storage != nullptr && seen.insert(one.storage.get()).second) {
+      sum.Add(one.storage->counts());
+    }
+  });
+  return sum;
 }
 
 bool HasIdentity(const PlanNode& node) {

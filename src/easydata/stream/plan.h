@@ -9,6 +9,11 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/stage.h"
 
+namespace easydata::io {
+class Storage;
+struct IoCounts;
+}  // namespace easydata::io
+
 namespace easydata {
 
 /// Whether a stream ends.
@@ -58,6 +63,8 @@ struct PlanNode {
   StreamFacts facts;  // of the stream that comes out
   /// Files that the operator itself reads; null: none.
   std::shared_ptr<const std::vector<std::string>> files;
+  /// What these are reached by; null: nothing that counts.
+  std::shared_ptr<const io::Storage> storage;
   /// Fingerprint of the tokenizer that it uses; empty: none.
   std::string tokenizer;
 };
@@ -89,6 +96,9 @@ nlohmann::json Describe(const PlanNode& node);
 
 /// Calls `visit` for every node of a plan, upstream first.
 void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>& visit);
+
+/// What the files of a plan took so far of other machines.
+io::IoCounts IoCountsOf(const PlanNode& node);
 
 /// Whether every operator of a plan can be recognised in another process.
 bool HasIdentity(const PlanNode& node);

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "easydata/source/file_list.h"
+#include "easydata/source/source.h"
+
+namespace easydata::source {
+
+/// A source whose shards are files, named by their URIs.
+class FileSource : public Source {
+ public:
+  explicit FileSource(FileList files) : files_(std::move(files)) {}
+
+  const std::vector<std::string>& shard_names() const override { return files_.uris(); }
+  std::shared_ptr<const io::Storage> storage() const override {
+    return files_.files().empty() ? nullptr : files_.files().front().storage;
+  }
+
+ protected:
+  const FileList& files() const { return files_; }
+
+ private:
+  const FileList files_;
+};
+
+}  // namespace easydata::source
