@@ -5,7 +5,7 @@
 namespace easydata::io {
 namespace {
 
-constexpr char kBase64Digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr char kUrlDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 }  // namespace
 
@@ -15,9 +15,9 @@ std::string Base64Url(std::string_view bytes) {
   int bits = 0;
   for (const char c : bytes) {
     held = held << 8 | static_cast<unsigned char>(c);
-    for (bits += 8; bits >= 6; bits -= 6) out += kBase64Digits[held >> (bits - 6) & 63];
+    for (bits += 8; bits >= 6; bits -= 6) out += kUrlDigits[held >> (bits - 6) & 63];
   }
-  if (bits > 0) out += kBase64Digits[held << (6 - bits) & 63];
+  if (bits > 0) out += kUrlDigits[held << (6 - bits) & 63];
   return out;
 }
 

@@ -20,7 +20,7 @@ std::optional<int64_t> NumberIn(std::string_view text) {
 }
 
 /// What stands for `text`, which was in braces.
-Result<std::vector<std::string>> Choices(std::string_view text, const std::string& pattern) {
+Result<std::vector<std::string>> BraceChoices(std::string_view text, const std::string& pattern) {
   std::vector<std::string> choices;
   if (const size_t dots = text.find(".."); dots != std::string_view::npos) {
     const std::string_view first = text.substr(0, dots);
@@ -67,7 +67,7 @@ Result<std::vector<std::string>> ExpandBraces(const std::string& pattern) {
       return Status::Invalid(pattern, ": each { needs its }, and none within another");
     }
     const std::string_view inside = std::string_view(pattern).substr(open + 1, close - open - 1);
-    ARROW_ASSIGN_OR_RAISE(const auto choices, Choices(inside, pattern));
+    ARROW_ASSIGN_OR_RAISE(const auto choices, BraceChoices(inside, pattern));
     if (names.size() * choices.size() > kMostNames) {
       return Status::Invalid(pattern, " stands for more than ten million names");
     }

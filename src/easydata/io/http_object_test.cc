@@ -42,9 +42,17 @@ std::string RightAnswer(const std::string& object, const std::string& request) {
          std::to_string(object.size()) + "\r\n\r\n" + body;
 }
 
+/// A store whose names are addresses, and that asks nobody who asks.
+class OpenStore final : public HttpStore {
+ public:
+  using HttpStore::HttpStore;
+  Result<std::string> UrlOf(const std::string& uri) const override { return uri; }
+  Status Authorize(HttpRequest*) const override { return Status::OK(); }
+};
+
 HttpFile FileOf(const ScriptedServer& server, size_t size, const HttpOptions& options = {}) {
-  return HttpFile({UrlOn(server), static_cast<int64_t>(size), {IdentityKind::kTime, 0, kTag}},
-                  options);
+  return HttpFile(std::make_shared<OpenStore>(options),
+                  {UrlOn(server), static_cast<int64_t>(size), {IdentityKind::kTime, 0, kTag}});
 }
 
 HttpOptions Impatient() {
@@ -147,8 +155,8 @@ TEST(HttpFileTest, RefusesAnotherObject) {
   });
   HttpFile file = FileOf(server, object.size());
   EXPECT_THAT(file.ReadAt(0, 10).status().message(),
-              HasSubstr("is not the file any more that was listed: it had 1000 bytes, ETag \"v1\", "
-                        "now it has ETag \"v2\""));
+              HasSubstr("is not the file any more that was listed: it had 1000 bytes, tag \"v1\", "
+                        "now it has tag \"v2\""));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace easydata::io {
 namespace {
 
-constexpr std::string_view kIsoForm = "0000-00-00T00:00:00";  // 0: a digit
+constexpr std::string_view kIsoTimeForm = "0000-00-00T00:00:00";  // 0: a digit
 
 bool IsIsoDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -31,10 +31,10 @@ std::optional<std::chrono::minutes> ParseOffset(std::string_view text) {
 
 std::optional<std::chrono::system_clock::time_point> ParseIsoTime(std::string_view text) {
   using namespace std::chrono;
-  if (text.size() < kIsoForm.size()) return std::nullopt;
-  for (size_t i = 0; i < kIsoForm.size(); ++i) {
-    const bool is_blank = kIsoForm[i] == 'T' && (text[i] == ' ' || text[i] == 't');
-    if (kIsoForm[i] == '0' ? !IsIsoDigit(text[i]) : text[i] != kIsoForm[i] && !is_blank) {
+  if (text.size() < kIsoTimeForm.size()) return std::nullopt;
+  for (size_t i = 0; i < kIsoTimeForm.size(); ++i) {
+    const bool is_blank = kIsoTimeForm[i] == 'T' && (text[i] == ' ' || text[i] == 't');
+    if (kIsoTimeForm[i] == '0' ? !IsIsoDigit(text[i]) : text[i] != kIsoTimeForm[i] && !is_blank) {
       return std::nullopt;
     }
   }
@@ -45,7 +45,7 @@ std::optional<std::chrono::system_clock::time_point> ParseIsoTime(std::string_vi
   const auto time =
       hours(TwoDigits(text, 11)) + minutes(TwoDigits(text, 14)) + seconds(TwoDigits(text, 17));
   // Fractions are less than anyone waits for.
-  size_t end = kIsoForm.size();
+  size_t end = kIsoTimeForm.size();
   if (end < text.size() && text[end] == '.') {
     ++end;
     while (end < text.size() && IsIsoDigit(text[end])) ++end;
