@@ -242,7 +242,8 @@ class AwsChain {
     }
     return FromProgram({"aws", "configure", "export-credentials", "--profile", profile.name,
                         "--format", "process"},
-                       "`aws configure export-credentials` for " + profile.title(), "; " + to_do);
+                       "`aws configure export-credentials` for " + profile.title(),
+                       "; " + to_do + " (it takes version 2.10 of the command line, or newer)");
   }
 
   static Result<Found> FromProgram(const std::vector<std::string>& command,
