@@ -10,7 +10,7 @@
 namespace easydata::io {
 namespace {
 
-std::string TextIn(const nlohmann::json& json, const char* name) {
+std::string AnswerText(const nlohmann::json& json, const char* name) {
   const auto found = json.find(name);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -38,18 +38,18 @@ Result<Credentials> ParseAwsCredentials(std::string_view text, const std::string
     return BadAnswer(source, "its answer is of another Version than 1");
   }
   Credentials out;
-  out.key = TextIn(json, "AccessKeyId");
-  out.secret = TextIn(json, "SecretAccessKey");
-  out.token = TextIn(json, "SessionToken");
-  if (out.token.empty()) out.token = TextIn(json, "Token");
+  out.key = AnswerText(json, "AccessKeyId");
+  out.secret = AnswerText(json, "SecretAccessKey");
+  out.token = AnswerText(json, "SessionToken");
+  if (out.token.empty()) out.token = AnswerText(json, "Token");
   if (out.key.empty() || out.secret.empty()) {
-    std::string words = TextIn(json, "Message");
-    if (words.empty()) words = TextIn(json, "message");
-    if (words.empty()) words = TextIn(json, "Code");
+    std::string words = AnswerText(json, "Message");
+    if (words.empty()) words = AnswerText(json, "message");
+    if (words.empty()) words = AnswerText(json, "Code");
     return BadAnswer(source, words.empty() ? "its answer has no AccessKeyId and SecretAccessKey"
                                            : words.substr(0, 300));
   }
-  ARROW_ASSIGN_OR_RAISE(out.expires, ParseExpiry(TextIn(json, "Expiration"), source));
+  ARROW_ASSIGN_OR_RAISE(out.expires, ParseExpiry(AnswerText(json, "Expiration"), source));
   return out;
 }
 
