@@ -17,6 +17,7 @@
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
+#include "easydata/io/brace_pattern.h"
 #include "easydata/io/file_system.h"
 #include "easydata/io/web_store.h"
 #include "easydata/json/json_column.h"
@@ -215,6 +216,42 @@ PyFileListing UnpickleFiles(const PickledListing& pickled) {
   return out;
 }
 
+/// A listing as JSON, for other processes of the job: [[uri, bytes, mtime_ns, tag], ...].
+std::string ListingToJson(const PyFileListing& listing) {
+  nlohmann::json files = nlohmann::json::array();
+  for (const io::FileInfo& file : listing.files) {
+    files.push_back({file.uri, file.size, file.identity.mtime_ns, file.identity.tag});
+  }
+  return files.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// The listing that ListingToJson() wrote. `data_files` name what is secret in addresses.
+PyFileListing ListingFromJson(const std::string& text, const std::vector<std::string>& data_files,
+                              nb::handle storage_options) {
+  PyFileListing out;
+  out.storage = StorageFromPython(storage_options);
+  for (const std::string& item : data_files) {
+    if (item.find("://") == std::string::npos) continue;
+    for (const std::string& name : Unwrap(io::ExpandBraces(item))) Unwrap(out.storage->NameOf(name));
+  }
+  const auto files = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto is_file = [](const nlohmann::json& file) {
+    return file.is_array() && file.size() == 4 && file[0].is_string() &&
+           file[1].is_number_integer() && file[2].is_number_integer() && file[3].is_string();
+  };
+  if (!files.is_array() || !std::all_of(files.begin(), files.end(), is_file)) {
+    throw nb::value_error("it is no listing that freeze() made");
+  }
+  for (const nlohmann::json& file : files) {
+    out.files.push_back({file[0].get<std::string>(),
+                         file[1].get<int64_t>(),
+                         {io::IdentityKind::kTime, file[2].get<int64_t>(),
+                          file[3].get<std::string>()},
+                         out.storage});
+  }
+  return out;
+}
+
 void BindListing(nb::module_& m) {
   nb::class_<PyFileListing>(m, "FileListing", "Files as they were when they were listed.")
       .def_prop_ro("uris",
@@ -231,6 +268,10 @@ void BindListing(nb::module_& m) {
            "The same files, told from others by \"mtime\", \"content\" (for which each is read, "
            "once) "
            "or \"size\".")
+      .def("to_json", &ListingToJson, "The listing as JSON, for other processes of the job.")
+      .def_static("from_json", &ListingFromJson, nb::arg("text"), nb::arg("data_files"),
+                  nb::arg("storage_options") = nb::none(),
+                  "The listing that to_json() wrote of these data_files.")
       .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
       .def("__getstate__", &PickleFiles)
       .def("__setstate__", [](PyFileListing& self, const PickledListing& pickled) {
@@ -293,12 +334,13 @@ void BindListing(nb::module_& m) {
       "All formats of data files.");
   m.def(
       "check_on_error",
-      [](nb::handle on_error, bool has_quarantine_path) {
+      [](nb::handle on_error, bool has_quarantine_path, nb::handle on_missing) {
         Check(source::CheckOnError(OptionReader<source::OnError>::Read("on_error", on_error),
+                                   OptionReader<source::OnError>::Read("on_missing", on_missing),
                                    has_quarantine_path));
       },
-      nb::arg("on_error"), nb::arg("has_quarantine_path"),
-      "Raises ValueError for what on_error cannot be.");
+      nb::arg("on_error"), nb::arg("has_quarantine_path"), nb::arg("on_missing") = "raise",
+      "Raises ValueError for what on_error and on_missing cannot be.");
   m.def(
       "check_identity",
       [](nb::handle identity) { OptionReader<io::IdentityKind>::Read("identity", identity); },
@@ -334,8 +376,9 @@ Stream StreamOf(const PySource& self, nb::object columns,
                 const std::string& name, const std::string& on_error,
                 const std::string& quarantine_path, nb::object report,
                 const std::optional<std::string>& shuffle, uint64_t seed,
-                std::optional<int64_t> window_bytes) {
+                std::optional<int64_t> window_bytes, const std::string& on_missing) {
   source::SourceStageOptions options;
+  options.on_missing = ChoiceOf<source::OnError>("on_missing", on_missing);
   options.shuffle = ShuffleOf(shuffle, seed, window_bytes);
   options.name = name;
   options.columns = ColumnsFromPython(columns);
@@ -468,13 +511,14 @@ void BindSource(nb::module_& m) {
            nb::arg("start_row") = 0, nb::arg("name") = "", nb::arg("on_error") = "raise",
            nb::arg("quarantine_path") = "", nb::arg("report") = nb::none(),
            nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0,
-           nb::arg("window_bytes") = nb::none(),
+           nb::arg("window_bytes") = nb::none(), nb::arg("on_missing") = "raise",
            nb::sig(
                "def stream(self, columns: dict[str, str] | None = None, shards: "
                "collections.abc.Sequence[str] | None = None, start_row: int = 0, name: str = "
                "'', on_error: str = 'raise', quarantine_path: str = '', report: "
                "collections.abc.Callable[[str], object] | None = None, shuffle: str | None = None, "
-               "seed: int = 0, window_bytes: int | None = None) -> Stream"),
+               "seed: int = 0, window_bytes: int | None = None, on_missing: str = 'raise') -> "
+               "Stream"),
            "The rows of the shards, from row `start_row` of the first one on, or shuffled.")
       .def(
           "known_rows",

@@ -136,16 +136,26 @@ class FileListing:
         The same files, told from others by "mtime", "content" (for which each is read, once) or "size".
         """
 
+    def to_json(self) -> str:
+        """The listing as JSON, for other processes of the job."""
+
+    @staticmethod
+    def from_json(text: str, data_files: Sequence[str], storage_options: object | None = None) -> FileListing:
+        """The listing that to_json() wrote of these data_files."""
+
     def __len__(self) -> int: ...
 
-    def __getstate__(self) -> list[tuple[str, int, str, int, str]]: ...
+    def __getstate__(self) -> tuple[list[tuple[str, int, str, int, str]], str, list[str]]: ...
 
-    def __setstate__(self, arg: Sequence[tuple[str, int, str, int, str]], /) -> None: ...
+    def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str]], /) -> None: ...
 
-def list_data_files(data_files: Sequence[str]) -> tuple[FileListing, list[str]]:
+def list_data_files(data_files: Sequence[str], storage_options: object | None = None) -> tuple[FileListing, list[str]]:
     """
     The files that paths, patterns and folders stand for, and what was left out beside them.
     """
+
+def public_address(address: str) -> str:
+    """An address without what is secret in it."""
 
 def exists(uri: str) -> bool:
     """
@@ -176,8 +186,8 @@ class DataFormat:
 def data_formats() -> list[DataFormat]:
     """All formats of data files."""
 
-def check_on_error(on_error: object, has_quarantine_path: bool) -> None:
-    """Raises ValueError for what on_error cannot be."""
+def check_on_error(on_error: object, has_quarantine_path: bool, on_missing: object = 'raise') -> None:
+    """Raises ValueError for what on_error and on_missing cannot be."""
 
 def check_identity(identity: object) -> None:
     """Raises ValueError for what identity cannot be."""
@@ -191,7 +201,7 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None) -> Stream:
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, on_missing: str = 'raise') -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """

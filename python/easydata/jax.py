@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 try:
     import jax
+    import numpy as np
+    from jax.experimental import multihost_utils
     from jax.sharding import NamedSharding, PartitionSpec
 except ModuleNotFoundError as error:
     if error.name != "jax":
@@ -28,16 +30,23 @@ except ModuleNotFoundError as error:
         'easydata.jax needs jax; pip install "easydata[jax]"', name="jax"
     ) from error
 
+from easydata.execution.frozen_listing import share_listing
 from easydata.execution.ranks import Ranks
 
 if TYPE_CHECKING:
+    from easydata.execution.pipeline import Pipeline
     from easydata.execution.loader import AsyncDataLoader
     from easydata.execution.loaders_in_turn import LoadersInTurn
 
 __all__ = ["GlobalBatches", "iterate", "ranks"]
 
 
-def ranks(mesh: Any, batch_axes: str | Sequence[str] | None = None) -> Ranks:
+def ranks(
+    mesh: Any,
+    batch_axes: str | Sequence[str] | None = None,
+    *,
+    pipeline: Pipeline | None = None,
+) -> Ranks:
     """Which part of each batch this process's devices hold: `{"rank": r, "world_size": w}`.
 
     Processes that only share an axis that batches are not split over get the same part.
@@ -46,11 +55,15 @@ def ranks(mesh: Any, batch_axes: str | Sequence[str] | None = None) -> Ranks:
         mesh: A `jax.sharding.Mesh`.
         batch_axes: The mesh axes that batches are split over, the outermost first; None: the only
             axis that the mesh has.
+        pipeline: A pipeline before its source(): the first process lists its files, and the others
+            take that listing (Pipeline.freeze). All processes must give it.
 
     Raises:
         ValueError: When an axis is not in the mesh, this process has no device in it, or its
             devices hold no contiguous part of a batch.
     """
+    if pipeline is not None:
+        share_listing(pipeline, jax.process_index() == 0, _broadcast)
     axes = _axes(mesh, batch_axes)
     parts = _parts(mesh, axes)
     sharding = NamedSharding(mesh, PartitionSpec(axes))
@@ -70,6 +83,16 @@ def ranks(mesh: Any, batch_axes: str | Sequence[str] | None = None) -> Ranks:
                 f"holds the parts {sorted(numbers)} of {parts}"
             )
     return Ranks(rank=first // size, world_size=parts // size)
+
+
+def _broadcast(text: str | None) -> str:
+    if jax.process_count() == 1:
+        return str(text)
+    data = np.frombuffer((text or "").encode(), np.uint8)
+    size = int(multihost_utils.broadcast_one_to_all(np.int64(len(data))))
+    filled = np.zeros(size, np.uint8)
+    filled[: len(data)] = data[:size]
+    return np.asarray(multihost_utils.broadcast_one_to_all(filled)).tobytes().decode()
 
 
 def iterate(

@@ -29,9 +29,11 @@ except ModuleNotFoundError as error:
         'easydata.torch needs torch; pip install "easydata[torch]"', name="torch"
     ) from error
 
+from easydata.execution.frozen_listing import share_listing
 from easydata.execution.ranks import Ranks
 
 if TYPE_CHECKING:
+    from easydata.execution.pipeline import Pipeline
     from easydata.execution.loader import AsyncDataLoader
     from easydata.execution.loaders_in_turn import LoadersInTurn
 
@@ -44,18 +46,22 @@ _NO_WORKERS = (
 )
 
 
-def ranks(group: Any = None) -> Ranks:
+def ranks(group: Any = None, *, pipeline: Pipeline | None = None) -> Ranks:
     """What a loader needs to know to give this process its part: `{"rank": r, "world_size": w}`.
 
     Args:
         group: The processes that share each batch, such as the data-parallel group of a device
             mesh; None: all of torch.distributed. Without torch.distributed: one process.
+        pipeline: A pipeline before its source(): the first process of torch.distributed lists its
+            files, and the others take that listing (Pipeline.freeze). All of them must give it.
 
     Raises:
         RuntimeError: When this is one of several processes (WORLD_SIZE, as torchrun sets it) and
             torch.distributed is not initialised yet: each would read everything.
     """
     if torch.distributed.is_available() and torch.distributed.is_initialized():
+        if pipeline is not None:
+            share_listing(pipeline, torch.distributed.get_rank() == 0, _broadcast)
         return Ranks(
             rank=torch.distributed.get_rank(group),
             world_size=torch.distributed.get_world_size(group),
@@ -67,7 +73,15 @@ def ranks(group: Any = None) -> Ranks:
             "torch.distributed.init_process_group() before easydata.torch.ranks(); "
             f"WORLD_SIZE is {started}"
         )
+    if pipeline is not None:
+        pipeline.freeze()
     return Ranks(rank=0, world_size=1)
+
+
+def _broadcast(text: str | None) -> str:
+    texts: list[Any] = [text]
+    torch.distributed.broadcast_object_list(texts, src=0)
+    return str(texts[0])
 
 
 def dataset(loader: AsyncDataLoader | LoadersInTurn, batches: bool = False) -> LoaderDataset:

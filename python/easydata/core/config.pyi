@@ -44,8 +44,10 @@ class DatasetConfig:
     shuffle: Literal["blocks", "rows", "grain"] | None = None
     shuffle_window_bytes: str | int | None = None
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
+    on_missing: Literal["raise", "skip", "quarantine"] = "raise"
     quarantine_path: str | None = None
     identity: Literal["mtime", "content", "size"] = "mtime"
+    storage_options: dict[str, Any] | None = None
     transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
     chat_template: str | None = None
     view: Literal["json", "transformers"] | None = None

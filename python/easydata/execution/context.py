@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from easydata import _native
 from easydata.core.config import PipelineConfig
 from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
@@ -26,6 +27,7 @@ class PipelineContext:
         progress: Makes what shows the progress of a job, from its name and number of rows; None: as
             the config's observability says.
         mixtures: The mixtures that mix() has made, by name.
+        listings: The files of each dataset, where freeze() listed them.
         tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
     """
 
@@ -37,6 +39,9 @@ class PipelineContext:
     written: dict[str, WriteStats] = field(default_factory=dict)
     progress: Callable[[str, int | None], Progress] | None = field(
         default=None, repr=False, compare=False
+    )
+    listings: dict[str, _native.FileListing] = field(
+        default_factory=dict, repr=False, compare=False
     )
     mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)

@@ -18,6 +18,7 @@ from easydata.core.config import (
     check,
 )
 from easydata.execution.context import PipelineContext
+from easydata.execution.frozen_listing import freeze_listings
 from easydata.execution.loaders_in_turn import LoadersInTurn
 from easydata.execution.stage import PipelineStage
 from easydata.execution.stages import (
@@ -102,6 +103,29 @@ class Pipeline(Generic[_Built_co]):
         self._data = SourceStage().process({}, self._context)
         self._stages.append("source")
         return cast("Pipeline[Any]", self)
+
+    def freeze(self, listing: str | None = None) -> str:
+        """Lists the files of the datasets, once, for all processes of a job.
+
+        One process calls it before source() and hands the text to the others, which give it to
+        theirs: no other then asks a store what there is, and all read the same files. (`ranks()`
+        of easydata.torch and easydata.jax do both: ``ranks(pipeline=pipeline)``.)
+
+        Args:
+            listing: What freeze() of another process returned; None: the files are listed here.
+
+        Returns:
+            The listing as JSON: names, sizes and identities, and no credentials.
+
+        Raises:
+            FileNotFoundError: When data_files match nothing.
+            ValueError: When the listing is not one of these datasets.
+        """
+        if self._data is not None:
+            raise RuntimeError("freeze() comes before source(), which lists the files otherwise")
+        self._check(self._context.config)
+        self._context.listings, text = freeze_listings(self._context.config, listing)
+        return text
 
     def tokenize(
         self, config: TokenizeStageConfig | None = None

@@ -15,13 +15,13 @@ from easydata.core.config import (
     MixStageConfig,
     PackStageConfig,
     SaveStageConfig,
-    SourceStageConfig,
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import imported, is_set, options_of, plain, without_secrets
+from easydata.core.config_class import imported, options_of, plain, without_secrets
 from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
+from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
@@ -46,16 +46,9 @@ MIXED = "mixed"
 DEFAULT_EOS = 2
 
 
-def storage_options_of(dataset: DatasetConfig, stage: SourceStageConfig) -> dict[str, Any] | None:
-    """How a dataset's files are reached: its own options before the stage's."""
-    options: dict[str, Any] = {}
-    if is_set(stage, "cloud_max_retries"):
-        options["retries"] = stage.cloud_max_retries
-    if is_set(stage, "cloud_retry_delay"):
-        options["retry_delay"] = stage.cloud_retry_delay
-    options |= stage.dask_storage_options or {}
-    options |= dataset.storage_options or {}
-    return options or None
+def rows_path_of(dataset: DatasetConfig) -> str | None:
+    """The file for bad rows, where they go to one; lost files may have theirs beside it alone."""
+    return dataset.quarantine_path if dataset.on_error == "quarantine" else None
 
 
 class SourceStage(BaseStage):
@@ -73,7 +66,8 @@ class SourceStage(BaseStage):
             reached = dataclasses.replace(
                 dataset, storage_options=storage_options_of(dataset, context.config.source)
             )
-            source: ShardedDataSource[Any] = create_source(reached, context.seed)
+            listing = context.listings.get(str(dataset.name))
+            source: ShardedDataSource[Any] = create_source(reached, context.seed, listing)
             if dataset.format_callback is not None:
                 source = source.transform(MapTransform(dataset.format_callback))
             if dataset.format_fields:
@@ -112,7 +106,7 @@ def transform_of(dataset: DatasetConfig, context: PipelineContext) -> Any:
             raise ConfigError(place, [f"transform: {error}"]) from error
     if gives_examples(choice):
         context.tokenized[str(dataset.name)] = choice.tokenizer
-        return choice._refusing(dataset.on_error, dataset.quarantine_path)
+        return choice._refusing(dataset.on_error, rows_path_of(dataset))
     return choice
 
 
@@ -195,7 +189,7 @@ class TokenizeStage(BaseStage):
             batch_size=self._config.batch_size,
             num_workers=self._config.num_workers,
             on_error=dataset.on_error,
-            quarantine_path=dataset.quarantine_path,
+            quarantine_path=rows_path_of(dataset),
         )
 
     def _check_removed(self, data: Sources, context: PipelineContext) -> None:

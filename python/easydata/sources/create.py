@@ -33,12 +33,15 @@ _CLASSES: dict[str, type[FileSource]] = {
 }
 
 
-def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedDataSource[Any]:
+def create_source(
+    config: DatasetConfig, seed: int | None = None, listing: _native.FileListing | None = None
+) -> ShardedDataSource[Any]:
     """The source that a data set's config describes.
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
-    `config.shuffle_window_bytes`; `config.num_rows` limits them.
+    `config.shuffle_window_bytes`; `config.num_rows` limits them. `listing` has the files that
+    `data_files` stand for, where they were listed before.
 
     Raises:
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
@@ -46,7 +49,7 @@ def create_source(config: DatasetConfig, seed: int | None = None) -> ShardedData
         ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
             `shuffle="rows"`.
     """
-    source = _unlimited(config)
+    source = _unlimited(config, listing)
     if config.columns is not None:
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
@@ -72,25 +75,31 @@ def window_bytes_of(config: DatasetConfig) -> int | None:
         raise ValueError(f"shuffle_window_bytes: {error}") from None
 
 
-def _unlimited(config: DatasetConfig) -> ShardedDataSource[Any]:
+def _unlimited(
+    config: DatasetConfig, listing: _native.FileListing | None
+) -> ShardedDataSource[Any]:
     data: Any = config.data_files
     kind = None if config.type is None else str(config.type).lower()
     if isinstance(data, ShardedDataSource):
         return data
-    holds_rows = not isinstance(data, (str, os.PathLike)) and not (
-        isinstance(data, (list, tuple)) and all(isinstance(x, (str, os.PathLike)) for x in data)
-    )
-    if holds_rows:
+    if not names_data(data):
         return wrap_hf_dataset(data, config.name)
     if kind in _HUB and not _names_files(data):
         names = data if isinstance(data, (str, os.PathLike)) else ", ".join(map(str, data))
         return HuggingFaceShardedSource(
             os.fspath(names), config.split, subset=config.dataset_split_name
         )
-    files = list_data_files(data, config.storage_options)
+    files = list_data_files(data, config.storage_options) if listing is None else listing
     if kind is None or kind in _HUB:
         kind = _format_of(files.uris, data)
     return _of_format(kind, files, config)
+
+
+def names_data(data: Any) -> bool:
+    """Whether data is named: by a path, a pattern or several, and not given as rows or a source."""
+    return isinstance(data, (str, os.PathLike)) or (
+        isinstance(data, (list, tuple)) and all(isinstance(x, (str, os.PathLike)) for x in data)
+    )
 
 
 def _names_files(data: Any) -> bool:
@@ -138,6 +147,7 @@ def _of_format(
     options: dict[str, Any] = {
         "name": config.name or "",
         "on_error": config.on_error,
+        "on_missing": config.on_missing,
         "quarantine_path": config.quarantine_path,
         "identity": config.identity,
     }

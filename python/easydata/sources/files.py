@@ -32,6 +32,10 @@ class FileSource(ShardedDataSource[Row]):
         on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
         quarantine_path: The JSONL file for rows in quarantine.
+        on_missing: What becomes of files that cannot be opened or read to their end, after all
+            attempts, or that were exchanged: "raise" ends with an error, "skip" leaves out what is
+            left of them, counted and logged, "quarantine" also lists them in a file beside
+            `quarantine_path` (bad.jsonl: bad.shards.jsonl).
         identity: What tells a file from another one under its name. Files are listed once, when the
             source is made. One that is another by then, when its turn comes, is an
             OSError that names it, and a saved state of other files is a ValueError. "mtime": the
@@ -53,8 +57,9 @@ class FileSource(ShardedDataSource[Row]):
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
+        on_missing: OnError = "raise",
     ) -> None:
-        _native.check_on_error(on_error, quarantine_path is not None)
+        _native.check_on_error(on_error, quarantine_path is not None, on_missing)
         _native.check_identity(identity)
         if not isinstance(data_files, _native.FileListing):
             data_files = list_data_files(data_files, storage_options)
@@ -64,6 +69,7 @@ class FileSource(ShardedDataSource[Row]):
         self._files = self._listing.uris
         self._name = name
         self._on_error = on_error
+        self._on_missing = on_missing
         self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
         self._identity: Identity = identity
         self._made: _native.Source | None = None
@@ -185,8 +191,9 @@ class FileSource(ShardedDataSource[Row]):
             self._name,
             self._on_error,
             self._quarantine_path,
-            None if self._on_error == "raise" else _logger.warning,
+            None if self._on_error == self._on_missing == "raise" else _logger.warning,
             **({} if order is None else vars(order)),
+            on_missing=self._on_missing,
         )
 
     def _can_seek(self) -> bool:
@@ -213,7 +220,8 @@ class FileSource(ShardedDataSource[Row]):
                 return
             if seen < count:
                 break
-        stream = self._source.stream(name=self._name, on_error=on_error)
+        on_missing = "raise" if self._on_missing == "raise" else "skip"
+        stream = self._source.stream(name=self._name, on_error=on_error, on_missing=on_missing)
         yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)
 
 

@@ -38,6 +38,7 @@ class ParquetShardedSource(FileSource):
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
+        on_missing: "raise", "skip" or "quarantine"; see FileSource.
     """
 
     _format = "parquet"
@@ -52,6 +53,7 @@ class ParquetShardedSource(FileSource):
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
+        on_missing: OnError = "raise",
     ) -> None:
         super().__init__(
             data_files,
@@ -60,6 +62,7 @@ class ParquetShardedSource(FileSource):
             on_error=on_error,
             quarantine_path=quarantine_path,
             identity=identity,
+            on_missing=on_missing,
         )
         self._columns = None if columns is None else list(columns)
 

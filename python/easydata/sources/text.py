@@ -24,6 +24,7 @@ class TextShardedSource(FileSource):
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
+        on_missing: "raise", "skip" or "quarantine"; see FileSource.
     """
 
     _format = "txt"
@@ -38,6 +39,7 @@ class TextShardedSource(FileSource):
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
+        on_missing: OnError = "raise",
     ) -> None:
         super().__init__(
             data_files,
@@ -46,6 +48,7 @@ class TextShardedSource(FileSource):
             on_error=on_error,
             quarantine_path=quarantine_path,
             identity=identity,
+            on_missing=on_missing,
         )
         self._text_field = text_field
 

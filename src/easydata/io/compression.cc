@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/io/file_stream.h"
+
 namespace easydata::io {
 namespace {
 
@@ -210,7 +212,7 @@ Result<Compression::type> DetectCompression(arrow::io::RandomAccessFile* file,
 Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
     std::shared_ptr<arrow::io::RandomAccessFile> file, Compression::type codec) {
   ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
-  ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::RandomAccessFile::GetStream(file, 0, size));
+  auto stream = std::make_shared<FileStream>(std::move(file), size);
   if (codec == Compression::UNCOMPRESSED) return stream;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> decoder,
                         arrow::util::Codec::Create(codec));

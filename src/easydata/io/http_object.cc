@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,10 @@ namespace easydata::io {
 namespace {
 
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
+// Formats look at a few bytes of a file's beginning and end, again and again: such reads take all of
+// the end that they are in.
+constexpr int64_t kPeekBytes = 4 << 10;
+constexpr int64_t kEndBytes = 64 << 10;
 // Of a server that ignores ranges, so much of a file is read and thrown away for what is wanted.
 constexpr int64_t kMostSkipped = 64 << 20;
 
@@ -155,7 +160,10 @@ class RangeCall final : public HttpCall {
     }
     if (response.status == 404 && !tag_.empty()) {
       // Google says so of a generation that another one has taken the place of.
-      if (StatHttpObject(store_, file_.uri).ok()) return ChangedError(file_, "another tag");
+      const auto now = StatHttpObject(store_, file_.uri);
+      if (now.ok() && now->identity.tag != tag_) {
+        return ChangedError(file_, "tag " + now->identity.tag);
+      }
     }
     const bool is_answer = response.status == 200 || response.status == 206;
     return is_answer || IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;
@@ -306,29 +314,95 @@ Result<std::string> ReadHttpObject(const HttpStore& store, const std::string& ur
   return std::move(answer.body);
 }
 
+class HttpFile::Reader {
+ public:
+  Reader(std::shared_ptr<const HttpStore> store, FileInfo file)
+      : store_(std::move(store)), file_(std::move(file)) {
+    if (file_.identity.kind == IdentityKind::kTime) tag_ = file_.identity.tag;
+  }
+
+  /// Asks the store for a range, all of it.
+  Status Ask(int64_t position, int64_t length, void* out) {
+    std::string tag;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      tag = tag_;
+    }
+    RangeCall call(*store_, file_, std::move(tag), position, position + length,
+                   static_cast<char*>(out));
+    ARROW_RETURN_NOT_OK(Exchange(*store_, &call).status());
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (tag_.empty()) tag_ = call.tag_seen();
+    return Status::OK();
+  }
+
+ private:
+  const std::shared_ptr<const HttpStore> store_;
+  const FileInfo file_;
+  std::mutex mutex_;
+  std::string tag_;  // that answers must have: the listed one, or that of the first answer
+};
+
 HttpFile::HttpFile(std::shared_ptr<const HttpStore> store, FileInfo file)
-    : PositionedFile(std::move(file)), store_(std::move(store)) {
-  if (info().identity.kind == IdentityKind::kTime) tag_ = info().identity.tag;
+    : PositionedFile(file),
+      reader_(std::make_shared<Reader>(std::move(store), std::move(file))),
+      fetched_([reader = reader_](int64_t position, int64_t size, void* out) {
+        return reader->Ask(position, size, out);
+      }) {}
+
+bool HttpFile::IsPeek(int64_t begin, int64_t end) const {
+  return begin < end && end - begin <= kPeekBytes &&
+         (end <= kEndBytes || begin >= info().size - kEndBytes);
 }
 
-std::string HttpFile::Tag() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return tag_;
-}
-
-void HttpFile::AdoptTag(const std::string& tag) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (tag_.empty()) tag_ = tag;
+Result<std::shared_ptr<arrow::Buffer>> HttpFile::FetchEnd(int64_t position, int64_t* next) {
+  const int64_t begin = position < kEndBytes ? 0 : std::max<int64_t>(info().size - kEndBytes, 0);
+  fetched_.Announce({{begin, std::min(kEndBytes, info().size - begin)}});
+  return fetched_.Find(position, next);
 }
 
 Result<int64_t> HttpFile::ReadAt(int64_t position, int64_t size, void* out) {
   ARROW_RETURN_NOT_OK(CheckRange(position, size));
   const int64_t length = std::clamp<int64_t>(info().size - position, 0, size);
-  if (length == 0) return 0;
-  RangeCall call(*store_, info(), Tag(), position, position + length, static_cast<char*>(out));
-  ARROW_RETURN_NOT_OK(Exchange(*store_, &call).status());
-  AdoptTag(call.tag_seen());
+  auto* place = static_cast<char*>(out);
+  for (int64_t at = position; at < position + length;) {
+    int64_t next = position + length;
+    ARROW_ASSIGN_OR_RAISE(auto known, fetched_.Find(at, &next));
+    if (known == nullptr && IsPeek(at, next)) {
+      ARROW_ASSIGN_OR_RAISE(known, FetchEnd(at, &next));
+    }
+    if (known == nullptr) {
+      ARROW_RETURN_NOT_OK(reader_->Ask(at, next - at, place));
+    } else {
+      next = std::min(position + length, at + known->size());
+      std::memcpy(place, known->data(), static_cast<size_t>(next - at));
+    }
+    place += next - at;
+    at = next;
+  }
   return length;
+}
+
+Result<std::shared_ptr<arrow::Buffer>> HttpFile::ReadAt(int64_t position, int64_t size) {
+  ARROW_RETURN_NOT_OK(CheckRange(position, size));
+  const int64_t length = std::clamp<int64_t>(info().size - position, 0, size);
+  int64_t next = position + length;
+  ARROW_ASSIGN_OR_RAISE(auto known, fetched_.Find(position, &next));
+  if (known == nullptr && IsPeek(position, position + length)) {
+    ARROW_ASSIGN_OR_RAISE(known, FetchEnd(position, &next));
+  }
+  if (known != nullptr && known->size() >= length) return arrow::SliceBuffer(known, 0, length);
+  return PositionedFile::ReadAt(position, size);
+}
+
+Status HttpFile::WillNeed(const std::vector<arrow::io::ReadRange>& ranges) {
+  std::vector<arrow::io::ReadRange> there;
+  for (const arrow::io::ReadRange& range : ranges) {
+    const int64_t length = std::min(range.length, info().size - range.offset);
+    if (range.offset >= 0 && length > 0) there.push_back({range.offset, length});
+  }
+  fetched_.Announce(there);
+  return Status::OK();
 }
 
 Result<std::shared_ptr<HttpFile>> OpenHttpObject(std::shared_ptr<const HttpStore> store,

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <vector>
 
+#include "easydata/io/fetched_ranges.h"
 #include "easydata/io/file_info.h"
 #include "easydata/io/http_store.h"
 #include "easydata/io/positioned_file.h"
@@ -29,18 +29,22 @@ class HttpFile final : public PositionedFile {
  public:
   HttpFile(std::shared_ptr<const HttpStore> store, FileInfo file);
 
-  using PositionedFile::ReadAt;
   Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override;
+  /// A part of what was fetched ahead is not copied.
+  Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override;
+  /// Begins to fetch ranges that will be read.
+  Status WillNeed(const std::vector<arrow::io::ReadRange>& ranges) override;
 
  private:
-  /// The tag (ETag, generation) that answers must have: the listed one, or that of the first
-  /// answer.
-  std::string Tag() const;
-  void AdoptTag(const std::string& tag);
+  /// What is read, and by whom: shared with the threads that fetch ahead.
+  class Reader;
 
-  const std::shared_ptr<const HttpStore> store_;
-  mutable std::mutex mutex_;
-  std::string tag_;
+  bool IsPeek(int64_t begin, int64_t end) const;
+  /// Fetches the first or last 64 kB of the file, as FetchedRanges::Find().
+  Result<std::shared_ptr<arrow::Buffer>> FetchEnd(int64_t position, int64_t* next);
+
+  const std::shared_ptr<Reader> reader_;
+  FetchedRanges fetched_;
 };
 
 /// Opens an object that was listed. It is looked at first where it is known by its content; else the

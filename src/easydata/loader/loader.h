@@ -142,7 +142,8 @@ class Loader {
   std::unique_ptr<BatchProducer> producer_;
   StepFinder finder_;
   std::shared_ptr<exec::ThreadPool> pool_;
-  uint64_t forks_;  // before the process that made the producer
+  const io::IoCounts io_before_;  // when it was made
+  uint64_t forks_;                // before the process that made the producer
   Status failed_;
   KnownPositions known_;
   std::vector<TokenCounts> counts_;  // by lane read
@@ -150,7 +151,6 @@ class Loader {
   nlohmann::json names_;             // of the mix's sources, as states have them
   uint64_t digest_ = 0;
   LoaderStats stats_;
-  const io::IoCounts io_before_;  // when it was made
   StageStats stage_stats_;  // of producers that are gone
   std::optional<std::chrono::steady_clock::time_point> first_call_;
   std::chrono::steady_clock::time_point left_;  // up to where time is counted

@@ -59,7 +59,7 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
     CheckReadPlace(file, config::JoinPath(path, "data_files"), problems);
   }
   if (save_path) CheckWrittenPlace(*save_path, config::JoinPath(path, "save_path"), problems);
-  std::string problem = source::QuarantinePathProblem(on_error, quarantine_path.has_value());
+  std::string problem = source::QuarantinePathProblem(on_error, on_missing, quarantine_path.has_value());
   if (!problem.empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "quarantine_path"),
                          std::move(problem)});

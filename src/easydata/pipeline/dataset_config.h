@@ -49,6 +49,7 @@ struct DatasetConfig {
   std::optional<source::SourceShuffle> shuffle;
   std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
   source::OnError on_error = source::SourceStageOptions().on_error;
+  source::OnError on_missing = source::SourceStageOptions().on_missing;
   std::optional<std::string> quarantine_path;
   io::IdentityKind identity = io::FileIdentity().kind;
   std::optional<config::Named<config::AnyValue>> storage_options;
@@ -136,6 +137,11 @@ struct DatasetConfig {
             "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
             "wrong type: stop, "
             "leave out and count, or leave out and write to quarantine_path."},
+        config::Field{
+            "on_missing", &C::on_missing,
+            "What happens to files that cannot be opened or read to their end, after all attempts, "
+            "or that were exchanged: stop, leave out what is left of them and count it, or also "
+            "list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl)."},
         config::Field{"quarantine_path", &C::quarantine_path,
                       "JSONL file that on_error=\"quarantine\" appends bad rows to."},
         config::Field{

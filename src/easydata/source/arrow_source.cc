@@ -141,8 +141,8 @@ class ArrowSource : public FileSource {
  public:
   explicit ArrowSource(FileList files)
       : FileSource(std::move(files)),
-        open_(files().files(), io::OpenFile),
-        rows_(files().uris().size()) {}
+        open_(this->files().files(), io::OpenFile),
+        rows_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {

@@ -368,9 +368,9 @@ class CsvSource : public FileSource {
       : FileSource(std::move(files)),
         delimiter_(delimiter),
         keep_rest_(keep_rest),
-        open_(files().files(),
+        open_(this->files().files(),
               [delimiter](const io::FileInfo& file) { return OpenCsv(file, delimiter); }),
-        counts_(files().uris().size()) {}
+        counts_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {

@@ -123,10 +123,10 @@ class JsonSource : public FileSource {
  public:
   JsonSource(FileList files, JsonLayout layout)
       : FileSource(std::move(files)),
-        lines_(files().files()),
+        lines_(this->files().files()),
         layout_(layout),
-        forms_(files().uris().size()),
-        counts_(files().uris().size()) {}
+        forms_(this->files().uris().size()),
+        counts_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {

@@ -9,6 +9,7 @@
 
 #include "easydata/exec/ordered_map.h"
 #include "easydata/io/compression.h"
+#include "easydata/io/fetched_ranges.h"
 #include "easydata/source/read_ahead.h"
 
 namespace easydata::source {
@@ -84,7 +85,8 @@ class PlainReader : public ShardReader {
         end_(std::min(end_at, file_.num_chunks())),
         skip_blank_(skip_blank),
         decoder_(std::move(decoder)),
-        context_(context) {}
+        context_(context),
+        reads_(file_.file, std::min(file_.size, end_ * kChunkBytes)) {}
 
   Result<ShardPosition> Start() override {
     if (!position_.exact && position_.row > 0) {
@@ -102,6 +104,10 @@ class PlainReader : public ShardReader {
 
   Result<std::optional<BlockTask>> Next() override {
     if (next_ >= end_) return std::nullopt;
+    // A byte before the chunk belongs to its reading, see ReadLineChunk().
+    if (!context_.is_look) {
+      ARROW_RETURN_NOT_OK(reads_.At(std::max<int64_t>(next_ * kChunkBytes - 1, 0)));
+    }
     const int64_t skip = next_ == position_.at ? position_.skip : 0;
     BlockTask task;
     task.decode = [file = file_, k = next_, skip, decoder = decoder_,
@@ -128,6 +134,7 @@ class PlainReader : public ShardReader {
   const bool skip_blank_;
   const std::shared_ptr<const LineDecoder> decoder_;
   const ReadContext context_;
+  io::SequentialReads reads_;
   int64_t next_ = 0;
 };
 

@@ -32,6 +32,10 @@ namespace {
 /// each; larger ones by one task after the other, slice by slice.
 constexpr int64_t kSmallGroupBytes = 8 << 20;
 
+// Of files on other machines.
+constexpr int64_t kBytesAhead = 24 << 20;
+constexpr int64_t kHole = 64 << 10;  // so much between two columns is read with them
+
 /// What is known of one Parquet file.
 struct ParquetFile {
   std::string path;
@@ -174,6 +178,7 @@ class ParquetReader : public ShardReader {
         continue;
       }
       const int g = group_++;
+      ARROW_RETURN_NOT_OK(Announce(g));
       return Task(
           g, [file = file_, leaves = leaves_, g, rows = group->num_rows(),
               count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
@@ -244,6 +249,49 @@ class ParquetReader : public ShardReader {
     count(bytes);
   }
 
+  /// Announces the column chunks of a group and of those behind it, some megabytes ahead. Large ones
+  /// are read slice by slice, and not announced.
+  Status Announce(int group) {
+    std::vector<arrow::io::ReadRange> ranges;
+    announced_ = std::max(announced_, group);
+    int64_t ahead = 0;
+    for (int g = group; g < end_ && ahead < kBytesAhead; ++g) {
+      const auto metadata = file_->metadata->RowGroup(g);
+      if (SliceRows(*metadata) < metadata->num_rows()) break;
+      const auto of_group = RangesOf(*metadata);
+      for (const auto& range : of_group) ahead += range.length;
+      if (g < announced_) continue;
+      ranges.insert(ranges.end(), of_group.begin(), of_group.end());
+      announced_ = g + 1;
+    }
+    return ranges.empty() ? Status::OK() : file_->file->WillNeed(ranges);
+  }
+
+  /// Where the chosen columns of a group lie, those near each other as one.
+  std::vector<arrow::io::ReadRange> RangesOf(const parquet::RowGroupMetaData& group) const {
+    std::vector<arrow::io::ReadRange> ranges;
+    for (int leaf : leaves_) {
+      const auto chunk = group.ColumnChunk(leaf);
+      int64_t begin = chunk->data_page_offset();
+      if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
+        begin = std::min(begin, chunk->dictionary_page_offset());
+      }
+      ranges.push_back({begin, chunk->total_compressed_size()});
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    std::vector<arrow::io::ReadRange> joined;
+    for (const auto& range : ranges) {
+      if (!joined.empty() && range.offset - joined.back().offset - joined.back().length <= kHole) {
+        joined.back().length =
+            std::max(joined.back().length, range.offset + range.length - joined.back().offset);
+      } else {
+        joined.push_back(range);
+      }
+    }
+    return joined;
+  }
+
   /// Reads a large row group in order, as far ahead as there are workers to use it.
   void StartSlices(int64_t slice_rows) {
     struct Slices {
@@ -288,6 +336,7 @@ class ParquetReader : public ShardReader {
   const int end_;
   const ReadContext context_;
   int group_ = 0;
+  int announced_ = 0;  // groups before this one
   int64_t first_slice_ = 0;
   int64_t skip_ = 0;
   std::mutex mutex_;  // guards slices_ against Cancel()
@@ -298,7 +347,7 @@ class ParquetReader : public ShardReader {
 class ParquetSource : public FileSource {
  public:
   explicit ParquetSource(FileList files)
-      : FileSource(std::move(files)), open_(files().files(), OpenParquet), rows_(files().uris().size()) {}
+      : FileSource(std::move(files)), open_(this->files().files(), OpenParquet), rows_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {

@@ -31,10 +31,11 @@ enum class OnError { kRaise, kSkip, kQuarantine };
 
 std::span<const NamedValue<OnError>> NamesOf(OnError);
 
-/// What is wrong with a quarantine_path that is given or not beside `on_error`; "" for nothing.
-std::string QuarantinePathProblem(OnError on_error, bool is_given);
+/// What is wrong with a quarantine_path that is given or not beside `on_error` and `on_missing`; ""
+/// for nothing.
+std::string QuarantinePathProblem(OnError on_error, OnError on_missing, bool is_given);
 /// The same as a status: Invalid.
-Status CheckOnError(OnError on_error, bool has_quarantine_path);
+Status CheckOnError(OnError on_error, OnError on_missing, bool has_quarantine_path);
 
 /// "Read on to the shard's end."
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();

@@ -572,19 +572,23 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
 
 std::span<const NamedValue<OnError>> NamesOf(OnError) { return kOnErrors; }
 
-std::string QuarantinePathProblem(OnError on_error, bool is_given) {
-  const std::string quarantine = "on_error=\"quarantine\"";
-  if (on_error == OnError::kQuarantine && !is_given) {
-    return "is required with " + quarantine + ": name a JSONL file";
+std::string QuarantinePathProblem(OnError on_error, OnError on_missing, bool is_given) {
+  const bool is_wanted = on_error == OnError::kQuarantine || on_missing == OnError::kQuarantine;
+  if (is_wanted && !is_given) {
+    return std::string("is required with ") +
+           (on_error == OnError::kQuarantine ? "on_error" : "on_missing") +
+           "=\"quarantine\": name a JSONL file";
   }
-  if (on_error != OnError::kQuarantine && is_given) {
-    return "needs " + quarantine + ", which is \"" + NameOf(NamesOf(on_error), on_error) + "\"";
+  if (!is_wanted && is_given) {
+    return std::string("needs on_error=\"quarantine\" or on_missing=\"quarantine\", which are \"") +
+           NameOf(NamesOf(on_error), on_error) + "\" and \"" +
+           NameOf(NamesOf(on_missing), on_missing) + "\"";
   }
   return "";
 }
 
-Status CheckOnError(OnError on_error, bool has_quarantine_path) {
-  const std::string problem = QuarantinePathProblem(on_error, has_quarantine_path);
+Status CheckOnError(OnError on_error, OnError on_missing, bool has_quarantine_path) {
+  const std::string problem = QuarantinePathProblem(on_error, on_missing, has_quarantine_path);
   return problem.empty() ? Status::OK() : Status::Invalid("quarantine_path: ", problem);
 }
 
@@ -618,7 +622,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   if (options.start_row < 0) {
     return Status::IndexError("a row number cannot be negative: ", options.start_row);
   }
-  ARROW_RETURN_NOT_OK(CheckOnError(options.on_error, !options.quarantine_path.empty()));
+  ARROW_RETURN_NOT_OK(CheckOnError(options.on_error, options.on_missing, !options.quarantine_path.empty()));
   ARROW_RETURN_NOT_OK(options.shuffle.Validate());
   ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
   nlohmann::json described = source->Describe();

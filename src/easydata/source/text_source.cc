@@ -71,7 +71,7 @@ class TextLines : public LineDecoder {
 class TextSource : public FileSource {
  public:
   TextSource(FileList files, std::string field)
-      : FileSource(std::move(files)), lines_(files().files()), field_(std::move(field)) {}
+      : FileSource(std::move(files)), lines_(this->files().files()), field_(std::move(field)) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {

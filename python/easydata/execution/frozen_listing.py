@@ -1,0 +1,87 @@
+"""One listing of files for all processes of a job."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from easydata import _native
+from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfig
+from easydata.core.config_class import is_set
+from easydata.sources.create import names_data
+from easydata.sources.data_files import list_data_files
+
+_VERSION = 1
+
+
+def storage_options_of(dataset: DatasetConfig, stage: SourceStageConfig) -> dict[str, Any] | None:
+    """How a dataset's files are reached: its own options before the stage's."""
+    options: dict[str, Any] = {}
+    if is_set(stage, "cloud_max_retries"):
+        options["retries"] = stage.cloud_max_retries
+    if is_set(stage, "cloud_retry_delay"):
+        options["retry_delay"] = stage.cloud_retry_delay
+    options |= stage.dask_storage_options or {}
+    options |= dataset.storage_options or {}
+    return options or None
+
+
+def freeze_listings(
+    config: PipelineConfig, text: str | None
+) -> tuple[dict[str, _native.FileListing], str]:
+    """The files of a config's datasets: listed here, or read from a text; and that text."""
+    listings = {}
+    frozen = None if text is None else _read(text)
+    for dataset in config.datasets:
+        name, data = str(dataset.name), dataset.data_files
+        if not names_data(data):
+            continue
+        options = storage_options_of(dataset, config.source)
+        if frozen is None:
+            listings[name] = list_data_files(data, options)
+            continue
+        if name not in frozen:
+            raise ValueError(f"listing: it has no dataset {name!r}; freeze the same config")
+        items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+        names = [os.fspath(item) for item in items]
+        listings[name] = _native.FileListing.from_json(json.dumps(frozen[name]), names, options)
+    made = {name: json.loads(listing.to_json()) for name, listing in listings.items()}
+    return listings, json.dumps({"version": _VERSION, "datasets": made})
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+        version, datasets = values["version"], values["datasets"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError("listing: it is no text that freeze() made") from None
+    if version != _VERSION or not isinstance(datasets, dict):
+        raise ValueError(f"listing: it has version {version!r}, not {_VERSION}")
+    return datasets
+
+
+def share_listing(
+    pipeline: Any, is_first: bool, broadcast: Callable[[str | None], str]
+) -> None:
+    """Lists in the first of several processes, and takes its listing in the others.
+
+    `broadcast` gives all of them the text of the first. Where listing fails there, it fails
+    everywhere, so that nobody waits for ever.
+    """
+    message = None
+    failed: Exception | None = None
+    if is_first:
+        try:
+            message = json.dumps({"listing": pipeline.freeze()})
+        except Exception as error:
+            failed = error
+            message = json.dumps({"error": f"{type(error).__name__}: {error}"})
+    found = json.loads(broadcast(message))
+    if failed is not None:
+        raise failed
+    if "error" in found:
+        raise RuntimeError(f"listing the files failed in the first process: {found['error']}")
+    if not is_first:
+        pipeline.freeze(found["listing"])

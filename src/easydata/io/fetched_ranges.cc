@@ -1,0 +1,166 @@
+#include "easydata/io/fetched_ranges.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <utility>
+
+#include "easydata/exec/exception_status.h"
+#include "easydata/exec/stop_scope.h"
+#include "easydata/exec/thread_pool.h"
+#include "easydata/exec/work_gate.h"
+
+namespace easydata::io {
+namespace {
+
+constexpr int kFetchesAtOnce = 8;
+constexpr int64_t kRangeBytes = int64_t{8} << 20;
+constexpr int64_t kRangesAhead = 3;
+
+std::atomic<int64_t> bytes_of_process{0};
+
+/// Takes bytes of the process's share, as long as it lives.
+class FetchedBytes {
+ public:
+  static std::unique_ptr<FetchedBytes> Take(int64_t bytes) {
+    if (bytes_of_process.fetch_add(bytes) + bytes <= FetchedRanges::kMostOfProcess) {
+      return std::unique_ptr<FetchedBytes>(new FetchedBytes(bytes));
+    }
+    bytes_of_process -= bytes;
+    return nullptr;
+  }
+  ~FetchedBytes() { bytes_of_process -= bytes_; }
+  FetchedBytes(const FetchedBytes&) = delete;
+  FetchedBytes& operator=(const FetchedBytes&) = delete;
+
+ private:
+  explicit FetchedBytes(int64_t bytes) : bytes_(bytes) {}
+  const int64_t bytes_;
+};
+
+/// Threads that wait for servers.
+exec::ThreadPool* FetchPool() {
+  // As long as the process: what it runs may outlast all files.
+  static auto* const pool = new exec::ThreadPool(kFetchesAtOnce);
+  return pool;
+}
+
+}  // namespace
+
+struct FetchedRanges::Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+  uint64_t forks = 0;
+  std::unique_ptr<FetchedBytes> share;
+  std::atomic<bool> is_unwanted = false;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_done = false;
+  std::shared_ptr<arrow::Buffer> buffer;  // null where it failed
+};
+
+FetchedRanges::~FetchedRanges() {
+  for (const auto& range : ranges_) range->is_unwanted = true;
+}
+
+void FetchedRanges::MakeRoom(int64_t bytes) {
+  while (!ranges_.empty() && bytes_ + bytes > kMostOfFile) {
+    const auto& oldest = ranges_.front();
+    oldest->is_unwanted = true;
+    bytes_ -= oldest->end - oldest->begin;
+    ranges_.pop_front();
+  }
+}
+
+void FetchedRanges::Announce(const std::vector<arrow::io::ReadRange>& ranges) {
+  for (const arrow::io::ReadRange& wanted : ranges) {
+    auto range = std::make_shared<Range>();
+    range->begin = wanted.offset;
+    range->end = wanted.offset + wanted.length;
+    range->forks = exec::NumForks();
+    if (wanted.length <= 0 || wanted.length > kMostOfFile) continue;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      const bool is_known =
+          std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& known) {
+            return known->begin <= range->begin && range->end <= known->end &&
+                   known->forks == range->forks;
+          });
+      if (is_known) continue;
+      MakeRoom(wanted.length);
+      range->share = FetchedBytes::Take(wanted.length);
+      if (range->share == nullptr) return;
+      ranges_.push_back(range);
+      bytes_ += wanted.length;
+    }
+    FetchPool()->Submit([range, fetch = fetch_] {
+      std::shared_ptr<arrow::Buffer> buffer;
+      if (!range->is_unwanted) {
+        exec::StopScope stopping(&range->is_unwanted);
+        const Status status = exec::CatchExceptions([&]() -> Status {
+          const int64_t size = range->end - range->begin;
+          ARROW_ASSIGN_OR_RAISE(auto memory, arrow::AllocateBuffer(size));
+          ARROW_RETURN_NOT_OK(fetch(range->begin, size, memory->mutable_data()));
+          buffer = std::move(memory);
+          return Status::OK();
+        });
+        // Whoever needs it asks for it himself, and finds out what is wrong.
+        if (!status.ok()) buffer = nullptr;
+      }
+      std::lock_guard<std::mutex> lock(range->mutex);
+      range->buffer = std::move(buffer);
+      range->is_done = true;
+      range->changed.notify_all();
+    });
+  }
+}
+
+Result<std::shared_ptr<arrow::Buffer>> FetchedRanges::Find(int64_t position, int64_t* next) {
+  std::shared_ptr<Range> found;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // Threads that fetched for the parent of a forked process are not here.
+    for (const auto& range : ranges_) {
+      if (range->forks != exec::NumForks()) continue;
+      if (range->begin <= position && position < range->end) found = range;
+      if (range->begin > position) *next = std::min(*next, range->begin);
+    }
+  }
+  if (found == nullptr) return nullptr;
+  std::shared_ptr<arrow::Buffer> buffer;
+  {
+    exec::WaitScope waiting;
+    std::unique_lock<std::mutex> lock(found->mutex);
+    if (!exec::StopScope::Await(&found->changed, &lock, [&] { return found->is_done; })) {
+      return Status::Cancelled("reading was stopped");
+    }
+    buffer = found->buffer;
+  }
+  if (buffer != nullptr) return arrow::SliceBuffer(buffer, position - found->begin);
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto place = std::find(ranges_.begin(), ranges_.end(), found);
+  if (place != ranges_.end()) {
+    bytes_ -= found->end - found->begin;
+    ranges_.erase(place);
+  }
+  return nullptr;
+}
+
+SequentialReads::SequentialReads(std::shared_ptr<arrow::io::RandomAccessFile> file, int64_t size)
+    : file_(std::move(file)), size_(size) {}
+
+Status SequentialReads::At(int64_t position) {
+  const int64_t first = position / kRangeBytes * kRangeBytes;
+  const int64_t until = std::min(size_, first + (1 + kRangesAhead) * kRangeBytes);
+  if (announced_ < 0) announced_ = position;
+  std::vector<arrow::io::ReadRange> ranges;
+  while (announced_ < until) {
+    // On a grid, but for the first one.
+    const int64_t end = std::min(size_, (announced_ / kRangeBytes + 1) * kRangeBytes);
+    ranges.push_back({announced_, end - announced_});
+    announced_ = end;
+  }
+  return ranges.empty() ? Status::OK() : file_->WillNeed(ranges);
+}
+
+}  // namespace easydata::io

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "easydata/base/status.h"
+
+namespace easydata::io {
+
+/// Parts of a file that were asked for before they are read: fetched by threads of their own, kept
+/// until others take their place. Thread-safe.
+///
+/// A file keeps up to `kMostOfFile` bytes, a process `kMostOfProcess`: beyond that nothing is
+/// fetched ahead. A part whose fetching failed is as if it had not been asked for.
+class FetchedRanges {
+ public:
+  static constexpr int64_t kMostOfFile = int64_t{64} << 20;
+  static constexpr int64_t kMostOfProcess = int64_t{256} << 20;
+
+  /// Reads `size` bytes from byte `position` on, all of them.
+  using Fetch = std::function<Status(int64_t position, int64_t size, void* out)>;
+
+  /// `fetch` may be called after this is gone.
+  explicit FetchedRanges(Fetch fetch) : fetch_(std::move(fetch)) {}
+  ~FetchedRanges();
+  FetchedRanges(const FetchedRanges&) = delete;
+  FetchedRanges& operator=(const FetchedRanges&) = delete;
+
+  /// Begins to fetch those of the ranges that are not known yet, in their order.
+  void Announce(const std::vector<arrow::io::ReadRange>& ranges);
+
+  /// The part of a range that is known: its buffer, beginning at `position`, waited for. Null where
+  /// the byte is not known; `next` is set to the first known one behind it. Cancelled where waiting
+  /// was interrupted.
+  Result<std::shared_ptr<arrow::Buffer>> Find(int64_t position, int64_t* next);
+
+ private:
+  struct Range;
+
+  void MakeRoom(int64_t bytes);
+
+  const Fetch fetch_;
+  std::mutex mutex_;
+  std::list<std::shared_ptr<Range>> ranges_;  // the latest last
+  int64_t bytes_ = 0;
+};
+
+/// Announces the reads of one who goes through a file from somewhere to its end: some ranges of 8 MB
+/// ahead. Files of this machine take no notice. Thread-compatible.
+class SequentialReads {
+ public:
+  SequentialReads(std::shared_ptr<arrow::io::RandomAccessFile> file, int64_t size);
+
+  /// Says that reading got to `position`.
+  Status At(int64_t position);
+
+ private:
+  const std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  const int64_t size_;
+  int64_t announced_ = -1;  // up to this byte
+};
+
+}  // namespace easydata::io
