@@ -156,8 +156,19 @@ class FileSource(ShardedDataSource[Row]):
         )
 
     def __len__(self) -> int:
-        """Rows of all files. Where they do not say, lines or records are counted, once."""
-        return sum(self._source.count_rows(index) for index in range(len(self._files)))
+        """Rows of all files. Where they do not say, lines or records are counted, once.
+
+        Files that cannot be read have none where `on_missing` leaves them out.
+        """
+        return sum(self._count(index) for index in range(len(self._files)))
+
+    def _count(self, index: int) -> int:
+        try:
+            return self._source.count_rows(index)
+        except OSError:
+            if self._on_missing == "raise":
+                raise
+            return 0
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

@@ -74,6 +74,8 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
   std::map<std::string, io::FileInfo> found;
   DataFiles out;
+  // Two addresses of one name are refused before anyone is asked for them.
+  for (const std::string& item : data_files) ARROW_RETURN_NOT_OK(storage->NameOf(item).status());
   for (const std::string& item : data_files) {
     ARROW_RETURN_NOT_OK(CheckItem(item));
     ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage->FileSystemOf(item));

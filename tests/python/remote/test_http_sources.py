@@ -179,7 +179,11 @@ FINAL: dict[str, tuple[Rule, type[Exception], str]] = {
         "rows.jsonl at byte 0: status 403, request id A17; the server wants credentials",
     ),
     "unauthorized": (Rule("status", status=401), PermissionError, "status 401"),
-    "encoded": (Rule("encoded"), OSError, "sends it as gzip.*Content-Encoding: identity"),
+    "encoded": (
+        Rule("encoded"),
+        OSError,
+        "kept or sent with Content-Encoding: gzip.*Content-Encoding: identity",
+    ),
     "teapot": (Rule("status", status=418), OSError, "status 418, after 1 attempt in"),
 }
 

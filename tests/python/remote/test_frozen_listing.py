@@ -1,0 +1,111 @@
+"""One listing for all processes of a job."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_proxy import FaultProxy
+from fault_server import FaultServer
+from small_files import write_files
+from stores import S3Store
+
+import easydata
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("rows"))
+
+
+def pipeline(data_files: Any, **options: Any) -> easydata.Pipeline[Any]:
+    load = {"batch_size": 16, "shuffle_buffer_size": None}
+    datasets = [{"data_files": data_files, "name": "rows", **options}]
+    return easydata.create_pipeline(datasets, load=load)
+
+
+def digest(some: easydata.Pipeline[Any]) -> str:
+    with some.source().load().build() as batches:
+        for _ in batches:
+            pass
+        found: str = batches.digest()
+        return found
+
+
+def test_ranks_take_one_listing(seaweed: S3Store) -> None:
+    bucket = seaweed.bucket("frozen")
+    for i in range(8):
+        seaweed.put(bucket, f"data/{i}.jsonl", b"".join(b'{"text": "%d"}\n' % j for j in range(64)))
+    with FaultProxy(seaweed.url) as proxy:
+        options = seaweed.options_at(proxy.url)
+        address = f"s3://{bucket}/data/*.jsonl"
+        text = pipeline(address, storage_options=options).freeze()
+        assert len(proxy.log) == 1
+        seaweed.put(bucket, "data/new.jsonl", b'{"text": "new"}\n')
+        found: list[str] = []
+
+        def rank() -> None:
+            mine = pipeline(address, storage_options=options)
+            assert mine.freeze(text) == text
+            found.append(digest(mine))
+
+        ranks = [threading.Thread(target=rank) for _ in range(8)]
+        for each in ranks:
+            each.start()
+        for each in ranks:
+            each.join()
+        lists = [each for each in proxy.log if "list-type" in each.query]
+        heads = [each for each in proxy.log if each.method == "HEAD"]
+    assert len(lists) == 1
+    assert heads == []
+    assert len(found) == 8
+    assert len(set(found)) == 1
+
+
+def test_a_frozen_listing_has_no_secrets_and_needs_the_addresses(files: Path) -> None:
+    target = "/rows.jsonl?signature=hush"
+    with FaultServer({target: files.joinpath("rows.jsonl").read_bytes()}) as server:
+        text = pipeline(server.url + target).freeze()
+        assert "hush" not in text
+        mine = pipeline(server.url + target)
+        mine.freeze(text)
+        assert digest(mine) == digest(pipeline(str(files / "rows.jsonl")))
+        assert len(server.asked("HEAD")) == 1
+
+
+def test_a_state_of_another_listing_is_refused(tmp_path: Path) -> None:
+    for i in range(2):
+        (tmp_path / f"{i}.jsonl").write_text('{"text": "a"}\n' * 64)
+    with pipeline(str(tmp_path)).source().load().build() as batches:
+        next(iter(batches))
+        state = batches.state_dict()
+    (tmp_path / "2.jsonl").write_text('{"text": "a"}\n' * 64)
+    with (
+        pipeline(str(tmp_path)).source().load().build() as batches,
+        pytest.raises(ValueError, match=r"2\.jsonl"),
+    ):
+        batches.load_state_dict(state)
+
+
+REFUSED = [
+    ("nonsense", "no text that freeze"),
+    (json.dumps({"version": 9, "datasets": {}}), "version 9"),
+    (json.dumps({"version": 1, "datasets": {}}), "no dataset 'rows'"),
+    (json.dumps({"version": 1, "datasets": {"rows": [["x"]]}}), "no listing that freeze"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_what_is_no_listing(text: str, words: str, files: Path) -> None:
+    with pytest.raises(ValueError, match=words):
+        pipeline(str(files / "rows.jsonl")).freeze(text)
+
+
+def test_freezing_comes_first(files: Path) -> None:
+    begun = pipeline(str(files / "rows.jsonl"))
+    begun.source()
+    with pytest.raises(RuntimeError, match="before source"):
+        begun.freeze()

@@ -1,0 +1,198 @@
+"""What proves who asks: it reaches the server, and nothing else."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from easydata.core.config import config_hash
+from fault_proxy import FaultProxy
+from fault_server import FaultServer, Rule
+from small_files import ROWS, loader, rows, write_files
+from stores import SECRET, S3Store
+
+import easydata
+from easydata import DatasetConfig, create_source, expand_data_files
+
+SIGNATURE = "X-Amz-Signature=hush0123456789"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("rows"))
+
+
+def read(data_files: Any, **options: Any) -> list[Any]:
+    return list(create_source(DatasetConfig(data_files=data_files, **options)))
+
+
+def signed(files: Path) -> tuple[FaultServer, str]:
+    """A server that knows a file by its presigned address alone, and that address' end."""
+    target = f"/rows.jsonl?{SIGNATURE}&Expires=3600"
+    return FaultServer({target: files.joinpath("rows.jsonl").read_bytes()}), target
+
+
+def test_presigned_addresses(files: Path) -> None:
+    server, target = signed(files)
+    with server:
+        assert expand_data_files(server.url + target) == [f"{server.url}/rows.jsonl"]
+        assert read(server.url + target) == rows()
+        source = create_source(DatasetConfig(server.url + target))
+        copy = pickle.loads(pickle.dumps(source))
+        assert list(copy) == rows()
+        with pytest.raises(ValueError, match="differ in their query") as failed:
+            read([server.url + "/rows.jsonl?a=hush1", server.url + "/rows.jsonl?a=hush2"])
+        assert "hush" not in str(failed.value)
+
+
+def test_users_and_headers_of_web_servers(files: Path) -> None:
+    data = {"/rows.jsonl": files.joinpath("rows.jsonl").read_bytes()}
+    with FaultServer(data) as server:
+        address = server.url.replace("http://", "http://me:hush%40@") + "/rows.jsonl"
+        assert read(address) == rows()
+        assert all(each.authorized for each in server.log)
+        server.log.clear()
+        assert read(server.url + "/rows.jsonl", storage_options={"token": "hush"}) == rows()
+        assert all(each.authorized for each in server.log)
+        server.log.clear()
+        headers = {"headers": {"Authorization": "Custom hush"}}
+        assert read(server.url + "/rows.jsonl", storage_options=headers) == rows()
+        assert all(each.authorized for each in server.log)
+
+
+def test_no_credential_follows_a_redirect_to_another_host(files: Path) -> None:
+    data = {"/rows.jsonl": files.joinpath("rows.jsonl").read_bytes()}
+    with FaultServer(data) as other:
+        elsewhere = Rule("redirect", location=other.url + "/rows.jsonl", method="")
+        with FaultServer(data, [elsewhere]) as server:
+            assert read(server.url + "/rows.jsonl", storage_options={"token": "hush"}) == rows()
+            assert all(each.authorized for each in server.log)
+        assert other.log
+        assert not any(each.authorized or each.token for each in other.log)
+    here = Rule("redirect", location="/moved.jsonl", method="", path="/rows.jsonl")
+    moved = {**data, "/moved.jsonl": data["/rows.jsonl"]}
+    with FaultServer(moved, [here]) as server:
+        assert read(server.url + "/rows.jsonl", storage_options={"token": "hush"}) == rows()
+        assert all(each.authorized for each in server.log)
+
+
+class Outputs:
+    """Everything that a run says and keeps."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.stream = io.StringIO()
+
+    def add(self, value: Any) -> None:
+        text = value if isinstance(value, str) else json.dumps(value, default=repr)
+        self.texts.append(text)
+        self.texts.append(repr(value))
+
+    def everything(self) -> str:
+        return "\n".join([*self.texts, self.stream.getvalue()])
+
+
+@pytest.fixture
+def outputs() -> Iterator[Outputs]:
+    found = Outputs()
+    handler = logging.StreamHandler(found.stream)
+    logger = logging.getLogger("easydata")
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel("DEBUG")
+    yield found
+    logger.removeHandler(handler)
+    logger.setLevel(before)
+
+
+def run_all(outputs: Outputs, tmp_path: Path, data_files: str, options: Any) -> None:
+    """Reads, saves, fails, explains: what each says goes to the outputs."""
+    dataset = {
+        "data_files": data_files,
+        "storage_options": options,
+        "on_error": "quarantine",
+        "on_missing": "quarantine",
+        "quarantine_path": str(tmp_path / "bad.jsonl"),
+    }
+    config = easydata.PipelineConfig.from_dict({"datasets": [dataset]})
+    outputs.add(config)
+    outputs.add(str(config.datasets[0]))
+    outputs.add(easydata.Pipeline(config).freeze())
+    batches = loader(**dataset)
+    with batches:
+        for number, _ in enumerate(batches):
+            if number == 20:
+                break
+        outputs.add(batches.state_dict())
+        outputs.add(batches.stats())
+        outputs.add(batches.explain())
+        outputs.add(batches)
+        outputs.add(next(iter(batches)))
+    source = create_source(config.datasets[0])
+    outputs.add(source)
+    outputs.add(source.shard_names)
+    outputs.add([source.get_shard_info(name) for name in source.shard_names])
+    save = {"output_dir": str(tmp_path / "out"), "overwrite": True}
+    easydata.Pipeline.from_config({"datasets": [dataset], "save": save}).source().save().build()
+    for path in [*tmp_path.rglob("*.json"), *tmp_path.rglob("*.jsonl*")]:
+        outputs.add(path.read_text(errors="replace"))
+
+
+def test_secrets_of_addresses_are_said_nowhere(
+    files: Path, tmp_path: Path, outputs: Outputs
+) -> None:
+    target = f"/rows.jsonl?{SIGNATURE}"
+    bad = files.joinpath("rows.jsonl").read_bytes() + b'{"broken\n'
+    with FaultServer({target: bad}) as server:
+        address = server.url.replace("http://", "http://me:hush0123456789@") + target
+        run_all(outputs, tmp_path, address, None)
+        server.rules = [Rule("status", status=403, method="")]
+        for change in ({}, {"retries": 1}):
+            with pytest.raises(PermissionError) as failed:
+                read(address, storage_options=change)
+            outputs.add(str(failed.value))
+        server.rules = [Rule("status", status=500, method="")]
+        with pytest.raises(OSError, match="status 500") as broken:
+            read(address, storage_options={"retries": 1})
+        outputs.add(str(broken.value))
+    with pytest.raises(OSError, match="cannot look at") as away:
+        read(address, storage_options={"retries": 1})
+    outputs.add(str(away.value))
+    assert "rows.jsonl" in outputs.everything()
+    assert "hush" not in outputs.everything()
+
+
+def test_secrets_of_options_are_said_nowhere(
+    files: Path, tmp_path: Path, outputs: Outputs, seaweed: S3Store
+) -> None:
+    bucket = seaweed.bucket("secrets")
+    seaweed.put(bucket, "rows.jsonl", files.joinpath("rows.jsonl").read_bytes() + b"{broken\n")
+    address = f"s3://{bucket}/rows.jsonl"
+    with FaultProxy(seaweed.url) as proxy:
+        options = {**seaweed.options_at(proxy.url), "token": ""}
+        del options["token"]
+        run_all(outputs, tmp_path, address, options)
+        wrong = {**options, "secret": "hush0123456789", "token": "hush-token"}
+        with pytest.raises(PermissionError) as failed:
+            read(address, storage_options=wrong)
+        outputs.add(str(failed.value))
+    assert "rows.jsonl" in outputs.everything()
+    assert SECRET not in outputs.everything()
+    assert "hush" not in outputs.everything()
+
+
+def test_who_asks_is_no_part_of_a_config(files: Path) -> None:
+    one = easydata.PipelineConfig.from_dict({"datasets": [{"data_files": "s3://b/x.jsonl"}]})
+    other = easydata.PipelineConfig.from_dict(
+        {
+            "datasets": [{"data_files": "s3://b/x.jsonl", "storage_options": {"anon": True}}],
+        }
+    )
+    assert config_hash(one) == config_hash(other)
+    assert len(rows()) == ROWS
