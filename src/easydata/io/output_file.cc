@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <utility>
-
 #include <vector>
 
 #include "easydata/base/hash.h"
@@ -19,34 +17,18 @@ struct OutputFile::Hasher {
   XXH3_state_t state;
 };
 
-OutputFile::OutputFile(int fd, std::string path)
-    : fd_(fd), path_(std::move(path)), hasher_(std::make_unique<Hasher>()) {
+OutputFile::OutputFile() : hasher_(std::make_unique<Hasher>()) {
   XXH3_64bits_reset(&hasher_->state);
   set_mode(arrow::io::FileMode::WRITE);
 }
 
-OutputFile::~OutputFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-Result<std::shared_ptr<OutputFile>> OutputFile::Open(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
-  return std::shared_ptr<OutputFile>(new OutputFile(fd, path));
-}
+OutputFile::~OutputFile() = default;
 
 Status OutputFile::Write(const void* data, int64_t size) {
-  ARROW_RETURN_NOT_OK(WriteAll(fd_, data, size, path_));
+  ARROW_RETURN_NOT_OK(Store(data, size));
   XXH3_64bits_update(&hasher_->state, data, static_cast<size_t>(size));
   size_ += size;
   return Status::OK();
-}
-
-Status OutputFile::Close() {
-  if (fd_ < 0) return Status::OK();
-  const int fd = std::exchange(fd_, -1);
-  const Status synced = SyncFile(fd, path_);
-  const Status closed = CloseFile(fd, path_);
-  return synced.ok() ? closed : synced;
 }
 
 std::string OutputFile::hash() const { return ToHex(XXH3_64bits_digest(&hasher_->state)); }

@@ -10,31 +10,29 @@
 
 namespace easydata::io {
 
-/// A new local file that counts and hashes (XXH3, 64 bits) what is written to it. Its errors name
-/// the path and keep the errno. Thread-compatible.
+/// A new file of an output, which counts and hashes (XXH3, 64 bits) what is written to it. Its
+/// errors name the file and keep the errno. Thread-compatible.
 class OutputFile : public arrow::io::OutputStream {
  public:
-  /// Makes the file, or empties it where there is one.
-  static Result<std::shared_ptr<OutputFile>> Open(const std::string& path);
   ~OutputFile() override;
 
-  Status Write(const void* data, int64_t size) override;
+  Status Write(const void* data, int64_t size) final;
   using arrow::io::OutputStream::Write;
-  /// Closes the file and returns when all of it is on the disk.
-  Status Close() override;
-  Result<int64_t> Tell() const override { return size_; }
-  bool closed() const override { return fd_ < 0; }
+  /// Closes the file and returns when all of it will outlast this machine's end.
+  Status Close() override = 0;
+  Result<int64_t> Tell() const final { return size_; }
 
   int64_t size() const { return size_; }
   /// Of all bytes written so far, 16 hexadecimal digits: as `xxhsum -H3` prints of the file.
   std::string hash() const;
 
+ protected:
+  OutputFile();
+
  private:
-  OutputFile(int fd, std::string path);
+  virtual Status Store(const void* data, int64_t size) = 0;
   struct Hasher;
 
-  int fd_;
-  const std::string path_;
   int64_t size_ = 0;
   std::unique_ptr<Hasher> hasher_;
 };

@@ -4,47 +4,30 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "easydata/base/hash.h"
-#include "easydata/io/file_calls.h"
-#include "easydata/io/output_file.h"
 
 namespace easydata::sink {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kWork[] = ".easydata";
-constexpr char kLock[] = "lock";
-constexpr char kProgress[] = "progress.jsonl";
-constexpr char kProgressTemporary[] = "progress.jsonl.tmp";
-constexpr char kMetadataTemporary[] = "_metadata.json.tmp";
+constexpr char kLock[] = ".easydata/lock";
+constexpr char kProgress[] = ".easydata/progress.jsonl";
 
 Status Exists(const std::string& path, const std::string& what) {
   return Status::IOError(path, " ", what)
       .WithDetail(arrow::internal::StatusDetailFromErrno(EEXIST));
 }
 
-/// The names in a folder, sorted.
-Result<std::vector<std::string>> NamesIn(const std::string& path) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
-  if (error) return io::PathError("read", path, error.value());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+/// The name of a file in the working folder.
+std::string WorkName(const std::string& name) { return std::string(io::kWorkFolder) + "/" + name; }
 
 /// Whether we give names like this to files of the working folder.
-bool IsWorkName(std::string_view name) {
-  return name == kLock || name == kProgress || name == kProgressTemporary ||
-         name == kMetadataTemporary || name.starts_with("shard-");
+bool IsWorkName(const std::string& name) {
+  return name == kLock || name == kProgress || name == io::OutputStore::UnfinishedName(kProgress) ||
+         name == io::OutputStore::UnfinishedName(kMetadataName) ||
+         name.starts_with(WorkName("shard-"));
 }
 
 std::string Counted(size_t count, const std::string& what) {
@@ -62,7 +45,8 @@ bool OutputFolder::Found::is_finished(const OutputJob& job) const {
          metadata->values.value("job", nlohmann::json()) == JobHash(job.identity);
 }
 
-OutputFolder::OutputFolder(OutputJob job) : job_(std::move(job)) {}
+OutputFolder::OutputFolder(OutputJob job, std::unique_ptr<io::OutputStore> store)
+    : job_(std::move(job)), store_(std::move(store)) {}
 
 Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
   while (job.path.size() > 1 && job.path.back() == '/') job.path.pop_back();
@@ -70,30 +54,31 @@ Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
   if (job.path.find('\0') != std::string::npos) {
     return Status::Invalid("output_path: must not hold a zero byte");
   }
-  if (job.path.find("://") != std::string::npos) {
-    return Status::NotImplemented("writing to ", job.path,
-                                  ": object stores are not supported yet; write to a local folder");
-  }
-  std::unique_ptr<OutputFolder> folder(new OutputFolder(std::move(job)));
+  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path));
+  std::unique_ptr<OutputFolder> folder(new OutputFolder(std::move(job), std::move(store)));
   ARROW_RETURN_NOT_OK(folder->Prepare());
   return folder;
 }
 
 Result<bool> OutputFolder::IsFinished(OutputJob job) {
-  const OutputFolder folder(std::move(job));
+  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path));
+  const OutputFolder folder(std::move(job), std::move(store));
   ARROW_ASSIGN_OR_RAISE(const Found found, folder.Look());
   return found.is_finished(folder.job_);
 }
 
 Result<int64_t> OutputFolder::UnfinishedShards(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(path + "/" + kWork + "/" + kProgress));
+  ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(path));
+  ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(*store, kProgress));
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
 }
 
-std::string OutputFolder::ProgressPath() const { return WorkPath(kProgress); }
+std::string OutputFolder::PlaceOf(const std::string& shard) const {
+  return progress_.staged ? WorkName(shard) : shard;
+}
 
-std::string OutputFolder::TemporaryPath(size_t index) const {
-  return WorkPath(ShardNameOf(index) + ".tmp");
+Result<std::shared_ptr<io::OutputFile>> OutputFolder::OpenShard(size_t index) {
+  return store_->OpenNew(PlaceOf(ShardNameOf(index)));
 }
 
 const nlohmann::json& OutputFolder::position() const {
@@ -102,43 +87,38 @@ const nlohmann::json& OutputFolder::position() const {
 }
 
 Status OutputFolder::DamagedPosition(const std::string& what) const {
-  return DamagedProgress(ProgressPath(), what);
+  return DamagedProgress(store_->PathOf(kProgress), what);
 }
 
-Status OutputFolder::Lock() {
-  ARROW_ASSIGN_OR_RAISE(lock_fd_, io::LockFile(WorkPath(kLock)));
-  if (lock_fd_ >= 0) return Status::OK();
-  return Status::IOError(
-      "another process is writing to this folder; wait for it or choose another "
-      "output path: ",
-      job_.path);
-}
-
-/// All names in the working folder; an error where one is nothing that we put there.
+/// All files in the working folder; an error where one is nothing that we put there.
 Result<std::vector<std::string>> OutputFolder::WorkEntries() const {
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(work()));
-  if (kind == io::PathKind::kNothing) return std::vector<std::string>();
+  std::vector<std::string> entries;
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(io::kWorkFolder));
+  if (kind == io::PathKind::kNothing) return entries;
   if (kind != io::PathKind::kFolder) {
-    return Status::IOError(work(), " is ",
+    return Status::IOError(store_->PathOf(io::kWorkFolder), " is ",
                            kind == io::PathKind::kLink ? "a symbolic link" : "not a folder",
                            ", and nothing behind it is touched; take it away");
   }
-  ARROW_ASSIGN_OR_RAISE(auto names, NamesIn(work()));
+  ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(io::kWorkFolder));
   for (const std::string& name : names) {
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind entry, io::KindOfPath(WorkPath(name)));
-    if (IsWorkName(name) && (entry == io::PathKind::kFile || entry == io::PathKind::kNothing))
-      continue;
-    return Status::IOError(WorkPath(name), " is nothing that we put there; move it away");
+    entries.push_back(WorkName(name));
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind entry, store_->KindOf(entries.back()));
+    const bool may_be_ours = entry == io::PathKind::kFile || entry == io::PathKind::kNothing;
+    if (IsWorkName(entries.back()) && may_be_ours) continue;
+    return Status::IOError(store_->PathOf(entries.back()),
+                           " is nothing that we put there; move it away");
   }
-  return names;
+  return entries;
 }
 
 Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) const {
   ARROW_ASSIGN_OR_RAISE(const auto work_entries, WorkEntries());
-  auto progress = ReadProgress(ProgressPath());
+  auto progress = ReadProgress(*store_, kProgress);
   if (progress.status().IsInvalid() && job_.overwrite) {
     found->unfinished = true;
-    for (std::string& name : NamesInDamagedProgress(ProgressPath())) named->insert(std::move(name));
+    for (std::string& name : NamesInDamagedProgress(*store_, kProgress))
+      named->insert(std::move(name));
     return Status::OK();
   }
   ARROW_RETURN_NOT_OK(progress.status());
@@ -158,16 +138,16 @@ Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) 
 /// Finds out whose the files of the folder are. Changes nothing.
 Result<OutputFolder::Found> OutputFolder::Look() const {
   Found found;
-  std::error_code error;
-  const fs::file_status status = fs::status(job_.path, error);
-  if (!fs::exists(status)) return found;
-  if (!fs::is_directory(status)) {
+  store_->LookAnew();
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOfFolder());
+  if (kind == io::PathKind::kNothing) return found;
+  if (kind != io::PathKind::kFolder) {
     return Exists(job_.path, "is a file; an output needs a folder: choose another output path");
   }
   found.is_there = true;
   std::set<std::string> named;
   for (const char* name : {kMetadataName, kFormerMetadataName}) {
-    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(job_.path, name));
+    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(*store_, name));
     if (!metadata.has_value()) continue;
     found.of_metadata.insert(name);
     for (const ShardRecord& shard : metadata->shards) found.of_metadata.insert(shard.name);
@@ -175,11 +155,11 @@ Result<OutputFolder::Found> OutputFolder::Look() const {
   }
   named = found.of_metadata;
   ARROW_RETURN_NOT_OK(LookAtProgress(&found, &named));
-  ARROW_ASSIGN_OR_RAISE(const auto names, NamesIn(job_.path));
+  ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(""));
   for (const std::string& name : names) {
-    if (name == kWork) continue;
+    if (name == io::kWorkFolder) continue;
     if (named.contains(name)) {
-      ARROW_RETURN_NOT_OK(CheckOwnFile(job_.path, name));
+      ARROW_RETURN_NOT_OK(CheckOwnFile(*store_, name));
       found.ours.push_back(name);
     } else {
       found.foreign.push_back(name);
@@ -229,10 +209,11 @@ Status OutputFolder::Prepare() {
   }
   // Checked before we put anything into the folder, and again once it is locked.
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
-  ARROW_RETURN_NOT_OK(io::MakeFolder(job_.path, &created_));
+  ARROW_RETURN_NOT_OK(store_->MakeFolder("", &created_));
   bool made = false;
-  ARROW_RETURN_NOT_OK(io::MakeFolder(work(), &made));
-  ARROW_RETURN_NOT_OK(Lock());
+  ARROW_RETURN_NOT_OK(store_->MakeFolder(io::kWorkFolder, &made));
+  ARROW_RETURN_NOT_OK(store_->Lock(kLock));
+  locked_ = true;
   ARROW_ASSIGN_OR_RAISE(found, Look());
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
   of_metadata_ = found.of_metadata;
@@ -248,31 +229,28 @@ Status OutputFolder::Keep(Found found) {
   return Status::OK();
 }
 
-/// The path of a shard that is as it was written; else "".
-Result<std::string> OutputFolder::Find(const ShardRecord& shard, size_t index) const {
-  std::vector<std::string> places = {PathOf(shard.name), TemporaryPath(index)};
-  if (progress_.staged) places.insert(places.begin(), WorkPath(shard.name));
-  for (const std::string& path : places) {
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(path));
-    std::error_code error;
-    if (kind != io::PathKind::kFile) continue;
-    if (static_cast<int64_t>(fs::file_size(path, error)) != shard.bytes || error) continue;
-    ARROW_ASSIGN_OR_RAISE(const std::string hash, io::HashOfFile(path, job_.stopped));
-    if (hash == shard.hash) return path;
+/// The present name of a shard that is as it was written; else "".
+Result<std::string> OutputFolder::Find(const ShardRecord& shard) const {
+  std::vector<std::string> places = {shard.name, io::OutputStore::UnfinishedName(shard.name)};
+  if (progress_.staged) places.insert(places.begin(), WorkName(shard.name));
+  for (const std::string& place : places) {
+    ARROW_ASSIGN_OR_RAISE(const auto size, store_->SizeOf(place));
+    if (size != shard.bytes) continue;
+    ARROW_ASSIGN_OR_RAISE(const std::string hash, store_->HashOf(place, job_.stopped));
+    if (hash == shard.hash) return place;
   }
   return "";
 }
 
-/// The paths of the shards that are as they were written, up to the first that is not; sets
+/// The present names of the shards that are as they were written, up to the first that is not; sets
 /// `problem` to what is wrong with that one.
 Result<std::vector<std::string>> OutputFolder::FindShards(std::string* problem) const {
   std::vector<std::string> places;
   for (const ShardRecord& shard : progress_.shards) {
-    ARROW_ASSIGN_OR_RAISE(std::string place, Find(shard, places.size()));
+    ARROW_ASSIGN_OR_RAISE(std::string place, Find(shard));
     if (place.empty()) {
-      std::error_code error;
-      const bool is_there =
-          fs::exists(progress_.staged ? WorkPath(shard.name) : PathOf(shard.name), error);
+      ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
+      const bool is_there = kind != io::PathKind::kNothing;
       *problem = shard.name + (is_there ? " is not what was written" : " is missing");
       break;
     }
@@ -300,7 +278,9 @@ Status OutputFolder::Resume(const Found& found) {
   }
   for (size_t i = 0; i < places.size(); ++i) {
     // Stopped between the shard's line and its rename.
-    if (places[i] == TemporaryPath(i)) ARROW_RETURN_NOT_OK(GiveName(i));
+    const std::string& name = progress_.shards[i].name;
+    if (places[i] != io::OutputStore::UnfinishedName(name)) continue;
+    ARROW_RETURN_NOT_OK(store_->Publish(PlaceOf(name)));
   }
   if (progress_.metadata.is_null()) return WriteProgress();
   ARROW_RETURN_NOT_OK(TakePlace());
@@ -312,7 +292,7 @@ Status OutputFolder::Resume(const Found& found) {
 Status OutputFolder::DiscardAfter(size_t intact) {
   for (size_t i = 0; i < progress_.shards.size(); ++i) {
     const std::string& name = progress_.shards[i].name;
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(PathOf(name)));
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(name));
     const bool moved =
         progress_.staged && !progress_.metadata.is_null() && kind == io::PathKind::kFile;
     auto& replaces = progress_.replaces;
@@ -320,7 +300,7 @@ Status OutputFolder::DiscardAfter(size_t intact) {
       replaces.push_back(name);
     }
     if (i < intact) continue;
-    ARROW_RETURN_NOT_OK(io::RemoveFile(progress_.staged ? WorkPath(name) : PathOf(name)));
+    ARROW_RETURN_NOT_OK(store_->Remove(PlaceOf(name)));
   }
   progress_.shards.resize(intact);
   progress_.next.resize(intact);
@@ -340,25 +320,16 @@ Status OutputFolder::StartOver(const Found& found) {
   return RemoveWork();
 }
 
-Status OutputFolder::WriteProgress() const {
-  return io::WriteFileAtomically(ProgressPath(), WorkPath(kProgressTemporary), progress_.ToText());
-}
+Status OutputFolder::WriteProgress() const { return store_->Put(kProgress, progress_.ToText()); }
 
 /// Removes the files of the working folder, but for the lock and the progress.
 Status OutputFolder::RemoveWork() const {
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
   for (const std::string& name : names) {
     if (name == kLock || name == kProgress) continue;
-    ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(name)));
+    ARROW_RETURN_NOT_OK(store_->Remove(name));
   }
   return Status::OK();
-}
-
-Status OutputFolder::GiveName(size_t shard) const {
-  const std::string& name = progress_.shards[shard].name;
-  const std::string place = progress_.staged ? WorkPath(name) : PathOf(name);
-  ARROW_RETURN_NOT_OK(io::RenameFile(TemporaryPath(shard), place));
-  return io::SyncFolder(progress_.staged ? work() : job_.path);
 }
 
 Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
@@ -367,14 +338,14 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
   progress_.next.push_back(std::move(position));
   // Its line comes first, so that there is never a file that no line names.
   if (job_.resumable) {
-    const Status status = io::AppendToFile(ProgressPath(), progress_.ShardLine(index));
+    const Status status = store_->Append(kProgress, progress_.ShardLine(index));
     if (!status.ok()) {
       progress_.shards.pop_back();
       progress_.next.pop_back();
       return status;
     }
   }
-  return GiveName(index);
+  return store_->Publish(PlaceOf(progress_.shards[index].name));
 }
 
 Status OutputFolder::Finish(const nlohmann::json& metadata) {
@@ -388,28 +359,29 @@ Status OutputFolder::TakePlace() {
   if (progress_.staged) {
     ARROW_RETURN_NOT_OK(RemoveReplaced());
     for (const ShardRecord& shard : progress_.shards) {
-      ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(WorkPath(shard.name)));
+      ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
       if (kind != io::PathKind::kFile) continue;  // moved by the run before
-      ARROW_RETURN_NOT_OK(io::RenameFile(WorkPath(shard.name), PathOf(shard.name)));
+      ARROW_RETURN_NOT_OK(store_->Move(PlaceOf(shard.name), shard.name));
     }
-    ARROW_RETURN_NOT_OK(io::SyncFolder(job_.path));
+    ARROW_RETURN_NOT_OK(store_->Sync(""));
   }
+  store_->LookAnew();
   for (const ShardRecord& shard : progress_.shards) {
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(PathOf(shard.name)));
+    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(shard.name));
     if (kind == io::PathKind::kFile) continue;
     return Status::IOError("a finished shard was taken away while the output was written; run ",
-                           "again to write it anew: ", PathOf(shard.name));
+                           "again to write it anew: ", store_->PathOf(shard.name));
   }
-  ARROW_RETURN_NOT_OK(io::WriteFileAtomically(
-      PathOf(kMetadataName), WorkPath(kMetadataTemporary),
+  ARROW_RETURN_NOT_OK(store_->Put(
+      kMetadataName,
       progress_.metadata.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   ARROW_RETURN_NOT_OK(RemoveWork());
-  ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(kLock)));
+  ARROW_RETURN_NOT_OK(store_->RemoveLock());
   // Until here the next run would do the rest.
-  ARROW_RETURN_NOT_OK(io::RemoveFile(ProgressPath()));
+  ARROW_RETURN_NOT_OK(store_->Remove(kProgress));
   done_ = true;
   // An empty folder does no harm, and the output is complete.
-  (void)io::RemoveFolder(work());
+  (void)store_->RemoveFolder(io::kWorkFolder);
   return Status::OK();
 }
 
@@ -419,28 +391,27 @@ Status OutputFolder::RemoveReplaced() {
     return name == kMetadataName || name == kFormerMetadataName;
   };
   for (const std::string& name : progress_.replaces) {
-    if (is_metadata(name)) ARROW_RETURN_NOT_OK(io::RemoveFile(PathOf(name)));
+    if (is_metadata(name)) ARROW_RETURN_NOT_OK(store_->Remove(name));
   }
-  ARROW_RETURN_NOT_OK(io::SyncFolder(job_.path));
+  ARROW_RETURN_NOT_OK(store_->Sync(""));
   std::set<std::string> stays;
   for (const ShardRecord& shard : progress_.shards) stays.insert(shard.name);
   for (const std::string& name : progress_.replaces) {
     if (is_metadata(name) || stays.contains(name)) continue;
-    ARROW_RETURN_NOT_OK(CheckOwnFile(job_.path, name));
-    ARROW_RETURN_NOT_OK(io::RemoveFile(PathOf(name)));
+    ARROW_RETURN_NOT_OK(CheckOwnFile(*store_, name));
+    ARROW_RETURN_NOT_OK(store_->Remove(name));
   }
   return Status::OK();
 }
 
 OutputFolder::~OutputFolder() {
-  if (lock_fd_ >= 0) {
+  if (locked_) {
     // As far as possible: the error that the job ended with is the one to report.
     if (!done_ && !takes_place_) (void)LeaveUnfinished();
-    io::UnlockFile(lock_fd_);
+    store_->Unlock();
   }
   // Removes it only where it is empty.
-  std::error_code error;
-  if (!done_ && created_) fs::remove(job_.path, error);
+  if (!done_ && created_) (void)store_->RemoveFolder("");
 }
 
 Status OutputFolder::LeaveUnfinished() const {
@@ -452,20 +423,21 @@ Status OutputFolder::LeaveUnfinished() const {
   const bool goes_on = job_.resumable && !progress_.shards.empty();
   if (owns_progress_ && !goes_on && !names_others) {
     ARROW_RETURN_NOT_OK(RemoveWork());
-    ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(kLock)));
-    ARROW_RETURN_NOT_OK(io::RemoveFile(ProgressPath()));
-    return io::RemoveFolder(work());
+    ARROW_RETURN_NOT_OK(store_->RemoveLock());
+    ARROW_RETURN_NOT_OK(store_->Remove(kProgress));
+    return store_->RemoveFolder(io::kWorkFolder);
   }
   std::set<std::string> kept;
-  for (size_t i = 0; i < progress_.shards.size(); ++i) kept.insert(TemporaryPath(i));
-  for (const std::string& name : names) {
-    const std::string path = WorkPath(name);
-    if (name.ends_with(".tmp") && !kept.contains(path)) ARROW_RETURN_NOT_OK(io::RemoveFile(path));
+  for (const ShardRecord& shard : progress_.shards) {
+    kept.insert(io::OutputStore::UnfinishedName(shard.name));
   }
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind progress, io::KindOfPath(ProgressPath()));
+  for (const std::string& name : names) {
+    if (name.ends_with(".tmp") && !kept.contains(name)) ARROW_RETURN_NOT_OK(store_->Remove(name));
+  }
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind progress, store_->KindOf(kProgress));
   if (progress != io::PathKind::kNothing) return Status::OK();
-  ARROW_RETURN_NOT_OK(io::RemoveFile(WorkPath(kLock)));
-  return io::RemoveFolder(work());
+  ARROW_RETURN_NOT_OK(store_->RemoveLock());
+  return store_->RemoveFolder(io::kWorkFolder);
 }
 
 }  // namespace easydata::sink

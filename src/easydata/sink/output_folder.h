@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/output_store.h"
 #include "easydata/sink/output_metadata.h"
 #include "easydata/sink/output_progress.h"
 
@@ -42,7 +43,7 @@ std::string JobHash(const nlohmann::json& identity);
 ///
 /// A new output over an old one is written aside, in `.easydata`, and takes the old one's place
 /// when it is complete. At every moment our own files list all of ours, and no others are ever
-/// deleted. One process at a time holds a folder. Local file systems only. Thread-compatible.
+/// deleted. One process at a time holds a folder. Thread-compatible.
 class OutputFolder {
  public:
   /// Makes the folder where there is none. FileExistsError (IOError, EEXIST) where it holds a
@@ -71,10 +72,9 @@ class OutputFolder {
   /// Says what is kept of an earlier run, what not and why; "" where there was none.
   const std::string& notice() const { return notice_; }
 
-  std::string ShardPath(const ShardRecord& shard) const { return PathOf(shard.name); }
   std::string ShardNameOf(size_t index) const { return ShardName(index, job_.extension); }
-  /// The path of shard `index` until it is complete.
-  std::string TemporaryPath(size_t index) const;
+  /// Opens shard `index` to be written, before it is committed.
+  Result<std::shared_ptr<io::OutputFile>> OpenShard(size_t index);
 
   /// Gives a complete shard its name; `position` is where the stream goes on after it.
   Status Commit(ShardRecord shard, nlohmann::json position);
@@ -103,40 +103,37 @@ class OutputFolder {
     bool is_finished(const OutputJob& job) const;
   };
 
-  explicit OutputFolder(OutputJob job);
+  OutputFolder(OutputJob job, std::unique_ptr<io::OutputStore> store);
 
   Result<Found> Look() const;
   Status LookAtProgress(Found* found, std::set<std::string>* named) const;
   Status CheckMayWrite(const Found& found) const;
   Status Prepare();
   Status Keep(Found found);
-  Status Lock();
   Status Resume(const Found& found);
   Result<std::vector<std::string>> FindShards(std::string* problem) const;
-  Result<std::string> Find(const ShardRecord& shard, size_t index) const;
+  Result<std::string> Find(const ShardRecord& shard) const;
   Status DiscardAfter(size_t intact);
   Status StartOver(const Found& found);
   Status WriteProgress() const;
   Result<std::vector<std::string>> WorkEntries() const;
   Status RemoveWork() const;
-  Status GiveName(size_t shard) const;
   Status TakePlace();
   Status RemoveReplaced();
   Status LeaveUnfinished() const;
 
-  std::string PathOf(const std::string& name) const { return job_.path + "/" + name; }
-  std::string work() const { return PathOf(".easydata"); }
-  std::string WorkPath(const std::string& name) const { return work() + "/" + name; }
-  std::string ProgressPath() const;
+  /// Where a complete shard is until the output takes its place.
+  std::string PlaceOf(const std::string& shard) const;
 
   const OutputJob job_;
+  const std::unique_ptr<io::OutputStore> store_;
   bool created_ = false;
   // The content of progress.jsonl is of this job.
   bool owns_progress_ = false;
   // From here on the output is complete: a run that is stopped is finished by the next.
   bool takes_place_ = false;
   bool done_ = false;
-  int lock_fd_ = -1;
+  bool locked_ = false;
   OutputProgress progress_;
   std::set<std::string> of_metadata_;
   nlohmann::json completed_;

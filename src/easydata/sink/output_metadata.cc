@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "easydata/io/file_calls.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata::sink {
@@ -62,7 +61,8 @@ Status Damaged(const std::string& path, const std::string& what) {
                          "another folder or after this one was moved away");
 }
 
-Result<std::vector<ShardRecord>> ShardsOf(const std::string& folder, const nlohmann::json& values) {
+Result<std::vector<ShardRecord>> ShardsOf(const io::OutputStore& store,
+                                          const nlohmann::json& values) {
   const auto listed = values.find("shards");
   if (listed == values.end() || !listed->is_array()) return Status::Invalid("shards is no list");
   std::vector<ShardRecord> shards;
@@ -78,7 +78,7 @@ Result<std::vector<ShardRecord>> ShardsOf(const std::string& folder, const nlohm
   }
   // All names first: no file is examined where one of them is wrong.
   for (const ShardRecord& shard : shards) {
-    ARROW_RETURN_NOT_OK(CheckOwnFile(folder, shard.name));
+    ARROW_RETURN_NOT_OK(CheckOwnFile(store, shard.name));
   }
   return shards;
 }
@@ -126,23 +126,23 @@ bool IsPlainName(const std::string& name) {
          name.find_first_of(std::string("/\0", 2)) == std::string::npos;
 }
 
-Status CheckOwnFile(const std::string& folder, const std::string& name) {
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(folder + "/" + name));
+Status CheckOwnFile(const io::OutputStore& store, const std::string& name) {
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store.KindOf(name));
   if (kind == io::PathKind::kFile || kind == io::PathKind::kNothing) return Status::OK();
   return Status::Invalid(Shown(name), " is ",
                          kind == io::PathKind::kLink ? "a symbolic link" : "not a regular file",
                          ", which is nothing that we wrote");
 }
 
-Result<std::optional<OutputMetadata>> ReadMetadataFile(const std::string& folder,
+Result<std::optional<OutputMetadata>> ReadMetadataFile(const io::OutputStore& store,
                                                        const std::string& name) {
-  const std::string path = folder + "/" + name;
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(path));
+  const std::string path = store.PathOf(name);
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store.KindOf(name));
   const bool named_by_us = name == kMetadataName;
   if (kind == io::PathKind::kNothing || (kind != io::PathKind::kFile && !named_by_us))
     return std::nullopt;
-  ARROW_RETURN_NOT_OK(CheckOwnFile(folder, name));
-  ARROW_ASSIGN_OR_RAISE(const std::string text, io::ReadWholeFile(path));
+  ARROW_RETURN_NOT_OK(CheckOwnFile(store, name));
+  ARROW_ASSIGN_OR_RAISE(const std::string text, store.Read(name));
   auto values = ParseSaved(text);
   if (!values.has_value() && named_by_us) return Damaged(path, "it is not JSON");
   const bool ours = values.has_value() && values->is_object() && values->contains("kind") &&
@@ -156,15 +156,15 @@ Result<std::optional<OutputMetadata>> ReadMetadataFile(const std::string& folder
     return Status::Invalid(path, " is of a newer version of EasyData (metadata_version ",
                            Shown(version), "); use that one");
   }
-  auto shards = ShardsOf(folder, *values);
+  auto shards = ShardsOf(store, *values);
   if (shards.status().IsInvalid()) return Damaged(path, shards.status().message());
   ARROW_RETURN_NOT_OK(shards.status());
   return OutputMetadata{name, std::move(*shards), std::move(*values)};
 }
 
-Result<std::optional<OutputMetadata>> ReadOutputMetadata(const std::string& folder) {
+Result<std::optional<OutputMetadata>> ReadOutputMetadata(const io::OutputStore& store) {
   for (const char* name : {kMetadataName, kFormerMetadataName}) {
-    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(folder, name));
+    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(store, name));
     if (metadata.has_value()) return metadata;
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/output_store.h"
 
 namespace easydata::sink {
 
@@ -37,14 +38,14 @@ struct OutputMetadata {
   nlohmann::json values;
 };
 
-/// Reads the metadata of the output in `folder`: nothing where there is none of ours.
+/// Reads the metadata of the output in a store: nothing where there is none of ours.
 ///
 /// It is not trusted: each shard must be named once, by a plain name, and what is there under this
 /// name must be a regular file. Anything else is an error, before a file of that name is opened.
-Result<std::optional<OutputMetadata>> ReadOutputMetadata(const std::string& folder);
+Result<std::optional<OutputMetadata>> ReadOutputMetadata(const io::OutputStore& store);
 
 /// The same for the file of one of the two names.
-Result<std::optional<OutputMetadata>> ReadMetadataFile(const std::string& folder,
+Result<std::optional<OutputMetadata>> ReadMetadataFile(const io::OutputStore& store,
                                                        const std::string& name);
 
 // For other files that name shards.
@@ -58,7 +59,7 @@ Result<ShardRecord> ShardFromJson(const nlohmann::json& value);
 /// Whether a name is a single path component, so that it stays in its folder.
 bool IsPlainName(const std::string& name);
 
-/// OK where this name in `folder` is a regular file or nothing.
-Status CheckOwnFile(const std::string& folder, const std::string& name);
+/// OK where this name is a regular file or nothing.
+Status CheckOwnFile(const io::OutputStore& store, const std::string& name);
 
 }  // namespace easydata::sink

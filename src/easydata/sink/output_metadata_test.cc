@@ -34,7 +34,8 @@ class OutputMetadataTest : public ::testing::Test {
     return {{"kind", "easydata.output"}, {"metadata_version", 2}, {"shards", std::move(shards)}};
   }
   Result<std::optional<OutputMetadata>> Read() const {
-    return ReadOutputMetadata(folder_.string());
+    ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(folder_.string()));
+    return ReadOutputMetadata(*store);
   }
 
   fs::path folder_;

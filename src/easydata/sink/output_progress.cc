@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "easydata/base/hash.h"
-#include "easydata/io/file_calls.h"
 
 namespace easydata::sink {
 namespace {
@@ -128,10 +127,12 @@ Status DamagedProgress(const std::string& path, const std::string& what) {
                          "; set overwrite=True (--overwrite) to start over, in ", path);
 }
 
-Result<std::optional<OutputProgress>> ReadProgress(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, io::KindOfPath(path));
+Result<std::optional<OutputProgress>> ReadProgress(const io::OutputStore& store,
+                                                   const std::string& name) {
+  const std::string path = store.PathOf(name);
+  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store.KindOf(name));
   if (kind == io::PathKind::kNothing) return std::nullopt;
-  ARROW_ASSIGN_OR_RAISE(const std::string text, io::ReadWholeFile(path));
+  ARROW_ASSIGN_OR_RAISE(const std::string text, store.Read(name));
   const std::vector<std::string> lines = WholeLines(text);
   if (lines.empty()) return DamagedProgress(path, "its first line is cut off");
   ARROW_RETURN_NOT_OK(CheckVersion(path, lines.front()));
@@ -158,9 +159,10 @@ Result<std::optional<OutputProgress>> ReadProgress(const std::string& path) {
   return progress;
 }
 
-std::vector<std::string> NamesInDamagedProgress(const std::string& path) {
+std::vector<std::string> NamesInDamagedProgress(const io::OutputStore& store,
+                                                const std::string& name) {
   std::vector<std::string> names;
-  const auto text = io::ReadWholeFile(path);
+  const auto text = store.Read(name);
   if (!text.ok()) return names;
   const std::vector<std::string> lines = WholeLines(*text);
   if (lines.empty()) return names;

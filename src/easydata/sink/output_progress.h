@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/output_store.h"
 #include "easydata/sink/output_metadata.h"
 
 namespace easydata::sink {
@@ -38,13 +39,15 @@ std::string ShardName(size_t index, const std::string& extension);
 
 /// Reads a progress file: nothing where there is none. A last line that was cut off is left out;
 /// Invalid names a line with any other damage, and says what to do.
-Result<std::optional<OutputProgress>> ReadProgress(const std::string& path);
+Result<std::optional<OutputProgress>> ReadProgress(const io::OutputStore& store,
+                                                   const std::string& name);
 
-/// Makes the error of ReadProgress() for a damaged file.
+/// Makes the error of ReadProgress() for a damaged file at `path`.
 Status DamagedProgress(const std::string& path, const std::string& what);
 
 /// The names that a damaged progress file may have given to shards, as far as it can be read, and
 /// those of the files it replaces.
-std::vector<std::string> NamesInDamagedProgress(const std::string& path);
+std::vector<std::string> NamesInDamagedProgress(const io::OutputStore& store,
+                                                const std::string& name);
 
 }  // namespace easydata::sink

@@ -138,7 +138,7 @@ struct StreamWriter::Work {
 
   Result<OpenShard> OpenNew(size_t index) {
     OpenShard shard;
-    ARROW_ASSIGN_OR_RAISE(shard.file, io::OutputFile::Open(folder->TemporaryPath(index)));
+    ARROW_ASSIGN_OR_RAISE(shard.file, folder->OpenShard(index));
     ARROW_ASSIGN_OR_RAISE(shard.encoder, format->Open(shard.file));
     shard.record.name = folder->ShardNameOf(index);
     return shard;

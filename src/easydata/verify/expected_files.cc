@@ -4,10 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
-#include <system_error>
 #include <utility>
 
+#include "easydata/io/output_store.h"
 #include "easydata/source/data_files.h"
 
 namespace easydata::verify {
@@ -19,15 +18,13 @@ namespace fs = std::filesystem;
 class Collector {
  public:
   Status Add(const std::string& item) {
-    std::error_code error;
-    if (!fs::is_directory(item, error)) {
+    if (!IsFolder(item)) {
       ARROW_ASSIGN_OR_RAISE(const auto files, source::ListDataFiles({item}));
       for (const io::FileInfo& file : files.files) AddFile(file.uri, /*alone=*/true);
       return Status::OK();
     }
-    const fs::path folder = fs::path(item).lexically_normal();
     const size_t before = files_.size();
-    AddOutputs(folder.has_filename() ? folder : folder.parent_path());
+    AddOutputs(FolderOf(item));
     auto files = source::ListDataFiles({item});
     if (!files.ok()) return files_.size() > before ? Status::OK() : files.status();
     for (const io::FileInfo& file : files->files) AddFile(file.uri, /*alone=*/false);
@@ -43,15 +40,38 @@ class Collector {
  private:
   using Output = std::shared_ptr<const sink::OutputMetadata>;
 
-  static std::string In(const fs::path& folder, const std::string& name) {
-    return (folder == "." ? fs::path(name) : folder / name).string();
+  static bool IsUri(const std::string& path) { return path.find("://") != std::string::npos; }
+
+  static bool IsFolder(const std::string& item) {
+    const auto store = io::OutputStore::Open(item);
+    if (!store.ok()) return false;  // where no outputs can be
+    const auto kind = (*store)->KindOfFolder();
+    return kind.ok() && *kind == io::PathKind::kFolder;
+  }
+
+  /// The folder that was named, as it stands before "/" and a name; "" for the current one.
+  static std::string FolderOf(const std::string& item) {
+    if (IsUri(item)) return item.substr(0, item.find_last_not_of('/') + 1);
+    const fs::path folder = fs::path(item).lexically_normal();
+    return (folder.has_filename() ? folder : folder.parent_path()).string();
+  }
+
+  static std::string In(const std::string& folder, const std::string& name) {
+    return (folder == "." ? fs::path(name) : fs::path(folder) / name).string();
+  }
+
+  static Result<std::optional<sink::OutputMetadata>> ReadMetadata(const std::string& folder) {
+    const auto store = io::OutputStore::Open(folder.empty() ? "." : folder);
+    if (store.status().IsNotImplemented()) return std::nullopt;  // where no outputs can be
+    ARROW_RETURN_NOT_OK(store.status());
+    return sink::ReadOutputMetadata(**store);
   }
 
   /// The metadata of a folder, or null; what is wrong with it is a problem of its own.
-  Output OutputOf(const fs::path& folder) {
-    const auto [known, is_new] = outputs_.try_emplace(folder.string());
+  Output OutputOf(const std::string& folder) {
+    const auto [known, is_new] = outputs_.try_emplace(folder);
     if (!is_new) return known->second;
-    auto metadata = sink::ReadOutputMetadata(folder.empty() ? "." : folder.string());
+    auto metadata = ReadMetadata(folder);
     if (!metadata.ok()) {
       const std::string path = In(folder, sink::kMetadataName);
       files_[path] = {path, nullptr, nullptr, metadata.status().message()};
@@ -62,7 +82,7 @@ class Collector {
   }
 
   /// The shards that the metadata of a folder, and of those in it, names.
-  void AddOutputs(const fs::path& folder) {
+  void AddOutputs(const std::string& folder) {
     const Output output = OutputOf(folder);
     if (output != nullptr) {
       for (const sink::ShardRecord& shard : output->shards) {
@@ -70,33 +90,33 @@ class Collector {
         files_[path] = {path, output, &shard, ""};
       }
     }
-    std::error_code error;
-    // Stopped at the very end, an output leaves its working folder behind, empty.
-    const fs::path work = folder / ".easydata";
-    const bool is_done =
-        output != nullptr && fs::is_directory(work, error) && fs::is_empty(work, error) && !error;
-    if (fs::exists(work, error) && !is_done) {
-      const std::string path = In(folder, ".easydata");
-      files_[path] = {
-          path, nullptr, nullptr,
-          "the output in this folder is not finished; run the job that writes it again"};
-    }
-    std::set<fs::path> inner;
-    for (fs::directory_iterator entry(folder.empty() ? "." : folder, error), end;
-         !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      std::error_code ignored;
-      if (name[0] != '.' && name[0] != '_' && entry->is_directory(ignored) &&
-          !entry->is_symlink(ignored)) {
-        inner.insert(folder == "." ? fs::path(name) : folder / name);
+    const auto store = io::OutputStore::Open(folder.empty() ? "." : folder);
+    const auto names = store.ok() ? (*store)->NamesIn("") : store.status();
+    if (!names.ok()) return;
+    for (const std::string& name : *names) {
+      if (name == io::kWorkFolder && !(output != nullptr && IsEmptyFolder(**store, name))) {
+        const std::string path = In(folder, name);
+        files_[path] = {
+            path, nullptr, nullptr,
+            "the output in this folder is not finished; run the job that writes it again"};
       }
+      if (name[0] == '.' || name[0] == '_') continue;
+      const auto kind = (*store)->KindOf(name);
+      if (kind.ok() && *kind == io::PathKind::kFolder) AddOutputs(In(folder, name));
     }
-    for (const fs::path& each : inner) AddOutputs(each);
+  }
+
+  /// Stopped at the very end, an output leaves its working folder behind, empty.
+  static bool IsEmptyFolder(const io::OutputStore& store, const std::string& name) {
+    const auto kind = store.KindOf(name);
+    if (!kind.ok() || *kind != io::PathKind::kFolder) return false;
+    const auto names = store.NamesIn(name);
+    return names.ok() && names->empty();
   }
 
   void AddFile(const std::string& path, bool alone) {
     if (files_.contains(path)) return;
-    const Output output = OutputOf(fs::path(path).parent_path());
+    const Output output = OutputOf(fs::path(path).parent_path().string());
     const std::string name = fs::path(path).filename().string();
     ExpectedFile file{path, nullptr, nullptr, ""};
     if (output != nullptr) {
