@@ -329,7 +329,8 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
                     Parameter(
                         "output_path",
                         "str | os.PathLike[str]",
-                        "A local folder; made where it does not exist.",
+                        "A folder, made where it does not exist, or a prefix of an object store "
+                        '("s3://bucket/rows", "gs://...").',
                     ),
                     Parameter(
                         "columns",
@@ -337,6 +338,13 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
                         "Columns to write, in this order, or {name: type} with types such as "
                         '"int32", "string" or "list<float32>"; None: all. The columns of free-form '
                         "rows (JSON, Python dicts) are those of the first 1,000 rows.",
+                        "None",
+                    ),
+                    Parameter(
+                        "storage_options",
+                        "Mapping[str, Any] | None",
+                        "Who writes to an object store, and how patiently; None: the credentials "
+                        "that the platform has. See docs/guide/stores.md.",
                         "None",
                     ),
                     Parameter(

@@ -12,6 +12,7 @@
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
 #include "engine_gil.h"
+#include "py_source.h"
 
 namespace easydata {
 namespace {
@@ -53,6 +54,13 @@ nb::dict ToDict(const sink::WriteResult& result) {
   for (const auto& [reason, rows] : result.dropped.places) places[reason.c_str()] = nb::cast(rows);
   out["dropped_at"] = places;
   return out;
+}
+
+/// Calls what asks a store, without the GIL; Ctrl-C ends it.
+template <typename Work>
+auto WhileOthersRun(Work work) {
+  WithoutGil released;
+  return work();
 }
 
 /// A job that writes a stream; it may be run several times, each with a writer of its own.
@@ -111,7 +119,8 @@ void BindSink(nb::module_& m) {
       config::Describe<sink::WriteOptions>(), "__init__",
       "self, stream: Stream, output_path: str, columns: "
       "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
-      "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]]");
+      "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], "
+      "storage_options: object");
   nb::class_<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
       .def(
           "__init__",
@@ -119,9 +128,10 @@ void BindSink(nb::module_& m) {
              nb::handle columns, bool resumable, bool sample_all, nb::handle config,
              const std::map<std::string, std::pair<std::optional<std::string>, int64_t>>&
                  tokenizers,
-             const nb::kwargs& given) {
+             nb::handle storage_options, const nb::kwargs& given) {
             auto options = OptionsFromPython<sink::WriteOptions>(given);
             options.output_path = output_path;
+            options.storage = StorageFromPython(storage_options);
             options.columns = WantedFromPython(columns);
             options.resumable = resumable;
             if (sample_all) options.sample_rows = -1;
@@ -135,10 +145,15 @@ void BindSink(nb::module_& m) {
           },
           nb::arg("stream"), nb::arg("output_path"), nb::arg("columns").none(),
           nb::arg("resumable"), nb::arg("sample_all"), nb::arg("config").none(),
-          nb::arg("tokenizers"), nb::arg("options"), nb::sig(signature.c_str()),
+          nb::arg("tokenizers"), nb::arg("storage_options").none(), nb::arg("options"),
+          nb::sig(signature.c_str()),
           "`sample_all`: the types of free-form rows are those of all of them, not of the first.")
       .def(
-          "is_finished", [](const WriteJob& job) { return Unwrap(job.Writer()->IsFinished()); },
+          "is_finished",
+          [](const WriteJob& job) {
+            const auto writer = job.Writer();
+            return Unwrap(WhileOthersRun([&] { return writer->IsFinished(); }));
+          },
           "Whether the finished output of this very job is in the folder.")
       .def(
           "check_inputs",
@@ -157,8 +172,12 @@ void BindSink(nb::module_& m) {
            "something to tell of an earlier run.");
   m.def(
       "unfinished_shards",
-      [](const std::string& path) { return Unwrap(sink::OutputFolder::UnfinishedShards(path)); },
-      nb::arg("output_path"),
+      [](const std::string& path, nb::handle storage_options) {
+        const auto storage = StorageFromPython(storage_options);
+        return Unwrap(
+            WhileOthersRun([&] { return sink::OutputFolder::UnfinishedShards(path, storage); }));
+      },
+      nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
       "How many shards a job that is run again would keep, of an output that is not finished.");
   m.def("shard_formats", &sink::FormatNames, "The formats that can be written.");
 }

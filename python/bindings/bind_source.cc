@@ -34,6 +34,13 @@
 #include "rows.h"
 
 namespace easydata {
+std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options) {
+  if (options.is_none()) return std::make_shared<io::Storage>(io::StorageOptions());
+  const nlohmann::json json =
+      JsonFromPython(MappingOption("storage_options", options), "storage_options");
+  return std::make_shared<io::Storage>(Unwrap(io::StorageOptions::FromJson(json)));
+}
+
 namespace {
 
 constexpr int64_t kRowsAtOnce = 512;
@@ -180,14 +187,6 @@ PyFileListing WithIdentity(const PyFileListing& listing, const std::string& iden
   return out;
 }
 
-/// How files on other machines are reached: a new storage, with counters of its own.
-std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options) {
-  if (options.is_none()) return std::make_shared<io::Storage>(io::StorageOptions());
-  const nlohmann::json json =
-      JsonFromPython(MappingOption("storage_options", options), "storage_options");
-  return std::make_shared<io::Storage>(Unwrap(io::StorageOptions::FromJson(json)));
-}
-
 /// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
 using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
 /// The files, the options that reach them as JSON, and addresses with what is secret in them.
@@ -294,8 +293,7 @@ void BindListing(nb::module_& m) {
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
   m.def(
-      "public_address",
-      [](const std::string& address) { return io::PublicAddress(address); },
+      "public_address", [](const std::string& address) { return io::PublicAddress(address); },
       nb::arg("address"), "An address without what is secret in it.");
   m.def(
       "exists",

@@ -6,13 +6,16 @@
 #include "bindings.h"
 #include "easydata/verify/verify_output.h"
 #include "option_value.h"
+#include "py_source.h"
 
 namespace easydata {
 namespace {
 
-nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle num_threads) {
+nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle num_threads,
+                nb::handle storage_options) {
   verify::VerifyOptions options;
   options.data = std::move(data);
+  options.storage = StorageFromPython(storage_options);
   options.vocab_size = OptionalValue<int64_t>("vocab_size", vocab_size);
   if (options.vocab_size.has_value()) CheckAtLeastOne("vocab_size", *options.vocab_size, "");
   if (const auto threads = OptionalValue<int>("num_threads", num_threads)) {
@@ -42,8 +45,10 @@ nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle
 void BindVerify(nb::module_& m) {
   m.def("verify", &Verify, nb::arg("data"), nb::kw_only(),
         nb::arg("vocab_size").none() = nb::none(), nb::arg("num_threads").none() = nb::none(),
+        nb::arg("storage_options").none() = nb::none(),
         nb::sig("def verify(data: collections.abc.Sequence[str], *, vocab_size: int | None = None, "
-                "num_threads: int | None = None) -> list[dict[str, typing.Any]]"),
+                "num_threads: int | None = None, storage_options: object = None) -> "
+                "list[dict[str, typing.Any]]"),
         "Reads files whole and says what is wrong with each.");
 }
 

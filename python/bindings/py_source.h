@@ -22,6 +22,10 @@ struct PyFileListing {
   std::shared_ptr<const io::Storage> storage;
 };
 
+/// How files on other machines are reached by these options, a mapping or None: a new storage, with
+/// counters of its own. Needs the GIL.
+std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options);
+
 /// What iterators of rows share, however many are open; it ends with the last of them.
 std::shared_ptr<exec::ThreadPool> SharedPool();
 

@@ -157,6 +157,7 @@ class SaveStageConfig:
     hub_private: bool = False
     hub_token: str | None = None
     columns: list[str] | None = None
+    storage_options: dict[str, Any] | None = None
     num_threads: int | None = None
 
 @dataclass

@@ -75,10 +75,12 @@ class DatasetWriter(DatasetWriterSignature):
         self,
         output_path: str | os.PathLike[str],
         columns: _Columns | None,
+        storage_options: Mapping[str, Any] | None,
         progress: _Progress | None,
         options: dict[str, Any],
     ) -> None:
         self._output_path = os.fspath(output_path)
+        self._storage_options = storage_options
         self._given = {**options, "max_shard_size": parse_size(options["max_shard_size"])}
         self._columns = columns
         self._progress = progress
@@ -117,9 +119,10 @@ class DatasetWriter(DatasetWriterSignature):
             in_memory,
             config,
             known_tokenizers(),
+            self._storage_options,
             **{**self._given, "format": self.format},
         )
-        return WriteJob(job, stream, self._output_path, self._progress)
+        return WriteJob(job, stream, self._output_path, self._progress, self._storage_options)
 
 
 class WriteJob:
@@ -131,11 +134,13 @@ class WriteJob:
         stream: _native.Stream,
         path: str,
         progress: _Progress | None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._native = job
         self.stream = stream
         self.path = path
         self.progress = progress
+        self._storage_options = storage_options
 
     @property
     def is_finished(self) -> bool:
@@ -161,7 +166,7 @@ class WriteJob:
             num_examples=written["rows"],
             num_shards=len(shards),
             total_bytes=written["bytes"],
-            output_paths=[os.path.join(self.path, shard["name"]) for shard in shards],
+            output_paths=[_joined(self.path, shard["name"]) for shard in shards],
             dropped=written["dropped"],
             dropped_tokens=written["dropped_tokens"],
             dropped_at=written["dropped_at"],
@@ -178,7 +183,7 @@ class WriteJob:
 
     def say_what_is_kept(self, interrupt: KeyboardInterrupt, finished: int = 0) -> None:
         """Adds to an interruption what running again keeps, beside `finished` shards of others."""
-        kept = finished + _native.unfinished_shards(self.path)
+        kept = finished + _native.unfinished_shards(self.path, self._storage_options)
         if kept:
             interrupt.add_note(f"run again to go on: {kept_text(kept)}")
 
@@ -246,6 +251,7 @@ def save_dataset(
     columns: _Columns | None = None,
     num_threads: int | None = None,
     progress: _Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> WriteStats:
     """Writes a source into a folder of shards; see DatasetWriter for the arguments and errors."""
     return create_writer(
@@ -258,6 +264,7 @@ def save_dataset(
         columns=columns,
         num_threads=num_threads,
         progress=progress,
+        storage_options=storage_options,
     ).write(source)
 
 
@@ -272,6 +279,7 @@ def save_iterator(
     columns: _Columns | None = None,
     num_threads: int | None = None,
     progress: _Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> WriteStats:
     """Writes what an iterator of dicts yields; see DatasetWriter for the arguments and errors.
 
@@ -292,8 +300,14 @@ def save_iterator(
         columns=columns,
         num_threads=num_threads,
         progress=progress,
+        storage_options=storage_options,
     )
     return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
+
+
+def _joined(folder: str, name: str) -> str:
+    """The path of a name in a folder, which may be a prefix of an object store."""
+    return f"{folder.rstrip('/')}/{name}" if "://" in folder else os.path.join(folder, name)
 
 
 def as_source(source: Any) -> ShardedDataSource[Any]:

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from easydata import _native
@@ -445,12 +445,13 @@ class SaveStage(BaseStage):
                     "which several datasets are in; set save.output_dir, or save before mix()"
                 )
         if dataset is not None and dataset.save_path:
-            path = Path(dataset.save_path)
+            path = _folder(dataset.save_path)
         elif datasets == 1:
-            path = Path(config.output_dir)
+            path = _folder(config.output_dir)
         else:
-            path = Path(config.output_dir) / _folder_name(name)
+            path = _folder(config.output_dir, _folder_name(name))
         options = options_of(config, "WriteOptions")
+        options["storage_options"] = config.storage_options
         if dataset is not None:
             options["format"] = dataset.save_format or config.format
             options["num_shards"] = dataset.num_shards or config.num_shards
@@ -462,6 +463,13 @@ def _rows_known(source: ShardedDataSource[Any]) -> int | None:
     infos = [source.get_shard_info(shard) for shard in source.shard_names]
     rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
     return sum(rows) if len(rows) == len(infos) else None
+
+
+def _folder(path: str, *names: str) -> str:
+    """The path of a folder, which may be a prefix of an object store."""
+    if "://" in path:
+        return "/".join([path.rstrip("/"), *names])
+    return os.fspath(Path(path, *names))
 
 
 def _folder_name(name: str) -> str:
@@ -481,9 +489,14 @@ def _folder_name(name: str) -> str:
     return name
 
 
+def _place(folder: str) -> PurePath:
+    """A folder without links; keys of an object store have none."""
+    return PurePath(folder if "://" in folder else os.path.realpath(folder))
+
+
 def _check_folders(folders: Mapping[str, str]) -> None:
     """Raises ConfigError when two datasets are written to one place, or one into another."""
-    places = {name: Path(os.path.realpath(folder)) for name, folder in folders.items()}
+    places = {name: _place(folder) for name, folder in folders.items()}
     for name, place in places.items():
         for other, outer in places.items():
             if name != other and place.is_relative_to(outer):

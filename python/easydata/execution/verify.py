@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from easydata import _native
 from easydata.tokenizers.tokenizer import Tokenizer
@@ -62,6 +63,7 @@ def verify(
     tokenizer: str | Tokenizer | None = None,
     vocab_size: int | None = None,
     num_threads: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> VerifyReport:
     """Reads files of training data whole and says which are damaged.
 
@@ -75,6 +77,7 @@ def verify(
         tokenizer: The tokenizer of the ids, or its folder.
         vocab_size: What ids are below, instead; neither: the tokenizers that the metadata names.
         num_threads: Files that are read at once; None: one for each core.
+        storage_options: Who asks for files on other machines; see docs/guide/stores.md.
 
     Raises:
         FileNotFoundError: When there are no such files.
@@ -88,6 +91,9 @@ def verify(
         vocab_size = known.id_limit
     paths = [data] if isinstance(data, str | os.PathLike) else list(data)
     found = _native.verify(
-        [os.fspath(path) for path in paths], vocab_size=vocab_size, num_threads=num_threads
+        [os.fspath(path) for path in paths],
+        vocab_size=vocab_size,
+        num_threads=num_threads,
+        storage_options=storage_options,
     )
     return VerifyReport([VerifiedFile(**file) for file in found])

@@ -24,12 +24,14 @@ class DatasetWriterSignature:
         *,
         num_threads: int | None = None,
         columns: Sequence[str] | Mapping[str, str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
         Args:
-            output_path: A local folder; made where it does not exist.
+            output_path: A folder, made where it does not exist, or a prefix of an object store
+                ("s3://bucket/rows", "gs://...").
             max_shard_size: Bytes of a file at which a shard is closed, at its next row group.
             num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are
                 dealt to them in turn.
@@ -42,6 +44,8 @@ class DatasetWriterSignature:
             columns: Columns to write, in this order, or {name: type} with types such as "int32",
                 "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python
                 dicts) are those of the first 1,000 rows.
+            storage_options: Who writes to an object store, and how patiently; None: the credentials
+                that the platform has. See docs/guide/stores.md.
             progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far,
                 up to ten times a second.
         """
@@ -52,7 +56,7 @@ class DatasetWriterSignature:
             "overwrite": overwrite,
             "num_threads": num_threads,
         }
-        self._take(output_path, columns, progress, options)
+        self._take(output_path, columns, storage_options, progress, options)
 
-    def _take(self, output_path: str | os.PathLike[str], columns: Sequence[str] | Mapping[str, str] | None, progress: Callable[[dict[str, int]], object] | None, options: dict[str, Any]) -> None:
+    def _take(self, output_path: str | os.PathLike[str], columns: Sequence[str] | Mapping[str, str] | None, storage_options: Mapping[str, Any] | None, progress: Callable[[dict[str, int]], object] | None, options: dict[str, Any]) -> None:
         raise NotImplementedError

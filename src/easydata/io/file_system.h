@@ -13,6 +13,8 @@
 
 namespace easydata::io {
 
+class ObjectStore;
+
 /// The kind of name that FileSystem::List() was given.
 enum class ListedBy {
   kName,     // a file, spelled out
@@ -68,6 +70,9 @@ class FileSystem {
   /// Whether the file under this name is known to differ from the listed one, by a cheap check: it
   /// opens no file and asks no other machine.
   virtual bool IsKnownToDiffer(const FileInfo& file) const = 0;
+
+  /// The store that the files are objects of; null where they are none.
+  virtual std::shared_ptr<const ObjectStore> object_store() const { return nullptr; }
 };
 
 /// The file system of a path or URI, by its scheme; NotImplemented for schemes that are not known.

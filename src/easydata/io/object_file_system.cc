@@ -86,9 +86,7 @@ Listing SingleFile(FileInfo object) {
   return listing;
 }
 
-bool IsMissing(const Status& status) {
-  return arrow::internal::ErrnoFromStatus(status) == ENOENT;
-}
+bool IsMissing(const Status& status) { return arrow::internal::ErrnoFromStatus(status) == ENOENT; }
 
 }  // namespace
 
@@ -162,10 +160,10 @@ Result<Listing> ObjectFileSystem::ListBraces(const std::string& uri,
   ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> names, ExpandBraces(uri));
   ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
   std::map<std::string, FileInfo> known;
-  ARROW_ASSIGN_OR_RAISE(ObjectPage page,
-                        store_->ListAll(place.bucket, PrefixOf(place.key),
-                                        place.key.find('/', PrefixOf(place.key).size()) ==
-                                            std::string::npos));
+  ARROW_ASSIGN_OR_RAISE(
+      ObjectPage page,
+      store_->ListAll(place.bucket, PrefixOf(place.key),
+                      place.key.find('/', PrefixOf(place.key).size()) == std::string::npos));
   for (FileInfo& object : page.objects) {
     if (object.uri == uri) return SingleFile(std::move(object));
     known[object.uri] = std::move(object);

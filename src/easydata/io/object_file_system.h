@@ -24,6 +24,7 @@ class ObjectFileSystem final : public FileSystem {
   /// Sends nothing: the first read finds out whether the object is still the listed one.
   Result<std::shared_ptr<arrow::io::RandomAccessFile>> Open(const FileInfo& file) const override;
   bool IsKnownToDiffer(const FileInfo&) const override { return false; }
+  std::shared_ptr<const ObjectStore> object_store() const override { return store_; }
 
  private:
   Result<Listing> ListFolder(const std::string& uri, const NameFilter& is_wanted) const;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "easydata/base/hash.h"
@@ -45,6 +46,23 @@ Result<std::string> HashOfFile(const std::string& path, const std::function<bool
     if (size == 0) return ToHex(XXH3_64bits_digest(&state));
     XXH3_64bits_update(&state, chunk.data(), static_cast<size_t>(size));
   }
+}
+
+Result<std::string> HashOfOpenFile(arrow::io::RandomAccessFile* file, int64_t size,
+                                   const std::function<bool()>& stopped) {
+  constexpr int64_t kPiece = int64_t{8} << 20;
+  std::vector<char> piece(static_cast<size_t>(std::min(size, kPiece)));
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (int64_t at = 0; at < size;) {
+    if (stopped()) return Status::Cancelled("writing was cancelled");
+    ARROW_ASSIGN_OR_RAISE(const int64_t got,
+                          file->ReadAt(at, std::min(size - at, kPiece), piece.data()));
+    if (got == 0) return Status::IOError("a file of ", size, " bytes ends after ", at);
+    XXH3_64bits_update(&state, piece.data(), static_cast<size_t>(got));
+    at += got;
+  }
+  return ToHex(XXH3_64bits_digest(&state));
 }
 
 }  // namespace easydata::io

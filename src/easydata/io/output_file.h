@@ -18,7 +18,7 @@ class OutputFile : public arrow::io::OutputStream {
 
   Status Write(const void* data, int64_t size) final;
   using arrow::io::OutputStream::Write;
-  /// Closes the file and returns when all of it will outlast this machine's end.
+  /// Ends the file. All that is left is to give it its name (OutputStore::Publish).
   Status Close() override = 0;
   Result<int64_t> Tell() const final { return size_; }
 
@@ -37,7 +37,11 @@ class OutputFile : public arrow::io::OutputStream {
   std::unique_ptr<Hasher> hasher_;
 };
 
-/// The same hash of an existing file. Cancelled soon after `stopped` returns true.
+/// The same hash of an existing file of this machine. Cancelled soon after `stopped` returns true.
 Result<std::string> HashOfFile(const std::string& path, const std::function<bool()>& stopped);
+
+/// The same of a file that is open, of `size` bytes; an IOError where it has fewer.
+Result<std::string> HashOfOpenFile(arrow::io::RandomAccessFile* file, int64_t size,
+                                   const std::function<bool()>& stopped);
 
 }  // namespace easydata::io

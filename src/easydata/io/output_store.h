@@ -14,6 +14,8 @@
 
 namespace easydata::io {
 
+class Storage;
+
 /// The folder within an output for what is needed to write it, hidden from readers.
 inline constexpr char kWorkFolder[] = ".easydata";
 
@@ -27,8 +29,9 @@ inline constexpr char kWorkFolder[] = ".easydata";
 class OutputStore {
  public:
   /// The store of an output, by the scheme of its path; NotImplemented for schemes that nothing can
-  /// be written to. Touches nothing.
-  static Result<std::unique_ptr<OutputStore>> Open(const std::string& folder);
+  /// be written to. `storage` says how it is reached; null: without options. Touches nothing.
+  static Result<std::unique_ptr<OutputStore>> Open(
+      const std::string& folder, const std::shared_ptr<const Storage>& storage = nullptr);
 
   virtual ~OutputStore() = default;
 
@@ -67,8 +70,10 @@ class OutputStore {
   virtual Status Lock(const std::string& name) = 0;
   /// Removes the lock's name: the last step but one of an output, with nothing left to lose.
   virtual Status RemoveLock() = 0;
-  /// Lets other writers in again.
+  /// Lets other writers in again. What is still half-written and without a name is removed.
   virtual void Unlock() = 0;
+  /// What there is to say of the lock; "" for nothing.
+  virtual std::string notice() const { return ""; }
 
   /// Puts a small file in place of the one before: readers see that or the new one.
   virtual Status Put(const std::string& name, const std::string& content) = 0;

@@ -104,6 +104,9 @@ void CheckCodec(const std::string& format, const std::string& compression, const
 
 void SaveStageConfig::Check(const std::string& path, config::Problems* problems) const {
   CheckWrittenPlace(output_dir, config::JoinPath(path, "output_dir"), problems);
+  if (storage_options) {
+    CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
+  }
   CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
 }
 

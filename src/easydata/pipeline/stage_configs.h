@@ -293,6 +293,7 @@ struct SaveStageConfig {
   bool hub_private = false;
   std::optional<std::string> hub_token;
   std::optional<std::vector<std::string>> columns;
+  std::optional<config::Named<config::AnyValue>> storage_options;
   sink::WriteOptions options;
 
   static auto Fields() {
@@ -303,7 +304,9 @@ struct SaveStageConfig {
                 "enabled", &C::enabled,
                 "Save where a pipeline is run from its config; calling .save() means it."},
             config::Field{"output_dir", &C::output_dir,
-                          "Folder of the output; with several datasets, of a folder for each."},
+                          "Folder of the output, or \"s3://bucket/prefix\"; with several datasets, "
+                          "of a folder "
+                          "for each."},
             config::Field{"max_shard_size", &C::max_shard_size,
                           "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
                 .AtLeast(1)
@@ -319,6 +322,10 @@ struct SaveStageConfig {
                 "Columns to write; unset: all of them, for rows without a schema those of the "
                 "first "
                 "1,000."},
+            config::Field{"storage_options", &C::storage_options,
+                          "Who writes to an object store, and how patiently "
+                          "(docs/guide/stores.md); unset: the credentials that the platform has."}
+                .Secret(),
         },
         config::FieldsOf(&C::options, sink::WriteOptions::Fields()));
   }

@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "easydata/base/hash.h"
+#include "easydata/exec/time_limit.h"
 
 namespace easydata::sink {
 namespace {
 
+/// How long the end of a job may take to tidy up behind it.
+constexpr std::chrono::milliseconds kLeaveWithin{5000};
 constexpr char kLock[] = ".easydata/lock";
 constexpr char kProgress[] = ".easydata/progress.jsonl";
 
@@ -49,26 +53,29 @@ OutputFolder::OutputFolder(OutputJob job, std::unique_ptr<io::OutputStore> store
     : job_(std::move(job)), store_(std::move(store)) {}
 
 Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
-  while (job.path.size() > 1 && job.path.back() == '/') job.path.pop_back();
+  while (job.path.size() > 1 && job.path.back() == '/' && !job.path.ends_with("://")) {
+    job.path.pop_back();
+  }
   if (job.path.empty()) return Status::Invalid("output_path: must not be empty");
   if (job.path.find('\0') != std::string::npos) {
     return Status::Invalid("output_path: must not hold a zero byte");
   }
-  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path));
+  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path, job.storage));
   std::unique_ptr<OutputFolder> folder(new OutputFolder(std::move(job), std::move(store)));
   ARROW_RETURN_NOT_OK(folder->Prepare());
   return folder;
 }
 
 Result<bool> OutputFolder::IsFinished(OutputJob job) {
-  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path));
+  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path, job.storage));
   const OutputFolder folder(std::move(job), std::move(store));
   ARROW_ASSIGN_OR_RAISE(const Found found, folder.Look());
   return found.is_finished(folder.job_);
 }
 
-Result<int64_t> OutputFolder::UnfinishedShards(const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(path));
+Result<int64_t> OutputFolder::UnfinishedShards(const std::string& path,
+                                               const std::shared_ptr<const io::Storage>& storage) {
+  ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(path, storage));
   ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(*store, kProgress));
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
 }
@@ -214,6 +221,7 @@ Status OutputFolder::Prepare() {
   ARROW_RETURN_NOT_OK(store_->MakeFolder(io::kWorkFolder, &made));
   ARROW_RETURN_NOT_OK(store_->Lock(kLock));
   locked_ = true;
+  notice_ = store_->notice();
   ARROW_ASSIGN_OR_RAISE(found, Look());
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
   of_metadata_ = found.of_metadata;
@@ -273,8 +281,9 @@ Status OutputFolder::Resume(const Found& found) {
   }
   kept_ = static_cast<int64_t>(places.size());
   if (written > 0) {
-    notice_ = Counted(places.size(), "finished shard") + " of an earlier run " +
-              (kept_ == 1 ? "is" : "are") + " kept" + (problem.empty() ? "" : "; ") + problem;
+    notice_ += (notice_.empty() ? "" : "; ") + Counted(places.size(), "finished shard") +
+               " of an earlier run " + (kept_ == 1 ? "is" : "are") + " kept" +
+               (problem.empty() ? "" : "; ") + problem;
   }
   for (size_t i = 0; i < places.size(); ++i) {
     // Stopped between the shard's line and its rename.
@@ -405,6 +414,9 @@ Status OutputFolder::RemoveReplaced() {
 }
 
 OutputFolder::~OutputFolder() {
+  // A store may not answer any more.
+  std::optional<exec::TimeLimit> limit;
+  if (!done_) limit.emplace(kLeaveWithin);
   if (locked_) {
     // As far as possible: the error that the job ended with is the one to report.
     if (!done_ && !takes_place_) (void)LeaveUnfinished();

@@ -19,6 +19,8 @@ namespace easydata::sink {
 /// A job that writes into a folder.
 struct OutputJob {
   std::string path;
+  /// How the path is reached; null: without options.
+  std::shared_ptr<const io::Storage> storage = nullptr;
   /// ".parquet", ".jsonl.gz", …
   std::string extension;
   bool overwrite = false;
@@ -55,7 +57,8 @@ class OutputFolder {
   static Result<bool> IsFinished(OutputJob job);
 
   /// Number of shards of an unfinished output that a job keeps when it is run again.
-  static Result<int64_t> UnfinishedShards(const std::string& path);
+  static Result<int64_t> UnfinishedShards(const std::string& path,
+                                          const std::shared_ptr<const io::Storage>& storage);
 
   /// Leaves an unfinished output in a state to resume from, or nothing where it cannot be resumed.
   ~OutputFolder();

@@ -26,27 +26,39 @@ bool IsBelow(const fs::path& path, const fs::path& folder) {
   return true;
 }
 
+bool IsUri(const std::string& path) { return path.find("://") != std::string::npos; }
+
+std::string WithSlash(std::string folder) {
+  if (!folder.ends_with('/')) folder += '/';
+  return folder;
+}
+
 }  // namespace
 
 Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder) {
-  const fs::path output = Resolved(folder);
+  const bool is_remote = IsUri(folder);
+  const fs::path output = is_remote ? fs::path() : Resolved(folder);
   std::map<fs::path, fs::path> folders;  // many files of few folders
+  const auto is_inside = [&](const std::string& file) {
+    // Keys of a store lead nowhere else, and nothing of this machine lies there.
+    if (is_remote || IsUri(file)) return file.starts_with(WithSlash(folder));
+    const fs::path path(file);
+    auto [place, is_new] = folders.try_emplace(path.parent_path());
+    if (is_new) {
+      place->second = Resolved(path.has_parent_path() ? path.parent_path() : fs::path("."));
+    }
+    std::error_code error;
+    const bool leads_there = fs::is_symlink(path, error) && IsBelow(Resolved(path), output);
+    return leads_there || IsBelow(place->second, output);
+  };
   Status found;
   VisitNodes(*plan.node, [&](const PlanNode& node) {
     if (node.files == nullptr || !found.ok()) return;
     for (const std::string& file : *node.files) {
-      const fs::path path(file);
-      auto [place, is_new] = folders.try_emplace(path.parent_path());
-      if (is_new) {
-        place->second = Resolved(path.has_parent_path() ? path.parent_path() : fs::path("."));
-      }
-      std::error_code error;
-      const bool leads_there = fs::is_symlink(path, error) && IsBelow(Resolved(path), output);
-      if (leads_there || IsBelow(place->second, output)) {
-        found = Status::Invalid("the file ", file, ", which is read, lies in the output folder ",
-                                folder, "; write to another folder");
-        return;
-      }
+      if (!is_inside(file)) continue;
+      found = Status::Invalid("the file ", file, ", which is read, lies in the output folder ",
+                              folder, "; write to another folder");
+      return;
     }
   });
   return found;

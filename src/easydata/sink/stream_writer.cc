@@ -11,6 +11,7 @@
 #include "easydata/base/version.h"
 #include "easydata/config/descriptor.h"
 #include "easydata/exec/ordered_map.h"
+#include "easydata/exec/stop_scope.h"
 #include "easydata/io/output_file.h"
 #include "easydata/sink/plan_inputs.h"
 #include "easydata/sink/shard_format.h"
@@ -182,6 +183,7 @@ std::string StreamWriter::notice() const {
 OutputJob StreamWriter::Job() const {
   OutputJob job;
   job.path = options_.output_path;
+  job.storage = options_.storage;
   job.extension = extension_;
   job.overwrite = options_.overwrite;
   // Shards that are written side by side are not complete before the end.
@@ -196,7 +198,9 @@ OutputJob StreamWriter::Job() const {
 Result<bool> StreamWriter::IsFinished() const { return OutputFolder::IsFinished(Job()); }
 
 Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
-  return CheckInputsOutside(plan, options_.output_path);
+  ARROW_ASSIGN_OR_RAISE(const auto store,
+                        io::OutputStore::Open(options_.output_path, options_.storage));
+  return CheckInputsOutside(plan, store->folder());
 }
 
 nlohmann::json StreamWriter::Identity() const {
@@ -308,6 +312,7 @@ Status StreamWriter::Restore(Work* work) const {
 }
 
 Result<WriteResult> StreamWriter::Run() {
+  const exec::StopScope stopping(&cancelled_);
   Work work;
   ARROW_ASSIGN_OR_RAISE(OutputFolder * folder, OpenFolder(&work));
   if (!folder->completed().is_null()) {

@@ -34,8 +34,10 @@ struct WriteOptions {
   static constexpr const char* kName = "WriteOptions";
   static constexpr const char* kDoc = "The options of easydata.save_dataset.";
 
-  /// A local folder; made where it does not exist.
+  /// A local folder, made where it does not exist, or a prefix of an object store.
   std::string output_path;
+  /// How it is reached; null: without options.
+  std::shared_ptr<const io::Storage> storage;
   std::string format = "parquet";
   /// "" for the format's own default; see shard_format.h.
   std::string compression;

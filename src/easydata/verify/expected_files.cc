@@ -17,17 +17,15 @@ namespace fs = std::filesystem;
 /// Collects files folder by folder, so that each metadata file is read once.
 class Collector {
  public:
+  explicit Collector(std::shared_ptr<const io::Storage> storage) : storage_(std::move(storage)) {}
+
   Status Add(const std::string& item) {
-    if (!IsFolder(item)) {
-      ARROW_ASSIGN_OR_RAISE(const auto files, source::ListDataFiles({item}));
-      for (const io::FileInfo& file : files.files) AddFile(file.uri, /*alone=*/true);
-      return Status::OK();
-    }
+    const std::optional<std::string> folder = FolderOf(item);
     const size_t before = files_.size();
-    AddOutputs(FolderOf(item));
-    auto files = source::ListDataFiles({item});
+    if (folder.has_value()) AddOutputs(*folder);
+    auto files = source::ListDataFiles({item}, storage_);
     if (!files.ok()) return files_.size() > before ? Status::OK() : files.status();
-    for (const io::FileInfo& file : files->files) AddFile(file.uri, /*alone=*/false);
+    for (io::FileInfo& file : files->files) AddFile(std::move(file), !folder.has_value());
     return Status::OK();
   }
 
@@ -40,18 +38,18 @@ class Collector {
  private:
   using Output = std::shared_ptr<const sink::OutputMetadata>;
 
-  static bool IsUri(const std::string& path) { return path.find("://") != std::string::npos; }
-
-  static bool IsFolder(const std::string& item) {
-    const auto store = io::OutputStore::Open(item);
-    if (!store.ok()) return false;  // where no outputs can be
-    const auto kind = (*store)->KindOfFolder();
-    return kind.ok() && *kind == io::PathKind::kFolder;
+  Result<std::unique_ptr<io::OutputStore>> Open(const std::string& folder) const {
+    return io::OutputStore::Open(folder.empty() ? "." : folder, storage_);
   }
 
-  /// The folder that was named, as it stands before "/" and a name; "" for the current one.
-  static std::string FolderOf(const std::string& item) {
-    if (IsUri(item)) return item.substr(0, item.find_last_not_of('/') + 1);
+  /// A folder that outputs can be in, as it stands before "/" and a name ("" for the current one);
+  /// nothing where the item is another thing.
+  std::optional<std::string> FolderOf(const std::string& item) const {
+    const auto store = Open(item);
+    if (!store.ok()) return std::nullopt;
+    const auto kind = (*store)->KindOfFolder();
+    if (!kind.ok() || *kind != io::PathKind::kFolder) return std::nullopt;
+    if (item.find("://") != std::string::npos) return (*store)->folder();
     const fs::path folder = fs::path(item).lexically_normal();
     return (folder.has_filename() ? folder : folder.parent_path()).string();
   }
@@ -60,8 +58,8 @@ class Collector {
     return (folder == "." ? fs::path(name) : fs::path(folder) / name).string();
   }
 
-  static Result<std::optional<sink::OutputMetadata>> ReadMetadata(const std::string& folder) {
-    const auto store = io::OutputStore::Open(folder.empty() ? "." : folder);
+  Result<std::optional<sink::OutputMetadata>> ReadMetadata(const std::string& folder) const {
+    const auto store = Open(folder);
     if (store.status().IsNotImplemented()) return std::nullopt;  // where no outputs can be
     ARROW_RETURN_NOT_OK(store.status());
     return sink::ReadOutputMetadata(**store);
@@ -90,7 +88,7 @@ class Collector {
         files_[path] = {path, output, &shard, ""};
       }
     }
-    const auto store = io::OutputStore::Open(folder.empty() ? "." : folder);
+    const auto store = Open(folder);
     const auto names = store.ok() ? (*store)->NamesIn("") : store.status();
     if (!names.ok()) return;
     for (const std::string& name : *names) {
@@ -114,8 +112,12 @@ class Collector {
     return names.ok() && names->empty();
   }
 
-  void AddFile(const std::string& path, bool alone) {
-    if (files_.contains(path)) return;
+  void AddFile(io::FileInfo info, bool alone) {
+    const std::string path = info.uri;
+    if (const auto known = files_.find(path); known != files_.end()) {
+      known->second.listed = std::move(info);
+      return;
+    }
     const Output output = OutputOf(fs::path(path).parent_path().string());
     const std::string name = fs::path(path).filename().string();
     ExpectedFile file{path, nullptr, nullptr, ""};
@@ -131,18 +133,21 @@ class Collector {
                        " does not name it, but who reads the folder reads it, too; move it away";
       }
     }
+    file.listed = std::move(info);
     files_[path] = std::move(file);
   }
 
+  const std::shared_ptr<const io::Storage> storage_;
   std::map<std::string, Output> outputs_;
   std::map<std::string, ExpectedFile> files_;
 };
 
 }  // namespace
 
-Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data) {
+Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data,
+                                              const std::shared_ptr<const io::Storage>& storage) {
   if (data.empty()) return Status::Invalid("verify: no data is named; name a folder or files");
-  Collector collector;
+  Collector collector(storage);
   for (const std::string& item : data) ARROW_RETURN_NOT_OK(collector.Add(item));
   return std::move(collector).Take();
 }

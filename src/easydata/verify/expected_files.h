@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/storage.h"
 #include "easydata/sink/output_metadata.h"
 
 namespace easydata::verify {
@@ -18,10 +20,13 @@ struct ExpectedFile {
   const sink::ShardRecord* record = nullptr;
   /// What is wrong before it is opened; empty where nothing is.
   std::string problem;
+  /// The file as it was listed; nothing of one that metadata alone names.
+  std::optional<io::FileInfo> listed = std::nullopt;
 };
 
 /// Lists the files that folders, files and patterns stand for, sorted by path: those that are
 /// there, and those that metadata in these folders names.
-Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data);
+Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data,
+                                              const std::shared_ptr<const io::Storage>& storage);
 
 }  // namespace easydata::verify

@@ -1,6 +1,7 @@
 #include "easydata/verify/verify_output.h"
 
 #include <arrow/array.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -59,9 +60,11 @@ std::string Shown(const TypesByName& types) {
 /// Reads one file, and counts what is in it.
 class FileCheck {
  public:
-  FileCheck(const ExpectedFile& expected, std::optional<int64_t> vocab_size,
-            std::shared_ptr<exec::ThreadPool> pool, const std::atomic<bool>* cancelled)
+  FileCheck(const ExpectedFile& expected, std::shared_ptr<const io::Storage> storage,
+            std::optional<int64_t> vocab_size, std::shared_ptr<exec::ThreadPool> pool,
+            const std::atomic<bool>* cancelled)
       : expected_(expected),
+        storage_(std::move(storage)),
         vocab_size_(vocab_size),
         pool_(std::move(pool)),
         cancelled_(cancelled) {
@@ -100,7 +103,14 @@ class FileCheck {
 
   /// Checks size and hash of the file on the disk.
   Status CheckBytes() {
-    ARROW_ASSIGN_OR_RAISE(file_, io::StatFile(expected_.path));
+    const bool is_remote = expected_.path.find("://") != std::string::npos;
+    if (is_remote && expected_.listed.has_value()) {
+      file_ = *expected_.listed;
+    } else {
+      ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage_->FileSystemOf(expected_.path));
+      ARROW_ASSIGN_OR_RAISE(file_, files->Stat(expected_.path));
+    }
+    file_.storage = storage_;
     found_.bytes = file_.size;
     if (expected_.record == nullptr) return Status::OK();
     const sink::ShardRecord& record = *expected_.record;
@@ -108,13 +118,21 @@ class FileCheck {
       return Status::Invalid("it has ", found_.bytes, " bytes, where its metadata says ",
                              record.bytes, ": it was cut, or written to");
     }
-    ARROW_ASSIGN_OR_RAISE(const std::string found,
-                          io::HashOfFile(expected_.path, [this] { return cancelled_->load(); }));
+    ARROW_ASSIGN_OR_RAISE(const std::string found, is_remote ? HashOfObject() : HashOfPath());
     if (found != record.hash) {
       return Status::Invalid("its bytes are not those that were written: XXH3 ", found,
                              ", where its metadata says ", record.hash);
     }
     return Status::OK();
+  }
+
+  Result<std::string> HashOfPath() const {
+    return io::HashOfFile(expected_.path, [this] { return cancelled_->load(); });
+  }
+
+  Result<std::string> HashOfObject() const {
+    ARROW_ASSIGN_OR_RAISE(const auto file, io::OpenFile(file_));
+    return io::HashOfOpenFile(file.get(), file_.size, [this] { return cancelled_->load(); });
   }
 
   Status ReadRows() {
@@ -231,6 +249,7 @@ class FileCheck {
   }
 
   const ExpectedFile& expected_;
+  const std::shared_ptr<const io::Storage> storage_;
   const std::optional<int64_t> vocab_size_;
   const std::shared_ptr<exec::ThreadPool> pool_;
   const std::atomic<bool>* const cancelled_;
@@ -274,7 +293,8 @@ void CompareSchemas(const std::vector<std::optional<TypesByName>>& types,
 }  // namespace
 
 Result<std::vector<VerifiedFile>> Verifier::Run() {
-  ARROW_ASSIGN_OR_RAISE(const auto expected, ExpectFiles(options_.data));
+  const auto storage = options_.storage ? options_.storage : io::Storage::Default();
+  ARROW_ASSIGN_OR_RAISE(const auto expected, ExpectFiles(options_.data, storage));
   const int threads = options_.num_threads > 0 ? options_.num_threads : exec::AvailableCores();
   auto pool = std::make_shared<exec::ThreadPool>(threads);
   std::vector<VerifiedFile> files(expected.size());
@@ -282,7 +302,7 @@ Result<std::vector<VerifiedFile>> Verifier::Run() {
   ARROW_RETURN_NOT_OK(exec::ParallelFor(expected.size(), threads, [&](size_t i) {
     const auto vocab_size =
         options_.vocab_size.has_value() ? options_.vocab_size : RecordedIdLimit(expected[i]);
-    FileCheck check(expected[i], vocab_size, pool, &cancelled_);
+    FileCheck check(expected[i], storage, vocab_size, pool, &cancelled_);
     files[i] = check.Run();
     types[i] = check.types();
     ++files_done_;

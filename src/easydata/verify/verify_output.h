@@ -2,11 +2,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/storage.h"
 
 namespace easydata::verify {
 
@@ -26,6 +28,8 @@ struct VerifiedFile {
 struct VerifyOptions {
   /// Folders, files and glob patterns.
   std::vector<std::string> data;
+  /// How they are reached; null: without options.
+  std::shared_ptr<const io::Storage> storage;
   /// Ids must be below it; unset: below the limit of the tokenizers that the metadata names.
   std::optional<int64_t> vocab_size;
   /// Files that are read at once; 0 for one a core.
