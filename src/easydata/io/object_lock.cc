@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
@@ -23,6 +24,28 @@ constexpr std::chrono::milliseconds kWatch{1000};
 constexpr std::chrono::milliseconds kSettle{2000};
 constexpr std::chrono::milliseconds kTidyUp{5000};
 
+/// The tokens of this process's locks: one that is not among them was left behind, by a job whose
+/// store did not answer any more.
+class OwnLocks {
+ public:
+  static void Add(const std::string& token) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    tokens_.insert(token);
+  }
+  static void Remove(const std::string& token) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    tokens_.erase(token);
+  }
+  static bool Contains(const std::string& token) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return tokens_.contains(token);
+  }
+
+ private:
+  inline static std::mutex mutex_;
+  inline static std::set<std::string> tokens_;
+};
+
 std::string OwnerOf(const std::string& text) {
   const auto owner = LockOwner::FromText(text);
   return owner.has_value() ? owner->ToString() : "a process that does not say who it is";
@@ -40,9 +63,14 @@ ObjectLock::ObjectLock(std::shared_ptr<const ObjectStore> store, std::string uri
       uri_(std::move(uri)),
       output_(std::move(output)),
       times_(times),
-      owner_(LockOwner::OfThisProcess()) {}
+      owner_(LockOwner::OfThisProcess()) {
+  OwnLocks::Add(owner_.token);
+}
 
-ObjectLock::~ObjectLock() { StopRenewing(); }
+ObjectLock::~ObjectLock() {
+  StopRenewing();
+  OwnLocks::Remove(owner_.token);
+}
 
 Result<std::unique_ptr<ObjectLock>> ObjectLock::Take(std::shared_ptr<const ObjectStore> store,
                                                      std::string uri, std::string output,
@@ -101,7 +129,10 @@ Status ObjectLock::TakeIt() {
 Status ObjectLock::TakeOver(const std::string& text) {
   const auto owner = LockOwner::FromText(text);
   const bool is_near = owner.has_value() && owner->IsOfThisMachine();
-  if (is_near && !owner->IsGone()) return HeldError(text);
+  const bool is_own = is_near && owner->pid == owner_.pid && owner->started == owner_.started;
+  if (is_own ? OwnLocks::Contains(owner->token) : is_near && !owner->IsGone()) {
+    return HeldError(text);
+  }
   if (!is_near) {
     ARROW_RETURN_NOT_OK(WaitUntilItLapses(text));
     notice_ = "the lock of " + OwnerOf(text) + ", was not renewed for " + Seconds(times_.lapse) +

@@ -1,0 +1,216 @@
+"""Outputs on object stores are those of local folders, byte for byte, and kept as well."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_outputs import Place, big_rows, local_files, proxied, save, small_rows
+from stores import S3Store
+
+import easydata
+
+
+@pytest.fixture(params=["seaweed", "moto", "gcs"])
+def place(request: pytest.FixtureRequest) -> Place:
+    return Place(request.getfixturevalue(request.param))
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "jsonl"])
+@pytest.mark.parametrize("how", [{}, {"num_shards": 3}, {"max_shard_size": 10**9}])
+def test_writes_the_bytes_of_a_local_output(
+    place: Place, format: str, how: dict[str, Any], tmp_path: Path
+) -> None:
+    local = save(small_rows(), tmp_path / "out", format=format, **how)
+    stats = save(small_rows(), place.uri, format=format, **how, storage_options=place.options)
+    assert place.files() == local_files(tmp_path / "out")
+    assert stats.output_paths == [f"{place.uri}/{Path(path).name}" for path in local.output_paths]
+    assert (stats.num_examples, stats.total_bytes) == (local.num_examples, local.total_bytes)
+    assert place.is_clean()
+
+
+def test_a_large_shard_is_sent_in_parts_while_it_is_written(place: Place, tmp_path: Path) -> None:
+    rows = big_rows(50)
+    save(rows, tmp_path / "out", max_shard_size=10**9)
+    with proxied(place) as proxy:
+        options = place.options_at(proxy.url)
+        save(rows, place.uri, max_shard_size=10**9, storage_options=options)
+        log = [each for each in proxy.log if "shard-" in each.path + each.query]
+    assert place.files() == local_files(tmp_path / "out")
+    assert place.is_clean()
+    if isinstance(place.store, S3Store):
+        parts = [each for each in log if "partNumber" in each.query]
+        assert len(parts) == 4, "50 MB by 16 MiB"
+        assert [each.method for each in log if "partNumber" not in each.query] == ["POST", "POST"]
+
+
+def test_reads_what_it_wrote(place: Place) -> None:
+    save(small_rows(), place.uri, format="parquet", storage_options=place.options)
+    source = easydata.ParquetShardedSource(place.uri, storage_options=place.options)
+    assert list(source) == small_rows()
+    report = easydata.verify(place.uri, storage_options=place.options)
+    assert report.ok
+    assert sum(file.rows for file in report.files) == 600
+    assert all(file.recorded for file in report.files)
+
+
+def test_verify_finds_what_is_wrong(place: Place) -> None:
+    save(small_rows(), place.uri, storage_options=place.options)
+    shard = place.get("shard-00001.jsonl")
+    place.put("shard-00001.jsonl", shard[:100] + b"X" + shard[101:])
+    place.put("shard-00002.jsonl", b"{}\n")
+    place.store.delete(place.bucket, f"{place.prefix}/shard-00003.jsonl")
+    place.put("more.jsonl", b'{"n": 1, "text": ""}\n')
+    place.put("inner/.easydata/progress.jsonl", b"")
+    report = easydata.verify(
+        f"{place.uri.removesuffix('/some/out')}/some", storage_options=place.options
+    )
+    problems = {file.path.removeprefix(place.uri + "/"): file.problem for file in report.damaged}
+    assert sorted(problems) == [
+        "inner/.easydata",
+        "more.jsonl",
+        "shard-00001.jsonl",
+        "shard-00002.jsonl",
+        "shard-00003.jsonl",
+    ]
+    assert "not those that were written" in problems["shard-00001.jsonl"]
+    assert "it has 3 bytes" in problems["shard-00002.jsonl"]
+    assert "404" in problems["shard-00003.jsonl"]
+    assert "is not part of the output" in problems["more.jsonl"]
+    assert "is not finished" in problems["inner/.easydata"]
+
+
+def test_a_finished_output_is_replaced_when_that_is_said(place: Place, tmp_path: Path) -> None:
+    new = small_rows(300, seed=1)
+    save(new, tmp_path / "out")
+    save(small_rows(), place.uri, storage_options=place.options)
+    before = place.files()
+    with pytest.raises(FileExistsError, match="holds a finished output already") as refused:
+        save(new, place.uri, storage_options=place.options)
+    assert place.uri in str(refused.value)
+    assert place.files() == before
+    save(new, place.uri, overwrite=True, storage_options=place.options)
+    assert place.files() == local_files(tmp_path / "out")
+    assert place.is_clean()
+
+
+def test_what_is_not_ours_is_left_alone(place: Place) -> None:
+    place.put("notes.txt", b"mine")
+    place.put("deep/er/notes.txt", b"mine")
+    before = place.files()
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match=r"holds deep, which no output of ours names"):
+            save(small_rows(), place.uri, overwrite=overwrite, storage_options=place.options)
+    assert place.files() == before
+    place.prefix = "another"
+    place.put("metadata.json", b'{"mine": 1}')
+    place.put(".easydata/what", b"mine")
+    with pytest.raises(OSError, match="is nothing that we put there"):
+        save(small_rows(), place.uri, overwrite=True, storage_options=place.options)
+    place.store.delete(place.bucket, f"{place.prefix}/.easydata/what")
+    save(small_rows(), place.uri, overwrite=True, storage_options=place.options)
+    assert place.get("metadata.json") == b'{"mine": 1}'
+    assert len(place.names()) == 6
+
+
+def test_a_file_is_no_folder(place: Place) -> None:
+    place.store.put(place.bucket, place.prefix, b"mine")
+    with pytest.raises(FileExistsError, match="is a file; an output needs a folder"):
+        save(small_rows(), place.uri, storage_options=place.options)
+
+
+def test_several_datasets_of_a_pipeline(place: Place, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save(small_rows(200, seed=ord(name)), tmp_path / name)
+    datasets = [{"name": name, "data_files": f"{tmp_path / name}"} for name in ("a", "b")]
+
+    def run(**options: Any) -> Any:
+        stage = {"output_dir": place.uri, "storage_options": place.options, **options}
+        return easydata.create_pipeline(datasets, save=stage).source().save().build()
+
+    stats = run(format="jsonl")
+    assert stats["a"].output_paths == [f"{place.uri}/a/shard-00000.jsonl"]
+    names = [name for name in place.names() if "shard" in name]
+    assert names == ["a/shard-00000.jsonl", "b/shard-00000.jsonl"]
+    key = place.options.get("secret", "no secret")
+    assert all(key.encode() not in data for data in place.files().values())
+    with pytest.raises(FileExistsError):
+        run(format="jsonl")
+    place.store.delete(place.bucket, f"{place.prefix}/b/_metadata.json")
+    place.store.delete(place.bucket, f"{place.prefix}/b/shard-00000.jsonl")
+    before = place.get("a/_metadata.json")
+    run(format="jsonl")
+    assert place.get("a/_metadata.json") == before, "what is finished is kept"
+    assert sum("b/" in name for name in place.names()) == 2
+
+
+def test_inputs_do_not_lie_in_the_output(place: Place) -> None:
+    save(small_rows(), place.uri, storage_options=place.options)
+    source = easydata.JsonShardedSource(place.uri, storage_options=place.options)
+    with pytest.raises(ValueError, match="lies in the output folder"):
+        easydata.save_dataset(
+            source, place.uri + "/", overwrite=True, storage_options=place.options
+        )
+    with pytest.raises(ValueError, match="lies in the output folder"):
+        easydata.save_dataset(source, place.uri.removesuffix("/out"), storage_options=place.options)
+    assert easydata.verify(place.uri, storage_options=place.options).ok
+
+
+def test_goes_on_behind_finished_shards(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    rows = small_rows()
+
+    class Stopping(easydata.ShardedDataSource[Any]):
+        fails = True
+
+        @property
+        def shard_names(self) -> list[str]:
+            return ["rows"]
+
+        @property
+        def num_shards(self) -> int:
+            return 1
+
+        def open_shard(self, shard: str) -> Any:
+            yield from rows[:400]
+            if self.fails:
+                raise RuntimeError("it went away")
+            yield from rows[400:]
+
+    source = Stopping()
+    with pytest.raises(RuntimeError, match="it went away"):
+        save(source, place.uri, storage_options=place.options)  # type: ignore[arg-type]
+    left = place.names()
+    assert ".easydata/progress.jsonl" in left
+    assert ".easydata/lock" not in left
+    assert not place.open_uploads()
+    damaged = place.get("shard-00001.jsonl").replace(b"a", b"b", 1)
+    place.put("shard-00001.jsonl", damaged)
+    source.fails = False
+    with caplog.at_level(logging.INFO, "easydata"):
+        stats = save(source, place.uri, storage_options=place.options)  # type: ignore[arg-type]
+    assert stats.kept_shards == 1
+    assert "1 finished shard of an earlier run is kept" in caplog.text
+    assert "shard-00001.jsonl is not what was written" in caplog.text
+    lines = b"".join(place.get(name) for name in place.names() if "shard" in name).splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    assert place.is_clean()
+
+
+@pytest.mark.parametrize("uri", ["https://example.com/out", "http://u:pw@example.com/out?k=secret"])
+def test_web_servers_take_no_outputs(uri: str) -> None:
+    with pytest.raises(NotImplementedError, match="outputs go to s3://, gs:// and local") as error:
+        save(small_rows(), uri)
+    assert "pw" not in str(error.value)
+    assert "secret" not in str(error.value)
+    dataset = easydata.DatasetConfig(data_files="x", save_path=uri)
+    (said,) = easydata.PipelineConfig(datasets=[dataset]).validate()
+    assert "outputs go to s3://, gs:// and local" in said
+
+
+def test_a_bucket_must_be_there(place: Place) -> None:
+    place.bucket = "no-such-bucket-anywhere"
+    with pytest.raises(FileNotFoundError, match="no-such-bucket-anywhere"):
+        save(small_rows(), place.uri, storage_options=place.options)
