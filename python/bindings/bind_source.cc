@@ -17,12 +17,9 @@
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/io/brace_pattern.h"
 #include "easydata/io/file_system.h"
-#include "easydata/io/web_store.h"
 #include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
-#include "easydata/source/data_files.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
@@ -34,13 +31,6 @@
 #include "rows.h"
 
 namespace easydata {
-std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options) {
-  if (options.is_none()) return std::make_shared<io::Storage>(io::StorageOptions());
-  const nlohmann::json json =
-      JsonFromPython(MappingOption("storage_options", options), "storage_options");
-  return std::make_shared<io::Storage>(Unwrap(io::StorageOptions::FromJson(json)));
-}
-
 namespace {
 
 constexpr int64_t kRowsAtOnce = 512;
@@ -167,148 +157,7 @@ source::OnError OnErrorOf(const std::string& name) {
   return ChoiceOf<source::OnError>("on_error", name);
 }
 
-io::IdentityKind IdentityOf(const std::string& name) {
-  return ChoiceOf<io::IdentityKind>("identity", name);
-}
-
-/// The same files by another identity. Hashing goes on without the GIL; Ctrl-C ends it.
-PyFileListing WithIdentity(const PyFileListing& listing, const std::string& identity) {
-  const io::IdentityKind kind = IdentityOf(identity);
-  PyFileListing out = listing;
-  Status status;
-  {
-    WithoutGil released;
-    for (io::FileInfo& file : out.files) {
-      status = io::SetIdentity(kind, exec::StopScope::Interrupted, &file);
-      if (!status.ok()) break;
-    }
-  }
-  Check(status);
-  return out;
-}
-
-/// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
-using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
-/// The files, the options that reach them as JSON, and addresses with what is secret in them.
-using PickledListing = std::tuple<std::vector<PickledFile>, std::string, std::vector<std::string>>;
-
-PickledListing PickleFiles(const PyFileListing& listing) {
-  std::vector<PickledFile> files;
-  for (const io::FileInfo& file : listing.files) {
-    files.emplace_back(file.uri, file.size,
-                       NameOf(io::NamesOf(file.identity.kind), file.identity.kind),
-                       file.identity.mtime_ns, file.identity.tag);
-  }
-  return {std::move(files), listing.storage->options().ToJson().dump(),
-          listing.storage->secret_addresses()};
-}
-
-PyFileListing UnpickleFiles(const PickledListing& pickled) {
-  const auto& [files, options, addresses] = pickled;
-  PyFileListing out;
-  out.storage = std::make_shared<io::Storage>(
-      Unwrap(io::StorageOptions::FromJson(nlohmann::json::parse(options))));
-  for (const std::string& address : addresses) Unwrap(out.storage->NameOf(address));
-  for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
-    out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}, out.storage});
-  }
-  return out;
-}
-
-/// A listing as JSON, for other processes of the job: [[uri, bytes, mtime_ns, tag], ...].
-std::string ListingToJson(const PyFileListing& listing) {
-  nlohmann::json files = nlohmann::json::array();
-  for (const io::FileInfo& file : listing.files) {
-    files.push_back({file.uri, file.size, file.identity.mtime_ns, file.identity.tag});
-  }
-  return files.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// The listing that ListingToJson() wrote. `data_files` name what is secret in addresses.
-PyFileListing ListingFromJson(const std::string& text, const std::vector<std::string>& data_files,
-                              nb::handle storage_options) {
-  PyFileListing out;
-  out.storage = StorageFromPython(storage_options);
-  for (const std::string& item : data_files) {
-    if (item.find("://") == std::string::npos) continue;
-    for (const std::string& name : Unwrap(io::ExpandBraces(item))) Unwrap(out.storage->NameOf(name));
-  }
-  const auto files = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto is_file = [](const nlohmann::json& file) {
-    return file.is_array() && file.size() == 4 && file[0].is_string() &&
-           file[1].is_number_integer() && file[2].is_number_integer() && file[3].is_string();
-  };
-  if (!files.is_array() || !std::all_of(files.begin(), files.end(), is_file)) {
-    throw nb::value_error("it is no listing that freeze() made");
-  }
-  for (const nlohmann::json& file : files) {
-    out.files.push_back({file[0].get<std::string>(),
-                         file[1].get<int64_t>(),
-                         {io::IdentityKind::kTime, file[2].get<int64_t>(),
-                          file[3].get<std::string>()},
-                         out.storage});
-  }
-  return out;
-}
-
-void BindListing(nb::module_& m) {
-  nb::class_<PyFileListing>(m, "FileListing", "Files as they were when they were listed.")
-      .def_prop_ro("uris",
-                   [](const PyFileListing& self) {
-                     std::vector<std::string> uris;
-                     for (const io::FileInfo& file : self.files) uris.push_back(file.uri);
-                     return uris;
-                   })
-      .def(
-          "size_of",
-          [](const PyFileListing& self, size_t index) { return self.files.at(index).size; },
-          nb::arg("index"), "Bytes of a file.")
-      .def("with_identity", &WithIdentity, nb::arg("identity"),
-           "The same files, told from others by \"mtime\", \"content\" (for which each is read, "
-           "once) "
-           "or \"size\".")
-      .def("to_json", &ListingToJson, "The listing as JSON, for other processes of the job.")
-      .def_static("from_json", &ListingFromJson, nb::arg("text"), nb::arg("data_files"),
-                  nb::arg("storage_options") = nb::none(),
-                  "The listing that to_json() wrote of these data_files.")
-      .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
-      .def("__getstate__", &PickleFiles)
-      .def("__setstate__", [](PyFileListing& self, const PickledListing& pickled) {
-        new (&self) PyFileListing(UnpickleFiles(pickled));
-      });
-  m.def(
-      "list_data_files",
-      [](const std::vector<std::string>& data_files, nb::handle storage_options) {
-        PyFileListing listing;
-        listing.storage = StorageFromPython(storage_options);
-        Result<source::DataFiles> listed = source::DataFiles();
-        {
-          WithoutGil released;
-          listed = source::ListDataFiles(data_files, listing.storage);
-        }
-        source::DataFiles found = Unwrap(std::move(listed));
-        listing.files = std::move(found.files);
-        return std::pair(std::move(listing), std::move(found.left_out));
-      },
-      nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
-      "The files that paths, patterns and folders stand for, and what was left out beside them.");
-  m.def(
-      "public_address", [](const std::string& address) { return io::PublicAddress(address); },
-      nb::arg("address"), "An address without what is secret in it.");
-  m.def(
-      "exists",
-      [](const std::string& uri) {
-        const auto files = io::FileSystemOf(uri);
-        bool exists = false;
-        {
-          WithoutGil released;
-          exists = files.ok() && (*files)->Exists(uri);
-        }
-        if (PyErr_Occurred() != nullptr) throw nb::python_error();  // it was interrupted
-        return exists;
-      },
-      nb::arg("uri"),
-      "Whether there is a file or a folder of this name, as far as it can be told.");
+void BindFormats(nb::module_& m) {
   m.def(
       "format_of_name", [](const std::string& path) { return source::FormatOfName(path); },
       nb::arg("path"), "The format that a file's name tells, or an empty string.");
@@ -502,7 +351,8 @@ Columns ColumnsFromPython(nb::handle columns) {
 }
 
 void BindSource(nb::module_& m) {
-  BindListing(m);
+  BindFiles(m);
+  BindFormats(m);
   nb::class_<PySource>(m, "Source", "Files that can be read from any row on.")
       .def_prop_ro("shard_names", [](const PySource& self) { return self.source->shard_names(); })
       .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),

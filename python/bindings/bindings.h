@@ -57,6 +57,7 @@ void BindStatus(nb::module_& m);
 void BindStream(nb::module_& m);
 void BindConfig(nb::module_& m);
 void BindTokenizer(nb::module_& m);
+void BindFiles(nb::module_& m);
 void BindSource(nb::module_& m);
 void BindChat(nb::module_& m);
 void BindTransform(nb::module_& m);

@@ -122,6 +122,15 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
+class File:
+    """An open file, read at positions."""
+
+    @property
+    def size(self) -> int: ...
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Bytes from a position on: fewer where the file ends before."""
+
 class FileListing:
     """Files as they were when they were listed."""
 
@@ -142,6 +151,9 @@ class FileListing:
     @staticmethod
     def from_json(text: str, data_files: Sequence[str], storage_options: object | None = None) -> FileListing:
         """The listing that to_json() wrote of these data_files."""
+
+    def open(self, index: int) -> File:
+        """Opens a file, which must be the listed one."""
 
     def __len__(self) -> int: ...
 
@@ -679,7 +691,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], *, format: Literal["parquet", "arrow", "jsonl"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, *, format: Literal["parquet", "arrow", "jsonl"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """
@@ -695,7 +707,7 @@ class WriteJob:
         Writes all of it and says what was written. progress({rows, tokens, bytes, shards, kept_shards}) is called up to ten times a second, notice(text) once where there is something to tell of an earlier run.
         """
 
-def unfinished_shards(output_path: str) -> int:
+def unfinished_shards(output_path: str, storage_options: object | None = None) -> int:
     """
     How many shards a job that is run again would keep, of an output that is not finished.
     """
@@ -703,5 +715,5 @@ def unfinished_shards(output_path: str) -> int:
 def shard_formats() -> list[str]:
     """The formats that can be written."""
 
-def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None) -> list[dict[str, Any]]:
+def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None, storage_options: object = None) -> list[dict[str, Any]]:
     """Reads files whole and says what is wrong with each."""

@@ -23,10 +23,7 @@ _descriptors: dict[str, dict[str, Any]] = {
 }
 _classes: dict[str, type] = {}
 _secrets: frozenset[str] = frozenset(
-    field["name"]
-    for entry in _descriptors.values()
-    for field in entry["fields"]
-    if field["secret"]
+    field["name"] for entry in _descriptors.values() for field in entry["fields"] if field["secret"]
 )
 
 _options: dict[str, list[str]] = {

@@ -62,9 +62,7 @@ def _read(text: str) -> dict[str, Any]:
     return datasets
 
 
-def share_listing(
-    pipeline: Any, is_first: bool, broadcast: Callable[[str | None], str]
-) -> None:
+def share_listing(pipeline: Any, is_first: bool, broadcast: Callable[[str | None], str]) -> None:
     """Lists in the first of several processes, and takes its listing in the others.
 
     `broadcast` gives all of them the text of the first. Where listing fails there, it fails

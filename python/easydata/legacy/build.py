@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from easydata import _native
 from easydata.core.config import DatasetConfig
+from easydata.legacy.remote_cache import cached_files
 from easydata.legacy.types import (
     BaseDatasetInform,
     DatasetType,
@@ -20,6 +21,7 @@ from easydata.legacy.types import (
 )
 from easydata.sources.base import ShardedDataSource
 from easydata.sources.create import create_source
+from easydata.sources.data_files import list_data_files
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.mixed import block_mixture_interleave
@@ -34,16 +36,10 @@ __all__ = ["build_dataset", "load_for_inform"]
 Row = dict[str, Any]
 
 # Options of a mixture that say nothing yet, and why.
-_REMOTE = "remote files come with a later version"
 _NO_LOADER = (
     "a `datasets` object has no prefetching; give the sources to a Pipeline or an AsyncDataLoader"
 )
 _ONLY_DEFAULT = {
-    "dask_storage_options": _REMOTE,
-    "cloud_max_retries": _REMOTE,
-    "cloud_retry_delay": _REMOTE,
-    "cache_remote_files": _REMOTE,
-    "cache_expiry_seconds": _REMOTE,
     "prefetch_workers": _NO_LOADER,
     "prefetch_buffer_size": _NO_LOADER,
 }
@@ -89,7 +85,7 @@ def load_for_inform(
     inform: BaseDatasetInform, mixture: MixtureOptions
 ) -> "datasets.Dataset | datasets.IterableDataset":
     """Loads one data set of a mixture, its rows as they are in the files."""
-    return _dataset(_source(inform), inform, mixture)
+    return _dataset(_source(inform, mixture), inform, mixture)
 
 
 def _check(mixture: MixtureOptions) -> None:
@@ -166,7 +162,7 @@ def _weights(mixture: MixtureOptions, names: list[str]) -> dict[str, float] | No
     return {name: weights[name] for name in names}
 
 
-def _source(inform: BaseDatasetInform) -> ShardedDataSource[Any]:
+def _source(inform: BaseDatasetInform, mixture: MixtureOptions) -> ShardedDataSource[Any]:
     if inform.data_files is None:
         raise ValueError(f"{type(inform).__name__}: data_files is required")
     files = inform.data_files if isinstance(inform.data_files, list) else [inform.data_files]
@@ -178,15 +174,31 @@ def _source(inform: BaseDatasetInform) -> ShardedDataSource[Any]:
             f"{type(inform).__name__}: data sets from the Hub come with a later version; load "
             f"{inform.data_files!r} with `datasets` and wrap it with HFDatasetShardedSource"
         )
-    config = DatasetConfig(inform.data_files, type=kind, split=inform.split)
+    options = _storage_options(mixture)
+    data_files: Any = inform.data_files
+    if mixture.cache_remote_files and mixture.cache_dir is not None:
+        listing = list_data_files(files, options)
+        data_files = cached_files(listing, mixture.cache_dir, mixture.cache_expiry_seconds)
+    config = DatasetConfig(data_files, type=kind, split=inform.split, storage_options=options)
     source: ShardedDataSource[Any] = create_source(config)
     if inform.num_rows is not None:
         source = LimitedShardedSource(source, inform.num_rows)
     return source
 
 
+def _storage_options(mixture: MixtureOptions) -> dict[str, Any] | None:
+    """How files on other machines are reached; retries as ours where nobody set them."""
+    defaults = {item.name: item.default for item in dataclasses.fields(MixtureOptions)}
+    options: dict[str, Any] = {}
+    if mixture.cloud_max_retries != defaults["cloud_max_retries"]:
+        options["retries"] = mixture.cloud_max_retries
+    if mixture.cloud_retry_delay != defaults["cloud_retry_delay"]:
+        options["retry_delay"] = mixture.cloud_retry_delay
+    return {**options, **(mixture.dask_storage_options or {})} or None
+
+
 def _prepared(inform: BaseDatasetInform, mixture: MixtureOptions) -> ShardedDataSource[Any]:
-    return _source(inform).transform(MapTransform(_preparation(inform, mixture)))
+    return _source(inform, mixture).transform(MapTransform(_preparation(inform, mixture)))
 
 
 def _preparation(inform: BaseDatasetInform, mixture: MixtureOptions) -> Callable[[Row], Row]:

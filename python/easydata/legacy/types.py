@@ -222,15 +222,18 @@ class MixtureOptions(_Record):
         pack_eos_token_id: Token that closes each document, and that fills the last row.
         pack_shuffle: Shuffle packed rows within windows.
         pack_shuffle_buffer_factor: Batches in such a window.
-        dask_storage_options: For remote files, which come with a later version.
+        dask_storage_options: Who asks for files on object stores and web servers, and how
+            (docs/guide/stores.md).
         pack_on_the_fly: Make tokens with tokenize_callback, and pack them.
         tokenize_callback: Called with each row; returns its tokens.
         prefetch_workers: Has no meaning for a `datasets` object; must stay as it is.
         prefetch_buffer_size: Has no meaning for a `datasets` object; must stay as it is.
-        cloud_max_retries: For remote files, which come with a later version.
-        cloud_retry_delay: For remote files, which come with a later version.
-        cache_remote_files: For remote files, which come with a later version.
-        cache_expiry_seconds: For remote files, which come with a later version.
+        cloud_max_retries: Attempts at a remote read after the first, in a row, that bring nothing
+            new; left as it is: 10, which is more patient.
+        cloud_retry_delay: Seconds before the first of these; the wait doubles with each.
+        cache_remote_files: Keep copies of remote files in cache_dir, where that is set; else they
+            are read as they are needed.
+        cache_expiry_seconds: Age at which such a copy is fetched anew.
         block_mixture: Mix by blocks; else draw each row by itself.
         mixture_block_size: Rows of a block.
         stop_strategy: "restart", "first_exhausted" or "all_exhausted".

@@ -147,15 +147,14 @@ void SignAwsRequest(const Credentials& credentials, const SigningScope& scope,
   const std::string to_sign =
       std::string(kAlgorithm) + "\n" + time + "\n" + where + "\n" + ToHex(Sha256(canonical));
   Sha256Digest signing = HmacSha256("AWS4" + credentials.secret, day);
-  for (const std::string_view part : {std::string_view(scope.region),
-                                      std::string_view(scope.service),
-                                      std::string_view("aws4_request")}) {
+  for (const std::string_view part :
+       {std::string_view(scope.region), std::string_view(scope.service),
+        std::string_view("aws4_request")}) {
     signing = HmacSha256(BytesOf(signing), part);
   }
-  request->headers.push_back("Authorization: " + std::string(kAlgorithm) +
-                             " Credential=" + credentials.key + "/" + where +
-                             ", SignedHeaders=" + names +
-                             ", Signature=" + ToHex(HmacSha256(BytesOf(signing), to_sign)));
+  request->headers.push_back(
+      "Authorization: " + std::string(kAlgorithm) + " Credential=" + credentials.key + "/" + where +
+      ", SignedHeaders=" + names + ", Signature=" + ToHex(HmacSha256(BytesOf(signing), to_sign)));
 }
 
 }  // namespace easydata::io

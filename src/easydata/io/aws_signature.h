@@ -16,8 +16,8 @@ struct SigningScope {
 
 /// Signs a request by AWS Signature Version 4: adds x-amz-date, x-amz-content-sha256,
 /// x-amz-security-token and Authorization. The URL's path must be escaped already, as
-/// PercentEncode() does, and its query's names and values as well; S3 takes the path as it is, other
-/// services its escaped form. All headers of the request are signed.
+/// PercentEncode() does, and its query's names and values as well; S3 takes the path as it is,
+/// other services its escaped form. All headers of the request are signed.
 /// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 void SignAwsRequest(const Credentials& credentials, const SigningScope& scope,
                     std::chrono::system_clock::time_point now, HttpRequest* request);

@@ -81,11 +81,10 @@ void FetchedRanges::Announce(const std::vector<arrow::io::ReadRange>& ranges) {
     if (wanted.length <= 0 || wanted.length > kMostOfFile) continue;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      const bool is_known =
-          std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& known) {
-            return known->begin <= range->begin && range->end <= known->end &&
-                   known->forks == range->forks;
-          });
+      const bool is_known = std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& known) {
+        return known->begin <= range->begin && range->end <= known->end &&
+               known->forks == range->forks;
+      });
       if (is_known) continue;
       MakeRoom(wanted.length);
       range->share = FetchedBytes::Take(wanted.length);

@@ -52,8 +52,8 @@ class FetchedRanges {
   int64_t bytes_ = 0;
 };
 
-/// Announces the reads of one who goes through a file from somewhere to its end: some ranges of 8 MB
-/// ahead. Files of this machine take no notice. Thread-compatible.
+/// Announces the reads of one who goes through a file from somewhere to its end: some ranges of 8
+/// MB ahead. Files of this machine take no notice. Thread-compatible.
 class SequentialReads {
  public:
   SequentialReads(std::shared_ptr<arrow::io::RandomAccessFile> file, int64_t size);

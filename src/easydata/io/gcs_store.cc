@@ -151,8 +151,8 @@ Result<HttpRequest> GcsStore::UploadRequest(const std::string& uri,
   ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
   HttpRequest request;
   request.method = "POST";
-  request.url = endpoint_ + "/upload/storage/v1/b/" + PercentEncode(place.bucket, false) +
-                "/o?" + query + "&name=" + PercentEncode(place.key, false);
+  request.url = endpoint_ + "/upload/storage/v1/b/" + PercentEncode(place.bucket, false) + "/o?" +
+                query + "&name=" + PercentEncode(place.key, false);
   return request;
 }
 
@@ -237,8 +237,8 @@ Result<std::string> GcsStore::StartUpload(const std::string& uri) const {
                                            ": the store gives the upload no address");
 }
 
-Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::string& id,
-                                          int number, int64_t offset, std::string_view content,
+Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::string& id, int number,
+                                          int64_t offset, std::string_view content,
                                           bool is_last) const {
   const int64_t end = offset + static_cast<int64_t>(content.size());
   int64_t kept = offset;  // what the store has of it, after an attempt that broke off
@@ -292,7 +292,10 @@ Status GcsStore::CompleteUpload(const std::string&, const std::string&,
 Status GcsStore::AbortUpload(const std::string& uri, const std::string& id) const {
   return ExchangeText(
              *this, "cannot end the upload of " + uri,
-             [&]() -> Result<HttpRequest> { return HttpRequest{id, "DELETE"}; }, JudgeGone)
+             [&]() -> Result<HttpRequest> {
+               return HttpRequest{id, "DELETE"};
+             },
+             JudgeGone)
       .status();
 }
 

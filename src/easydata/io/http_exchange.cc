@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "easydata/io/url.h"
 #include "easydata/io/answer_text.h"
+#include "easydata/io/url.h"
 
 namespace easydata::io {
 namespace {
@@ -136,8 +136,8 @@ class TextCall final : public HttpCall {
   }
   Result<Outcome> Judge(const HttpResponse& response) override {
     const std::string_view length = response.headers.Get("content-length");
-    const bool is_cut = response.is_good() && !length.empty() &&
-                        length != std::to_string(answer_.body.size());
+    const bool is_cut =
+        response.is_good() && !length.empty() && length != std::to_string(answer_.body.size());
     if (is_cut) return Outcome::kAgain;
     answer_.response = response;
     return judge_ == nullptr ? HttpCall::Judge(response) : judge_(answer_);

@@ -18,8 +18,8 @@ namespace easydata::io {
 namespace {
 
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
-// Formats look at a few bytes of a file's beginning and end, again and again: such reads take all of
-// the end that they are in.
+// Formats look at a few bytes of a file's beginning and end, again and again: such reads take all
+// of the end that they are in.
 constexpr int64_t kPeekBytes = 4 << 10;
 constexpr int64_t kEndBytes = 64 << 10;
 // Of a server that ignores ranges, so much of a file is read and thrown away for what is wanted.
@@ -113,8 +113,8 @@ class RangeCall final : public HttpCall {
     wrong_.clear();
     HttpRequest request;
     ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(file_.uri));
-    request.headers = {"Accept-Encoding: identity", "Range: bytes=" + std::to_string(at_) + "-" +
-                                                        std::to_string(end_ - 1)};
+    request.headers = {"Accept-Encoding: identity",
+                       "Range: bytes=" + std::to_string(at_) + "-" + std::to_string(end_ - 1)};
     request.expected_bytes = end_ - at_;
     if (!tag_.empty()) store_.RequireTag(tag_, &request);
     return request;
@@ -304,13 +304,13 @@ Result<FileInfo> StatHttpObject(const HttpStore& store, const std::string& uri) 
 }
 
 Result<std::string> ReadHttpObject(const HttpStore& store, const std::string& uri) {
-  ARROW_ASSIGN_OR_RAISE(
-      TextAnswer answer, ExchangeText(store, "cannot read " + uri, [&]() -> Result<HttpRequest> {
-        HttpRequest request;
-        ARROW_ASSIGN_OR_RAISE(request.url, store.UrlOf(uri));
-        request.headers = {"Accept-Encoding: identity"};
-        return request;
-      }));
+  ARROW_ASSIGN_OR_RAISE(TextAnswer answer,
+                        ExchangeText(store, "cannot read " + uri, [&]() -> Result<HttpRequest> {
+                          HttpRequest request;
+                          ARROW_ASSIGN_OR_RAISE(request.url, store.UrlOf(uri));
+                          request.headers = {"Accept-Encoding: identity"};
+                          return request;
+                        }));
   return std::move(answer.body);
 }
 

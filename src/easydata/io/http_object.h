@@ -47,8 +47,8 @@ class HttpFile final : public PositionedFile {
   FetchedRanges fetched_;
 };
 
-/// Opens an object that was listed. It is looked at first where it is known by its content; else the
-/// first read finds out whether it is still that one.
+/// Opens an object that was listed. It is looked at first where it is known by its content; else
+/// the first read finds out whether it is still that one.
 Result<std::shared_ptr<HttpFile>> OpenHttpObject(std::shared_ptr<const HttpStore> store,
                                                  const FileInfo& file);
 

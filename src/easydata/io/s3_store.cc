@@ -133,8 +133,8 @@ Result<bool> S3Store::Reauthorize(const HttpRequest& request, const HttpResponse
     return true;
   }
   if (const auto date = ParseHttpDate(response.headers.Get("date"))) {
-    const int64_t skew = *date - std::chrono::system_clock::to_time_t(
-                                     std::chrono::system_clock::now());
+    const int64_t skew =
+        *date - std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     if (std::abs(skew - clock_skew_) > kLittleSkew && request.credentials != nullptr) {
       clock_skew_ = skew;
       return true;

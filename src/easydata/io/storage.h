@@ -29,9 +29,9 @@ class Storage {
   /// NotImplemented for schemes that are not known.
   Result<const FileSystem*> FileSystemOf(std::string_view uri) const;
 
-  /// What an address is called everywhere: without a user's name and password and without its query,
-  /// which this object keeps. Others stay as they are. Invalid where two addresses would be called
-  /// alike.
+  /// What an address is called everywhere: without a user's name and password and without its
+  /// query, which this object keeps. Others stay as they are. Invalid where two addresses would be
+  /// called alike.
   Result<std::string> NameOf(const std::string& address) const;
 
   const StorageOptions& options() const { return options_; }

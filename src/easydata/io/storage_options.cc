@@ -123,8 +123,10 @@ Result<StorageOptions> StorageOptions::FromJson(const Json& json) {
   }
   const auto* text = std::get_if<std::string>(&out.retry_timeout);
   if (text != nullptr && !ParseDuration(*text).has_value()) {
-    return Status::Invalid("storage_options: retry_timeout must be seconds, or like \"90s\" or "
-                           "\"5m\", not \"", *text, "\"");
+    return Status::Invalid(
+        "storage_options: retry_timeout must be seconds, or like \"90s\" or "
+        "\"5m\", not \"",
+        *text, "\"");
   }
   return out;
 }

@@ -28,7 +28,8 @@ std::string OriginOf(std::string_view url) {
   std::transform(origin.begin(), origin.end(), origin.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   // What a user's name might be in.
-  if (const size_t at = origin.rfind('@'); at != std::string::npos) origin.erase(host + 3, at - host - 2);
+  if (const size_t at = origin.rfind('@'); at != std::string::npos)
+    origin.erase(host + 3, at - host - 2);
   return origin;
 }
 

@@ -15,8 +15,8 @@ std::string OriginOf(std::string_view url);
 /// The address that a Location header leads to from `base`.
 std::string ResolveUrl(std::string_view base, std::string_view location);
 
-/// Escapes a text for a URL: all but letters, digits and "-._~", and but for "/" where `keeps_slash`
-/// (RFC 3986, and what AWS signs).
+/// Escapes a text for a URL: all but letters, digits and "-._~", and but for "/" where
+/// `keeps_slash` (RFC 3986, and what AWS signs).
 std::string PercentEncode(std::string_view text, bool keeps_slash);
 
 /// Undoes that; what is not two hexadecimal digits behind "%" stays as it is.

@@ -81,8 +81,8 @@ Result<std::string> WebStore::Keep(const std::string& address) {
   }
   std::lock_guard<std::mutex> lock(mutex_);
   const auto [known, is_new] = secrets_.try_emplace(name, secrets);
-  if (!is_new && (known->second.query != secrets.query ||
-                  known->second.userinfo != secrets.userinfo)) {
+  if (!is_new &&
+      (known->second.query != secrets.query || known->second.userinfo != secrets.userinfo)) {
     return Status::Invalid(name,
                            " stands for two addresses that differ in their query (behind \"?\") or "
                            "user; a query is taken for a secret and is no part of a file's name: "
@@ -108,9 +108,7 @@ WebStore::Secrets WebStore::Find(const std::string& name) const {
   return known == secrets_.end() ? Secrets() : known->second;
 }
 
-Result<std::string> WebStore::UrlOf(const std::string& uri) const {
-  return uri + Find(uri).query;
-}
+Result<std::string> WebStore::UrlOf(const std::string& uri) const { return uri + Find(uri).query; }
 
 Status WebStore::Authorize(HttpRequest* request) const {
   const std::string userinfo = Find(request->url.substr(0, request->url.find('?'))).userinfo;

@@ -32,8 +32,7 @@ void CheckPlace(const std::string& value, std::span<const std::string_view> sche
 
 }  // namespace
 
-void CheckReadPlace(const std::string& value, const std::string& path,
-                    config::Problems* problems) {
+void CheckReadPlace(const std::string& value, const std::string& path, config::Problems* problems) {
   CheckPlace(value, kReadSchemes,
              " is not supported: data is read from s3://, gs://, http(s):// and local files", path,
              problems);
@@ -59,7 +58,8 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
     CheckReadPlace(file, config::JoinPath(path, "data_files"), problems);
   }
   if (save_path) CheckWrittenPlace(*save_path, config::JoinPath(path, "save_path"), problems);
-  std::string problem = source::QuarantinePathProblem(on_error, on_missing, quarantine_path.has_value());
+  std::string problem =
+      source::QuarantinePathProblem(on_error, on_missing, quarantine_path.has_value());
   if (!problem.empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "quarantine_path"),
                          std::move(problem)});

@@ -149,11 +149,10 @@ struct DatasetConfig {
             "What tells a data file from another one under its name, while it is read and where a "
             "saved state goes on: its size and time of change; its size and content, for which "
             "all of it is read once more; its size alone, for copies that have other times."},
-        config::Field{
-            "storage_options", &C::storage_options,
-            "Who asks for files on object stores and web servers, and how patiently "
-            "(docs/guide/stores.md); unset: the source stage's dask_storage_options, and "
-            "the credentials that the platform has."}
+        config::Field{"storage_options", &C::storage_options,
+                      "Who asks for files on object stores and web servers, and how patiently "
+                      "(docs/guide/stores.md); unset: the source stage's dask_storage_options, and "
+                      "the credentials that the platform has."}
             .Secret(),
         config::Field{
             "transform", &C::transform,

@@ -29,9 +29,9 @@ struct DataFiles {
 /// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
 ///
 /// `storage` reaches files on other machines, and says what they are called: without what is secret
-/// in an address. What matches nothing is an IOError (ENOENT) with the folder that was searched and near misses;
-/// what is not a regular file (a FIFO, a socket, a device) is an IOError, too; a scheme that is not
-/// known yet is NotImplemented.
+/// in an address. What matches nothing is an IOError (ENOENT) with the folder that was searched and
+/// near misses; what is not a regular file (a FIFO, a socket, a device) is an IOError, too; a
+/// scheme that is not known yet is NotImplemented.
 Result<DataFiles> ListDataFiles(
     const std::vector<std::string>& data_files,
     std::shared_ptr<const io::Storage> storage = io::Storage::Default());

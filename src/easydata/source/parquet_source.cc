@@ -249,8 +249,8 @@ class ParquetReader : public ShardReader {
     count(bytes);
   }
 
-  /// Announces the column chunks of a group and of those behind it, some megabytes ahead. Large ones
-  /// are read slice by slice, and not announced.
+  /// Announces the column chunks of a group and of those behind it, some megabytes ahead. Large
+  /// ones are read slice by slice, and not announced.
   Status Announce(int group) {
     std::vector<arrow::io::ReadRange> ranges;
     announced_ = std::max(announced_, group);
@@ -347,7 +347,9 @@ class ParquetReader : public ShardReader {
 class ParquetSource : public FileSource {
  public:
   explicit ParquetSource(FileList files)
-      : FileSource(std::move(files)), open_(this->files().files(), OpenParquet), rows_(this->files().uris().size()) {}
+      : FileSource(std::move(files)),
+        open_(this->files().files(), OpenParquet),
+        rows_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {

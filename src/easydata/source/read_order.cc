@@ -34,9 +34,8 @@ class ShardOrder : public ReadOrder {
   Status Restore(const nlohmann::json& cursor) override {
     const std::string name = cursor.at("shard").get<std::string>();
     if (shards_.empty() && name.empty()) return Status::OK();
-    auto found = std::find_if(shards_.begin(), shards_.end(), [&](size_t shard) {
-      return source_->shard_names()[shard] == name;
-    });
+    auto found = std::find_if(shards_.begin(), shards_.end(),
+                              [&](size_t shard) { return source_->shard_names()[shard] == name; });
     if (found == shards_.end()) found = FindCopy(name);
     if (found == shards_.end()) {
       return Status::Invalid("the saved position is in ", name,

@@ -276,7 +276,8 @@ class SourceStage : public Stage {
     auto known = exec::CatchExceptions([&] { return source_->KnownRows(part.shard); });
     const bool is_known = known.ok() && known->has_value() && !part.has_relative_rows;
     if (is_known) {
-      CountDropped(&done->batch.dropped, {part.ref, row}, "shard", std::max<int64_t>(**known - row, 0));
+      CountDropped(&done->batch.dropped, {part.ref, row}, "shard",
+                   std::max<int64_t>(**known - row, 0));
     } else {
       CountDropped(&done->batch.dropped, {part.ref, row}, "shard, rows unknown", 1);
     }
@@ -622,7 +623,8 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   if (options.start_row < 0) {
     return Status::IndexError("a row number cannot be negative: ", options.start_row);
   }
-  ARROW_RETURN_NOT_OK(CheckOnError(options.on_error, options.on_missing, !options.quarantine_path.empty()));
+  ARROW_RETURN_NOT_OK(
+      CheckOnError(options.on_error, options.on_missing, !options.quarantine_path.empty()));
   ARROW_RETURN_NOT_OK(options.shuffle.Validate());
   ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
   nlohmann::json described = source->Describe();

@@ -38,6 +38,7 @@ from easydata import (
     DatasetMixture,
     JsonShardedSource,
     LimitedShardedSource,
+    LoadStageConfig,
     MapField,
     MixedShardedSource,
     PackedShardedSource,
@@ -429,7 +430,7 @@ def test_d27_options_act_or_are_refused(folder: Path) -> None:
     assert [row["n"] for row in create_source(DatasetConfig("a.jsonl", num_rows=3))] == [0, 1, 2]
     for options in (
         {"ray": RayConfig(enabled=True)},
-        {"source": SourceStageConfig(cloud_max_retries=9)},
+        {"load": LoadStageConfig(prefetch_to_device=True)},
     ):
         with pytest.raises(NotImplementedError, match="not supported yet"):
             create_pipeline([{"data_files": "a.jsonl"}], **options).source()

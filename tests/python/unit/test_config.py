@@ -302,9 +302,9 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"ray": RayConfig(enabled=True)}, "ray.enabled"),
         ({"load": LoadStageConfig(prefetch_to_device=True)}, "load.prefetch_to_device"),
         ({"save": SaveStageConfig(push_to_hub=True)}, "save.push_to_hub"),
-        ({"save": SaveStageConfig(output_dir="s3://bucket/x")}, "save.output_dir"),
-        ({"source": SourceStageConfig(cloud_max_retries=9)}, "source.cloud_max_retries"),
-        ({"datasets": [DatasetConfig("gs://bucket/a.jsonl")]}, "datasets[0].data_files"),
+        ({"save": SaveStageConfig(output_dir="abfs://bucket/x")}, "save.output_dir"),
+        ({"save": SaveStageConfig(output_dir="https://host/x")}, "save.output_dir"),
+        ({"datasets": [DatasetConfig("abfs://bucket/a.jsonl")]}, "datasets[0].data_files"),
         ({"datasets": [DatasetConfig("x", type="hf")]}, "datasets[0].type"),
         ({"datasets": [DatasetConfig("x", cache_path="c")]}, "datasets[0].cache_path"),
         ({"datasets": [DatasetConfig("x", split="test")]}, "datasets[0].split"),
@@ -315,8 +315,8 @@ def test_what_comes_later_is_refused_with_one_sentence(options: dict, named: str
     config = PipelineConfig(**{"datasets": [DatasetConfig("a.jsonl")], **options})
     (said,) = config.validate()
     assert said.startswith(named)
-    assert "not supported yet: " in said
-    with pytest.raises(NotImplementedError, match="not supported yet"):
+    assert "not supported" in said
+    with pytest.raises(NotImplementedError, match="not supported"):
         check(config)
 
 

@@ -274,7 +274,6 @@ def test_load_for_inform(folder: Path) -> None:
         ({"informs": []}, ValueError, "at least one data set"),
         ({"stop_strategy": "restrt"}, ValueError, 'did you mean "restart"'),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
-        ({"cloud_max_retries": 9}, NotImplementedError, "cloud_max_retries = 9 is not supported"),
         ({"prefetch_workers": 9}, NotImplementedError, "has no prefetching"),
         ({"mixture_weights": [0.5]}, ValueError, "1 mixture_weights for 2 data sets"),
     ],
