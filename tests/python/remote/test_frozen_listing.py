@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -109,3 +113,52 @@ def test_freezing_comes_first(files: Path) -> None:
     begun.source()
     with pytest.raises(RuntimeError, match="before source"):
         begun.freeze()
+
+
+RANK = Path(__file__).with_name("listing_rank.py")
+
+
+def run_ranks(framework: str, address: str, meeting: str) -> list[tuple[int, str]]:
+    """What three processes of a job print, and how they end."""
+    pytest.importorskip(framework, reason=f"{framework} is not installed")
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(RANK), framework, address, str(rank), "3", meeting],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for rank in range(3)
+    ]
+    # JAX prints what it connects to first.
+    lines = [rank.communicate(timeout=120)[0].strip().splitlines() for rank in ranks]
+    said = [some[-1] if some else "" for some in lines]
+    return [(rank.returncode, text) for rank, text in zip(ranks, said, strict=True)]
+
+
+def meeting_of(framework: str, tmp_path: Path) -> str:
+    if framework == "torch":
+        return str(tmp_path / "meeting")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_ranks_hand_the_listing_on(framework: str, tmp_path: Path) -> None:
+    data = {f"/{i}.jsonl": b'{"text": "%d"}\n' % i for i in range(4)}
+    with FaultServer(data) as server:
+        address = server.url + "/{0..3}.jsonl"
+        ended = run_ranks(framework, address, meeting_of(framework, tmp_path))
+        assert ended == [(0, "3")] * 3
+        assert len(server.asked("HEAD")) == 4
+
+
+def test_where_listing_fails_it_fails_everywhere(tmp_path: Path) -> None:
+    with FaultServer({}) as server:
+        ended = run_ranks("torch", server.url + "/0.jsonl", meeting_of("torch", tmp_path))
+    assert [code for code, _ in ended] == [3, 3, 3]
+    assert ended[0][1].startswith("FileNotFoundError")
+    for _, text in ended[1:]:
+        assert "listing the files failed in the first process: FileNotFoundError" in text
