@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("rank", type=int)
     parser.add_argument("world_size", type=int)
     parser.add_argument("--state", type=Path)
+    parser.add_argument("--steps", type=int)
     parser.add_argument("--stop-at", type=int, default=-1)
     arguments = parser.parse_args()
     load = {
@@ -36,6 +37,7 @@ def main() -> None:
         "world_size": arguments.world_size,
         "lanes": arguments.world_size,
         "shuffle_buffer_size": None,
+        "steps": arguments.steps,
         "num_threads": 1,
     }
     datasets = [{"data_files": arguments.address, "storage_options": {"retry_delay": 0.01}}]
