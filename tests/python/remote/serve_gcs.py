@@ -2,7 +2,8 @@
 
 What the emulator lacks of Google's behaviour, and a library has to rely on, is added here:
 preconditions by generation, reads of a generation, headers that tell it, pages of lists, HEAD, 416,
-objects without a byte, names as they are, and finished uploads that are asked about again.
+objects without a byte, names as they are, finished uploads that are asked about again, and uploads
+that have nothing yet.
 """
 
 from __future__ import annotations
@@ -127,6 +128,12 @@ class Handler(emulator.RequestHandler):  # type: ignore[misc]
                 self._say(refusal, {"error": {"code": refusal, "message": "generation"}})
                 return
             was_open = self.storage.resumable.get(upload)
+            is_question = re.fullmatch(
+                r"bytes \*/(\*|[1-9]\d*)", self.headers.get("Content-Range", "")
+            )
+            if was_open and is_question and not self.storage.get_resumable_byte_count(upload):
+                self._send(308, {}, b"")  # no Range: there is nothing yet
+                return
             emulator.Router(self).handle(method)
             if was_open and upload not in self.storage.resumable:
                 self.finished[upload] = was_open

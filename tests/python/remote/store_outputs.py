@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -20,13 +21,20 @@ Store = S3Store | GcsStore
 _OF_A_RUN = ("time", "config", "output_path")
 
 
-class Place:
-    """A prefix of a new bucket, to write to."""
+_buckets: dict[int, str] = {}
+_places = itertools.count(1)
 
-    def __init__(self, store: Store, prefix: str = "some/out") -> None:
+
+class Place:
+    """A prefix of its own, to write to; SeaweedFS has no room for many buckets."""
+
+    def __init__(self, store: Store) -> None:
         self.store = store
-        self.bucket = store.bucket("saved")
-        self.prefix = prefix
+        if id(store) not in _buckets:
+            _buckets[id(store)] = store.bucket("saved")
+        self.bucket = _buckets[id(store)]
+        self.above = f"place-{next(_places)}"
+        self.prefix = f"{self.above}/some/out"
 
     @property
     def uri(self) -> str:
@@ -55,18 +63,16 @@ class Place:
         return {name: _plain(name, self.get(name)) for name in self.names()}
 
     def open_uploads(self) -> list[str]:
-        return (
-            list(self.store.open_uploads(self.bucket))
-            if hasattr(self.store, "open_uploads")
-            else []
-        )
+        if not isinstance(self.store, S3Store):
+            return []
+        return [key for key in self.store.open_uploads(self.bucket) if self.above in key]
 
     def is_clean(self) -> bool:
         """Whether nothing is there but what readers may see."""
         return not self.open_uploads() and not any(".easydata" in name for name in self.names())
 
     def clear(self) -> None:
-        for key in self.store.list(self.bucket):
+        for key in self.store.list(self.bucket, self.above):
             self.store.delete(self.bucket, key)
 
 

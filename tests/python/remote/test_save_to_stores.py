@@ -105,7 +105,7 @@ def test_what_is_not_ours_is_left_alone(place: Place) -> None:
         with pytest.raises(FileExistsError, match=r"holds deep, which no output of ours names"):
             save(small_rows(), place.uri, overwrite=overwrite, storage_options=place.options)
     assert place.files() == before
-    place.prefix = "another"
+    place.prefix = f"{place.above}/another"
     place.put("metadata.json", b'{"mine": 1}')
     place.put(".easydata/what", b"mine")
     with pytest.raises(OSError, match="is nothing that we put there"):

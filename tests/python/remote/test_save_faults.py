@@ -1,0 +1,139 @@
+"""What servers do to a writer: the same bytes, or one error and nothing that looks finished."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from faults import Rule
+from store_outputs import Place, big_rows, impatient, local_files, proxied, save, small_rows
+from stores import S3Store
+
+ANY = ""  # method of a request
+
+
+@pytest.fixture(params=["seaweed", "gcs"])
+def place(request: pytest.FixtureRequest) -> Place:
+    return Place(request.getfixturevalue(request.param))
+
+
+RECOVERABLE = {
+    "status 503, any request in three": Rule("status", status=503, method=ANY, probability=0.3),
+    "status 500 of uploads": Rule("status", status=500, method="PUT|POST", probability=0.5),
+    "status 429 once, with Retry-After": Rule(
+        "status", status=429, headers={"Retry-After": "1"}, method="PUT|POST", times=1
+    ),
+    "closed before answers": Rule("close", method=ANY, probability=0.3),
+    "reset in mid-upload": Rule("cut_request", at=1000, method="PUT|POST", probability=0.3),
+    "done, and the answer lost": Rule("lost", method="PUT|POST|DELETE", probability=0.5),
+    "refused": Rule("refuse", times=2),
+    "stalled": Rule("stall_headers", method="PUT|POST", skip=3, times=2),
+}
+
+
+@pytest.mark.parametrize("how", list(RECOVERABLE))
+def test_what_passes_changes_nothing(place: Place, how: str, tmp_path: Path) -> None:
+    save(small_rows(), tmp_path / "out")
+    with proxied(place, RECOVERABLE[how]) as proxy:
+        options = place.options_at(proxy.url, retry_delay=0.01, retries=30, stall_timeout=0.5)
+        for overwrite in (False, True):
+            save(small_rows(), place.uri, overwrite=overwrite, storage_options=options)
+            assert place.files() == local_files(tmp_path / "out")
+            assert place.is_clean()
+        assert any(each.fault for each in proxy.log)
+
+
+@pytest.mark.parametrize("fault", ["lost", "close", "cut_request", "status"])
+def test_uploads_in_parts_go_on(place: Place, fault: str, tmp_path: Path) -> None:
+    rows = big_rows(40)
+    save(rows, tmp_path / "out", max_shard_size=10**9)
+    # Each request about the shard fails once.
+    path = "shard-" if isinstance(place.store, S3Store) else "upload"
+    rule = Rule(fault, method="PUT|POST", path=path, probability=0.6, at=3_000_000)
+    with proxied(place, rule, seed=3) as proxy:
+        options = place.options_at(proxy.url, retry_delay=0.01, retries=30)
+        save(rows, place.uri, max_shard_size=10**9, storage_options=options)
+        assert sum(each.fault is not None for each in proxy.log) > 1
+    assert place.files() == local_files(tmp_path / "out")
+    assert place.is_clean()
+
+
+DENIED = b'<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>revoked</Message></Error>'
+
+
+@pytest.mark.parametrize("skip", [0, 4, 8, 12, 16])
+def test_revoked_credentials_leave_the_earlier_output(place: Place, skip: int) -> None:
+    save(small_rows(), place.uri, storage_options=place.options)
+    before = place.files()
+    denied = Rule(
+        "status",
+        status=403,
+        body=DENIED,
+        headers={"x-amz-request-id": "R4711", "Content-Type": "application/xml"},
+        method=ANY,
+        skip=skip,
+    )
+    begin = time.monotonic()
+    with proxied(place, denied) as proxy, pytest.raises(PermissionError) as error:
+        save(
+            small_rows(seed=1),
+            place.uri,
+            overwrite=True,
+            storage_options=place.options_at(proxy.url, **impatient()),
+        )
+    assert time.monotonic() - begin < 5
+    said = str(error.value)
+    assert place.bucket in said
+    assert "status 403 (AccessDenied: revoked), request id R4711" in said
+    left = {name: data for name, data in place.files().items() if ".easydata" not in name}
+    assert left == before, "the old output, whole"
+    # Who has credentials again goes on.
+    save(small_rows(seed=1), place.uri, overwrite=True, storage_options=place.options)
+    assert place.is_clean()
+    assert place.files() != before
+
+
+def test_a_store_that_stops_at_any_request(place: Place, tmp_path: Path) -> None:
+    """After each of the requests of a job the store is gone: what is there never looks finished
+    before it is, and the job, run again, ends as if nothing had been.
+    """
+    new = small_rows(300, seed=1)
+    save(new, tmp_path / "new")
+    after = local_files(tmp_path / "new")
+    for overwrite in (False, True):
+        place.prefix = f"{place.above}/stops-{overwrite}"
+        before = {}
+        if overwrite:
+            save(small_rows(), place.uri, storage_options=place.options)
+            before = place.files()
+        for skip in range(200):
+            gone = Rule("status", status=403, method=ANY, skip=skip)
+            with proxied(place, gone) as proxy:
+                options = place.options_at(proxy.url, **impatient())
+                try:
+                    save(new, place.uri, overwrite=overwrite, storage_options=options)
+                    break
+                except PermissionError:
+                    pass
+            _check_no_halves(place.files(), before, after)
+            save(new, place.uri, overwrite=overwrite, storage_options=place.options)
+            assert place.files() == after, skip
+            assert place.is_clean(), skip
+            place.clear()
+            if overwrite:
+                save(small_rows(), place.uri, storage_options=place.options)
+                assert place.files() == before
+        assert 15 < skip < 199, "it was done in between"
+        assert place.files() == after
+
+
+def _check_no_halves(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes]) -> None:
+    for name, data in found.items():
+        if ".easydata" in name:
+            continue
+        assert data in (old.get(name), new.get(name)), f"{name} is neither the old nor the new one"
+    metadata = found.get("_metadata.json")
+    if metadata is not None:
+        whole = old if metadata == old.get("_metadata.json") else new
+        assert all(found.get(name) == data for name, data in whole.items())
