@@ -1,5 +1,6 @@
 #include "easydata/io/object_output_store.h"
 
+#include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/util/io_util.h>
 
@@ -14,7 +15,10 @@ namespace easydata::io {
 namespace {
 
 /// How long the end of a job may take to tidy up behind it.
-constexpr std::chrono::milliseconds kTidyUp{5000};
+constexpr std::chrono::milliseconds kTidyUpWithin{5000};
+
+/// Files at once that have the part in memory that they are to send next.
+constexpr size_t kMostInMemory = 8;
 
 struct FolderAndName {
   std::string folder;
@@ -203,8 +207,9 @@ Status ObjectOutputStore::RemoveLock() {
 }
 
 void ObjectOutputStore::Unlock() {
+  if (lock_ == nullptr && !sender_->has_begun()) return;
   opened_.clear();
-  const exec::TimeLimit limit(kTidyUp);
+  const exec::TimeLimit limit(kTidyUpWithin);
   (void)sender_->AbortAll();
   if (lock_ == nullptr) return;
   if (sender_->has_begun() && CheckLock().ok()) (void)EndOpenUploads();
@@ -225,7 +230,8 @@ Status ObjectOutputStore::Append(const std::string& name, const std::string& add
 }
 
 Result<std::shared_ptr<OutputFile>> ObjectOutputStore::OpenNew(const std::string& name) {
-  auto upload = std::make_shared<ObjectUpload>(store_, sender_, PathOf(name));
+  const bool in_file = opened_.size() >= kMostInMemory;
+  auto upload = std::make_shared<ObjectUpload>(store_, sender_, PathOf(name), in_file);
   opened_[name] = upload;
   return upload;
 }
@@ -243,9 +249,25 @@ Status ObjectOutputStore::Publish(const std::string& name) {
 Status ObjectOutputStore::Move(const std::string& from, const std::string& to) {
   ARROW_RETURN_NOT_OK(CheckLock());
   ARROW_ASSIGN_OR_RAISE(const auto size, SizeOf(from));
-  ARROW_RETURN_NOT_OK(store_->Copy(PathOf(from), PathOf(to)));
+  Status copied = store_->Copy(PathOf(from), PathOf(to));
+  if (copied.IsNotImplemented()) copied = CopyByReading(from, to);
+  ARROW_RETURN_NOT_OK(copied);
   NoteFile(to, size.value_or(0));
   return Remove(from);
+}
+
+/// Copies a file that is too large for the store to copy it.
+Status ObjectOutputStore::CopyByReading(const std::string& from, const std::string& to) {
+  constexpr int64_t kPiece = int64_t{8} << 20;
+  ARROW_ASSIGN_OR_RAISE(const FileInfo info, StatHttpObject(*store_, PathOf(from)));
+  ARROW_ASSIGN_OR_RAISE(const auto file, OpenHttpObject(store_, info));
+  ObjectUpload copy(store_, sender_, PathOf(to), /*buffers_in_file=*/false);
+  for (int64_t at = 0; at < info.size; at += kPiece) {
+    ARROW_ASSIGN_OR_RAISE(const auto piece, file->ReadAt(at, std::min(kPiece, info.size - at)));
+    ARROW_RETURN_NOT_OK(copy.Write(piece->data(), piece->size()));
+  }
+  ARROW_RETURN_NOT_OK(copy.Close());
+  return copy.Complete();
 }
 
 Status ObjectOutputStore::Remove(const std::string& name) {

@@ -67,6 +67,7 @@ class ObjectOutputStore final : public OutputStore {
   void NoteRemoved(const std::string& name);
   Status CheckLock();
   Status EndOpenUploads();
+  Status CopyByReading(const std::string& from, const std::string& to);
   void Say(const std::string& text);
 
   const std::shared_ptr<const ObjectStore> store_;

@@ -15,19 +15,14 @@ int64_t PartSize(int number) { return kPart << ((number - 1) / kPartsOfASize); }
 Status ObjectUpload::Store(const void* data, int64_t size) {
   const char* bytes = static_cast<const char*>(data);
   while (size > 0) {
-    const int64_t room = PartSize(parts_ + 1) - static_cast<int64_t>(part_.size());
+    const int64_t most = PartSize(parts_ + 1);
     // The last part is sent by Complete(), with which the object may come to be.
-    if (room == 0) {
+    if (part_.size() == most) {
       ARROW_RETURN_NOT_OK(SendPart(/*is_last=*/false));
       continue;
     }
-    const int64_t taken = std::min(size, room);
-    // Grown by doubling, it would take up to twice its size.
-    const size_t needed = part_.size() + static_cast<size_t>(taken);
-    if (needed > part_.capacity()) {
-      part_.reserve(std::min<size_t>(PartSize(parts_ + 1), std::max(needed, 2 * part_.capacity())));
-    }
-    part_.append(bytes, static_cast<size_t>(taken));
+    const int64_t taken = std::min(size, most - part_.size());
+    ARROW_RETURN_NOT_OK(part_.Append(bytes, taken, most));
     bytes += taken;
     size -= taken;
   }
@@ -38,8 +33,9 @@ Status ObjectUpload::SendPart(bool is_last) {
   if (upload_ == nullptr) {
     ARROW_ASSIGN_OR_RAISE(upload_, sender_->Start(uri_));
   }
-  const auto size = static_cast<int64_t>(part_.size());
-  ARROW_RETURN_NOT_OK(sender_->Send(upload_, ++parts_, sent_, std::exchange(part_, {}), is_last));
+  ARROW_ASSIGN_OR_RAISE(std::string part, part_.Take());
+  const auto size = static_cast<int64_t>(part.size());
+  ARROW_RETURN_NOT_OK(sender_->Send(upload_, ++parts_, sent_, std::move(part), is_last));
   sent_ += size;
   return Status::OK();
 }
@@ -50,7 +46,10 @@ Status ObjectUpload::Close() {
 }
 
 Status ObjectUpload::Complete() {
-  if (upload_ == nullptr) return store_->Put(uri_, part_);
+  if (upload_ == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(const std::string content, part_.Take());
+    return store_->Put(uri_, content);
+  }
   ARROW_RETURN_NOT_OK(SendPart(/*is_last=*/true));
   return sender_->Complete(upload_);
 }

@@ -6,17 +6,21 @@
 #include <utility>
 
 #include "easydata/io/output_file.h"
+#include "easydata/io/part_buffer.h"
 #include "easydata/io/part_sender.h"
 
 namespace easydata::io {
 
 /// A new object: sent in parts while it is written, and there, whole, by Complete(). A small one is
-/// put at once. Thread-compatible.
+/// put at once. What is to be sent next waits in memory, or in a file. Thread-compatible.
 class ObjectUpload final : public OutputFile {
  public:
   ObjectUpload(std::shared_ptr<const ObjectStore> store, std::shared_ptr<PartSender> sender,
-               std::string uri)
-      : store_(std::move(store)), sender_(std::move(sender)), uri_(std::move(uri)) {}
+               std::string uri, bool buffers_in_file)
+      : store_(std::move(store)),
+        sender_(std::move(sender)),
+        uri_(std::move(uri)),
+        part_(buffers_in_file) {}
 
   /// Returns when all but the last part is there.
   Status Close() override;
@@ -35,7 +39,7 @@ class ObjectUpload final : public OutputFile {
   std::shared_ptr<PartSender::Upload> upload_;  // null: nothing was sent yet
   int parts_ = 0;
   int64_t sent_ = 0;
-  std::string part_;  // what is to be sent next
+  PartBuffer part_;  // what is to be sent next
   bool is_closed_ = false;
 };
 

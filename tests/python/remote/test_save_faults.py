@@ -137,3 +137,30 @@ def _check_no_halves(found: dict[str, bytes], old: dict[str, bytes], new: dict[s
     if metadata is not None:
         whole = old if metadata == old.get("_metadata.json") else new
         assert all(found.get(name) == data for name, data in whole.items())
+
+
+def test_what_the_store_does_not_copy_is_copied_by_reading(
+    seaweed: S3Store, tmp_path: Path
+) -> None:
+    place = Place(seaweed)
+    rows = big_rows(20)
+    save(rows, tmp_path / "out", max_shard_size=10**9)
+    save(small_rows(), place.uri, storage_options=place.options)
+    # One shard is said to be larger than what S3 copies.
+    huge = Rule("longer", method="HEAD", path=r"easydata/shard-", at=6 << 30, times=1)
+    with proxied(place, huge) as proxy:
+        options = place.options_at(proxy.url)
+        save(rows, place.uri, max_shard_size=10**9, overwrite=True, storage_options=options)
+        assert [each.fault for each in proxy.log].count("longer") == 1
+        parts = [each.path for each in proxy.log if "partNumber" in each.query]
+    assert parts[2:] == [f"/{place.bucket}/{place.prefix}/shard-00000.jsonl"] * 2
+    assert place.files() == local_files(tmp_path / "out")
+    assert place.is_clean()
+
+
+def test_many_shards_at_once(place: Place, tmp_path: Path) -> None:
+    rows = small_rows(12 * 1024, seed=5)
+    save(rows, tmp_path / "out", num_shards=12)
+    save(rows, place.uri, num_shards=12, storage_options=place.options)
+    assert place.files() == local_files(tmp_path / "out")
+    assert place.is_clean()

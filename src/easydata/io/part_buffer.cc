@@ -1,0 +1,66 @@
+#include "easydata/io/part_buffer.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "easydata/io/file_calls.h"
+
+namespace easydata::io {
+
+PartBuffer::~PartBuffer() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Status PartBuffer::OpenFile() {
+  std::error_code error;
+  path_ = std::filesystem::temp_directory_path(error).string();
+  if (error) return PathError("find the folder for temporary files", path_, error.value());
+  std::string name = path_ + "/easydata-part-XXXXXX";
+  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd_ < 0) return PathError("write a temporary file to", path_, errno);
+  ::unlink(name.c_str());
+  return Status::OK();
+}
+
+Status PartBuffer::Append(const void* data, int64_t size, int64_t most) {
+  if (in_file_) {
+    if (fd_ < 0) ARROW_RETURN_NOT_OK(OpenFile());
+    ARROW_RETURN_NOT_OK(WriteAll(fd_, data, size, path_));
+  } else {
+    // Grown by doubling, it would take up to twice its size.
+    const size_t needed = memory_.size() + static_cast<size_t>(size);
+    if (needed > memory_.capacity()) {
+      memory_.reserve(
+          std::max(needed, std::min(2 * memory_.capacity(), static_cast<size_t>(most))));
+    }
+    memory_.append(static_cast<const char*>(data), static_cast<size_t>(size));
+  }
+  size_ += size;
+  return Status::OK();
+}
+
+Result<std::string> PartBuffer::Take() {
+  const int64_t size = std::exchange(size_, 0);
+  if (!in_file_ || fd_ < 0) return std::exchange(memory_, {});
+  std::string content(static_cast<size_t>(size), '\0');
+  if (::lseek(fd_, 0, SEEK_SET) < 0) return PathError("read", path_, errno);
+  for (int64_t at = 0; at < size;) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadSome(fd_, content.data() + at,
+                                                      static_cast<size_t>(size - at), path_));
+    if (got == 0) return Status::IOError("a temporary file in ", path_, " was cut");
+    at += got;
+  }
+  if (::ftruncate(fd_, 0) < 0 || ::lseek(fd_, 0, SEEK_SET) < 0) {
+    return PathError("write", path_, errno);
+  }
+  return content;
+}
+
+}  // namespace easydata::io
