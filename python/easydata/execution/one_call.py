@@ -1,7 +1,7 @@
 """Whole jobs in one call."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
@@ -32,28 +32,40 @@ def tokenize_and_save(
     output_path: _Path,
     output_format: str = "parquet",
     max_length: int = 2048,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> None:
     """Tokenizes files and writes the tokens.
 
     Args:
         data_files: Path, glob pattern, folder, or a list of them; the text is in the column "text".
         tokenizer: A folder, a name, a TokenizerConfig or a tokenizer object.
-        output_path: Folder for the shards.
+        output_path: Folder for the shards, or a prefix of an object store ("s3://bucket/rows").
         output_format: "parquet", "arrow" or "jsonl".
         max_length: Tokens kept of a document.
+        storage_options: Who asks for files on object stores and web servers, and writes there; see
+            docs/guide/stores.md.
 
     Raises:
         FileNotFoundError: When data_files match nothing or there is no such tokenizer.
         FileExistsError: When output_path holds an output already.
     """
+    options = None if storage_options is None else dict(storage_options)
     config = PipelineConfig(
         datasets=[
             DatasetConfig(
-                data_files=data_files, tokenizer=tokenizer, save_path=os.fspath(output_path)
+                data_files=data_files,
+                tokenizer=tokenizer,
+                save_path=os.fspath(output_path),
+                storage_options=options,
             )
         ],
         tokenize=TokenizeStageConfig(max_length=max_length),
-        save=SaveStageConfig(enabled=True, format=output_format),  # type: ignore[arg-type]
+        save=SaveStageConfig(
+            enabled=True,
+            format=output_format,  # type: ignore[arg-type]
+            storage_options=options,
+        ),
     )
     Pipeline(config).source().tokenize().save().build()
 
@@ -67,18 +79,21 @@ def pretokenize(
     compression: str | None = "snappy",
     num_proc: int | None = None,
     show_progress: bool = True,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> "WriteStats":
     """Puts a source through a transform and writes what comes out.
 
     Args:
         source: Any source, also a mix.
         transform: Called with each row; gives the row to write, or None to leave it out.
-        output_path: Folder for the shards.
+        output_path: Folder for the shards, or a prefix of an object store ("s3://bucket/rows").
         output_format: "parquet", "arrow" or "jsonl".
         max_shard_size: File size at which a shard is closed.
         compression: Codec. The default, "snappy", is for Parquet; other formats then go without.
         num_proc: Threads; None: one for each core. The transform itself runs in one at a time.
         show_progress: Show progress, when standard error is a terminal.
+        storage_options: Who writes to an object store; see docs/guide/stores.md.
 
     Returns:
         What was written.
@@ -97,4 +112,5 @@ def pretokenize(
             compression=compression,
             num_threads=num_proc,
             progress=progress.update,
+            storage_options=storage_options,
         )

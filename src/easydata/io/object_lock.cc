@@ -51,7 +51,7 @@ std::string OwnerOf(const std::string& text) {
   return owner.has_value() ? owner->ToString() : "a process that does not say who it is";
 }
 
-std::string Seconds(std::chrono::milliseconds time) {
+std::string WholeSeconds(std::chrono::milliseconds time) {
   return std::to_string((time.count() + 999) / 1000) + " s";
 }
 
@@ -96,7 +96,7 @@ Status ObjectLock::HeldError(const std::string& text) const {
   return Status::IOError("another process is writing to this output: ", OwnerOf(text),
                          "; wait for it or choose another output path. If it is gone, run this "
                          "again: its lock ",
-                         uri_, " lapses ", Seconds(times_.lapse),
+                         uri_, " lapses ", WholeSeconds(times_.lapse),
                          " after it was last renewed: ", output_);
 }
 
@@ -135,8 +135,8 @@ Status ObjectLock::TakeOver(const std::string& text) {
   }
   if (!is_near) {
     ARROW_RETURN_NOT_OK(WaitUntilItLapses(text));
-    notice_ = "the lock of " + OwnerOf(text) + ", was not renewed for " + Seconds(times_.lapse) +
-              ", and is taken over";
+    notice_ = "the lock of " + OwnerOf(text) + ", was not renewed for " +
+              WholeSeconds(times_.lapse) + ", and is taken over";
   }
   is_put_ = true;
   ARROW_RETURN_NOT_OK(store_->Put(uri_, owner_.ToText(0)));

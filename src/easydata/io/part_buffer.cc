@@ -1,13 +1,12 @@
 #include "easydata/io/part_buffer.h"
 
+#include <arrow/util/io_util.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "easydata/io/file_calls.h"
@@ -18,13 +17,18 @@ PartBuffer::~PartBuffer() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+Status PartBuffer::FolderError(int error) const {
+  return arrow::internal::IOErrorFromErrno(
+      error, "cannot keep what is to be sent in ", path_,
+      "; make room there, or name another folder by TMPDIR, or write fewer shards at once");
+}
+
 Status PartBuffer::OpenFile() {
-  std::error_code error;
-  path_ = std::filesystem::temp_directory_path(error).string();
-  if (error) return PathError("find the folder for temporary files", path_, error.value());
+  const char* const named = ::getenv("TMPDIR");
+  path_ = named == nullptr || *named == '\0' ? "/tmp" : named;
   std::string name = path_ + "/easydata-part-XXXXXX";
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0) return PathError("write a temporary file to", path_, errno);
+  if (fd_ < 0) return FolderError(errno);
   ::unlink(name.c_str());
   return Status::OK();
 }
@@ -32,7 +36,8 @@ Status PartBuffer::OpenFile() {
 Status PartBuffer::Append(const void* data, int64_t size, int64_t most) {
   if (in_file_) {
     if (fd_ < 0) ARROW_RETURN_NOT_OK(OpenFile());
-    ARROW_RETURN_NOT_OK(WriteAll(fd_, data, size, path_));
+    const Status written = WriteAll(fd_, data, size, path_);
+    if (!written.ok()) return FolderError(arrow::internal::ErrnoFromStatus(written));
   } else {
     // Grown by doubling, it would take up to twice its size.
     const size_t needed = memory_.size() + static_cast<size_t>(size);
@@ -50,7 +55,7 @@ Result<std::string> PartBuffer::Take() {
   const int64_t size = std::exchange(size_, 0);
   if (!in_file_ || fd_ < 0) return std::exchange(memory_, {});
   std::string content(static_cast<size_t>(size), '\0');
-  if (::lseek(fd_, 0, SEEK_SET) < 0) return PathError("read", path_, errno);
+  if (::lseek(fd_, 0, SEEK_SET) < 0) return FolderError(errno);
   for (int64_t at = 0; at < size;) {
     ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadSome(fd_, content.data() + at,
                                                       static_cast<size_t>(size - at), path_));
@@ -58,7 +63,7 @@ Result<std::string> PartBuffer::Take() {
     at += got;
   }
   if (::ftruncate(fd_, 0) < 0 || ::lseek(fd_, 0, SEEK_SET) < 0) {
-    return PathError("write", path_, errno);
+    return FolderError(errno);
   }
   return content;
 }

@@ -25,6 +25,7 @@ class PartBuffer {
 
  private:
   Status OpenFile();
+  Status FolderError(int error) const;
 
   const bool in_file_;
   int64_t size_ = 0;

@@ -214,3 +214,22 @@ def test_a_bucket_must_be_there(place: Place) -> None:
     place.bucket = "no-such-bucket-anywhere"
     with pytest.raises(FileNotFoundError, match="no-such-bucket-anywhere"):
         save(small_rows(), place.uri, storage_options=place.options)
+
+
+def test_whole_jobs_in_one_call(place: Place, gpt2: str, tmp_path: Path) -> None:
+    save(small_rows(), f"{place.uri}/in", storage_options=place.options)
+    save(small_rows(), tmp_path / "in")
+    where: list[tuple[Any, dict[str, Any]]] = [
+        (tmp_path, {}),
+        (place.uri, {"storage_options": place.options}),
+    ]
+    for folder, options in where:
+        easydata.tokenize_and_save(f"{folder}/in", gpt2, f"{folder}/tokens", **options)
+        source = easydata.JsonShardedSource(f"{folder}/in", **options)
+        easydata.pretokenize(
+            source, lambda row: row, f"{folder}/kept", show_progress=False, **options
+        )
+    assert place.files().keys() == local_files(tmp_path).keys()
+    shards = {name: data for name, data in place.files().items() if "shard" in name}
+    assert shards == {n: data for n, data in local_files(tmp_path).items() if "shard" in n}
+    assert easydata.verify(place.uri, storage_options=place.options).ok
