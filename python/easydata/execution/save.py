@@ -183,7 +183,10 @@ class WriteJob:
 
     def say_what_is_kept(self, interrupt: KeyboardInterrupt, finished: int = 0) -> None:
         """Adds to an interruption what running again keeps, beside `finished` shards of others."""
-        kept = finished + _native.unfinished_shards(self.path, self._storage_options)
+        try:
+            kept = finished + _native.unfinished_shards(self.path, self._storage_options)
+        except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
+            kept = finished
         if kept:
             interrupt.add_note(f"run again to go on: {kept_text(kept)}")
 

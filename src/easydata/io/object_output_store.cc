@@ -14,7 +14,7 @@
 namespace easydata::io {
 namespace {
 
-/// How long the end of a job may take to tidy up behind it.
+/// How long it may take to tidy up behind those who did not unlock.
 constexpr std::chrono::milliseconds kTidyUpWithin{5000};
 
 /// Files at once that have the part in memory that they are to send next.
@@ -60,7 +60,11 @@ Result<std::unique_ptr<OutputStore>> ObjectOutputStore::Make(
       std::move(store), std::move(folder), std::move(place.bucket), std::move(prefix), times));
 }
 
-ObjectOutputStore::~ObjectOutputStore() { Unlock(); }
+ObjectOutputStore::~ObjectOutputStore() {
+  if (lock_ == nullptr && !sender_->has_begun()) return;
+  const exec::TimeLimit limit(kTidyUpWithin);
+  Unlock();
+}
 
 Result<const ObjectOutputStore::Listed*> ObjectOutputStore::List(const std::string& folder) const {
   const auto [known, is_new] = listed_.try_emplace(folder);
@@ -207,9 +211,7 @@ Status ObjectOutputStore::RemoveLock() {
 }
 
 void ObjectOutputStore::Unlock() {
-  if (lock_ == nullptr && !sender_->has_begun()) return;
   opened_.clear();
-  const exec::TimeLimit limit(kTidyUpWithin);
   (void)sender_->AbortAll();
   if (lock_ == nullptr) return;
   if (sender_->has_begun() && CheckLock().ok()) (void)EndOpenUploads();

@@ -14,8 +14,10 @@
 namespace easydata::sink {
 namespace {
 
-/// How long the end of a job may take to tidy up behind it.
+/// How long a job that failed may take to tidy up, where a store does not answer; and one that was
+/// stopped, by somebody who waits for that. What is not done then, the next run does.
 constexpr std::chrono::milliseconds kLeaveWithin{5000};
+constexpr std::chrono::milliseconds kStopWithin{1000};
 constexpr char kLock[] = ".easydata/lock";
 constexpr char kProgress[] = ".easydata/progress.jsonl";
 
@@ -75,6 +77,7 @@ Result<bool> OutputFolder::IsFinished(OutputJob job) {
 
 Result<int64_t> OutputFolder::UnfinishedShards(const std::string& path,
                                                const std::shared_ptr<const io::Storage>& storage) {
+  const exec::TimeLimit limit(kStopWithin);  // asked by somebody who stopped the job
   ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(path, storage));
   ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(*store, kProgress));
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
@@ -416,7 +419,7 @@ Status OutputFolder::RemoveReplaced() {
 OutputFolder::~OutputFolder() {
   // A store may not answer any more.
   std::optional<exec::TimeLimit> limit;
-  if (!done_) limit.emplace(kLeaveWithin);
+  if (!done_) limit.emplace(job_.stopped() ? kStopWithin : kLeaveWithin);
   if (locked_) {
     // As far as possible: the error that the job ended with is the one to report.
     if (!done_ && !takes_place_) (void)LeaveUnfinished();

@@ -56,7 +56,8 @@ class OutputFolder {
   /// Whether the folder holds the finished output of the job. Changes nothing.
   static Result<bool> IsFinished(OutputJob job);
 
-  /// Number of shards of an unfinished output that a job keeps when it is run again.
+  /// Number of shards of an unfinished output that a job keeps when it is run again; an error where
+  /// a store does not say so within a second.
   static Result<int64_t> UnfinishedShards(const std::string& path,
                                           const std::shared_ptr<const io::Storage>& storage);
 

@@ -94,9 +94,7 @@ def local_files(folder: Path) -> dict[str, bytes]:
 def small_rows(count: int = 600, seed: int = 0) -> list[dict[str, Any]]:
     """Rows of about 100 bytes."""
     random_ = random.Random(seed)
-    return [
-        {"n": i, "text": format(random_.getrandbits(8 * (30 + i % 20)), "x")} for i in range(count)
-    ]
+    return [{"n": i, "text": random_.randbytes(30 + i % 20).hex()} for i in range(count)]
 
 
 def big_rows(megabytes: int) -> list[dict[str, Any]]:

@@ -95,9 +95,8 @@ def test_revoked_credentials_leave_the_earlier_output(place: Place, skip: int) -
 
 
 def test_a_store_that_stops_at_any_request(place: Place, tmp_path: Path) -> None:
-    """After each of the requests of a job the store is gone: what is there never looks finished
-    before it is, and the job, run again, ends as if nothing had been.
-    """
+    # What is there never looks finished before it is, and the job, run again, ends as if nothing
+    # had been.
     new = small_rows(300, seed=1)
     save(new, tmp_path / "new")
     after = local_files(tmp_path / "new")

@@ -159,6 +159,22 @@ def test_an_interrupted_writer_leaves_nothing_open(seaweed: S3Store) -> None:
     assert not place.open_uploads()
 
 
+@pytest.mark.parametrize("fault", ["stall_headers", "status"])
+def test_an_interruption_does_not_wait_for_a_store(place: Place, fault: str) -> None:
+    dead = Rule(fault, method=ANY, skip=14)
+    with proxied(place, dead) as proxy:
+        options = place.options_at(proxy.url)
+        with writer(place.uri, 600, storage_options=options) as process:
+            wait_for(lambda: any(each.fault for each in proxy.log))
+            time.sleep(0.3)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.wait() != 0
+            assert time.monotonic() - begin < 3, "a second each to tidy up and to tell what is kept"
+    save(small_rows(600, seed=1), place.uri, storage_options=place.options)
+    assert place.is_clean()
+
+
 def test_a_second_writer_is_refused(place: Place) -> None:
     slow = Rule("latency", seconds=0.3, method=ANY)
     with proxied(place, slow) as proxy:
