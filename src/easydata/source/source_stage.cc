@@ -17,6 +17,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/ordered_map.h"
+#include "easydata/exec/stop_scope.h"
 #include "easydata/io/file_system.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/source/grain_order_stage.h"
@@ -311,6 +312,8 @@ class SourceStage : public Stage {
 
   Result<std::optional<Item>> Pull() {
     StageTimer timer(&pull_seconds_);
+    // Opening a file may wait for a server.
+    const exec::StopScope stopping(&cancelled_);
     if (broken_off_) return std::nullopt;
     for (;;) {
       std::optional<ShardPosition> start;
