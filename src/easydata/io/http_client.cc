@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -70,8 +71,12 @@ struct Transfer {
   bool is_connected = false;
   bool is_ended_by_receiver = false;
   Clock::time_point last_progress = {};
+  bool has_body = false;  // the first of it has come
+  Clock::time_point window_begin = {};
+  int64_t window_bytes = 0;  // of the body, since then
   curl_off_t sent = 0;
   bool follows_redirects = true;
+  bool is_get = true;
   std::string host = {};
   int64_t expected_bytes = 0;
   // Of both.
@@ -108,7 +113,10 @@ size_t OnHeader(char* data, size_t size, size_t count, void* context) {
 
 size_t OnPiece(char* data, size_t size, size_t count, void* context) {
   auto* transfer = static_cast<Transfer*>(context);
-  transfer->last_progress = Clock::now();
+  const auto now = Clock::now();
+  transfer->last_progress = now;
+  if (!std::exchange(transfer->has_body, true)) transfer->window_begin = now;
+  transfer->window_bytes += static_cast<int64_t>(size * count);
   if (IsRedirect(transfer->response) && transfer->follows_redirects) return size * count;
   transfer->is_ended_by_receiver = !transfer->receiver->OnBody({data, size * count});
   return transfer->is_ended_by_receiver ? 0 : size * count;
@@ -129,6 +137,25 @@ int OnSent(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
     transfer->last_progress = Clock::now();
   }
   return 0;
+}
+
+/// Whether too little of a body came in the window of time that ends now; if one does, the next
+/// begins. Only of GET: a store at work on something longer may send a space now and then.
+bool IsTrickle(Clock::time_point now, Transfer* transfer) {
+  const std::chrono::duration<double> window = transfer->limits.stall_timeout;
+  if (!transfer->is_get || !transfer->has_body || now - transfer->window_begin < window) {
+    return false;
+  }
+  transfer->window_begin = now;
+  return static_cast<double>(std::exchange(transfer->window_bytes, 0)) <
+         HttpClient::kLeastRate * window.count();
+}
+
+/// "nothing came for 15 s"
+std::string Stalled(std::string_view what, const HttpLimits& limits) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%g s", limits.stall_timeout.count() / 1000.0);
+  return std::string(what) + " came for " + seconds;
 }
 
 bool HasHeader(const HttpRequest& request, std::string_view name) {
@@ -168,6 +195,7 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
   transfer->host = HostOf(request.url);
   transfer->expected_bytes = request.expected_bytes;
   transfer->follows_redirects = request.follows_redirects;
+  transfer->is_get = request.method == "GET";
   for (const std::string& header : request.headers) {
     transfer->headers = curl.slist_append(transfer->headers, header.c_str());
   }
@@ -284,7 +312,10 @@ class HttpLoop {
         Finish(transfer, HttpFailure::kEndedByCaller, "");
       } else if (transfer->is_connected &&
                  now - transfer->last_progress > transfer->limits.stall_timeout) {
-        Finish(transfer, HttpFailure::kStalled, "nothing came");
+        Finish(transfer, HttpFailure::kStalled, Stalled("nothing", transfer->limits));
+      } else if (IsTrickle(now, transfer)) {
+        Finish(transfer, HttpFailure::kStalled,
+               Stalled("less than a kilobyte a second", transfer->limits));
       }
     }
     StartWaiting();
@@ -334,7 +365,7 @@ class HttpLoop {
     host->limit = std::max(1.0, std::min<double>(host->limit, host->under_way) / 2);
   }
 
-  void Finish(Transfer* transfer, HttpFailure failure, const char* error) {
+  void Finish(Transfer* transfer, HttpFailure failure, std::string error) {
     curl_.multi_remove_handle(multi_, transfer->easy);
     if (std::erase(under_way_, transfer) > 0) {
       Host& host = hosts_[transfer->host];
@@ -343,7 +374,7 @@ class HttpLoop {
       bytes_under_way_ -= transfer->expected_bytes;
     }
     transfer->response.failure = failure;
-    transfer->response.error = error;
+    transfer->response.error = std::move(error);
     // The caller destroys it as soon as it may.
     std::lock_guard<std::mutex> lock(transfer->mutex);
     transfer->is_done = true;

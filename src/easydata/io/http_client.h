@@ -63,7 +63,8 @@ struct HttpRequest {
 
 struct HttpLimits {
   std::chrono::milliseconds connect_timeout{10'000};
-  /// Most time in which nothing moves: before the headers, in the body, or in what is sent.
+  /// Most time in which nothing moves: before the headers, in the body, or in what is sent; and in
+  /// which a body comes by less than `HttpClient::kLeastRate`.
   std::chrono::milliseconds stall_timeout{15'000};
   /// Most requests under way to one host.
   int max_in_flight = 64;
@@ -92,6 +93,8 @@ class HttpClient {
  public:
   static constexpr size_t kMostInFlight = 64;
   static constexpr int64_t kMostBytesInFlight = int64_t{256} << 20;
+  /// Bytes a second; what is slower is as good as nothing.
+  static constexpr int64_t kLeastRate = 1000;
 
   /// Sends a request, follows redirects (to http and https) where it says so, and waits for the
   /// answer's end.

@@ -162,9 +162,9 @@ Result<HttpCall::Outcome> HttpCall::Judge(const HttpResponse& response) {
 
 Status FinalError(const std::string& what, const HttpResponse& response,
                   const HttpRetries& retries) {
-  const std::string outcome = ": " + Described(response);
-  const auto error = [&](int number, const std::string& end) {
-    return arrow::internal::IOErrorFromErrno(number, what, outcome, end);
+  const std::string outcome = ": " + Described(response) + ", after " + retries.ToString();
+  const auto error = [&](int number, const std::string& advice) {
+    return arrow::internal::IOErrorFromErrno(number, what, outcome, advice);
   };
   if (response.failure == HttpFailure::kUntrusted) {
     return error(EPROTO,
@@ -173,7 +173,7 @@ Status FinalError(const std::string& what, const HttpResponse& response,
   switch (response.status) {
     case 404:
     case 410:
-      return error(ENOENT, "");
+      return error(ENOENT, "; see that the address is right, or take it out");
     case 401:
     case 403:
     case 407:
@@ -181,7 +181,10 @@ Status FinalError(const std::string& what, const HttpResponse& response,
                    "; the server wants credentials, or does not let these do it "
                    "(storage_options)");
     default:
-      return error(EIO, ", after " + retries.ToString());
+      if (!IsTransient(response)) return error(EIO, "; the server does not give it");
+      return error(EIO,
+                   "; try again when the server, and the way to it, are well, or be more patient "
+                   "(storage_options: retries, retry_timeout)");
   }
 }
 
@@ -192,6 +195,7 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
     ARROW_ASSIGN_OR_RAISE(const HttpRequest request, call->MakeRequest());
     AnswerSorter sorter(call);
     HttpRequest sent;
+    const auto began = std::chrono::steady_clock::now();
     ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &sorter, &sent));
     response.reason = sorter.Reason();
     const int64_t useful = call->UsefulBytes();
@@ -212,15 +216,18 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
     if (outcome == HttpCall::Outcome::kOtherwise) continue;
     if (outcome == HttpCall::Outcome::kFinal) return FinalError(call->What(), response, retries);
     if (call->HasProgress()) {
-      retries.Progress();
       may_reauthorize = true;
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+      // A trickle would go on for ever.
+      if (static_cast<double>(useful) >= HttpClient::kLeastRate * took.count()) retries.Progress();
     }
     const auto wait = retries.Next(response);
     if (!wait.has_value()) {
       const std::string wrong = call->WrongAnswer();
       if (wrong.empty()) return FinalError(call->What(), response, retries);
       return arrow::internal::IOErrorFromErrno(EIO, call->What(), ": the server answers with ",
-                                               wrong, ", after ", retries.ToString());
+                                               wrong, ", after ", retries.ToString(),
+                                               "; it cannot be read from there");
     }
     store.counters()->Retry(CauseOf(response, response.is_good()), *wait,
                             response.status == 429 || response.status == 503);

@@ -176,7 +176,7 @@ FINAL: dict[str, tuple[Rule, type[Exception], str]] = {
     "forbidden": (
         Rule("status", status=403, headers={"x-amz-request-id": "A17"}),
         PermissionError,
-        "rows.jsonl at byte 0: status 403, request id A17; the server wants credentials",
+        "rows.jsonl at byte 0: status 403, request id A17, after 1 attempt in .*; the server wants credentials",
     ),
     "unauthorized": (Rule("status", status=401), PermissionError, "status 401"),
     "encoded": (
