@@ -9,6 +9,7 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
+#include "easydata/io/file_system.h"
 
 namespace easydata::io {
 namespace {
@@ -56,11 +57,17 @@ struct FetchedRanges::Range {
   std::mutex mutex;
   std::condition_variable changed;
   bool is_done = false;
-  std::shared_ptr<arrow::Buffer> buffer;  // null where it failed
+  std::shared_ptr<arrow::Buffer> buffer;  // null where there is none
+  Status failed;                          // why, where that is about the file
 };
 
-FetchedRanges::~FetchedRanges() {
+FetchedRanges::~FetchedRanges() { Forget(); }
+
+void FetchedRanges::Forget() {
+  std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& range : ranges_) range->is_unwanted = true;
+  ranges_.clear();
+  bytes_ = 0;
 }
 
 void FetchedRanges::MakeRoom(int64_t bytes) {
@@ -94,20 +101,23 @@ void FetchedRanges::Announce(const std::vector<arrow::io::ReadRange>& ranges) {
     }
     FetchPool()->Submit([range, fetch = fetch_] {
       std::shared_ptr<arrow::Buffer> buffer;
+      Status status;
       if (!range->is_unwanted) {
         exec::StopScope stopping(&range->is_unwanted);
-        const Status status = exec::CatchExceptions([&]() -> Status {
+        status = exec::CatchExceptions([&]() -> Status {
           const int64_t size = range->end - range->begin;
           ARROW_ASSIGN_OR_RAISE(auto memory, arrow::AllocateBuffer(size));
           ARROW_RETURN_NOT_OK(fetch(range->begin, size, memory->mutable_data()));
           buffer = std::move(memory);
           return Status::OK();
         });
-        // Whoever needs it asks for it himself, and finds out what is wrong.
         if (!status.ok()) buffer = nullptr;
       }
       std::lock_guard<std::mutex> lock(range->mutex);
       range->buffer = std::move(buffer);
+      // What was patient already is not to be patient once more. For want of memory, whoever needs
+      // the part asks for it himself.
+      if (IsFileError(status)) range->failed = std::move(status);
       range->is_done = true;
       range->changed.notify_all();
     });
@@ -127,6 +137,7 @@ Result<std::shared_ptr<arrow::Buffer>> FetchedRanges::Find(int64_t position, int
   }
   if (found == nullptr) return nullptr;
   std::shared_ptr<arrow::Buffer> buffer;
+  Status failed;
   {
     exec::WaitScope waiting;
     std::unique_lock<std::mutex> lock(found->mutex);
@@ -134,6 +145,7 @@ Result<std::shared_ptr<arrow::Buffer>> FetchedRanges::Find(int64_t position, int
       return Status::Cancelled("reading was stopped");
     }
     buffer = found->buffer;
+    failed = found->failed;
   }
   if (buffer != nullptr) return arrow::SliceBuffer(buffer, position - found->begin);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -142,6 +154,7 @@ Result<std::shared_ptr<arrow::Buffer>> FetchedRanges::Find(int64_t position, int
     bytes_ -= found->end - found->begin;
     ranges_.erase(place);
   }
+  ARROW_RETURN_NOT_OK(failed);
   return nullptr;
 }
 

@@ -18,7 +18,7 @@ namespace easydata::io {
 /// until others take their place. Thread-safe.
 ///
 /// A file keeps up to `kMostOfFile` bytes, a process `kMostOfProcess`: beyond that nothing is
-/// fetched ahead. A part whose fetching failed is as if it had not been asked for.
+/// fetched ahead. Where fetching failed, the one who finds that part gets the error.
 class FetchedRanges {
  public:
   static constexpr int64_t kMostOfFile = int64_t{64} << 20;
@@ -40,6 +40,9 @@ class FetchedRanges {
   /// the byte is not known; `next` is set to the first known one behind it. Cancelled where waiting
   /// was interrupted.
   Result<std::shared_ptr<arrow::Buffer>> Find(int64_t position, int64_t* next);
+
+  /// Forgets all that is known: it is to be read anew.
+  void Forget();
 
  private:
   struct Range;
