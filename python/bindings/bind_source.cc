@@ -21,6 +21,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
+#include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
@@ -386,6 +387,11 @@ void BindSource(nb::module_& m) {
             {
               WithoutGil released(nb::find(self));
               rows = self.source->CountRows(shard, CountingContext());
+            }
+            if (!rows.ok()) {
+              const auto name =
+                  std::make_shared<const ShardRef>(ShardRef{"", self.source->shard_names()[shard]});
+              rows = source::ShardError(rows.status(), name, std::nullopt);
             }
             return Unwrap(std::move(rows));
           },

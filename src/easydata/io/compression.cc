@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/base/hash.h"
 #include "easydata/io/file_stream.h"
+#include "easydata/io/file_system.h"
+#include "easydata/io/positioned_file.h"
 
 namespace easydata::io {
 namespace {
@@ -75,17 +78,53 @@ Result<Compression::type> CodecOf(arrow::io::RandomAccessFile* file, bool* is_em
   }
 }
 
-/// Unlike arrow::io::CompressedInputStream it hands out all that can be decoded before an error.
+Status Broken(const std::string& how) {
+  return Status::IOError("the compressed file ", how, "; get it again, or take it out");
+}
+
+/// The hash of bytes that come in pieces, whatever these are.
+class RunningHash {
+ public:
+  void Add(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const size_t taken = std::min(bytes.size(), kBlock - held_.size());
+      held_.append(bytes.substr(0, taken));
+      bytes.remove_prefix(taken);
+      if (held_.size() < kBlock) return;
+      hash_ = Hash64(held_, hash_);
+      held_.clear();
+    }
+  }
+  uint64_t Get() const { return Hash64(held_, hash_); }
+
+ private:
+  static constexpr size_t kBlock = 64 << 10;
+  std::string held_;
+  uint64_t hash_ = 0;
+};
+
+/// Unlike arrow::io::CompressedInputStream it hands out all that can be decoded before an error. A
+/// file on another machine that turns out to be damaged is read once more from its start: it goes
+/// on where what comes then is, up to there, what was handed out.
 class DecompressedStream : public arrow::io::InputStream {
  public:
-  DecompressedStream(std::shared_ptr<arrow::io::InputStream> file,
-                     std::shared_ptr<arrow::util::Codec> codec,
-                     std::shared_ptr<arrow::util::Decompressor> decompressor)
+  DecompressedStream(std::shared_ptr<arrow::io::RandomAccessFile> whole,
+                     std::shared_ptr<arrow::util::Codec> codec)
       : is_gzip_(codec->compression_type() == Compression::GZIP),
-        file_(std::move(file)),
+        whole_(std::move(whole)),
         codec_(std::move(codec)),
-        decompressor_(std::move(decompressor)),
         input_(256 << 10) {}
+
+  /// Goes to the file's start.
+  Status Start() {
+    ARROW_ASSIGN_OR_RAISE(const int64_t size, whole_->GetSize());
+    file_ = std::make_shared<FileStream>(whole_, size);
+    ARROW_ASSIGN_OR_RAISE(decompressor_, codec_->MakeDecompressor());
+    begin_ = end_ = 0;
+    drained_ = inside_ = ended_ = false;
+    first_ = true;
+    return Status::OK();
+  }
 
   Status Close() override { return file_->Close(); }
   bool closed() const override { return file_->closed(); }
@@ -97,13 +136,17 @@ class DecompressedStream : public arrow::io::InputStream {
     int64_t got = 0;
     while (got < size && status_.ok() && !ended_) {
       auto step = Step(size - got, bytes + got);
-      if (!step.ok()) {
-        status_ = step.status();
-      } else {
+      if (step.ok()) {
         got += *step;
+        continue;
       }
+      status_ = step.status();
+      if (!MayReadAgain()) break;
+      status_ = ReadAgain();
+      got = 0;
     }
     if (got == 0 && size > 0) ARROW_RETURN_NOT_OK(status_);
+    handed_out_.Add({static_cast<const char*>(out), static_cast<size_t>(got)});
     place_ += got;
     return got;
   }
@@ -125,6 +168,30 @@ class DecompressedStream : public arrow::io::InputStream {
   }
 
  private:
+  bool MayReadAgain() {
+    const bool is_damage =
+        !IsFileError(status_) && !status_.IsOutOfMemory() && !status_.IsCancelled();
+    return is_damage && !std::exchange(is_second_, true) && IsWorthReadingAgain(whole_.get());
+  }
+
+  /// Reads from the start up to what was handed out.
+  Status ReadAgain() {
+    ARROW_RETURN_NOT_OK(Start());
+    RunningHash again;
+    std::vector<uint8_t> bytes(256 << 10);
+    for (int64_t left = place_; left > 0 && !ended_;) {
+      ARROW_ASSIGN_OR_RAISE(const int64_t got,
+                            Step(std::min<int64_t>(left, bytes.size()), bytes.data()));
+      again.Add({reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(got)});
+      left -= got;
+    }
+    if (again.Get() == handed_out_.Get()) return Status::OK();
+    return Status::IOError(
+        "the compressed file came damaged, and is another one when it is read again: what was "
+        "taken of it before is wrong; go on from a state that was saved before this file, or start "
+        "anew");
+  }
+
   Result<int64_t> Step(int64_t size, uint8_t* out) {
     if (begin_ == end_ && !drained_) {
       ARROW_ASSIGN_OR_RAISE(end_, file_->Read(static_cast<int64_t>(input_.size()), input_.data()));
@@ -150,29 +217,28 @@ class DecompressedStream : public arrow::io::InputStream {
     auto done = decompressor_->Decompress(end_ - begin_, input_.data() + begin_, size, out);
     if (!done.ok()) {
       if (done.status().IsOutOfMemory()) return done.status();
-      return Status::IOError("the compressed file is damaged",
-                             first_ ? "" : ", or something follows its compressed data", " (",
-                             done.status().message(), "); get it again, or take it out");
+      return Broken(std::string("is damaged") +
+                    (first_ ? "" : ", or something follows its compressed data") + " (" +
+                    done.status().message() + ")");
     }
     if (done->bytes_read > 0) inside_ = true;
     begin_ += done->bytes_read;
     if (done->bytes_read == 0 && done->bytes_written == 0 && !decompressor_->IsFinished()) {
       if (drained_) {
-        return Status::IOError(
-            "the compressed file ends in the middle: it was cut short; get it again, or take it "
-            "out");
+        return Broken("ends in the middle: it was cut short");
       }
       if (begin_ < end_ && !done->need_more_output) {
-        return Status::IOError("the compressed file is damaged; get it again, or take it out");
+        return Broken("is damaged");
       }
     }
     return done->bytes_written;
   }
 
   const bool is_gzip_;
-  const std::shared_ptr<arrow::io::InputStream> file_;
+  const std::shared_ptr<arrow::io::RandomAccessFile> whole_;
+  std::shared_ptr<FileStream> file_;
   const std::shared_ptr<arrow::util::Codec> codec_;  // the decompressor may refer to it
-  const std::shared_ptr<arrow::util::Decompressor> decompressor_;
+  std::shared_ptr<arrow::util::Decompressor> decompressor_;
   std::vector<uint8_t> input_;
   int64_t begin_ = 0, end_ = 0;
   int64_t place_ = 0;
@@ -180,6 +246,8 @@ class DecompressedStream : public arrow::io::InputStream {
   bool inside_ = false;   // a member or frame was begun and not ended
   bool first_ = true;     // no member or frame was ended
   bool ended_ = false;
+  bool is_second_ = false;  // read once more already
+  RunningHash handed_out_;
   Status status_;
 };
 
@@ -211,14 +279,15 @@ Result<Compression::type> DetectCompression(arrow::io::RandomAccessFile* file,
 
 Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
     std::shared_ptr<arrow::io::RandomAccessFile> file, Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
-  auto stream = std::make_shared<FileStream>(std::move(file), size);
-  if (codec == Compression::UNCOMPRESSED) return stream;
+  if (codec == Compression::UNCOMPRESSED) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
+    return std::make_shared<FileStream>(std::move(file), size);
+  }
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> decoder,
                         arrow::util::Codec::Create(codec));
-  ARROW_ASSIGN_OR_RAISE(auto decompressor, decoder->MakeDecompressor());
-  return std::make_shared<DecompressedStream>(std::move(stream), std::move(decoder),
-                                              std::move(decompressor));
+  auto stream = std::make_shared<DecompressedStream>(std::move(file), std::move(decoder));
+  ARROW_RETURN_NOT_OK(stream->Start());
+  return stream;
 }
 
 }  // namespace easydata::io

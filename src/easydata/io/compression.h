@@ -27,7 +27,7 @@ Result<arrow::Compression::type> DetectCompression(arrow::io::RandomAccessFile* 
 /// and frames without data (zstd's and lz4's skippable ones) are passed over, wherever they stand.
 /// Zeros after a gzip member are padding, as they are to gzip(1); anything else that follows the
 /// compressed data is an IOError, after the data. So is a file that ends early, at the read that
-/// finds out.
+/// finds out. A file of another machine that is damaged is read once more before that is said.
 Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
     std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec);
 

@@ -336,6 +336,10 @@ class HttpFile::Reader {
     return Status::OK();
   }
 
+  void CountDamage() const {
+    store_->counters()->Retry("damaged", std::chrono::milliseconds(0), false);
+  }
+
  private:
   const std::shared_ptr<const HttpStore> store_;
   const FileInfo file_;
@@ -403,6 +407,12 @@ Status HttpFile::WillNeed(const std::vector<arrow::io::ReadRange>& ranges) {
   }
   fetched_.Announce(there);
   return Status::OK();
+}
+
+bool HttpFile::NoteDamage() {
+  fetched_.Forget();
+  reader_->CountDamage();
+  return true;
 }
 
 Result<std::shared_ptr<HttpFile>> OpenHttpObject(std::shared_ptr<const HttpStore> store,

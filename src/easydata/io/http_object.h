@@ -34,6 +34,8 @@ class HttpFile final : public PositionedFile {
   Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override;
   /// Begins to fetch ranges that will be read.
   Status WillNeed(const std::vector<arrow::io::ReadRange>& ranges) override;
+  /// True: a range has no checksum, so it may have been harmed on its way.
+  bool NoteDamage() override;
 
  private:
   /// What is read, and by whom: shared with the threads that fetch ahead.

@@ -12,6 +12,11 @@ Status CheckRange(int64_t position, int64_t size) {
   return Status::Invalid("there are no ", size, " bytes at byte ", position, " of a file");
 }
 
+bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file) {
+  auto* const positioned = dynamic_cast<PositionedFile*>(file);
+  return positioned != nullptr && positioned->NoteDamage();
+}
+
 PositionedFile::PositionedFile(FileInfo file) : file_(std::move(file)) {
   set_mode(arrow::io::FileMode::READ);
 }

@@ -31,6 +31,10 @@ class PositionedFile : public arrow::io::RandomAccessFile {
   Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override;
   using arrow::io::RandomAccessFile::ReadAt;
 
+  /// Says that what was read turned out to be damaged; whether that may have come on the way from
+  /// another machine, so that it is worth reading again. Counts it where it is.
+  virtual bool NoteDamage() { return false; }
+
  protected:
   /// As it was listed.
   const FileInfo& info() const { return file_; }
@@ -40,6 +44,9 @@ class PositionedFile : public arrow::io::RandomAccessFile {
   int64_t place_ = 0;
   bool is_closed_ = false;
 };
+
+/// PositionedFile::NoteDamage() of a file; false for files of other kinds.
+bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file);
 
 /// Invalid where a range has a negative place or length.
 Status CheckRange(int64_t position, int64_t size);

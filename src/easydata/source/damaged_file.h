@@ -4,6 +4,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/io/file_system.h"
+#include "easydata/io/positioned_file.h"
 
 namespace easydata::source {
 
@@ -27,6 +28,15 @@ inline Status NotWhole(const std::string& path, const std::string& kind, const S
   if (!IsOfContent(cause)) return cause;
   return Status::IOError(path, " is not a whole ", kind, " (", OneLine(cause.message()),
                          "); it may be cut short or of another kind: get it again, or take it out");
+}
+
+/// Reads a part of a file by `read()`, once more where it turns out to be damaged and the file is
+/// on another machine: that may have come on the way.
+template <typename Read>
+auto ReadTwiceIfDamaged(arrow::io::RandomAccessFile* file, Read read) -> decltype(read()) {
+  auto result = read();
+  if (result.ok() || !IsOfContent(result.status()) || !io::IsWorthReadingAgain(file)) return result;
+  return read();
 }
 
 /// Makes the error of a part of an open file that cannot be read.

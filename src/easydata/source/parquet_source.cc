@@ -89,16 +89,21 @@ Result<std::shared_ptr<ParquetFile>> OpenParquet(const io::FileInfo& file) {
   auto out = std::make_shared<ParquetFile>();
   out->path = file.uri;
   ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(file));
-  const Status status = Guard([&]() -> Status {
-    auto raw = parquet::ParquetFileReader::Open(out->file);
-    out->metadata = raw->metadata();
-    std::unique_ptr<parquet::arrow::FileReader> reader;
-    ARROW_ASSIGN_OR_RAISE(
-        reader, parquet::arrow::FileReader::Make(arrow::default_memory_pool(), std::move(raw),
-                                                 ArrowProperties()));
-    return reader->GetSchema(&out->schema);
+  auto schema = ReadTwiceIfDamaged(out->file.get(), [&] {
+    return Guard([&]() -> Result<std::shared_ptr<arrow::Schema>> {
+      auto raw = parquet::ParquetFileReader::Open(out->file);
+      out->metadata = raw->metadata();
+      std::unique_ptr<parquet::arrow::FileReader> reader;
+      ARROW_ASSIGN_OR_RAISE(
+          reader, parquet::arrow::FileReader::Make(arrow::default_memory_pool(), std::move(raw),
+                                                   ArrowProperties()));
+      std::shared_ptr<arrow::Schema> schema;
+      ARROW_RETURN_NOT_OK(reader->GetSchema(&schema));
+      return schema;
+    });
   });
-  if (!status.ok()) return NotWhole(file.uri, "Parquet file", status);
+  if (!schema.ok()) return NotWhole(file.uri, "Parquet file", schema.status());
+  out->schema = std::move(*schema);
   return out;
 }
 
@@ -231,13 +236,15 @@ class ParquetReader : public ShardReader {
 
   static Result<Batch> ReadGroup(const ParquetFile& file, int group, const std::vector<int>& leaves,
                                  int64_t rows, const std::function<void(int64_t)>& count) {
-    return Guard([&]() -> Result<Batch> {
-      ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
-      CountGroup(file, group, leaves, count);
-      // As a table: a reader of batches would not look past the rows that the footer states.
-      ARROW_ASSIGN_OR_RAISE(const auto table, reader->ReadRowGroup(group, leaves));
-      if (table->num_rows() != rows || !table->Validate().ok()) return WrongRows(rows);
-      return table->CombineChunksToBatch();
+    CountGroup(file, group, leaves, count);
+    return ReadTwiceIfDamaged(file.file.get(), [&] {
+      return Guard([&]() -> Result<Batch> {
+        ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
+        // As a table: a reader of batches would not look past the rows that the footer states.
+        ARROW_ASSIGN_OR_RAISE(const auto table, reader->ReadRowGroup(group, leaves));
+        if (table->num_rows() != rows || !table->Validate().ok()) return WrongRows(rows);
+        return table->CombineChunksToBatch();
+      });
     });
   }
 
@@ -297,22 +304,25 @@ class ParquetReader : public ShardReader {
     struct Slices {
       std::unique_ptr<parquet::arrow::FileReader> reader;
       std::unique_ptr<arrow::RecordBatchReader> batches;
-      int64_t to_skip;
+      int64_t next;    // slice to hand out
+      int64_t at = 0;  // slice that the reader comes to
       int64_t rows = 0;
+      bool is_new = true;
     };
     auto state = std::make_shared<Slices>();
-    state->to_skip = std::exchange(first_slice_, 0);
+    state->next = std::exchange(first_slice_, 0);
     SetSlices(std::make_unique<ReadAhead<Batch>>(
         context_.pool, 2,
         [state, file = file_, leaves = leaves_, group = group_, slice_rows,
          count = context_.count_bytes]() -> Result<std::optional<Batch>> {
-          return Guard([&]() -> Result<std::optional<Batch>> {
+          if (std::exchange(state->is_new, false)) CountGroup(*file, group, leaves, count);
+          const auto read = [&]() -> Result<std::optional<Batch>> {
             if (state->reader == nullptr) {
               ARROW_ASSIGN_OR_RAISE(state->reader, OpenGroup(*file, true));
               state->reader->set_batch_size(slice_rows);
               ARROW_ASSIGN_OR_RAISE(state->batches,
                                     state->reader->GetRecordBatchReader({group}, leaves));
-              CountGroup(*file, group, leaves, count);
+              state->at = state->rows = 0;
             }
             for (;;) {
               Batch batch;
@@ -321,9 +331,16 @@ class ParquetReader : public ShardReader {
               if (batch == nullptr && state->rows == rows) return std::nullopt;
               if (batch == nullptr) return WrongRows(rows);
               state->rows += batch->num_rows();
-              if (state->to_skip == 0) return batch;
-              --state->to_skip;
+              if (state->at++ < state->next) continue;
+              ++state->next;
+              return batch;
             }
+          };
+          return ReadTwiceIfDamaged(file->file.get(), [&] {
+            auto slice = Guard(read);
+            // Another attempt begins with the group.
+            if (!slice.ok()) state->reader = nullptr;
+            return slice;
           });
         }));
   }
