@@ -1,0 +1,116 @@
+"""The same files on a store or a web server, read through a proxy that fails by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_proxy import FaultProxy
+from faults import Asked, Rule
+from stores import GcsStore, S3Store, WebServer
+
+from easydata import DatasetConfig, create_source
+
+# Of a reader that soon gives up on an attempt, and hardly waits before the next.
+HASTY = {"stall_timeout": 0.5, "retry_delay": 0.01}
+
+Server = S3Store | GcsStore | WebServer
+_buckets: dict[tuple[str, Path], str] = {}
+
+
+@dataclass
+class Place:
+    """Files at `root`, behind a proxy."""
+
+    root: str
+    proxy: FaultProxy
+    options: dict[str, Any]
+    server: Server
+    bucket: str
+
+    def address(self, name: str) -> str:
+        return f"{self.root}/{name}"
+
+    def source(self, data_files: Any, **options: Any) -> Any:
+        """A source of files by their names here; `options` are storage options."""
+        names = [data_files] if isinstance(data_files, str) else data_files
+        given = {**self.options, **HASTY, **options}
+        addresses = [self.address(name) for name in names]
+        return create_source(DatasetConfig(addresses, storage_options=given))
+
+    def read(self, data_files: Any, **options: Any) -> list[Any]:
+        return list(self.source(data_files, **options))
+
+    @property
+    def faults(self) -> list[Asked]:
+        return [each for each in self.proxy.log if each.fault is not None]
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no message may say."""
+        return [str(self.options[name]) for name in ("secret", "token") if name in self.options]
+
+
+def bucket_of(server: Server, folder: Path) -> str:
+    """The bucket that has a folder's files, filled when it is first asked for."""
+    known = (server.url, folder)
+    if known not in _buckets:
+        if isinstance(server, WebServer):
+            bucket = f"files-{len(_buckets)}"
+            (server.folder / bucket).mkdir()
+        else:
+            bucket = server.bucket("files")
+        for path in folder.iterdir():
+            put(server, bucket, path.name, path.read_bytes())
+        _buckets[known] = bucket
+    return _buckets[known]
+
+
+def put(server: Server, bucket: str, name: str, data: bytes) -> None:
+    if isinstance(server, WebServer):
+        (server.folder / bucket / name).write_bytes(data)
+    else:
+        server.put(bucket, name, data)
+
+
+@contextmanager
+def place(
+    request: pytest.FixtureRequest, name: str, folder: Path, rules: Sequence[Rule] = (), **how: Any
+) -> Iterator[Place]:
+    """The folder's files on the server of a fixture, behind a proxy (`how` is its options)."""
+    server: Server = request.getfixturevalue(name)
+    bucket = bucket_of(server, folder)
+    with FaultProxy(server.url, rules, **how) as proxy:
+        if isinstance(server, WebServer):
+            root, options = f"{proxy.url}/{bucket}", {}
+        else:
+            root, options = f"{server.scheme}://{bucket}", server.options_at(proxy.url)
+        yield Place(root, proxy, options, server, bucket)
+
+
+def bounds(asked: Asked) -> tuple[int, int]:
+    """First and last byte of a range that was asked for."""
+    assert asked.range is not None
+    first, _, last = asked.range.removeprefix("bytes=").partition("-")
+    return int(first), int(last)
+
+
+def identity(asked: Asked) -> str | None:
+    """What a request says of the object that it wants: an ETag, a generation."""
+    generation = [each for each in asked.query.split("&") if each.startswith("generation=")]
+    return generation[0] if generation else asked.if_match
+
+
+def again(asked: Asked, log: list[Asked]) -> Asked:
+    """The request that asked for the rest of what another one did not bring."""
+    later = log[log.index(asked) + 1 :]
+    last = bounds(asked)[1]
+    return next(
+        each
+        for each in later
+        if each.path == asked.path and each.range is not None and bounds(each)[1] == last
+    )
