@@ -208,8 +208,8 @@ def _is_writable(store: S3Store) -> bool:
     return True
 
 
-@pytest.fixture(scope="session")
-def seaweed() -> Iterator[S3Store]:
+@contextmanager
+def seaweed_server() -> Iterator[S3Store]:
     """SeaweedFS: signatures are checked, and conditions of reads and writes."""
     weed = _weed()
     _need("boto3", "boto3")
@@ -237,6 +237,13 @@ def seaweed() -> Iterator[S3Store]:
         with running(command, folder, lambda: answers(ports[-2]) and _is_writable(store)):
             yield store
         store.close()
+
+
+@pytest.fixture(scope="session")
+def seaweed() -> Iterator[S3Store]:
+    """SeaweedFS for tests."""
+    with seaweed_server() as store:
+        yield store
 
 
 @pytest.fixture(scope="session")

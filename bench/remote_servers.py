@@ -1,0 +1,46 @@
+"""The servers of the tests of remote files, for benchmarks: nginx, SeaweedFS, and a far-away one."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from corpora import ROOT
+
+
+def _module(name: str) -> Any:
+    """A module of the tests of remote files."""
+    folder = str(ROOT / "tests" / "python" / "remote")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)
+
+
+@contextmanager
+def web_server() -> Iterator[Any]:
+    """Nginx, which serves the files of a new folder: `url` and `folder`."""
+    with _module("stores").web_server() as server:
+        yield server
+
+
+@contextmanager
+def s3_store() -> Iterator[Any]:
+    """SeaweedFS, which checks signatures: an S3Store of the tests."""
+    with _module("stores").seaweed_server() as store:
+        yield store
+
+
+def upload(store: Any, bucket: str, paths: list[Path]) -> None:
+    """Puts files into a bucket under their names."""
+    for path in paths:
+        store.own_client.upload_file(str(path), bucket, path.name)
+
+
+@contextmanager
+def far_away(url: str, seconds: float) -> Iterator[Any]:
+    """A proxy before a server, behind which every answer begins so much later: `url` and a log."""
+    rule = _module("faults").Rule("latency", seconds=seconds, method="")
+    with _module("fault_proxy").FaultProxy(url, [rule]) as proxy:
+        yield proxy
