@@ -16,7 +16,9 @@ namespace {
 
 constexpr int kFetchesAtOnce = 8;
 constexpr int64_t kRangeBytes = int64_t{8} << 20;
-constexpr int64_t kRangesAhead = 3;
+constexpr int64_t kLeastRange = int64_t{2} << 20;
+constexpr int64_t kMostAhead = 4 * kRangeBytes;
+constexpr int64_t kLeastAhead = kRangeBytes;
 
 std::atomic<int64_t> bytes_of_process{0};
 
@@ -162,15 +164,18 @@ SequentialReads::SequentialReads(std::shared_ptr<arrow::io::RandomAccessFile> fi
     : file_(std::move(file)), size_(size) {}
 
 Status SequentialReads::At(int64_t position) {
-  const int64_t first = position / kRangeBytes * kRangeBytes;
-  const int64_t until = std::min(size_, first + (1 + kRangesAhead) * kRangeBytes);
-  if (announced_ < 0) announced_ = position;
+  if (begin_ < 0) begin_ = announced_ = position;
+  const int64_t ahead = std::min(kMostAhead, kLeastAhead + 3 * (position - begin_));
+  const int64_t until = std::min(size_, position + ahead);
   std::vector<arrow::io::ReadRange> ranges;
   while (announced_ < until) {
     // On a grid, but for the first one.
-    const int64_t end = std::min(size_, (announced_ / kRangeBytes + 1) * kRangeBytes);
-    ranges.push_back({announced_, end - announced_});
-    announced_ = end;
+    const int64_t end =
+        step_ == 0 ? announced_ + kFirstBytes : (announced_ / step_ + 1) * step_;
+    step_ = step_ == 0 ? kLeastRange : std::min(2 * step_, kRangeBytes);
+    const int64_t length = std::min(size_, end) - announced_;
+    ranges.push_back({announced_, length});
+    announced_ += length;
   }
   return ranges.empty() ? Status::OK() : file_->WillNeed(ranges);
 }

@@ -2,9 +2,11 @@
 
 #include <arrow/io/interfaces.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "easydata/io/compression.h"
+#include "easydata/io/fetched_ranges.h"
 
 namespace easydata::source {
 
@@ -17,6 +19,9 @@ Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
   if (shards_[i] == nullptr) {
     auto shard = std::make_shared<LineShard>();
     shard->info = files_[i];
+    // What it is, its first row and its first chunk are in here: one request for all of them.
+    const int64_t first = std::min(shard->info.size, io::SequentialReads::kFirstBytes);
+    ARROW_RETURN_NOT_OK(file->WillNeed({{0, first}}));
     ARROW_ASSIGN_OR_RAISE(shard->codec, io::DetectCompression(file.get(), shard->info.uri));
     shards_[i] = std::move(shard);
   }
