@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import corpora
-import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet
 import streams
@@ -230,7 +229,11 @@ def print_tokenizing(kind: str, size: int, runs: dict[str, list[Run]]) -> dict[s
         print(f"  {name:12s} {median(done, 'cpu_seconds'):6.2f} CPU s {speed:8.1f} Mtok/s")
     added, ratio = (there - here) / size * 1e9, there / here
     print(f"  S3 adds {added:.2f} CPU s/GB, x {ratio:.3f} (asked for: JSONL 0.5, Parquet x 1.05)")
-    return {"benchmark": f"tokenizing {kind}", "bytes": size, "cpu_s": {"here": here, "S3": there}} | {
+    return {
+        "benchmark": f"tokenizing {kind}",
+        "bytes": size,
+        "cpu_s": {"here": here, "S3": there},
+    } | {
         "added_cpu_s_per_gb": added,
         "ratio": ratio,
         "runs": runs,

@@ -63,9 +63,9 @@ class DelayingServer {
     Watch(events, listener_);
     for (;;) {
       epoll_event ready[64];
-      const auto until = answers_.empty() ? std::chrono::seconds(1)
-                                          : std::max(answers_.front().due - Clock::now(),
-                                                     Clock::duration(0));
+      const auto until = answers_.empty()
+                             ? std::chrono::seconds(1)
+                             : std::max(answers_.front().due - Clock::now(), Clock::duration(0));
       const auto nanoseconds = std::chrono::nanoseconds(until).count();
       const timespec pause = {nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
       const int count = epoll_pwait2(events, ready, 64, &pause, nullptr);
@@ -128,11 +128,11 @@ class DelayingServer {
       last = std::strtoll(dash + 1, nullptr, 10);
     }
     const int64_t length = last - first + 1;
-    std::string answer = range == std::string::npos ? "HTTP/1.1 200 OK\r\n"
-                                                    : "HTTP/1.1 206 Partial Content\r\n";
+    std::string answer =
+        range == std::string::npos ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 206 Partial Content\r\n";
     if (range != std::string::npos) {
-      answer += "Content-Range: bytes " + std::to_string(first) + "-" + std::to_string(last) +
-                "/" + std::to_string(size_) + "\r\n";
+      answer += "Content-Range: bytes " + std::to_string(first) + "-" + std::to_string(last) + "/" +
+                std::to_string(size_) + "\r\n";
     }
     answer += "Content-Length: " + std::to_string(length) + "\r\nETag: \"zeros\"\r\n\r\n";
     if (!request.starts_with("HEAD")) answer.append(static_cast<size_t>(length), '\0');

@@ -170,8 +170,7 @@ Status SequentialReads::At(int64_t position) {
   std::vector<arrow::io::ReadRange> ranges;
   while (announced_ < until) {
     // On a grid, but for the first one.
-    const int64_t end =
-        step_ == 0 ? announced_ + kFirstBytes : (announced_ / step_ + 1) * step_;
+    const int64_t end = step_ == 0 ? announced_ + kFirstBytes : (announced_ / step_ + 1) * step_;
     step_ = step_ == 0 ? kLeastRange : std::min(2 * step_, kRangeBytes);
     const int64_t length = std::min(size_, end) - announced_;
     ranges.push_back({announced_, length});
