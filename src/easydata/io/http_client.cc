@@ -124,7 +124,9 @@ size_t OnPiece(char* data, size_t size, size_t count, void* context) {
 
 int OnConnected(void* context, char*, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(context);
-  transfer->is_connected = true;
+  if (std::exchange(transfer->is_connected, true) && !transfer->follows_redirects) {
+    ++transfer->response.resent;
+  }
   transfer->last_progress = Clock::now();
   return CURL_PREREQFUNC_OK;
 }

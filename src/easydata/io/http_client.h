@@ -39,6 +39,9 @@ struct HttpResponse {
   std::string error = {};  // libcurl's words
   int status = 0;          // 0: there was no answer
   HttpHeaders headers = {};
+  /// How often libcurl sent it once more by itself: over a connection that was kept and turned out
+  /// to be closed.
+  int resent = 0;
   /// What an answer says that refuses a request; filled by Exchange().
   std::string reason = {};
 

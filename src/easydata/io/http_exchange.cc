@@ -78,6 +78,10 @@ Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& w
     store.counters()->Request();
     ARROW_ASSIGN_OR_RAISE(HttpResponse response,
                           HttpClient::Send(request, store.options().limits, receiver));
+    for (int i = 0; i < response.resent; ++i) {
+      store.counters()->Request();
+      store.counters()->Retry("broken off", std::chrono::milliseconds(0), false);
+    }
     if (!IsMoved(response) || hop == kMostHops) return response;
     plain.url = ResolveUrl(plain.url, response.headers.Get("location"));
     if (!IsHttpUrl(plain.url)) return response;
