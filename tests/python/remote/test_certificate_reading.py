@@ -174,6 +174,25 @@ def test_lists_of_many_pages_come_whole(
         assert names == [f"a {i:05}.jsonl" for i in range(KEYS)]
 
 
+ODD = ["a b+c=d%.jsonl", "%20.jsonl", "#?&;:@$!',().jsonl", "ünïcödé/日本.jsonl", '<x>&"~.jsonl']
+
+
+@pytest.mark.parametrize("where", ["seaweed", "gcs"])
+def test_odd_keys_are_asked_for_again_as_they_were(
+    where: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    (tmp_path / "plain.jsonl").write_text('{"key": "plain.jsonl"}\n')
+    failing = [Rule(each, method="GET|HEAD", probability=0.25, at=3) for each in ("status", "cut")]
+    with place(request, where, tmp_path, failing) as here:
+        for key in ODD:
+            put(here.server, here.bucket, key, json.dumps({"key": key}).encode())
+        given = here.read(ODD, retries=100)
+        assert sorted(row["key"] for row in given) == sorted(ODD)
+        listed = here.read("", retries=100)
+        assert sorted(row["key"] for row in listed) == sorted([*ODD, "plain.jsonl"])
+        assert here.faults
+
+
 @pytest.mark.parametrize("where", ["seaweed", "gcs"])
 def test_a_list_that_lost_a_file_takes_none_from_the_plan(
     where: str, files: Path, request: pytest.FixtureRequest
