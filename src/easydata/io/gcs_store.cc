@@ -168,10 +168,8 @@ Status GcsStore::Put(const std::string& uri, std::string_view content) const {
 }
 
 Result<bool> GcsStore::PutIfAbsent(const std::string& uri, std::string_view content) const {
-  int attempts = 0;
   bool is_there = false;
   const auto make = [&]() -> Result<HttpRequest> {
-    ++attempts;
     ARROW_ASSIGN_OR_RAISE(HttpRequest request,
                           UploadRequest(uri, "uploadType=media&ifGenerationMatch=0"));
     request.body = content;
@@ -184,8 +182,8 @@ Result<bool> GcsStore::PutIfAbsent(const std::string& uri, std::string_view cont
     return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
-  if (!is_there || attempts == 1) return !is_there;
-  // An earlier attempt may have put it, and its answer was lost.
+  if (!is_there) return true;
+  // An earlier attempt, of ours or of libcurl's own, may have put it, and its answer was lost.
   ARROW_ASSIGN_OR_RAISE(const std::string now, ReadHttpObject(*this, uri));
   return now == content;
 }

@@ -210,10 +210,8 @@ Status S3Store::Put(const std::string& uri, std::string_view content) const {
 }
 
 Result<bool> S3Store::PutIfAbsent(const std::string& uri, std::string_view content) const {
-  int attempts = 0;
   bool is_there = false;
   const auto make = [&]() -> Result<HttpRequest> {
-    ++attempts;
     ARROW_ASSIGN_OR_RAISE(HttpRequest request, RequestFor("PUT", uri, ""));
     request.headers.emplace_back("If-None-Match: *");
     request.body = content;
@@ -231,8 +229,8 @@ Result<bool> S3Store::PutIfAbsent(const std::string& uri, std::string_view conte
                                                            : HttpCall::Outcome::kFinal;
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
-  if (!is_there || attempts == 1) return !is_there;
-  // An earlier attempt may have put it, and its answer was lost.
+  if (!is_there) return true;
+  // An earlier attempt, of ours or of libcurl's own, may have put it, and its answer was lost.
   ARROW_ASSIGN_OR_RAISE(const std::string now, ReadHttpObject(*this, uri));
   return now == content;
 }
@@ -301,10 +299,8 @@ Status S3Store::CompleteUpload(const std::string& uri, const std::string& id,
             XmlEscaped(part.tag) + "</ETag></Part>";
   }
   body += "</CompleteMultipartUpload>";
-  int attempts = 0;
   bool is_gone = false;
   const auto make = [&]() -> Result<HttpRequest> {
-    ++attempts;
     ARROW_ASSIGN_OR_RAISE(HttpRequest request,
                           RequestFor("POST", uri, "uploadId=" + PercentEncode(id, false)));
     request.headers.emplace_back("Content-Type: application/xml");
@@ -312,12 +308,13 @@ Status S3Store::CompleteUpload(const std::string& uri, const std::string& id,
     return request;
   };
   const auto judge = [&](const TextAnswer& answer) -> Result<HttpCall::Outcome> {
-    is_gone = attempts > 1 && answer.response.status == 404;
+    is_gone = answer.response.status == 404;
     return is_gone ? HttpCall::Outcome::kDone : JudgeLong(answer);
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
   if (!is_gone) return Status::OK();
-  // An earlier attempt may have completed it, and its answer was lost.
+  // An earlier attempt, of ours or of libcurl's own, may have completed it, and its answer was
+  // lost.
   ARROW_ASSIGN_OR_RAISE(const FileInfo now, StatHttpObject(*this, uri));
   if (now.size == size) return Status::OK();
   return arrow::internal::IOErrorFromErrno(

@@ -24,7 +24,7 @@ STEPS = 8000  # of 256 rows, a kilobyte each: nearly all of the data
 
 
 def write_lines(path: Path, megabytes: int, mark: str) -> None:
-    block = "".join(json.dumps({"text": f"{mark}{i:08} " + "x" * 980}) + "\n" for i in range(1000))
+    block = "".join(f"{mark}{i:08} " + "x" * 980 + "\n" for i in range(1000))
     data = block.encode()
     with path.open("wb") as out:
         for _ in range(megabytes * MEGABYTE // len(data)):
@@ -46,11 +46,11 @@ def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def test_two_gigabytes_over_a_bad_link(nginx: WebServer, tmp_path: Path) -> None:
     """20 ms to the first byte, 1 % of errors; a rank is killed on the way and replaced."""
-    names = [f"haul-{i}.jsonl" for i in range(4)]
+    names = [f"haul-{i}.txt" for i in range(4)]
     for name, mark in zip(names, "abcd", strict=True):
         write_lines(nginx.folder / name, 512, mark)
     try:
-        local = str(nginx.folder / "haul-{0..3}.jsonl")
+        local = str(nginx.folder / "haul-{0..3}.txt")
         expected = [
             finished(started(local, rank, tmp_path / f"local-{rank}.json"))["sums"]
             for rank in range(2)
@@ -61,7 +61,7 @@ def test_two_gigabytes_over_a_bad_link(nginx: WebServer, tmp_path: Path) -> None
             Rule("reset", at=300_000, probability=0.005),
         ]
         with FaultProxy(nginx.url, rules, seed=3) as proxy:
-            address = proxy.url + "/haul-{0..3}.jsonl"
+            address = proxy.url + "/haul-{0..3}.txt"
             states = [tmp_path / f"far-{rank}.json" for rank in range(2)]
             first = started(address, 0, states[0])
             killed = started(address, 1, states[1], "--stop-at", "1500")
@@ -90,15 +90,15 @@ def test_many_machines_and_many_files(moto: S3Store) -> None:
     client = moto.own_client
 
     def put(number: int) -> None:
-        body = f'{{"text": "{number:08}"}}\n'.encode()
-        client.put_object(Bucket=bucket, Key=f"data/{number:05}.jsonl", Body=body)
+        body = f"{number:08}\n".encode()
+        client.put_object(Bucket=bucket, Key=f"data/{number:05}.txt", Body=body)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(put, range(shards)))
     with FaultProxy(moto.url) as proxy:
         datasets = [
             {
-                "data_files": f"s3://{bucket}/data/*.jsonl",
+                "data_files": f"s3://{bucket}/data/*.txt",
                 "storage_options": moto.options_at(proxy.url),
             }
         ]

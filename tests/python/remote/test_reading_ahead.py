@@ -53,7 +53,8 @@ def test_compressed_text_is_read_in_large_ranges() -> None:
     data = gzip.compress("\n".join(rows).encode(), 1)
     with FaultServer({"/rows.jsonl.gz": data}) as server:
         assert count(server, "/rows.jsonl.gz") == len(rows)
-        assert len(server.asked()) <= 3 + len(data) // (8 * MEGABYTE)
+        # Small ranges first, then of 8 MB.
+        assert len(server.asked()) <= 6 + len(data) // (8 * MEGABYTE)
         assert covered(server) < len(data) + MEGABYTE
 
 
