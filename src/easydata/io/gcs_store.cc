@@ -241,6 +241,7 @@ Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::str
   const int64_t end = offset + static_cast<int64_t>(content.size());
   int64_t kept = offset;  // what the store has of it, after an attempt that broke off
   bool asks = false;
+  bool has_asked = false;
   const auto make = [&]() -> Result<HttpRequest> {
     HttpRequest request{id, "PUT"};
     const std::string total = is_last ? std::to_string(end) : "*";
@@ -273,8 +274,14 @@ Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::str
       if (kept == end && !is_last) return HttpCall::Outcome::kDone;
       return was_question ? HttpCall::Outcome::kOtherwise : HttpCall::Outcome::kAgain;
     }
+    // Where libcurl sent a part twice, the store may say that it has it: asking tells how far it
+    // came.
+    if (response.status == 400 && !has_asked) {
+      asks = has_asked = true;
+      return HttpCall::Outcome::kOtherwise;
+    }
     if (!IsTransient(response)) return HttpCall::Outcome::kFinal;
-    asks = true;  // how far it came
+    asks = true;
     return HttpCall::Outcome::kAgain;
   };
   const std::string what = "cannot write part " + std::to_string(number) + " of " + uri;

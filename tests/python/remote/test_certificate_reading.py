@@ -105,7 +105,8 @@ def test_reading_goes_on_at_the_byte_reached(
 WAITS: dict[str, tuple[int, Callable[[], dict[str, str]], float]] = {
     "seconds": (429, lambda: {"Retry-After": "1"}, 1),
     "seconds of 503": (503, lambda: {"Retry-After": "1"}, 1),
-    "date": (429, lambda: {"Retry-After": formatdate(time.time() + 2, usegmt=True)}, 1),
+    # Dates have whole seconds, and this one is made a while before it is sent.
+    "date": (429, lambda: {"Retry-After": formatdate(time.time() + 3, usegmt=True)}, 1),
     "rate limit": (429, lambda: {"RateLimit": '"api";r=0;t=1'}, 1),
 }
 

@@ -78,7 +78,7 @@ def test_latency_is_hidden_by_reading_ahead() -> None:
         assert count(server, "/rows.jsonl") == data.count(b"\n")
         passed = time.monotonic() - begin
     # One after the other, 64 chunks would take 6.4 s of waiting.
-    assert passed < 4
+    assert passed < 5.5
 
 
 def test_what_a_mix_reads_is_not_fetched_for_nothing() -> None:
