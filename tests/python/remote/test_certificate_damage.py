@@ -87,8 +87,7 @@ def test_a_flipped_bit_is_found_and_read_once_more(
 ) -> None:
     expected = [row["text"] for row in local(files, name)]
     found = 0
-    # Of the first and the second request, which may ask for some bytes that nobody needs; small files
-    # come with the first.
+    # Of the first and the second request, which may ask for bytes that nobody needs.
     for at, skip in ((20_000, 0), (60_000, 0), (100_000, 0), (20_000, 1), (60_000, 1)):
         with place(request, where, files) as here:
             here.proxy.rules = [flip(at, skip=skip)]
