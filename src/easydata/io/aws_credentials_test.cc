@@ -352,7 +352,7 @@ TEST(AwsCredentialsTest, DoesNotWaitForAMetadataServiceThatIsNotThere) {
   environment.Unset("AWS_EC2_METADATA_DISABLED");
   const auto begin = std::chrono::steady_clock::now();
   StorageOptions options;
-  EXPECT_THAT(FindWith(options), HasSubstr("of EC2 (nothing came)"));
+  EXPECT_THAT(FindWith(options), HasSubstr("of EC2 (nothing came for 1 s)"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(5));
   EXPECT_EQ(server.requests().size(), 2u);
 }

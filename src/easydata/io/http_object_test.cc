@@ -64,23 +64,23 @@ HttpOptions Impatient() {
 }
 
 TEST(HttpFileTest, ReadsRanges) {
-  const std::string object = ObjectOf(1000);
+  const std::string object = ObjectOf(200'000);
   ScriptedServer server([&](int, const std::string& request) {
     return ScriptedAnswer{RightAnswer(object, request)};
   });
   HttpFile file = FileOf(server, object.size());
-  EXPECT_EQ((*file.ReadAt(3, 5))->ToString(), object.substr(3, 5));
-  EXPECT_EQ((*file.ReadAt(990, 100))->ToString(), object.substr(990));
-  EXPECT_EQ((*file.ReadAt(1000, 100))->size(), 0);
+  EXPECT_EQ((*file.ReadAt(80'003, 5))->ToString(), object.substr(80'003, 5));
+  EXPECT_EQ((*file.ReadAt(199'990, 100))->ToString(), object.substr(199'990));
+  EXPECT_EQ((*file.ReadAt(200'000, 100))->size(), 0);
   EXPECT_EQ((*file.Read(7))->ToString(), object.substr(0, 7));
   EXPECT_EQ((*file.Read(7))->ToString(), object.substr(7, 7));
-  EXPECT_THAT(server.requests()[0], HasSubstr("Range: bytes=3-7\r\n"));
+  EXPECT_THAT(server.requests()[0], HasSubstr("Range: bytes=80003-80007\r\n"));
   EXPECT_THAT(server.requests()[0], HasSubstr("If-Match: \"v1\"\r\n"));
   EXPECT_THAT(server.requests()[0], HasSubstr("Accept-Encoding: identity\r\n"));
 }
 
 TEST(HttpFileTest, GoesOnBehindWhatCameBeforeAStall) {
-  const std::string object = ObjectOf(1000);
+  const std::string object = ObjectOf(200'000);
   ScriptedServer server([&](int number, const std::string& request) {
     const std::string right = RightAnswer(object, request);
     if (number == 0) return ScriptedAnswer{"", milliseconds(5000)};
@@ -89,11 +89,27 @@ TEST(HttpFileTest, GoesOnBehindWhatCameBeforeAStall) {
   });
   HttpFile file = FileOf(server, object.size(), Impatient());
   const auto begin = HttpClock::now();
-  EXPECT_EQ((*file.ReadAt(100, 700))->ToString(), object.substr(100, 700));
+  EXPECT_EQ((*file.ReadAt(80'100, 700))->ToString(), object.substr(80'100, 700));
   EXPECT_LT(HttpClock::now() - begin, milliseconds(2000));
   ASSERT_EQ(server.requests().size(), 3u);
-  EXPECT_THAT(server.requests()[1], HasSubstr("Range: bytes=100-799\r\n"));
-  EXPECT_THAT(server.requests()[2], HasSubstr("Range: bytes=400-799\r\n"));
+  EXPECT_THAT(server.requests()[1], HasSubstr("Range: bytes=80100-80799\r\n"));
+  EXPECT_THAT(server.requests()[2], HasSubstr("Range: bytes=80400-80799\r\n"));
+}
+
+TEST(HttpFileTest, TakesATrickleForAStall) {
+  const std::string object = ObjectOf(200'000);
+  // Of a piece every 60 ms nothing stalls, but 20 bytes of them in 200 ms are no kilobyte a second.
+  ScriptedServer server([&](int number, const std::string& request) {
+    const std::string right = RightAnswer(object, request);
+    if (number > 0) return ScriptedAnswer{right};
+    const size_t body = right.find("\r\n\r\n") + 4;
+    ScriptedAnswer answer{right.substr(0, body + 5), milliseconds(60)};
+    for (size_t at = body + 5; at < body + 50; at += 5) answer.more.push_back(right.substr(at, 5));
+    return answer;
+  });
+  HttpFile file = FileOf(server, object.size(), Impatient());
+  EXPECT_EQ((*file.ReadAt(80'100, 700))->ToString(), object.substr(80'100, 700));
+  EXPECT_EQ(server.requests().size(), 2u);
 }
 
 TEST(HttpFileTest, GivesUpWithAllThatIsKnown) {
@@ -103,10 +119,10 @@ TEST(HttpFileTest, GivesUpWithAllThatIsKnown) {
   });
   HttpOptions options = Impatient();
   options.retries.retries = 3;
-  HttpFile file = FileOf(server, 1000, options);
-  const Status status = file.ReadAt(10, 20).status();
+  HttpFile file = FileOf(server, 200'000, options);
+  const Status status = file.ReadAt(80'010, 20).status();
   EXPECT_TRUE(IsFileError(status));
-  EXPECT_THAT(status.message(), HasSubstr("cannot read " + UrlOn(server) + " at byte 10"));
+  EXPECT_THAT(status.message(), HasSubstr("cannot read " + UrlOn(server) + " at byte 80010"));
   EXPECT_THAT(status.message(), HasSubstr("status 503, request id A17, after 4 attempts in "));
   EXPECT_EQ(server.requests().size(), 4u);
 }

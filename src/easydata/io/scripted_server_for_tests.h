@@ -22,6 +22,7 @@ struct ScriptedAnswer {
   std::string bytes;
   std::chrono::milliseconds silence{0};
   bool ends_connection = false;
+  std::vector<std::string> more = {};  // after the silence, each followed by one like it
 };
 
 /// A web server on this machine, which answers as the test says.
@@ -88,6 +89,14 @@ class ScriptedServer {
     return request.size() >= end + 4 + std::stoul(request.substr(length + kLength.size()));
   }
 
+  void SendAndBeSilent(int connection, const std::string& bytes,
+                       std::chrono::milliseconds silence) {
+    send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const auto until = std::chrono::steady_clock::now() + silence;
+    while (!ends_ && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
   void Serve(int connection) {
     std::string request;
     char piece[4096];
@@ -103,10 +112,10 @@ class ScriptedServer {
         requests_.push_back(request);
       }
       const ScriptedAnswer answer = script_(number, request);
-      send(connection, answer.bytes.data(), answer.bytes.size(), MSG_NOSIGNAL);
-      const auto until = std::chrono::steady_clock::now() + answer.silence;
-      while (!ends_ && std::chrono::steady_clock::now() < until)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      SendAndBeSilent(connection, answer.bytes, answer.silence);
+      for (const std::string& bytes : answer.more) {
+        SendAndBeSilent(connection, bytes, answer.silence);
+      }
       if (answer.ends_connection) {
         shutdown(connection, SHUT_RDWR);
         return;
