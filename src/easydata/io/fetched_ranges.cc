@@ -9,6 +9,7 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
+#include "easydata/io/range_memory.h"
 #include "easydata/io/file_system.h"
 
 namespace easydata::io {
@@ -108,7 +109,7 @@ void FetchedRanges::Announce(const std::vector<arrow::io::ReadRange>& ranges) {
         exec::StopScope stopping(&range->is_unwanted);
         status = exec::CatchExceptions([&]() -> Status {
           const int64_t size = range->end - range->begin;
-          ARROW_ASSIGN_OR_RAISE(auto memory, arrow::AllocateBuffer(size));
+          ARROW_ASSIGN_OR_RAISE(auto memory, TakeRangeMemory(size));
           ARROW_RETURN_NOT_OK(fetch(range->begin, size, memory->mutable_data()));
           buffer = std::move(memory);
           return Status::OK();

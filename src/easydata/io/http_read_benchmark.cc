@@ -13,6 +13,7 @@
 
 #include "easydata/io/curl_library.h"
 #include "easydata/io/delaying_server_for_benchmarks.h"
+#include "easydata/io/fetched_ranges.h"
 #include "easydata/io/file_system.h"
 #include "easydata/io/storage.h"
 #include "easydata/io/url.h"
@@ -161,6 +162,33 @@ class OwnReader {
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
 };
 
+/// The same, one after the other by one thread, with some fetched ahead as for text.
+class InOrderReader {
+ public:
+  InOrderReader(const Reads& reads, const StorageOptions& options) : storage_(options) {
+    files_ = storage_.FileSystemOf(reads.url).ValueOrDie();
+    info_ = files_->Stat(storage_.NameOf(reads.url).ValueOrDie()).ValueOrDie();
+  }
+
+  bool Run(Reads* reads) {
+    // A new file each time: it keeps what it fetched.
+    const auto file = files_->Open(info_).ValueOrDie();
+    SequentialReads ahead(file, reads->bytes());
+    bool is_good = true;
+    for (const int64_t at : reads->offsets) {
+      is_good = is_good && ahead.At(at).ok();
+      const auto got = file->ReadAt(at, reads->size, reads->places[0].data());
+      is_good = is_good && got.ok() && *got == reads->size;
+    }
+    return is_good;
+  }
+
+ private:
+  Storage storage_;
+  const FileSystem* files_ = nullptr;
+  FileInfo info_;
+};
+
 template <typename Reader>
 void Measure(benchmark::State& state, Reads reads, Reader* reader) {
   // Connections are made, and memory is there.
@@ -202,6 +230,13 @@ void BM_Read(benchmark::State& state) {
   Measure(state, std::move(reads), &reader);
 }
 
+void BM_ReadInOrder(benchmark::State& state) {
+  Reads reads = GivenReads(state.range(0) * kMegabyte, 1);
+  if (reads.url.empty()) return state.SkipWithError("there is no EASYDATA_BENCH_URL");
+  InOrderReader reader(reads, GivenOptions());
+  Measure(state, std::move(reads), &reader);
+}
+
 /// 4,000 ranges of 64 kB at random, range(0) of them under way, 20 ms to the first byte.
 Reads FarAway(benchmark::State& state) {
   static const DelayingServer server(std::chrono::milliseconds(20), kZeros);
@@ -227,6 +262,7 @@ void AsOneRun(benchmark::internal::Benchmark* run) {
 
 BENCHMARK(BM_BareLoop)->Args({8, 4})->Args({8, 16})->Apply(AsOneRun);
 BENCHMARK(BM_Read)->Args({8, 4})->Args({8, 16})->Apply(AsOneRun);
+BENCHMARK(BM_ReadInOrder)->Arg(1)->Apply(AsOneRun);
 BENCHMARK(BM_BareLoopFarAway)->Arg(64)->Apply(AsOneRun);
 BENCHMARK(BM_ReadFarAway)->Arg(64)->Apply(AsOneRun);
 
