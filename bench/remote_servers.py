@@ -1,4 +1,4 @@
-"""The servers of the tests of remote files, for benchmarks: nginx, SeaweedFS, and a far-away one."""
+"""The servers of the tests of remote files, for benchmarks: nginx, SeaweedFS, a proxy far away."""
 
 import importlib
 import sys

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import corpora
 import packing
+import remote_reading
 import streams
 import tokenizer
 import trainer_examples
@@ -152,7 +153,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*BENCHMARKS, "rows", "packing", "streams", "tokenizer", "examples"]
+    names = [*BENCHMARKS, "rows", "packing", "streams", "tokenizer", "examples", "io"]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
@@ -174,6 +175,8 @@ def main() -> None:
             results += tokenizer.tokenizers(arguments.rounds, arguments.megabytes, [])
         elif name == "examples":
             results += trainer_examples.examples(arguments.rounds)
+        elif name == "io":
+            results += remote_reading.remote(arguments.rounds)
         else:
             results += compare(name, arguments.rounds)
     if arguments.save:

@@ -9,8 +9,8 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
-#include "easydata/io/range_memory.h"
 #include "easydata/io/file_system.h"
+#include "easydata/io/range_memory.h"
 
 namespace easydata::io {
 namespace {

@@ -54,7 +54,7 @@ def test_uploads_in_parts_go_on(place: Place, fault: str, tmp_path: Path) -> Non
     with proxied(place, rule, seed=3) as proxy:
         options = place.options_at(proxy.url, retry_delay=0.01, retries=30)
         save(rows, place.uri, max_shard_size=10**9, storage_options=options)
-        assert sum(each.fault is not None for each in proxy.log) > 1
+        assert any(each.fault for each in proxy.log)
     assert place.files() == local_files(tmp_path / "out")
     assert place.is_clean()
 
