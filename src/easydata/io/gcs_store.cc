@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "easydata/io/http_date.h"
 #include "easydata/io/http_exchange.h"
 #include "easydata/io/http_object.h"
 #include "easydata/io/url.h"
@@ -16,7 +15,6 @@ namespace easydata::io {
 namespace {
 
 constexpr char kGoogleEndpoint[] = "https://storage.googleapis.com";
-constexpr int64_t kNanosecondsInSecond = 1'000'000'000;
 
 std::string EndpointOf(const StorageOptions& options) {
   std::string endpoint = kGoogleEndpoint;
@@ -135,8 +133,7 @@ Result<ObjectPage> GcsStore::ListPage(const std::string& bucket, const std::stri
     object.uri = "gs://" + bucket + "/" + TextIn(item, "name");
     object.size = std::strtoll(TextIn(item, "size").c_str(), nullptr, 10);
     object.identity.tag = TextIn(item, "generation");
-    object.identity.mtime_ns =
-        ParseIsoDate(TextIn(item, "updated")).value_or(0) * kNanosecondsInSecond;
+    object.identity.mtime_ns = ListedTime(TextIn(item, "updated"));
     out.objects.push_back(std::move(object));
   }
   for (const nlohmann::json& folder : found.value("prefixes", nlohmann::json::array())) {

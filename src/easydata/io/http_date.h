@@ -10,8 +10,4 @@ namespace easydata::io {
 /// form that servers must send); nothing for other texts.
 std::optional<int64_t> ParseHttpDate(std::string_view text);
 
-/// Whole seconds since 1970 of a time as stores write it, "2025-11-24T08:49:37.250Z" (RFC 3339, in
-/// UTC or with an offset, rounded down); nothing for other texts.
-std::optional<int64_t> ParseIsoDate(std::string_view text);
-
 }  // namespace easydata::io

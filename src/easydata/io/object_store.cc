@@ -1,7 +1,10 @@
 #include "easydata/io/object_store.h"
 
+#include <chrono>
 #include <iterator>
 #include <utility>
+
+#include "easydata/io/iso_time.h"
 
 namespace easydata::io {
 
@@ -16,6 +19,13 @@ Result<ObjectPage> ObjectStore::ListAll(const std::string& bucket, const std::st
     next = std::move(page.next);
   } while (!next.empty());
   return all;
+}
+
+int64_t ListedTime(std::string_view text) {
+  const auto time = ParseIsoTime(text);
+  if (!time.has_value()) return 0;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(*time);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(seconds.time_since_epoch()).count();
 }
 
 }  // namespace easydata::io

@@ -77,4 +77,8 @@ class ObjectStore : public HttpStore {
                              bool by_folder) const;
 };
 
+/// Nanoseconds since 1970 of a time in a listing, of whole seconds as headers have them; 0 where it
+/// tells none.
+int64_t ListedTime(std::string_view text);
+
 }  // namespace easydata::io

@@ -18,7 +18,6 @@
 namespace easydata::io {
 namespace {
 
-constexpr int64_t kNanosecondsOfSecond = 1'000'000'000;
 constexpr char kUsualRegion[] = "us-east-1";
 constexpr int64_t kLittleSkew = 60;  // seconds; signatures hold for 15 minutes
 constexpr int64_t kMostCopied = int64_t{5} << 30;
@@ -180,9 +179,7 @@ Result<ObjectPage> S3Store::ListPage(const std::string& bucket, const std::strin
     object.uri = "s3://" + bucket + "/" + NameIn(entry, "Key", is_escaped);
     object.size = std::strtoll(XmlText(entry, "Size").value_or("0").c_str(), nullptr, 10);
     object.identity.tag = XmlText(entry, "ETag").value_or("");
-    object.identity.mtime_ns =
-        ParseIsoDate(XmlText(entry, "LastModified").value_or("")).value_or(0) *
-        kNanosecondsOfSecond;
+    object.identity.mtime_ns = ListedTime(XmlText(entry, "LastModified").value_or(""));
     out.objects.push_back(std::move(object));
   }
   for (const std::string_view entry : XmlElements(answer.body, "CommonPrefixes")) {
