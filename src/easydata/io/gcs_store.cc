@@ -180,9 +180,12 @@ Result<bool> GcsStore::PutIfAbsent(const std::string& uri, std::string_view cont
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
   if (!is_there) return true;
-  // An earlier attempt, of ours or of libcurl's own, may have put it, and its answer was lost.
-  ARROW_ASSIGN_OR_RAISE(const std::string now, ReadHttpObject(*this, uri));
-  return now == content;
+  // An earlier attempt may have put it, whose answer was lost: one of ours, or one of libcurl's,
+  // which repeats a request by itself where a connection that was used before ends at once.
+  const auto now = ReadHttpObject(*this, uri);
+  if (arrow::internal::ErrnoFromStatus(now.status()) == ENOENT) return false;  // it was there
+  ARROW_RETURN_NOT_OK(now.status());
+  return *now == content;
 }
 
 Status GcsStore::Delete(const std::string& uri) const {
@@ -238,7 +241,7 @@ Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::str
   const int64_t end = offset + static_cast<int64_t>(content.size());
   int64_t kept = offset;  // what the store has of it, after an attempt that broke off
   bool asks = false;
-  bool has_asked = false;
+  bool was_refused = false;
   const auto make = [&]() -> Result<HttpRequest> {
     HttpRequest request{id, "PUT"};
     const std::string total = is_last ? std::to_string(end) : "*";
@@ -271,15 +274,11 @@ Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::str
       if (kept == end && !is_last) return HttpCall::Outcome::kDone;
       return was_question ? HttpCall::Outcome::kOtherwise : HttpCall::Outcome::kAgain;
     }
-    // Where libcurl sent a part twice, the store may say that it has it: asking tells how far it
-    // came.
-    if (response.status == 400 && !has_asked) {
-      asks = has_asked = true;
-      return HttpCall::Outcome::kOtherwise;
-    }
-    if (!IsTransient(response)) return HttpCall::Outcome::kFinal;
-    asks = true;
-    return HttpCall::Outcome::kAgain;
+    // 400: libcurl repeated by itself what was there already.
+    const bool may_be_there = response.status == 400 && !std::exchange(was_refused, true);
+    if (!IsTransient(response) && !may_be_there) return HttpCall::Outcome::kFinal;
+    asks = true;  // how far it came
+    return may_be_there ? HttpCall::Outcome::kOtherwise : HttpCall::Outcome::kAgain;
   };
   const std::string what = "cannot write part " + std::to_string(number) + " of " + uri;
   ARROW_RETURN_NOT_OK(ExchangeText(*this, what, make, judge).status());

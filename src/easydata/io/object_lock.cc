@@ -128,6 +128,7 @@ Status ObjectLock::TakeIt() {
 
 Status ObjectLock::TakeOver(const std::string& text) {
   const auto owner = LockOwner::FromText(text);
+  if (owner.has_value() && owner->token == owner_.token) return Status::OK();
   const bool is_near = owner.has_value() && owner->IsOfThisMachine();
   const bool is_own = is_near && owner->pid == owner_.pid && owner->started == owner_.started;
   if (is_own ? OwnLocks::Contains(owner->token) : is_near && !owner->IsGone()) {

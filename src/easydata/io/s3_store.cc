@@ -227,9 +227,12 @@ Result<bool> S3Store::PutIfAbsent(const std::string& uri, std::string_view conte
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
   if (!is_there) return true;
-  // An earlier attempt, of ours or of libcurl's own, may have put it, and its answer was lost.
-  ARROW_ASSIGN_OR_RAISE(const std::string now, ReadHttpObject(*this, uri));
-  return now == content;
+  // An earlier attempt may have put it, whose answer was lost: one of ours, or one of libcurl's,
+  // which repeats a request by itself where a connection that was used before ends at once.
+  const auto now = ReadHttpObject(*this, uri);
+  if (arrow::internal::ErrnoFromStatus(now.status()) == ENOENT) return false;  // it was there
+  ARROW_RETURN_NOT_OK(now.status());
+  return *now == content;
 }
 
 Status S3Store::Delete(const std::string& uri) const {
@@ -310,8 +313,7 @@ Status S3Store::CompleteUpload(const std::string& uri, const std::string& id,
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
   if (!is_gone) return Status::OK();
-  // An earlier attempt, of ours or of libcurl's own, may have completed it, and its answer was
-  // lost.
+  // An earlier attempt may have completed it, of ours or of libcurl's, and its answer was lost.
   ARROW_ASSIGN_OR_RAISE(const FileInfo now, StatHttpObject(*this, uri));
   if (now.size == size) return Status::OK();
   return arrow::internal::IOErrorFromErrno(

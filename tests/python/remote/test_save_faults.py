@@ -44,6 +44,41 @@ def test_what_passes_changes_nothing(place: Place, how: str, tmp_path: Path) -> 
         assert any(each.fault for each in proxy.log)
 
 
+@pytest.mark.parametrize("how", ["lost", "close", "status", "reset"])
+def test_a_lock_is_not_lost_with_an_answer(place: Place, how: str) -> None:
+    about_lock = "lock" if isinstance(place.store, S3Store) else "ifGenerationMatch"
+    where = {"path": about_lock} if about_lock == "lock" else {"query": about_lock}
+    for skip in range(2):  # the one that puts it, the one that tries whether it is kept
+        rule = Rule(how, method="PUT|POST", skip=skip, times=1, **where)
+        with proxied(place, rule) as proxy:
+            options = place.options_at(proxy.url, retry_delay=0.01)
+            save(small_rows(), place.uri, overwrite=True, storage_options=options)
+            assert [each.fault for each in proxy.log].count(how) == 1
+        assert place.is_clean()
+
+
+STORM = [
+    Rule("status", status=503, method=ANY, probability=0.06),
+    Rule("status", status=500, method=ANY, probability=0.06),
+    Rule("close", method=ANY, probability=0.06),
+    Rule("lost", method=ANY, probability=0.06),
+    Rule("cut_request", at=500, method="PUT|POST", probability=0.06),
+    Rule("refuse", probability=0.1),
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_storm_changes_nothing(place: Place, seed: int, tmp_path: Path) -> None:
+    save(small_rows(), tmp_path / "out")
+    with proxied(place, *STORM, seed=seed) as proxy:
+        options = place.options_at(proxy.url, retry_delay=0.01, retries=30, stall_timeout=0.5)
+        for _ in range(3):
+            save(small_rows(), place.uri, overwrite=True, storage_options=options)
+            assert place.files() == local_files(tmp_path / "out")
+            assert place.is_clean()
+        assert sum(each.fault is not None for each in proxy.log) > 10
+
+
 @pytest.mark.parametrize("fault", ["lost", "close", "cut_request", "status"])
 def test_uploads_in_parts_go_on(place: Place, fault: str, tmp_path: Path) -> None:
     rows = big_rows(40)
