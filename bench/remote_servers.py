@@ -4,6 +4,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,30 @@ def web_server() -> Iterator[Any]:
     """Nginx, which serves the files of a new folder: `url` and `folder`."""
     with _module("stores").web_server() as server:
         yield server
+
+
+def as_bucket(web: Any, folder: Path) -> str:
+    """Serves a folder as a bucket that everybody may read and list, and returns its name.
+
+    The list is a file that nginx answers with, whatever is asked for: a store that takes next to
+    none of the processor that it shares with those who read.
+    """
+    name = folder.name
+    bucket = web.folder / name
+    bucket.mkdir()
+    entries = []
+    for path in sorted(folder.iterdir()):
+        (bucket / path.name).symlink_to(path)
+        found = path.stat()
+        tag = f"&quot;{int(found.st_mtime):x}-{found.st_size:x}&quot;"
+        time = datetime.fromtimestamp(int(found.st_mtime), UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        entries.append(
+            f"<Contents><Key>{path.name}</Key><LastModified>{time}</LastModified>"
+            f"<ETag>{tag}</ETag><Size>{found.st_size}</Size></Contents>"
+        )
+    text = f"<ListBucketResult>{''.join(entries)}</ListBucketResult>"
+    (bucket / "index.html").write_text(text, encoding="utf-8")
+    return name
 
 
 @contextmanager
