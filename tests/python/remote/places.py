@@ -19,18 +19,20 @@ from easydata import DatasetConfig, create_source
 HASTY = {"stall_timeout": 0.5, "retry_delay": 0.01}
 
 Server = S3Store | GcsStore | WebServer
-_buckets: dict[tuple[str, Path], str] = {}
+# By server: the one bucket that all tests share (SeaweedFS has room for few), and what is in it.
+_buckets: dict[str, str] = {}
+_folders: dict[tuple[str, Path], str] = {}
 
 
 @dataclass
 class Place:
-    """Files at `root`, behind a proxy."""
+    """Files at `root`, behind a proxy; `folder` is the path of them all, bucket and prefix."""
 
     root: str
     proxy: FaultProxy
     options: dict[str, Any]
     server: Server
-    bucket: str
+    folder: str
 
     def address(self, name: str) -> str:
         return f"{self.root}/{name}"
@@ -55,26 +57,29 @@ class Place:
         return [str(self.options[name]) for name in ("secret", "token") if name in self.options]
 
 
-def bucket_of(server: Server, folder: Path) -> str:
-    """The bucket that has a folder's files, filled when it is first asked for."""
+def folder_of(server: Server, folder: Path) -> str:
+    """Where a folder's files are on a server, put there when it is first asked for."""
+    if server.url not in _buckets:
+        is_web = isinstance(server, WebServer)
+        _buckets[server.url] = "certificate" if is_web else server.bucket("certificate")
     known = (server.url, folder)
-    if known not in _buckets:
-        if isinstance(server, WebServer):
-            bucket = f"files-{len(_buckets)}"
-            (server.folder / bucket).mkdir()
-        else:
-            bucket = server.bucket("files")
+    if known not in _folders:
+        place = f"{_buckets[server.url]}/{len(_folders)}"
         for path in folder.iterdir():
-            put(server, bucket, path.name, path.read_bytes())
-        _buckets[known] = bucket
-    return _buckets[known]
+            put(server, place, path.name, path.read_bytes())
+        _folders[known] = place
+    return _folders[known]
 
 
-def put(server: Server, bucket: str, name: str, data: bytes) -> None:
+def put(server: Server, folder: str, name: str, data: bytes) -> None:
+    """Writes a file behind the library's back."""
     if isinstance(server, WebServer):
-        (server.folder / bucket / name).write_bytes(data)
+        path = server.folder / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     else:
-        server.put(bucket, name, data)
+        bucket, _, prefix = folder.partition("/")
+        server.put(bucket, f"{prefix}/{name}", data)
 
 
 @contextmanager
@@ -83,13 +88,13 @@ def place(
 ) -> Iterator[Place]:
     """The folder's files on the server of a fixture, behind a proxy (`how` is its options)."""
     server: Server = request.getfixturevalue(name)
-    bucket = bucket_of(server, folder)
+    there = folder_of(server, folder)
     with FaultProxy(server.url, rules, **how) as proxy:
         if isinstance(server, WebServer):
-            root, options = f"{proxy.url}/{bucket}", {}
+            root, options = f"{proxy.url}/{there}", {}
         else:
-            root, options = f"{server.scheme}://{bucket}", server.options_at(proxy.url)
-        yield Place(root, proxy, options, server, bucket)
+            root, options = f"{server.scheme}://{there}", server.options_at(proxy.url)
+        yield Place(root, proxy, options, server, there)
 
 
 def bounds(asked: Asked) -> tuple[int, int]:

@@ -95,7 +95,7 @@ def test_a_flipped_bit_is_found_and_read_once_more(
             assert [row["text"] for row in got] == expected
             assert again in ({}, {"damaged": 1})
             found += bool(again)
-    assert found >= 2
+    assert found >= 1
 
 
 @pytest.mark.parametrize(

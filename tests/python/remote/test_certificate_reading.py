@@ -186,7 +186,7 @@ def test_odd_keys_are_asked_for_again_as_they_were(
     failing = [Rule(each, method="GET|HEAD", probability=0.25, at=3) for each in ("status", "cut")]
     with place(request, where, tmp_path, failing) as here:
         for key in ODD:
-            put(here.server, here.bucket, key, json.dumps({"key": key}).encode())
+            put(here.server, here.folder, key, json.dumps({"key": key}).encode())
         given = here.read(ODD, retries=100)
         assert sorted(row["key"] for row in given) == sorted(ODD)
         listed = here.read("", retries=100)
@@ -200,7 +200,8 @@ def test_a_list_that_lost_a_file_takes_none_from_the_plan(
 ) -> None:
     with place(request, where, files) as here:
         source = here.source("rows.json*")
-        here.proxy.rules = [Rule("drop_key", query=LIST, key="rows.jsonl")]
+        key = here.address("rows.jsonl").split("/", 3)[3]
+        here.proxy.rules = [Rule("drop_key", query=LIST, key=key)]
         assert len(list(source)) == 2 * ROWS
         assert len(here.source("rows.json*").shard_names) == 1  # what a new list would say
 
@@ -210,8 +211,8 @@ def test_folders_that_are_objects_are_no_files(
     where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
     with place(request, where, files) as here:
-        put(here.server, here.bucket, "deep/", b"")
-        put(here.server, here.bucket, "deep/b c+d=%.jsonl", b'{"a": 1}\n')
+        put(here.server, here.folder, "deep/", b"")
+        put(here.server, here.folder, "deep/b c+d=%.jsonl", b'{"a": 1}\n')
         for fault in (Rule("status", times=1), rule("reset", at=3, times=1)):
             here.proxy.rules = [fault]
             assert here.read("deep") == [{"a": 1}]

@@ -86,8 +86,8 @@ def test_the_same_host_is_told_them_again(
 ) -> None:
     """Signed anew: a signature holds for one address."""
     with place(request, where, files) as here:
-        put(here.server, here.bucket, "moved.jsonl", (files / "rows.jsonl").read_bytes())
-        moved = f"/{here.bucket}/moved.jsonl"
+        put(here.server, here.folder, "moved.jsonl", (files / "rows.jsonl").read_bytes())
+        moved = f"/{here.folder}/moved.jsonl"
         here.proxy.rules = [
             Rule("status", status=308, location=moved, method="GET|HEAD", path="rows.jsonl")
         ]
