@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +236,38 @@ def test_whole_jobs_in_one_call(place: Place, gpt2: str, tmp_path: Path) -> None
     shards = {name: data for name, data in place.files().items() if "shard" in name}
     assert shards == {n: data for n, data in local_files(tmp_path).items() if "shard" in n}
     assert easydata.verify(place.uri, storage_options=place.options).ok
+
+
+def test_the_command_line_goes_from_store_to_store(moto: S3Store, gpt2: str) -> None:
+    place = Place(moto)
+    save(small_rows(), f"{place.uri}/in", storage_options=place.options)
+    credentials = {
+        "AWS_ACCESS_KEY_ID": place.options["key"],
+        "AWS_SECRET_ACCESS_KEY": place.options["secret"],
+        "AWS_ENDPOINT_URL": moto.url,
+        "AWS_REGION": place.options["region"],
+    }
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = "import sys; from easydata.cli import main; sys.exit(main())"
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            env={**os.environ, **credentials},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    job = ("tokenize", f"{place.uri}/in", "--tokenizer", gpt2, "--output-dir")
+    done = run(*job, f"{place.uri}/out")
+    assert done.returncode == 0, done.stderr
+    assert f"{place.uri}/out/shard-00000.parquet" in done.stdout
+    again = run(*job, f"{place.uri}/out")
+    assert again.returncode != 0
+    assert "holds a finished output already" in again.stderr
+    verified = run("verify", place.uri)
+    assert verified.returncode == 0, verified.stdout
+    assert "5 files, 1.2 k rows" in verified.stdout
+    refused = run(*job, "https://example.com/out")
+    assert refused.returncode != 0
+    assert "outputs go to s3://, gs:// and local folders" in refused.stderr
