@@ -35,6 +35,6 @@ with pipeline.source().tokenize().pack().load().build() as loader:
     seconds = time.perf_counter() - start
     now = resource.getrusage(resource.RUSAGE_SELF)
     counts = loader.stats()["io"]
-cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-done = {"tokens": tokens, "first": first, "seconds": seconds, "cpu_seconds": cpu, "io": counts}
-print(json.dumps(done))
+user, system = now.ru_utime - used.ru_utime, now.ru_stime - used.ru_stime
+times = {"cpu_seconds": user + system, "system_seconds": system, "seconds": seconds}
+print(json.dumps({"tokens": tokens, "first": first, **times, "io": counts}))
