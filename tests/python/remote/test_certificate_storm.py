@@ -147,7 +147,8 @@ def test_a_storm_changes_nothing_and_is_counted(
         by_itself = Counter({"stalled": counted["stalled"] - met["stalled"]})
         assert 0 <= by_itself.total() <= 0.01 * len(failed)
         assert counted - met == +by_itself
-        assert (met - counted).total() <= by_itself.total()
+        # What a loader has asked for ahead when it is left fails unseen.
+        assert (met - counted).total() <= by_itself.total() + LOADERS
 
 
 def at_once(count: int, ask: Callable[[], Any]) -> list[threading.Thread]:
