@@ -43,7 +43,8 @@ nlohmann::json FileList::Describe(const std::string& kind) const {
   const bool anywhere = std::all_of(files_.begin(), files_.end(), [](const io::FileInfo& file) {
     return file.identity.kind != io::IdentityKind::kTime;
   });
-  nlohmann::json out = {{"kind", kind}, {"files", anywhere ? NamesBelowFolder(uris_) : uris_}};
+  nlohmann::json out = {{"kind", kind}, {"files", uris_}};
+  if (anywhere) out["names"] = NamesBelowFolder(uris_);
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
   for (const io::FileInfo& file : files_) {
     sizes.push_back(file.size);

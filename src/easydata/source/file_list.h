@@ -20,9 +20,9 @@ class FileList {
   const std::vector<io::FileInfo>& files() const { return files_; }
 
   /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" with a server's "tags", or
-  /// "hashes": as the files were when they were listed. Those that are known by content or size are
-  /// named below the folder that all of them lie in, so that a state goes on with a copy of them
-  /// elsewhere.
+  /// "hashes": as the files were when they were listed. Those that are known by content or size
+  /// have "names" as well, below the folder that all of them lie in: a state goes on with a copy of
+  /// them elsewhere.
   nlohmann::json Describe(const std::string& kind) const;
 
  private:

@@ -50,11 +50,11 @@ class ShardOrder : public ReadOrder {
   bool by_block() const override { return false; }
 
  private:
-  /// The shard that is a copy, in another place, of the one of this name: what describes the source
-  /// names files by their places or, where these do not matter, below the folder that they lie in.
+  /// The shard that is a copy, in another place, of the one of this name, where places do not
+  /// matter.
   std::vector<size_t>::const_iterator FindCopy(const std::string& name) const {
     const nlohmann::json described = source_->Describe();
-    const auto files = described.find("files");
+    const auto files = described.find("names");
     if (files == described.end() || files->size() != source_->shard_names().size()) {
       return shards_.end();
     }

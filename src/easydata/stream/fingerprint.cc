@@ -143,11 +143,24 @@ size_t PlaceOfFiles(std::string_view key) {
          kOfFiles.begin();
 }
 
+/// Names of files below the folder that all of them lie in (FileList::Describe).
+constexpr std::string_view kBelow = "source.names";
+
 /// Whether a state may lack a key: times and hashes of files are compared where both sides know
 /// them, so that a run may go on from a state with another `identity`.
 bool MayLack(std::string_view key) {
   const size_t place = PlaceOfFiles(key);
-  return place > 0 && place < kOfFiles.size();
+  return (place > 0 && place < kOfFiles.size()) || key.ends_with(kBelow);
+}
+
+/// Whether a key is settled by another one: where files lie does not matter where both sides know
+/// them wherever they are.
+bool IsSettled(const std::string& key, const nlohmann::json& saved, const nlohmann::json& current) {
+  if (key.ends_with(kBelow)) return true;
+  if (!key.ends_with("source.files")) return false;
+  const std::string below = key.substr(0, key.rfind("source.")) + std::string(kBelow);
+  return saved.contains(below) && current.contains(below) &&
+         Same(saved.at(below), current.at(below));
 }
 
 /// Whether a key lists the operators of a stream: their options tell more.
@@ -273,7 +286,7 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
                              ", which is ", Show(value),
                              " now; resume with the configuration it was saved with");
     }
-    if (Same(saved.at(key), value)) continue;
+    if (Same(saved.at(key), value) || IsSettled(key, saved, current)) continue;
     const auto now = description.find(key);
     if (PlaceOfFiles(key) < kOfFiles.size() && now != description.end()) {
       return Status::Invalid("the saved state is of other files: ",

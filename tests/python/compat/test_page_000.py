@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from datasets import Dataset, IterableDataset
 from manual import Block, blocks, greedy_rows, ids_of, texts, write_parquet
+from stores import GcsStore
 
 import easydata
 
@@ -34,7 +35,7 @@ def test_the_page_has_the_blocks_that_are_tested(page: list[Block]) -> None:
 
 
 def test_sources(page: list[Block]) -> None:
-    """Local files; remote ones and the Hub are refused until their issue comes."""
+    """Local files; the Hub is refused until its issue comes."""
     rows = [{"text": text, "n": n} for n, text in enumerate(texts(50))]
     write_parquet("bucket/data/a.parquet", rows[:20])
     write_parquet("bucket/data/b.parquet", rows[20:])
@@ -46,10 +47,26 @@ def test_sources(page: list[Block]) -> None:
     assert isinstance(source, easydata.ParquetShardedSource)
     assert source.num_shards() == 2
     assert list(source) == rows
-    with pytest.raises(NotImplementedError, match="gs://"):
-        page[0].run({})
     with pytest.raises(NotImplementedError, match="Hub"):
         page[0].run({}, {"gs://bucket": "bucket"})
+
+
+def test_sources_on_a_store(
+    page: list[Block], gcs: GcsStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", gcs.url)
+    rows = [{"text": text, "n": n} for n, text in enumerate(texts(50))]
+    bucket = gcs.bucket("page")
+    for name, some in (("a", rows[:20]), ("b", rows[20:])):
+        write_parquet(f"{name}.parquet", some)
+        gcs.put(bucket, f"data/{name}.parquet", Path(f"{name}.parquet").read_bytes())
+    without_hub = {
+        "gs://bucket": f"gs://{bucket}",
+        'source = HuggingFaceShardedSource("HuggingFaceFW/fineweb", streaming=True)': "",
+    }
+    source = page[0].run({}, without_hub)["source"]
+    assert source.num_shards() == 2
+    assert list(source) == rows
 
 
 def test_mixing(page: list[Block]) -> None:

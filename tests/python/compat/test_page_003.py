@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from manual import Block, blocks, greedy_rows, ids_of, texts, write_jsonl, write_parquet
+from stores import GcsStore
 
 import easydata
 
@@ -156,10 +157,19 @@ def test_distributed_with_ray_is_refused(page: list[Block]) -> None:
         easydata.Pipeline(config).source()
 
 
-def test_cloud_storage_is_refused(page: list[Block]) -> None:
-    config = page[10].run(ALL)["config"]
-    with pytest.raises(NotImplementedError, match="object stores come with a later version"):
-        easydata.Pipeline(config).source()
+def test_cloud_storage(
+    page: list[Block], models: dict[str, Path], gcs: GcsStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", gcs.url)
+    documents = texts(60)
+    write_parquet("a.parquet", [{"text": text} for text in documents])
+    first, second = gcs.bucket("input-bucket"), gcs.bucket("output-bucket")
+    gcs.put(first, "data/a.parquet", Path("a.parquet").read_bytes())
+    places = {"gs://input-bucket": f"gs://{first}", "gs://output-bucket": f"gs://{second}"}
+    config = page[10].run(ALL, replace=places)["config"]
+    easydata.Pipeline(config).source().tokenize().save().build()
+    source = easydata.ParquetShardedSource(f"gs://{second}/tokenized/*.parquet")
+    assert [row["input_ids"] for row in source] == ids_of(models[LLAMA], documents)
 
 
 def test_token_packing(page: list[Block], models: dict[str, Path]) -> None:

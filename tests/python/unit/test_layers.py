@@ -79,7 +79,7 @@ def test_lower_modules_are_fine(tmp_path: Path) -> None:
 
 
 def test_files_are_the_business_of_io_and_of_tests(tmp_path: Path) -> None:
-    for file in ("io/a.cc", "source/a_test.cc", "sink/output_folder.cc"):
+    for file in ("io/a.cc", "source/a_test.cc", "sink/plan_inputs.cc"):
         path = tmp_path / "src" / "easydata" / file
         path.parent.mkdir(parents=True)
         path.write_text("#include <filesystem>\n")
