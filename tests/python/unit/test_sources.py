@@ -222,9 +222,7 @@ def test_skipped_rows_are_logged_and_quarantined(
         JsonShardedSource(path, on_error="ignore")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="quarantine_path: is required"):
         JsonShardedSource(path, on_error="quarantine")
-    with pytest.raises(
-        ValueError, match='quarantine_path: needs on_error="quarantine" or'
-    ):
+    with pytest.raises(ValueError, match='quarantine_path: needs on_error="quarantine" or'):
         JsonShardedSource(path, on_error="skip", quarantine_path=tmp_path / "bad.jsonl")
 
 
