@@ -104,12 +104,19 @@ TEST(PipelineConfig, ACodecMustBeOneOfItsFormat) {
           "save.compression must be one of none, gzip, lz4, zstd for jsonl files, not \"snappy\""));
 }
 
-TEST(PipelineConfig, RemoteFilesAreForLater) {
-  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["gs://bucket/a", "file:///b"]}]})"),
-              ElementsAre("datasets[0].data_files = \"gs://bucket/a\" is not supported yet: object "
-                          "stores come with a later version; use local files"));
-  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["https://host/a.jsonl"]}]})"),
+TEST(PipelineConfig, OtherMachinesAreReadByKnownSchemes) {
+  EXPECT_THAT(
+      PipelineProblems(R"({"datasets": [{"data_files": ["abfs://bucket/a", "file:///b"]}]})"),
+      ElementsAre(
+          "datasets[0].data_files = \"abfs://bucket/a\" is not supported: data is read from "
+          "s3://, gs://, http(s):// and local files"));
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files":
+      ["s3://bucket/a", "s3a://bucket/a", "gs://bucket/a", "http://host/a", "https://host/a"]}]})"),
               ElementsAre());
+  EXPECT_THAT(
+      PipelineProblems(R"({"datasets": [{"data_files": "a", "save_path": "http://host/b"}]})"),
+      ElementsAre("datasets[0].save_path = \"http://host/b\" is not supported: outputs go "
+                  "to s3://, gs:// and local folders"));
 }
 
 TEST(PipelineConfig, TokenizerOptionsAreChecked) {
