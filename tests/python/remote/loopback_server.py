@@ -198,6 +198,7 @@ class LoopbackServer:
         for task in tasks:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.run_until_complete(asyncio.sleep(0))  # connections that are closed go now
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 

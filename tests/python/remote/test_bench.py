@@ -281,7 +281,9 @@ def test_servers_end_with_their_starter(tmp_path: Path) -> None:
     script = """
 import os, sys, signal, pathlib
 from server_process import missing, running
-with running(["sleep", "60"], pathlib.Path(sys.argv[1]), lambda: True) as server:
+folder = pathlib.Path(sys.argv[1])
+command = ["sh", "-c", "touch ready; exec sleep 60"]
+with running(command, folder, (folder / "ready").exists) as server:
     print(server.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
@@ -16,56 +15,19 @@ from fault_proxy import FaultProxy
 from fault_server import FaultServer
 from faults import Rule
 from places import HASTY
+from reading_programs import DATA, check_ctrl_c, check_forks, started
 from stores import S3Store
-
-DATA = b"".join(b'{"text": "row %d"}\n' % i for i in range(20_000))
-
-READ = """
-import json, os, signal, sys, threading, time
-from easydata import DatasetConfig, create_source
-
-def read():
-    config = DatasetConfig(sys.argv[1], storage_options=json.loads(sys.argv[2]))
-    return sum(1 for _ in create_source(config))
-
-def read_for_ever():
-    while True:
-        read()
-
-"""
 
 
 @pytest.fixture(scope="module")
-def bucket(seaweed: S3Store) -> str:
+def address(seaweed: S3Store) -> str:
     name = seaweed.bucket("process")
     seaweed.put(name, "rows.jsonl", DATA)
-    return name
+    return f"s3://{name}/rows.jsonl"
 
 
-def started(code: str, bucket: str, options: dict[str, object]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", READ + code, f"s3://{bucket}/rows.jsonl", json.dumps(options)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def test_a_forked_process_reads_by_itself(seaweed: S3Store, bucket: str) -> None:
-    code = """
-assert read() == 20_000
-children = []
-for _ in range(5):
-    busy = threading.Thread(target=read)
-    busy.start()
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if read() == 20_000 else 1)
-    children.append(child)
-    busy.join()
-assert [os.waitpid(child, 0)[1] for child in children] == [0] * 5
-assert read() == 20_000
-print("done")
-"""
-    process = started(code, bucket, seaweed.storage_options)
-    out, error = process.communicate(timeout=60)
-    assert (process.returncode, out, error) == (0, "done\n", "")
+def test_a_forked_process_reads_by_itself(seaweed: S3Store, address: str) -> None:
+    check_forks(address, seaweed.storage_options)
 
 
 # How a program ends while others of its threads read, and its status then.
@@ -79,7 +41,7 @@ ENDS = {
 }
 
 
-def test_fifty_programs_end_while_they_read(seaweed: S3Store, bucket: str) -> None:
+def test_fifty_programs_end_while_they_read(seaweed: S3Store, address: str) -> None:
     """No crash and no hang, whenever it is."""
     rng = random.Random(1)
     faults = [
@@ -93,7 +55,7 @@ def test_fifty_programs_end_while_they_read(seaweed: S3Store, bucket: str) -> No
             how = list(ENDS)[number % len(ENDS)]
             wait = rng.choice([0.0, 0.01, 0.05, 0.2, 0.4])
             code = "for _ in range(3): threading.Thread(target=read_for_ever, daemon=True).start()"
-            process = started(f"{code}\ntime.sleep({wait})\n{how}\n", bucket, options)
+            process = started(f"{code}\ntime.sleep({wait})\n{how}\n", address, options)
             _, error = process.communicate(timeout=30)
             return how, process.returncode, error
 
@@ -107,24 +69,9 @@ def test_fifty_programs_end_while_they_read(seaweed: S3Store, bucket: str) -> No
 
 
 @pytest.mark.parametrize("rule", [Rule("stall_headers", method="HEAD"), Rule("stall_body", at=10)])
-def test_ctrl_c_ends_reading(rule: Rule, seaweed: S3Store, bucket: str) -> None:
-    code = """
-print("begun", flush=True)
-try:
-    read()
-except KeyboardInterrupt:
-    print("interrupted")
-"""
+def test_ctrl_c_ends_reading(rule: Rule, seaweed: S3Store, address: str) -> None:
     with FaultProxy(seaweed.url, [rule]) as proxy:
-        process = started(code, bucket, seaweed.options_at(proxy.url))
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
-        assert time.monotonic() - begin < 1.5
-    assert (out, process.returncode) == ("interrupted\n", 0), error
+        check_ctrl_c(1.5, address, seaweed.options_at(proxy.url))
 
 
 def test_names_may_not_be_found_for_a_while(tmp_path: Path) -> None:

@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
 from fault_server import FaultServer, Rule
-
-DATA = b"".join(b'{"text": "row %d"}\n' % i for i in range(20_000))
-
-READ = """
-import os, sys, threading, time
-from easydata import DatasetConfig, create_source
-
-def read(address=sys.argv[1]):
-    return sum(1 for _ in create_source(DatasetConfig(data_files=address)))
-
-"""
-
-
-def started(code: str, address: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", READ + code, address]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+from reading_programs import DATA, check_ctrl_c, check_forks, started
 
 
 def test_a_forked_process_reads_by_itself() -> None:
-    code = """
-assert read() == 20_000
-children = []
-for _ in range(5):
-    # One more thread reads while the process forks.
-    busy = threading.Thread(target=read)
-    busy.start()
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if read() == 20_000 else 1)
-    children.append(child)
-    busy.join()
-for child in children:
-    assert os.waitpid(child, 0)[1] == 0
-assert read() == 20_000
-print("done")
-"""
     with FaultServer({"/rows.jsonl": DATA}) as server:
-        process = started(code, server.url + "/rows.jsonl")
-        out, error = process.communicate(timeout=60)
-    assert (process.returncode, out, error) == (0, "done\n", "")
+        check_forks(server.url + "/rows.jsonl")
 
 
 @pytest.mark.parametrize("end", ["pass", "sys.exit(3)", "raise ValueError", "os.fork()"])
@@ -70,24 +33,9 @@ time.sleep(0.5)
 
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
 def test_ctrl_c_ends_reading(method: str) -> None:
-    code = """
-print("begun", flush=True)
-try:
-    read()
-except KeyboardInterrupt:
-    print("interrupted")
-"""
     stall = Rule("stall_headers", seconds=60, method=method)
     with FaultServer({"/rows.jsonl": DATA}, [stall]) as server:
-        process = started(code, server.url + "/rows.jsonl")
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
-        assert time.monotonic() - begin < 2
-    assert (out, process.returncode) == ("interrupted\n", 0), error
+        check_ctrl_c(2, server.url + "/rows.jsonl")
 
 
 def test_libraries_of_tls_keep_out_of_each_others_way() -> None:
