@@ -5,26 +5,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "easydata/base/character_codes.h"
+
 namespace easydata::io {
 namespace {
-
-void AppendUtf8(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    *out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    *out += static_cast<char>(0xC0 | code >> 6);
-    *out += static_cast<char>(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    *out += static_cast<char>(0xE0 | code >> 12);
-    *out += static_cast<char>(0x80 | (code >> 6 & 63));
-    *out += static_cast<char>(0x80 | (code & 63));
-  } else {
-    *out += static_cast<char>(0xF0 | (code >> 18 & 7));
-    *out += static_cast<char>(0x80 | (code >> 12 & 63));
-    *out += static_cast<char>(0x80 | (code >> 6 & 63));
-    *out += static_cast<char>(0x80 | (code & 63));
-  }
-}
 
 /// Appends what "&name;" stands for; false where it is no entity.
 bool AppendEntity(std::string_view name, std::string* out) {
@@ -85,6 +69,20 @@ std::optional<std::string_view> NextElement(std::string_view xml, std::string_vi
   return std::nullopt;
 }
 
+/// {"error": {"message": "..."}}, {"error": "...", "error_description": "..."}.
+std::string JsonMessage(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return "";
+  const auto error = json.find("error");
+  if (error != json.end() && error->is_object()) {
+    if (std::string message = JsonText(*error, "message"); !message.empty()) return message;
+  }
+  std::string out = JsonText(json, "error");
+  const std::string words = JsonText(json, "error_description");
+  if (!words.empty()) out += (out.empty() ? "" : ": ") + words;
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::string> XmlText(std::string_view xml, std::string_view name) {
@@ -124,20 +122,17 @@ std::string XmlEscaped(std::string_view text) {
   return out;
 }
 
-std::string JsonMessage(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return "";
-  const auto error = json.find("error");
-  if (error != json.end() && error->is_object() && error->contains("message") &&
-      error->at("message").is_string()) {
-    return error->at("message").get<std::string>();
-  }
-  std::string out = error != json.end() && error->is_string() ? error->get<std::string>() : "";
-  const auto words = json.find("error_description");
-  if (words != json.end() && words->is_string()) {
-    out += (out.empty() ? "" : ": ") + words->get<std::string>();
-  }
-  return out;
+std::string JsonText(const nlohmann::json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string RefusalReason(std::string_view text) {
+  std::string code = XmlText(text, "Code").value_or("");
+  std::string message = XmlText(text, "Message").value_or("");
+  if (code.empty()) message = JsonMessage(text);
+  if (!code.empty() && !message.empty()) code += ": ";
+  return (code + message).substr(0, 300);
 }
 
 }  // namespace easydata::io

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,11 @@ std::vector<std::string_view> XmlElements(std::string_view xml, std::string_view
 /// Escapes a text for XML.
 std::string XmlEscaped(std::string_view text);
 
-/// What an error in JSON says: {"error": {"message": "..."}}, {"error_description": "..."}; "" for
+/// A text of an object in JSON; "" where there is none of this name.
+std::string JsonText(const nlohmann::json& json, const char* name);
+
+/// What an error says, in XML as stores write it or in JSON: "AccessDenied: you may not"; "" for
 /// other texts.
-std::string JsonMessage(std::string_view text);
+std::string RefusalReason(std::string_view text);
 
 }  // namespace easydata::io

@@ -5,15 +5,11 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "easydata/io/answer_text.h"
 #include "easydata/io/iso_time.h"
 
 namespace easydata::io {
 namespace {
-
-std::string AnswerText(const nlohmann::json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 Status BadAnswer(const std::string& source, const std::string& what) {
   return arrow::internal::IOErrorFromErrno(EACCES, source, " gives no AWS credentials: ", what);
@@ -38,18 +34,18 @@ Result<Credentials> ParseAwsCredentials(std::string_view text, const std::string
     return BadAnswer(source, "its answer is of another Version than 1");
   }
   Credentials out;
-  out.key = AnswerText(json, "AccessKeyId");
-  out.secret = AnswerText(json, "SecretAccessKey");
-  out.token = AnswerText(json, "SessionToken");
-  if (out.token.empty()) out.token = AnswerText(json, "Token");
+  out.key = JsonText(json, "AccessKeyId");
+  out.secret = JsonText(json, "SecretAccessKey");
+  out.token = JsonText(json, "SessionToken");
+  if (out.token.empty()) out.token = JsonText(json, "Token");
   if (out.key.empty() || out.secret.empty()) {
-    std::string words = AnswerText(json, "Message");
-    if (words.empty()) words = AnswerText(json, "message");
-    if (words.empty()) words = AnswerText(json, "Code");
+    std::string words = JsonText(json, "Message");
+    if (words.empty()) words = JsonText(json, "message");
+    if (words.empty()) words = JsonText(json, "Code");
     return BadAnswer(source, words.empty() ? "its answer has no AccessKeyId and SecretAccessKey"
                                            : words.substr(0, 300));
   }
-  ARROW_ASSIGN_OR_RAISE(out.expires, ParseExpiry(AnswerText(json, "Expiration"), source));
+  ARROW_ASSIGN_OR_RAISE(out.expires, ParseExpiry(JsonText(json, "Expiration"), source));
   return out;
 }
 

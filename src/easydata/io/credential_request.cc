@@ -37,7 +37,6 @@ class TextReceiver final : public HttpReceiver {
 Result<CredentialAnswer> AskForCredentials(const HttpRequest& wanted, const HttpOptions& options) {
   HttpRetries retries(options.retries);
   HttpRequest request = wanted;
-  request.follows_redirects = false;
   // libcurl would take no body for one that is to be read from the standard input.
   if (request.body.data() == nullptr) request.body = "";
   for (;;) {
@@ -56,11 +55,8 @@ std::string WhyNot(const CredentialAnswer& answer) {
   const HttpResponse& response = answer.response;
   if (response.status == 0) return response.error;
   std::string why = "status " + std::to_string(response.status);
-  std::string code = XmlText(answer.body, "Code").value_or("");
-  std::string message = XmlText(answer.body, "Message").value_or("");
-  if (code.empty()) message = JsonMessage(answer.body);
-  if (!code.empty() && !message.empty()) code += ": ";
-  if (!code.empty() || !message.empty()) why += " (" + (code + message).substr(0, 300) + ")";
+  const std::string reason = RefusalReason(answer.body);
+  if (!reason.empty()) why += " (" + reason + ")";
   if (response.failure != HttpFailure::kNone) why += ", " + response.error;
   return why;
 }

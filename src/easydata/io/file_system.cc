@@ -4,10 +4,12 @@
 #include <arrow/util/io_util.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "easydata/base/hash.h"
+#include "easydata/base/nearest_name.h"
 #include "easydata/io/storage.h"
 
 namespace easydata::io {
@@ -29,6 +31,40 @@ class FileChanged : public arrow::StatusDetail {
 }  // namespace
 
 std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind) { return kIdentityKinds; }
+
+Result<Listing> FileSystem::ListEach(const std::vector<std::string>& names,
+                                     const NameFilter& is_wanted,
+                                     const std::map<std::string, FileInfo>& known) const {
+  std::map<std::string, ListedFile> found;
+  Listing listing;
+  for (const std::string& name : names) {
+    if (const auto one = known.find(name); one != known.end()) {
+      found[name].info = one->second;
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(Listing part, List(name, is_wanted));
+    if (part.by != ListedBy::kName) listing.by = ListedBy::kPattern;
+    if (part.files.empty()) {
+      found[name].info.uri = name;
+      found[name].problem = NothingFound(name);
+    }
+    for (ListedFile& file : part.files) found[file.info.uri] = std::move(file);
+  }
+  for (auto& [_, file] : found) listing.files.push_back(std::move(file));
+  return listing;
+}
+
+Status FileSystem::NoMatch(const std::string& pattern, const std::string& wanted,
+                           const std::string& looked_in, const std::vector<std::string>& names,
+                           const char* is_empty) {
+  const std::string hint = wanted.empty() ? "" : DidYouMean(wanted, names);
+  std::string held;
+  for (size_t i = 0; i < names.size() && i < 8; ++i) held += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > 8) held += ", ...";
+  return arrow::internal::IOErrorFromErrno(
+      ENOENT, "no data files match ", pattern, hint.empty() ? "; looked in " : hint + " Looked in ",
+      looked_in, names.empty() ? is_empty : ", which holds: " + held);
+}
 
 Result<const FileSystem*> FileSystemOf(std::string_view uri) {
   return Storage::Default()->FileSystemOf(uri);

@@ -3,6 +3,7 @@
 #include <arrow/io/type_fwd.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,6 +74,18 @@ class FileSystem {
 
   /// The store that the files are objects of; null where they are none.
   virtual std::shared_ptr<const ObjectStore> object_store() const { return nullptr; }
+
+ protected:
+  /// List() of each of several names, of which some are known: one that nothing is there for is a
+  /// problem.
+  Result<Listing> ListEach(const std::vector<std::string>& names, const NameFilter& is_wanted,
+                           const std::map<std::string, FileInfo>& known = {}) const;
+
+  /// The error of NothingFound(): `wanted` was looked for among `names`, in the folder `looked_in`;
+  /// `is_empty` says that there is nothing.
+  static Status NoMatch(const std::string& pattern, const std::string& wanted,
+                        const std::string& looked_in, const std::vector<std::string>& names,
+                        const char* is_empty);
 };
 
 /// The file system of a path or URI, by its scheme; NotImplemented for schemes that are not known.

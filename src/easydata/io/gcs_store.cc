@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/io/answer_text.h"
+#include "easydata/io/environment.h"
 #include "easydata/io/http_exchange.h"
-#include "easydata/io/http_object.h"
 #include "easydata/io/url.h"
 
 namespace easydata::io {
@@ -20,9 +21,8 @@ std::string EndpointOf(const StorageOptions& options) {
   std::string endpoint = kGoogleEndpoint;
   if (options.endpoint_url.has_value()) {
     endpoint = *options.endpoint_url;
-  } else if (const char* emulator = std::getenv("STORAGE_EMULATOR_HOST");
-             emulator != nullptr && *emulator != '\0') {
-    endpoint = emulator;
+  } else if (const auto emulator = EnvironmentValue("STORAGE_EMULATOR_HOST")) {
+    endpoint = *emulator;
     if (!IsHttpUrl(endpoint)) endpoint = "http://" + endpoint;
   }
   while (endpoint.ends_with('/')) endpoint.pop_back();
@@ -31,26 +31,17 @@ std::string EndpointOf(const StorageOptions& options) {
 
 /// An emulator asks nobody who he is.
 StorageOptions WithEmulator(StorageOptions options) {
-  const char* const emulator = std::getenv("STORAGE_EMULATOR_HOST");
-  const bool is_emulator = emulator != nullptr && *emulator != '\0';
+  const bool is_emulator = EnvironmentValue("STORAGE_EMULATOR_HOST").has_value();
   if (is_emulator && !options.endpoint_url.has_value() && !options.token.has_value()) {
     options.anonymous = true;
   }
   return options;
 }
 
-std::string TextIn(const nlohmann::json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 Result<HttpCall::Outcome> JudgeGone(const TextAnswer& answer) {
-  const HttpResponse& response = answer.response;
   // 499: a session that was ended as it was asked to.
-  if (response.is_good() || response.status == 404 || response.status == 499) {
-    return HttpCall::Outcome::kDone;
-  }
-  return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
+  if (answer.response.status == 499) return HttpCall::Outcome::kDone;
+  return JudgeRemoval(answer);
 }
 
 }  // namespace
@@ -123,23 +114,23 @@ Result<ObjectPage> GcsStore::ListPage(const std::string& bucket, const std::stri
       found = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
       return found.is_object() ? HttpCall::Outcome::kDone : HttpCall::Outcome::kAgain;
     }
-    return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
+    return HttpCall::OutcomeOf(response);
   };
   ARROW_RETURN_NOT_OK(
       ExchangeText(*this, "cannot list gs://" + bucket + "/" + prefix, make, judge).status());
   ObjectPage out;
   for (const nlohmann::json& item : found.value("items", nlohmann::json::array())) {
     FileInfo object;
-    object.uri = "gs://" + bucket + "/" + TextIn(item, "name");
-    object.size = std::strtoll(TextIn(item, "size").c_str(), nullptr, 10);
-    object.identity.tag = TextIn(item, "generation");
-    object.identity.mtime_ns = ListedTime(TextIn(item, "updated"));
+    object.uri = "gs://" + bucket + "/" + JsonText(item, "name");
+    object.size = std::strtoll(JsonText(item, "size").c_str(), nullptr, 10);
+    object.identity.tag = JsonText(item, "generation");
+    object.identity.mtime_ns = ListedTime(JsonText(item, "updated"));
     out.objects.push_back(std::move(object));
   }
   for (const nlohmann::json& folder : found.value("prefixes", nlohmann::json::array())) {
     if (folder.is_string()) out.folders.push_back(folder.get<std::string>());
   }
-  out.next = TextIn(found, "nextPageToken");
+  out.next = JsonText(found, "nextPageToken");
   return out;
 }
 
@@ -176,16 +167,11 @@ Result<bool> GcsStore::PutIfAbsent(const std::string& uri, std::string_view cont
     const HttpResponse& response = answer.response;
     is_there = response.status == 412;
     if (response.is_good() || is_there) return HttpCall::Outcome::kDone;
-    return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
+    return HttpCall::OutcomeOf(response);
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
   if (!is_there) return true;
-  // An earlier attempt may have put it, whose answer was lost: one of ours, or one of libcurl's,
-  // which repeats a request by itself where a connection that was used before ends at once.
-  const auto now = ReadHttpObject(*this, uri);
-  if (arrow::internal::ErrnoFromStatus(now.status()) == ENOENT) return false;  // it was there
-  ARROW_RETURN_NOT_OK(now.status());
-  return *now == content;
+  return Holds(uri, content);
 }
 
 Status GcsStore::Delete(const std::string& uri) const {
@@ -217,7 +203,7 @@ Status GcsStore::Copy(const std::string& from, const std::string& to) const {
                           ExchangeText(*this, "cannot copy " + from + " to " + to, make));
     const auto said = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
     if (!said.is_object() || said.value("done", true)) return Status::OK();
-    token = TextIn(said, "rewriteToken");
+    token = JsonText(said, "rewriteToken");
   }
 }
 

@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "easydata/io/base64_url.h"
+#include "easydata/io/answer_text.h"
+#include "easydata/io/base64.h"
 #include "easydata/io/credential_request.h"
 #include "easydata/io/credentials.h"
 #include "easydata/io/environment.h"
@@ -29,14 +30,9 @@ Status NoGoogle(const std::string& message) {
   return arrow::internal::IOErrorFromErrno(EACCES, message);
 }
 
-std::string StringIn(const nlohmann::json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// A value that a file of credentials must have.
 Result<std::string> Needed(const nlohmann::json& json, const char* name, const std::string& path) {
-  std::string value = StringIn(json, name);
+  std::string value = JsonText(json, name);
   if (value.empty()) return NoGoogle("the Google credentials in " + path + " have no " + name);
   return value;
 }
@@ -45,7 +41,7 @@ Result<std::string> Needed(const nlohmann::json& json, const char* name, const s
 Result<MaybeCredentials> ParseToken(const std::string& text, const std::string& source) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   Credentials out;
-  if (json.is_object()) out.token = StringIn(json, "access_token");
+  if (json.is_object()) out.token = JsonText(json, "access_token");
   if (out.token.empty() || out.token.find_first_of("\r\n") != std::string::npos) {
     return NoGoogle(source + " gives no Google credentials: its answer has no access_token");
   }
@@ -85,7 +81,7 @@ Result<MaybeCredentials> FromUser(const nlohmann::json& json, const std::string&
     ARROW_ASSIGN_OR_RAISE(const std::string value, Needed(json, name, path));
     form.append("&").append(name).append("=").append(PercentEncode(value, /*keeps_slash=*/false));
   }
-  const std::string url = StringIn(json, "token_uri");
+  const std::string url = JsonText(json, "token_uri");
   return AskForToken(url.empty() ? kTokenUri : url, form, path, options);
 }
 
@@ -95,11 +91,11 @@ Result<MaybeCredentials> FromServiceAccount(const nlohmann::json& json, const st
                                             const HttpOptions& options) {
   ARROW_ASSIGN_OR_RAISE(const std::string email, Needed(json, "client_email", path));
   ARROW_ASSIGN_OR_RAISE(const std::string key, Needed(json, "private_key", path));
-  std::string url = StringIn(json, "token_uri");
+  std::string url = JsonText(json, "token_uri");
   if (url.empty()) url = kTokenUri;
   const auto now = std::chrono::system_clock::now();
   nlohmann::json header = {{"alg", "RS256"}, {"typ", "JWT"}};
-  if (const std::string id = StringIn(json, "private_key_id"); !id.empty()) header["kid"] = id;
+  if (const std::string id = JsonText(json, "private_key_id"); !id.empty()) header["kid"] = id;
   const nlohmann::json claims = {
       {"iss", email},
       {"scope", kScope},
@@ -121,7 +117,7 @@ Result<MaybeCredentials> FromText(const std::string& text, const std::string& pa
                                   const HttpOptions& options) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return NoGoogle("the Google credentials in " + path + " are not JSON");
-  const std::string type = StringIn(json, "type");
+  const std::string type = JsonText(json, "type");
   if (type == "authorized_user") return FromUser(json, path, options);
   if (type == "service_account") return FromServiceAccount(json, path, options);
   return NoGoogle("the Google credentials in " + path + " are of type \"" + type.substr(0, 40) +

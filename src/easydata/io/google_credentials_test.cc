@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "easydata/io/base64_url.h"
+#include "easydata/io/base64.h"
 #include "easydata/io/credentials.h"
 #include "easydata/io/file_system.h"
 #include "easydata/io/published_rsa_key_for_tests.h"

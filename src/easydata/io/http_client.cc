@@ -5,7 +5,6 @@
 #include <cctype>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -14,6 +13,8 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/work_gate.h"
 #include "easydata/io/curl_library.h"
+#include "easydata/io/environment.h"
+#include "easydata/io/url.h"
 
 namespace easydata::io {
 namespace {
@@ -22,7 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{50};  // between two looks at the clocks
 constexpr long kBufferBytes = 256 << 10;
-constexpr long kMostRedirects = 10;
 constexpr std::chrono::milliseconds kLoweredAtMost{200};  // of a host's limit, each so often
 
 std::string_view Trimmed(std::string_view text) {
@@ -32,16 +32,9 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
-bool IsRedirect(const HttpResponse& response) {
-  const int status = response.status;
-  return (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) &&
-         !response.headers.Get("location").empty();
-}
-
 HttpFailure FailureOf(CURLcode code) {
   switch (code) {
     case CURLE_OK:
-    case CURLE_TOO_MANY_REDIRECTS:
       return HttpFailure::kNone;
     case CURLE_COULDNT_RESOLVE_HOST:
       return HttpFailure::kUnknownHost;
@@ -75,7 +68,6 @@ struct Transfer {
   Clock::time_point window_begin = {};
   int64_t window_bytes = 0;  // of the body, since then
   curl_off_t sent = 0;
-  bool follows_redirects = true;
   bool is_get = true;
   std::string host = {};
   int64_t expected_bytes = 0;
@@ -97,14 +89,14 @@ size_t OnHeader(char* data, size_t size, size_t count, void* context) {
   transfer->last_progress = Clock::now();
   HttpResponse& response = transfer->response;
   if (line.starts_with("HTTP/")) {
-    // Of each answer anew: of those to redirects and "100 Continue", too.
+    // Of each answer anew: of "100 Continue", too.
     response.headers.all.clear();
     long status = 0;
     transfer->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     response.status = static_cast<int>(status);
   } else if (const std::string_view header = Trimmed(line); !header.empty()) {
     response.headers.Add(header);
-  } else if (response.status >= 200 && (!IsRedirect(response) || !transfer->follows_redirects)) {
+  } else if (response.status >= 200) {
     transfer->is_ended_by_receiver = !transfer->receiver->OnHeaders(response);
     if (transfer->is_ended_by_receiver) return 0;
   }
@@ -117,16 +109,13 @@ size_t OnPiece(char* data, size_t size, size_t count, void* context) {
   transfer->last_progress = now;
   if (!std::exchange(transfer->has_body, true)) transfer->window_begin = now;
   transfer->window_bytes += static_cast<int64_t>(size * count);
-  if (IsRedirect(transfer->response) && transfer->follows_redirects) return size * count;
   transfer->is_ended_by_receiver = !transfer->receiver->OnBody({data, size * count});
   return transfer->is_ended_by_receiver ? 0 : size * count;
 }
 
 int OnConnected(void* context, char*, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(context);
-  if (std::exchange(transfer->is_connected, true) && !transfer->follows_redirects) {
-    ++transfer->response.resent;
-  }
+  if (std::exchange(transfer->is_connected, true)) ++transfer->response.resent;
   transfer->last_progress = Clock::now();
   return CURL_PREREQFUNC_OK;
 }
@@ -161,13 +150,8 @@ std::string Stalled(std::string_view what, const HttpLimits& limits) {
 }
 
 bool HasHeader(const HttpRequest& request, std::string_view name) {
-  return std::any_of(
-      request.headers.begin(), request.headers.end(), [&](const std::string& header) {
-        return header.size() > name.size() && header[name.size()] == ':' &&
-               std::equal(name.begin(), name.end(), header.begin(), [](char a, char b) {
-                 return a == std::tolower(static_cast<unsigned char>(b));
-               });
-      });
+  return std::any_of(request.headers.begin(), request.headers.end(),
+                     [&](const std::string& header) { return IsHeader(header, name); });
 }
 
 /// The file of certificates that the environment names, or that this system has where libcurl was
@@ -175,18 +159,11 @@ bool HasHeader(const HttpRequest& request, std::string_view name) {
 const std::string& TrustedCertificates() {
   static const std::string found = [] {
     for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"}) {
-      const char* const value = std::getenv(name);
-      if (value != nullptr && *value != '\0') return std::string(value);
+      if (const auto value = EnvironmentValue(name)) return *value;
     }
     return std::string();
   }();
   return found;
-}
-
-/// "https://host:port" of an address.
-std::string HostOf(const std::string& url) {
-  const size_t host = url.find("://");
-  return url.substr(0, url.find_first_of("/?#", host == std::string::npos ? 0 : host + 3));
 }
 
 Status SetUp(const HttpRequest& request, Transfer* transfer) {
@@ -194,9 +171,8 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
   transfer->easy = curl.easy_init();
   if (transfer->easy == nullptr) return Status::OutOfMemory("no memory for a request");
   CURL* const easy = transfer->easy;
-  transfer->host = HostOf(request.url);
+  transfer->host = OriginOf(request.url);
   transfer->expected_bytes = request.expected_bytes;
-  transfer->follows_redirects = request.follows_redirects;
   transfer->is_get = request.method == "GET";
   for (const std::string& header : request.headers) {
     transfer->headers = curl.slist_append(transfer->headers, header.c_str());
@@ -223,9 +199,6 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
   curl.easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
   curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request.follows_redirects ? 1L : 0L);
-  curl.easy_setopt(easy, CURLOPT_MAXREDIRS, kMostRedirects);
   if (request.avoids_proxies) curl.easy_setopt(easy, CURLOPT_PROXY, "");
   curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -409,6 +382,13 @@ HttpLoop* SharedLoop(const CurlLibrary& curl) {
 }
 
 }  // namespace
+
+bool IsHeader(std::string_view line, std::string_view name) {
+  return line.size() > name.size() && line[name.size()] == ':' &&
+         std::equal(name.begin(), name.end(), line.begin(), [](char a, char b) {
+           return a == std::tolower(static_cast<unsigned char>(b));
+         });
+}
 
 std::string_view HttpHeaders::Get(std::string_view name) const {
   for (const auto& [known, value] : all) {

@@ -14,6 +14,9 @@ namespace easydata::io {
 
 struct Credentials;
 
+/// Whether a line "Name: value" is of a header of this name, which is given in lower case.
+bool IsHeader(std::string_view line, std::string_view name);
+
 /// How a request failed, where it did.
 enum class HttpFailure {
   kNone,          // there is an answer, whatever its status
@@ -58,8 +61,6 @@ struct HttpRequest {
   std::shared_ptr<const Credentials> credentials = {};
   /// Bytes that are expected to come, for those that wait for room; 0: few.
   int64_t expected_bytes = 0;
-  /// Whether redirects are followed by the client, with all of the request's headers.
-  bool follows_redirects = true;
   /// Whether it passes by the proxies that the environment names: for services of this machine.
   bool avoids_proxies = false;
 };

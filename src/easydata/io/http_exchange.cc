@@ -34,14 +34,7 @@ class AnswerSorter final : public HttpReceiver {
 
   int64_t bytes() const { return bytes_; }
 
-  /// "AccessDenied: you may not": what a store's error says in XML or JSON; empty for other texts.
-  std::string Reason() const {
-    std::string code = XmlText(reason_, "Code").value_or("");
-    std::string message = XmlText(reason_, "Message").value_or("");
-    if (code.empty()) message = JsonMessage(reason_);
-    if (!code.empty() && !message.empty()) code += ": ";
-    return (code + message).substr(0, 300);
-  }
+  std::string Reason() const { return RefusalReason(reason_); }
 
  private:
   HttpCall* const call_;
@@ -70,7 +63,6 @@ Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& w
   const std::string origin = OriginOf(wanted.url);
   for (int hop = 0;; ++hop) {
     HttpRequest request = plain;
-    request.follows_redirects = false;
     if (OriginOf(request.url) == origin) {
       ARROW_RETURN_NOT_OK(store.Authorize(&request));
       *sent = request;
@@ -123,6 +115,35 @@ std::string Described(const HttpResponse& response) {
   return text;
 }
 
+/// The error of an answer that is final, or of attempts that are used up.
+Status FinalError(const std::string& what, const HttpResponse& response,
+                  const HttpRetries& retries) {
+  const std::string outcome = ": " + Described(response) + ", after " + retries.ToString();
+  const auto error = [&](int number, const std::string& advice) {
+    return arrow::internal::IOErrorFromErrno(number, what, outcome, advice);
+  };
+  if (response.failure == HttpFailure::kUntrusted) {
+    return error(EPROTO,
+                 "; the server's certificate is not trusted here (storage_options: ca_file)");
+  }
+  switch (response.status) {
+    case 404:
+    case 410:
+      return error(ENOENT, "; see that the address is right, or take it out");
+    case 401:
+    case 403:
+    case 407:
+      return error(EACCES,
+                   "; the server wants credentials, or does not let these do it "
+                   "(storage_options)");
+    default:
+      if (!IsTransient(response)) return error(EIO, "; the server does not give it");
+      return error(EIO,
+                   "; try again when the server, and the way to it, are well, or be more patient "
+                   "(storage_options: retries, retry_timeout)");
+  }
+}
+
 /// Collects a small answer.
 class TextCall final : public HttpCall {
  public:
@@ -159,37 +180,13 @@ class TextCall final : public HttpCall {
 
 }  // namespace
 
-Result<HttpCall::Outcome> HttpCall::Judge(const HttpResponse& response) {
+HttpCall::Outcome HttpCall::OutcomeOf(const HttpResponse& response) {
   if (response.is_good() && response.failure == HttpFailure::kNone) return Outcome::kDone;
   return response.is_good() || IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;
 }
 
-Status FinalError(const std::string& what, const HttpResponse& response,
-                  const HttpRetries& retries) {
-  const std::string outcome = ": " + Described(response) + ", after " + retries.ToString();
-  const auto error = [&](int number, const std::string& advice) {
-    return arrow::internal::IOErrorFromErrno(number, what, outcome, advice);
-  };
-  if (response.failure == HttpFailure::kUntrusted) {
-    return error(EPROTO,
-                 "; the server's certificate is not trusted here (storage_options: ca_file)");
-  }
-  switch (response.status) {
-    case 404:
-    case 410:
-      return error(ENOENT, "; see that the address is right, or take it out");
-    case 401:
-    case 403:
-    case 407:
-      return error(EACCES,
-                   "; the server wants credentials, or does not let these do it "
-                   "(storage_options)");
-    default:
-      if (!IsTransient(response)) return error(EIO, "; the server does not give it");
-      return error(EIO,
-                   "; try again when the server, and the way to it, are well, or be more patient "
-                   "(storage_options: retries, retry_timeout)");
-  }
+Result<HttpCall::Outcome> HttpCall::Judge(const HttpResponse& response) {
+  return OutcomeOf(response);
 }
 
 Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
@@ -237,6 +234,12 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
                             response.status == 429 || response.status == 503);
     ARROW_RETURN_NOT_OK(WaitFor(*wait));
   }
+}
+
+Result<HttpCall::Outcome> JudgeRemoval(const TextAnswer& answer) {
+  const HttpResponse& response = answer.response;
+  if (response.is_good() || response.status == 404) return HttpCall::Outcome::kDone;
+  return HttpCall::OutcomeOf(response);
 }
 
 Result<TextAnswer> ExchangeText(const HttpStore& store, const std::string& what,

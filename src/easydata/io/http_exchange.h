@@ -28,8 +28,7 @@ class HttpCall : public HttpReceiver {
   /// The next request, without what the store adds.
   virtual Result<HttpRequest> MakeRequest() = 0;
 
-  /// Judges an answer, once it is there; an error ends the call with it. By default 2xx is good,
-  /// what a server may get over is asked for again, and all else is final.
+  /// Judges an answer, once it is there; an error ends the call with it. By default as OutcomeOf().
   virtual Result<Outcome> Judge(const HttpResponse& response);
 
   /// What is wrong with a good answer that is not to be used; "" for nothing.
@@ -40,6 +39,10 @@ class HttpCall : public HttpReceiver {
 
   /// Bytes that the last attempt brought which were of use.
   virtual int64_t UsefulBytes() const { return 0; }
+
+  /// 2xx is good where all of it came, what a server may get over is asked for again, and all else
+  /// is final.
+  static Outcome OutcomeOf(const HttpResponse& response);
 
   bool OnHeaders(const HttpResponse&) override { return true; }
   bool OnBody(std::string_view) override { return true; }
@@ -62,12 +65,11 @@ using RequestMaker = std::function<Result<HttpRequest>()>;
 /// Judges an answer that is there as a whole; null: as HttpCall does.
 using AnswerJudge = std::function<Result<HttpCall::Outcome>(const TextAnswer& answer)>;
 
+/// Judges the answer to a removal: what is not there is removed.
+Result<HttpCall::Outcome> JudgeRemoval(const TextAnswer& answer);
+
 /// Exchange() for an answer that is small. `what` begins errors.
 Result<TextAnswer> ExchangeText(const HttpStore& store, const std::string& what,
                                 const RequestMaker& make, const AnswerJudge& judge = nullptr);
-
-/// The error of an answer that is final, or of attempts that are used up.
-Status FinalError(const std::string& what, const HttpResponse& response,
-                  const HttpRetries& retries);
 
 }  // namespace easydata::io

@@ -282,7 +282,7 @@ class StatCall final : public HttpCall {
     if (response.status == 200 || response.status == 206) {
       return ReadError(EIO, What(), ": the server does not tell its size");
     }
-    return IsTransient(response) ? Outcome::kAgain : Outcome::kFinal;
+    return OutcomeOf(response);
   }
 
  private:

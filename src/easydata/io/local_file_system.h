@@ -19,9 +19,6 @@ class LocalFileSystem : public FileSystem {
   bool Exists(const std::string& path) const override;
   Result<std::shared_ptr<arrow::io::RandomAccessFile>> Open(const FileInfo& file) const override;
   bool IsKnownToDiffer(const FileInfo& file) const override;
-
- private:
-  Result<Listing> ListBraces(const std::string& item, const NameFilter& is_wanted) const;
 };
 
 }  // namespace easydata::io

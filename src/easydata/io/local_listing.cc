@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
 
-#include "easydata/base/nearest_name.h"
 #include "easydata/io/brace_pattern.h"
 #include "easydata/io/local_file_system.h"
 #include "easydata/io/name_pattern.h"
@@ -106,32 +104,14 @@ fs::path FolderLookedIn(const std::string& pattern) {
 
 }  // namespace
 
-/// Lists each of the names that braces stand for; one that nothing is there for is a problem.
-Result<Listing> LocalFileSystem::ListBraces(const std::string& item,
-                                            const NameFilter& is_wanted) const {
-  ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> names, ExpandBraces(item));
-  std::map<std::string, ListedFile> found;
-  Listing listing;
-  for (const std::string& name : names) {
-    ARROW_ASSIGN_OR_RAISE(Listing part, List(name, is_wanted));
-    if (part.by != ListedBy::kName) listing.by = ListedBy::kPattern;
-    if (part.files.empty()) {
-      ListedFile missing;
-      missing.info.uri = name;
-      missing.problem = NothingFound(name);
-      found[name] = std::move(missing);
-    }
-    for (ListedFile& file : part.files) found[file.info.uri] = std::move(file);
-  }
-  for (auto& [_, file] : found) listing.files.push_back(std::move(file));
-  return listing;
-}
-
 Result<Listing> LocalFileSystem::List(const std::string& item, const NameFilter& is_wanted) const {
   std::error_code error;
   Listing listing;
   const fs::file_status status = fs::status(item, error);
-  if (!fs::exists(status) && HasBraces(item)) return ListBraces(item, is_wanted);
+  if (!fs::exists(status) && HasBraces(item)) {
+    ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> names, ExpandBraces(item));
+    return ListEach(names, is_wanted);
+  }
   if (fs::is_directory(status)) {
     listing.by = ListedBy::kFolder;
   } else if (!fs::exists(status) && IsPattern(item)) {
@@ -169,17 +149,11 @@ Status LocalFileSystem::NothingFound(const std::string& pattern) const {
   for (const auto& entry : entries) names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   std::error_code error;
-  std::string hint;
+  std::string wanted;  // of a folder that is there nothing is near
   if (!fs::is_directory(pattern, error)) {
-    const std::string wanted = fs::path(pattern).lexically_relative(folder).begin()->string();
-    hint = DidYouMean(wanted, names);
+    wanted = fs::path(pattern).lexically_relative(folder).begin()->string();
   }
-  std::string held;
-  for (size_t i = 0; i < names.size() && i < 8; ++i) held += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > 8) held += ", ...";
-  return arrow::internal::IOErrorFromErrno(
-      ENOENT, "no data files match ", pattern, hint.empty() ? "; looked in " : hint + " Looked in ",
-      fs::absolute(folder).string(), names.empty() ? ", which is empty" : ", which holds: " + held);
+  return NoMatch(pattern, wanted, fs::absolute(folder).string(), names, ", which is empty");
 }
 
 bool LocalFileSystem::Exists(const std::string& path) const {

@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "easydata/base/nearest_name.h"
 #include "easydata/io/brace_pattern.h"
 #include "easydata/io/http_object.h"
 #include "easydata/io/name_pattern.h"
@@ -90,7 +89,10 @@ bool IsMissing(const Status& status) { return arrow::internal::ErrnoFromStatus(s
 
 }  // namespace
 
-Result<Listing> ObjectFileSystem::List(const std::string& uri, const NameFilter& is_wanted) const {
+Result<Listing> ObjectFileSystem::List(const std::string& given,
+                                       const NameFilter& is_wanted) const {
+  // Files are called by the scheme's own name, whatever alias of it (s3a) they are asked for by.
+  const std::string uri = store_->scheme() + given.substr(given.find("://"));
   ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
   if (place.bucket.find_first_of("*?[{") != std::string::npos) {
     return Status::Invalid(uri, ": the bucket must be spelled out; patterns are for keys");
@@ -168,23 +170,7 @@ Result<Listing> ObjectFileSystem::ListBraces(const std::string& uri,
     if (object.uri == uri) return SingleFile(std::move(object));
     known[object.uri] = std::move(object);
   }
-  std::map<std::string, ListedFile> found;
-  Listing listing;
-  for (const std::string& name : names) {
-    if (const auto object = known.find(name); object != known.end()) {
-      found[name].info = object->second;
-      continue;
-    }
-    ARROW_ASSIGN_OR_RAISE(Listing part, List(name, is_wanted));
-    if (part.by != ListedBy::kName) listing.by = ListedBy::kPattern;
-    if (part.files.empty()) {
-      found[name].info.uri = name;
-      found[name].problem = NothingFound(name);
-    }
-    for (ListedFile& file : part.files) found[file.info.uri] = std::move(file);
-  }
-  for (auto& [_, file] : found) listing.files.push_back(std::move(file));
-  return listing;
+  return ListEach(names, is_wanted, known);
 }
 
 Status ObjectFileSystem::NothingFound(const std::string& uri) const {
@@ -201,13 +187,8 @@ Status ObjectFileSystem::NothingFound(const std::string& uri) const {
     if (!name.empty()) names.push_back(name);
   }
   const std::string wanted = PartsOf(place.key.substr(folder.size())).front();
-  const std::string hint = IsPattern(wanted) ? "" : DidYouMean(wanted, names);
-  std::string held;
-  for (size_t i = 0; i < names.size() && i < 8; ++i) held += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > 8) held += ", ...";
-  return arrow::internal::IOErrorFromErrno(
-      ENOENT, "no data files match ", uri, hint.empty() ? "; looked in " : hint + " Looked in ",
-      above, folder, names.empty() ? ", where there is nothing" : ", which holds: " + held);
+  return NoMatch(uri, IsPattern(wanted) ? "" : wanted, above + folder, names,
+                 ", where there is nothing");
 }
 
 Result<FileInfo> ObjectFileSystem::Stat(const std::string& uri) const {

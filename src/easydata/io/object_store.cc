@@ -1,9 +1,13 @@
 #include "easydata/io/object_store.h"
 
+#include <arrow/util/io_util.h>
+
+#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <utility>
 
+#include "easydata/io/http_object.h"
 #include "easydata/io/iso_time.h"
 
 namespace easydata::io {
@@ -19,6 +23,13 @@ Result<ObjectPage> ObjectStore::ListAll(const std::string& bucket, const std::st
     next = std::move(page.next);
   } while (!next.empty());
   return all;
+}
+
+Result<bool> ObjectStore::Holds(const std::string& uri, std::string_view content) const {
+  const auto now = ReadHttpObject(*this, uri);
+  if (arrow::internal::ErrnoFromStatus(now.status()) == ENOENT) return false;  // it was there
+  ARROW_RETURN_NOT_OK(now.status());
+  return *now == content;
 }
 
 int64_t ListedTime(std::string_view text) {

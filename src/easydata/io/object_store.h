@@ -75,6 +75,12 @@ class ObjectStore : public HttpStore {
   /// All pages of ListPage().
   Result<ObjectPage> ListAll(const std::string& bucket, const std::string& prefix,
                              bool by_folder) const;
+
+ protected:
+  /// Whether an object that a condition found there has this content: an earlier attempt to put it
+  /// may have succeeded and its answer been lost, one of ours, or one of libcurl's, which repeats a
+  /// request by itself where a connection that was used before ends at once.
+  Result<bool> Holds(const std::string& uri, std::string_view content) const;
 };
 
 /// Nanoseconds since 1970 of a time in a listing, of whole seconds as headers have them; 0 where it

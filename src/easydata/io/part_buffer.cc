@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "easydata/io/environment.h"
 #include "easydata/io/file_calls.h"
 
 namespace easydata::io {
@@ -24,8 +25,7 @@ Status PartBuffer::FolderError(int error) const {
 }
 
 Status PartBuffer::OpenFile() {
-  const char* const named = ::getenv("TMPDIR");
-  path_ = named == nullptr || *named == '\0' ? "/tmp" : named;
+  path_ = EnvironmentValue("TMPDIR").value_or("/tmp");
   std::string name = path_ + "/easydata-part-XXXXXX";
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0) return FolderError(errno);

@@ -1,12 +1,13 @@
 #include "easydata/io/rsa_signature.h"
 
 #include <arrow/util/io_util.h>
-#include <dlfcn.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <limits>
 #include <memory>
+
+#include "easydata/io/loaded_library.h"
 
 namespace easydata::io {
 namespace {
@@ -30,12 +31,6 @@ struct CryptoLibrary {
 
 constexpr const char* kCryptoNames[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kCryptoMode = RTLD_NOW | RTLD_LOCAL;  // sanitizers refuse RTLD_DEEPBIND
-#else
-constexpr int kCryptoMode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
-
 Status NoCrypto(const std::string& why) {
   return arrow::internal::IOErrorFromErrno(
       ENOENT,
@@ -44,35 +39,20 @@ Status NoCrypto(const std::string& why) {
       why);
 }
 
-template <typename Function>
-void FindIn(void* library, const char* name, Function* out, std::string* missing) {
-  void* const found = dlsym(library, name);
-  if (found == nullptr) *missing = name;
-  *out = reinterpret_cast<Function>(found);
-}
-
 Result<CryptoLibrary> LoadCrypto() {
-  void* library = nullptr;
-  std::string why;
-  for (const char* name : kCryptoNames) {
-    library = dlopen(name, kCryptoMode);
-    if (library != nullptr) break;
-    why += (why.empty() ? "" : "; ") + std::string(dlerror());
-  }
-  if (library == nullptr) return NoCrypto(why);
+  LoadedLibrary library(kCryptoNames);
   CryptoLibrary crypto = {};
-  std::string missing;
-  FindIn(library, "BIO_new_mem_buf", &crypto.new_memory_bio, &missing);
-  FindIn(library, "BIO_free", &crypto.free_bio, &missing);
-  FindIn(library, "PEM_read_bio_PrivateKey", &crypto.read_private_key, &missing);
-  FindIn(library, "EVP_PKEY_free", &crypto.free_key, &missing);
-  FindIn(library, "EVP_MD_CTX_new", &crypto.new_digest, &missing);
-  FindIn(library, "EVP_MD_CTX_free", &crypto.free_digest, &missing);
-  FindIn(library, "EVP_sha256", &crypto.sha256, &missing);
-  FindIn(library, "EVP_DigestSignInit", &crypto.begin_signing, &missing);
-  FindIn(library, "EVP_DigestSign", &crypto.sign, &missing);
-  FindIn(library, "ERR_clear_error", &crypto.clear_errors, &missing);
-  if (!missing.empty()) return NoCrypto("it has no " + missing);
+  library.Find("BIO_new_mem_buf", &crypto.new_memory_bio);
+  library.Find("BIO_free", &crypto.free_bio);
+  library.Find("PEM_read_bio_PrivateKey", &crypto.read_private_key);
+  library.Find("EVP_PKEY_free", &crypto.free_key);
+  library.Find("EVP_MD_CTX_new", &crypto.new_digest);
+  library.Find("EVP_MD_CTX_free", &crypto.free_digest);
+  library.Find("EVP_sha256", &crypto.sha256);
+  library.Find("EVP_DigestSignInit", &crypto.begin_signing);
+  library.Find("EVP_DigestSign", &crypto.sign);
+  library.Find("ERR_clear_error", &crypto.clear_errors);
+  if (!library.problem().empty()) return NoCrypto(library.problem());
   return crypto;
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "easydata/io/base64_url.h"
+#include "easydata/io/base64.h"
 #include "easydata/io/published_rsa_key_for_tests.h"
 
 namespace easydata::io {

@@ -1,12 +1,12 @@
 #include "easydata/io/s3_store.h"
 
+#include <arrow/util/io_util.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <utility>
-
-#include <arrow/util/io_util.h>
 
 #include "easydata/io/answer_text.h"
 #include "easydata/io/aws_signature.h"
@@ -50,11 +50,8 @@ std::string NameIn(std::string_view xml, std::string_view element, bool is_escap
 
 /// Whether a 200 brings an error all the same, as those of long operations may.
 Result<HttpCall::Outcome> JudgeLong(const TextAnswer& answer) {
-  const HttpResponse& response = answer.response;
-  if (!response.is_good() || response.failure != HttpFailure::kNone) {
-    return IsTransient(response) || response.is_good() ? HttpCall::Outcome::kAgain
-                                                       : HttpCall::Outcome::kFinal;
-  }
+  const HttpCall::Outcome outcome = HttpCall::OutcomeOf(answer.response);
+  if (outcome != HttpCall::Outcome::kDone) return outcome;
   const bool is_error = XmlText(answer.body, "Code").has_value();
   return is_error ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kDone;
 }
@@ -167,7 +164,7 @@ Result<ObjectPage> S3Store::ListPage(const std::string& bucket, const std::strin
     const HttpResponse& response = answer.response;
     const bool is_whole = answer.body.find("</ListBucketResult>") != std::string::npos;
     if (response.is_good()) return is_whole ? HttpCall::Outcome::kDone : HttpCall::Outcome::kAgain;
-    return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
+    return HttpCall::OutcomeOf(response);
   };
   ARROW_ASSIGN_OR_RAISE(
       const TextAnswer answer,
@@ -222,27 +219,18 @@ Result<bool> S3Store::PutIfAbsent(const std::string& uri, std::string_view conte
     }
     if (response.is_good() || is_there) return HttpCall::Outcome::kDone;
     // 409: two such requests at once.
-    return IsTransient(response) || response.status == 409 ? HttpCall::Outcome::kAgain
-                                                           : HttpCall::Outcome::kFinal;
+    if (response.status == 409) return HttpCall::Outcome::kAgain;
+    return HttpCall::OutcomeOf(response);
   };
   ARROW_RETURN_NOT_OK(ExchangeText(*this, "cannot write " + uri, make, judge).status());
   if (!is_there) return true;
-  // An earlier attempt may have put it, whose answer was lost: one of ours, or one of libcurl's,
-  // which repeats a request by itself where a connection that was used before ends at once.
-  const auto now = ReadHttpObject(*this, uri);
-  if (arrow::internal::ErrnoFromStatus(now.status()) == ENOENT) return false;  // it was there
-  ARROW_RETURN_NOT_OK(now.status());
-  return *now == content;
+  return Holds(uri, content);
 }
 
 Status S3Store::Delete(const std::string& uri) const {
-  const auto judge = [](const TextAnswer& answer) -> Result<HttpCall::Outcome> {
-    const HttpResponse& response = answer.response;
-    if (response.is_good() || response.status == 404) return HttpCall::Outcome::kDone;
-    return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
-  };
   return ExchangeText(
-             *this, "cannot delete " + uri, [&] { return RequestFor("DELETE", uri, ""); }, judge)
+             *this, "cannot delete " + uri, [&] { return RequestFor("DELETE", uri, ""); },
+             JudgeRemoval)
       .status();
 }
 
@@ -322,15 +310,10 @@ Status S3Store::CompleteUpload(const std::string& uri, const std::string& id,
 }
 
 Status S3Store::AbortUpload(const std::string& uri, const std::string& id) const {
-  const auto judge = [](const TextAnswer& answer) -> Result<HttpCall::Outcome> {
-    const HttpResponse& response = answer.response;
-    if (response.is_good() || response.status == 404) return HttpCall::Outcome::kDone;
-    return IsTransient(response) ? HttpCall::Outcome::kAgain : HttpCall::Outcome::kFinal;
-  };
   return ExchangeText(
              *this, "cannot end the upload of " + uri,
              [&] { return RequestFor("DELETE", uri, "uploadId=" + PercentEncode(id, false)); },
-             judge)
+             JudgeRemoval)
       .status();
 }
 

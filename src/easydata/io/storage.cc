@@ -11,8 +11,6 @@
 #include "easydata/io/web_store.h"
 
 namespace easydata::io {
-namespace {
-
 std::string SchemeOf(std::string_view uri) {
   const size_t end = uri.find("://");
   if (end == std::string_view::npos) return "";
@@ -23,7 +21,7 @@ std::string SchemeOf(std::string_view uri) {
   return scheme;
 }
 
-}  // namespace
+bool IsObjectScheme(std::string_view scheme) { return scheme == "s3" || scheme == "gs"; }
 
 Storage::Storage(StorageOptions options)
     : options_(std::move(options)), web_(std::make_shared<WebStore>(options_)) {

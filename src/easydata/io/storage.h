@@ -16,6 +16,12 @@ namespace easydata::io {
 
 class WebStore;
 
+/// The scheme that an address is reached by: "s3" for s3a://, "http" for https://; "" for paths.
+std::string SchemeOf(std::string_view uri);
+
+/// Whether a scheme is an object store's, which is read and written; "http" is read alone.
+bool IsObjectScheme(std::string_view scheme);
+
 /// The file systems that one set of options reaches. Thread-safe.
 class Storage {
  public:

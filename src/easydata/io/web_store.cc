@@ -1,29 +1,12 @@
 #include "easydata/io/web_store.h"
 
 #include <algorithm>
-#include <cstdint>
 
+#include "easydata/io/base64.h"
 #include "easydata/io/url.h"
 
 namespace easydata::io {
 namespace {
-
-constexpr char kBase64Digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string Base64(std::string_view bytes) {
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    for (size_t j = 0; j < 3; ++j) {
-      group = group << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      out += j <= count ? kBase64Digits[group >> (18 - 6 * j) & 63] : '=';
-    }
-  }
-  return out;
-}
 
 std::vector<std::string> HeadersOf(const StorageOptions& options) {
   std::vector<std::string> out;
@@ -32,13 +15,6 @@ std::vector<std::string> HeadersOf(const StorageOptions& options) {
   }
   if (options.token.has_value()) out.push_back("Authorization: Bearer " + *options.token);
   return out;
-}
-
-bool IsAuthorization(const std::string& header) {
-  constexpr std::string_view kName = "authorization:";
-  return header.size() >= kName.size() &&
-         std::equal(kName.begin(), kName.end(), header.begin(),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
 }
 
 }  // namespace
@@ -72,13 +48,8 @@ WebStore::Secrets WebStore::Split(const std::string& address, std::string* name)
 Result<std::string> WebStore::Keep(const std::string& address) {
   std::string name;
   Secrets secrets = Split(address, &name);
-  if (secrets.userinfo.empty() && secrets.query.empty()) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto known = secrets_.find(name);
-    if (known == secrets_.end()) return name;
-    // A name of ours, given back.
-    return name;
-  }
+  // Among them are names of ours, given back.
+  if (secrets.userinfo.empty() && secrets.query.empty()) return name;
   std::lock_guard<std::mutex> lock(mutex_);
   const auto [known, is_new] = secrets_.try_emplace(name, secrets);
   if (!is_new &&
@@ -113,7 +84,7 @@ Result<std::string> WebStore::UrlOf(const std::string& uri) const { return uri +
 Status WebStore::Authorize(HttpRequest* request) const {
   const std::string userinfo = Find(request->url.substr(0, request->url.find('?'))).userinfo;
   for (const std::string& header : headers_) {
-    if (!userinfo.empty() && IsAuthorization(header)) continue;
+    if (!userinfo.empty() && IsHeader(header, "authorization")) continue;
     request->headers.push_back(header);
   }
   if (!userinfo.empty()) {

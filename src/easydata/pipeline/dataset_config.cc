@@ -1,20 +1,15 @@
 #include "easydata/pipeline/dataset_config.h"
 
 #include <algorithm>
-#include <span>
-#include <string_view>
 
-#include "easydata/io/storage_options.h"
+#include "easydata/io/storage.h"
 
 namespace easydata::pipeline {
 
 namespace {
 
-constexpr std::string_view kReadSchemes[] = {"s3", "s3a", "s3n", "gs", "gcs", "http", "https"};
-constexpr std::string_view kWrittenSchemes[] = {"s3", "s3a", "s3n", "gs", "gcs"};
-
-void CheckPlace(const std::string& value, std::span<const std::string_view> schemes,
-                const char* advice, const std::string& path, config::Problems* problems) {
+void CheckPlace(const std::string& value, bool is_written, const char* advice,
+                const std::string& path, config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
     // What is behind "?" may be a secret.
     const config::Json shown = value.substr(0, value.find('?'));
@@ -23,24 +18,23 @@ void CheckPlace(const std::string& value, std::span<const std::string_view> sche
   if (value.find('\0') != std::string::npos) {
     add(config::Problem::Kind::kValue, " has a NUL character, which no path can");
   }
-  const size_t at = value.find("://");
-  const std::string_view scheme = std::string_view(value).substr(0, at);
-  if (at == std::string::npos || scheme == "file") return;
-  if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) return;
+  const std::string scheme = io::SchemeOf(value);
+  if (scheme.empty() || scheme == "file" || io::IsObjectScheme(scheme)) return;
+  if (scheme == "http" && !is_written) return;
   add(config::Problem::Kind::kLater, advice);
 }
 
 }  // namespace
 
 void CheckReadPlace(const std::string& value, const std::string& path, config::Problems* problems) {
-  CheckPlace(value, kReadSchemes,
+  CheckPlace(value, /*is_written=*/false,
              " is not supported: data is read from s3://, gs://, http(s):// and local files", path,
              problems);
 }
 
 void CheckWrittenPlace(const std::string& value, const std::string& path,
                        config::Problems* problems) {
-  CheckPlace(value, kWrittenSchemes,
+  CheckPlace(value, /*is_written=*/true,
              " is not supported: outputs go to s3://, gs:// and local folders", path, problems);
 }
 

@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "easydata/base/character_codes.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/json/dom_parse.h"
 #include "easydata/json/json_column.h"
@@ -43,33 +44,11 @@ int32_t HexQuad(std::string_view digits) {
   if (digits.size() < 4) return -1;
   int32_t value = 0;
   for (char c : digits.substr(0, 4)) {
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
+    const int digit = HexDigit(c);
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
   return value;
-}
-
-void AppendUtf8(int32_t code, std::string* out) {
-  if (code < 0x80) {
-    *out += static_cast<char>(code);
-    return;
-  }
-  if (code < 0x800) {
-    *out += static_cast<char>(0xC0 | (code >> 6));
-  } else {
-    if (code < 0x10000) {
-      *out += static_cast<char>(0xE0 | (code >> 12));
-    } else {
-      *out += static_cast<char>(0xF0 | (code >> 18));
-      *out += static_cast<char>(0x80 | ((code >> 12) & 0x3F));
-    }
-    *out += static_cast<char>(0x80 | ((code >> 6) & 0x3F));
-  }
-  *out += static_cast<char>(0x80 | (code & 0x3F));
 }
 
 /// Resolves the escapes of the text inside a JSON string's quotes. False for bad escapes and for
