@@ -166,7 +166,7 @@ class WriteJob:
             num_examples=written["rows"],
             num_shards=len(shards),
             total_bytes=written["bytes"],
-            output_paths=[_joined(self.path, shard["name"]) for shard in shards],
+            output_paths=[path_in(self.path, shard["name"]) for shard in shards],
             dropped=written["dropped"],
             dropped_tokens=written["dropped_tokens"],
             dropped_at=written["dropped_at"],
@@ -308,9 +308,11 @@ def save_iterator(
     return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
 
 
-def _joined(folder: str, name: str) -> str:
-    """The path of a name in a folder, which may be a prefix of an object store."""
-    return f"{folder.rstrip('/')}/{name}" if "://" in folder else os.path.join(folder, name)
+def path_in(folder: str, *names: str) -> str:
+    """The path of names in a folder, which may be a prefix of an object store."""
+    return (
+        "/".join([folder.rstrip("/"), *names]) if "://" in folder else os.path.join(folder, *names)
+    )
 
 
 def as_source(source: Any) -> ShardedDataSource[Any]:

@@ -25,7 +25,13 @@ from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
-from easydata.execution.save import DatasetWriter, WriteJob, WriteStats, create_writer
+from easydata.execution.save import (
+    DatasetWriter,
+    WriteJob,
+    WriteStats,
+    create_writer,
+    path_in,
+)
 from easydata.execution.stage import BaseStage
 from easydata.sources.base import ShardedDataSource, TransformedShardedSource
 from easydata.sources.create import create_source
@@ -466,10 +472,8 @@ def _rows_known(source: ShardedDataSource[Any]) -> int | None:
 
 
 def _folder(path: str, *names: str) -> str:
-    """The path of a folder, which may be a prefix of an object store."""
-    if "://" in path:
-        return "/".join([path.rstrip("/"), *names])
-    return os.fspath(Path(path, *names))
+    """The path of a folder, without "./" and its like where it is one of this machine."""
+    return path_in(path if "://" in path else os.fspath(Path(path)), *names)
 
 
 def _folder_name(name: str) -> str:
