@@ -178,6 +178,7 @@ class SourceStage : public Stage {
     nlohmann::json place;
     bool has_relative_rows;
     size_t shard;
+    bool is_opened = false;
     /// Set by the consumer: nothing more of it is wanted.
     mutable std::atomic<bool> is_lost = false;
   };
@@ -274,7 +275,11 @@ class SourceStage : public Stage {
     part.is_lost = true;
     const int64_t row = row_ + done->block.num_rows;
     const std::string error = done->block.broken.message();
-    auto known = exec::CatchExceptions([&] { return source_->KnownRows(part.shard); });
+    // One that did not open is not waited for once more.
+    auto known = exec::CatchExceptions([&]() -> Result<std::optional<int64_t>> {
+      if (!part.is_opened) return std::nullopt;
+      return source_->KnownRows(part.shard);
+    });
     const bool is_known = known.ok() && known->has_value() && !part.has_relative_rows;
     if (is_known) {
       CountDropped(&done->batch.dropped, {part.ref, row}, "shard",
@@ -357,7 +362,7 @@ class SourceStage : public Stage {
     order_->Save(&open->place);
     open->has_relative_rows = part.has_relative_rows;
     open->shard = part.shard;
-    part_ = std::move(open);
+    part_ = open;
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
     const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
     auto reader = exec::CatchExceptions(
@@ -365,6 +370,7 @@ class SourceStage : public Stage {
     if (!reader.ok()) return ShardError(reader.status(), part_->ref, std::nullopt);
     auto first = exec::CatchExceptions([&] { return (*reader)->Start(); });
     if (!first.ok()) return ShardError(first.status(), part_->ref, std::nullopt);
+    open->is_opened = true;
     std::lock_guard<std::mutex> lock(mutex_);
     reader_ = std::move(*reader);
     if (cancelled_) reader_->Cancel();
@@ -507,16 +513,18 @@ Result<std::vector<size_t>> Choose(const Source& source,
   return out;
 }
 
-/// The schema of the first shard that is there.
+/// The schema of the first shard that is there. Of chosen ones that are all lost there are no rows;
+/// a source that is lost as a whole is an error.
 Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
   auto schema = source.Schema(options.columns, shards.empty() ? 0 : shards[0]);
-  if (options.on_missing == OnError::kRaise) return schema;
-  for (size_t i = 1; i < shards.size() && io::IsFileError(schema.status()); ++i) {
+  if (options.on_missing == OnError::kRaise || !io::IsFileError(schema.status())) return schema;
+  for (size_t i = 1; i < shards.size(); ++i) {
     auto other = source.Schema(options.columns, shards[i]);
     if (!io::IsFileError(other.status())) return other;
   }
+  if (options.shards.has_value()) return arrow::schema(arrow::FieldVector{});
   return schema;
 }
 

@@ -56,7 +56,7 @@ def test_the_rest_of_a_file_is_left_out(byte: int, tmp_path: Path) -> None:
     kept = [row for row in found if row["text"].startswith("row 1-")]
     assert [row for row in found if not row["text"].startswith("row 1-")] == others
     assert kept == rows["/part-1.jsonl"][: len(kept)]
-    lost = [json.loads(line) for line in (tmp_path / "bad.shards.jsonl").open()]
+    lost = [json.loads(line) for line in (tmp_path / "bad.shards.jsonl").read_text().splitlines()]
     assert [(each["shard"], each["row"]) for each in lost] == [
         (f"{server.url}/part-1.jsonl", len(kept))
     ]
@@ -110,3 +110,27 @@ def test_a_quarantine_needs_its_file(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").touch()
     with pytest.raises(ValueError, match="quarantine_path: is required with on_missing"):
         create_source(DatasetConfig(str(tmp_path / "x.jsonl"), on_missing="quarantine"))
+
+
+def test_a_file_that_does_not_open_is_asked_for_once(tmp_path: Path) -> None:
+    """Its rows are not counted by asking a server that does not give it all over again."""
+    table = pa.table({"text": [f"row {i}" for i in range(160)]})
+    pa.parquet.write_table(table, tmp_path / "rows.parquet")
+    data = (tmp_path / "rows.parquet").read_bytes()
+    files = {"/part-0.parquet": data, "/part-1.parquet": data}
+    with FaultServer(files, [Rule("status", status=500, path="/part-1")]) as server:
+        address = server.url + "/part-{0,1}.parquet"
+        options = {"storage_options": IMPATIENT, "on_missing": "skip"}
+        with loader(address, **options) as batches:
+            assert sum(len(batch["text"]) for batch in batches) == 160
+        asked = [each for each in server.asked() if each.path == "/part-1.parquet"]
+        assert len(asked) == 2  # an attempt, and one more
+        source = create_source(DatasetConfig(address, **options))
+        assert list(iter(source)) == table.to_pylist()
+        lost = create_source(DatasetConfig(server.url + "/part-1.parquet", **options))
+        with (
+            loader(server.url + "/part-1.parquet", **options) as batches,
+            pytest.raises(OSError, match="status 500"),
+        ):
+            next(iter(batches))
+        assert list(iter(lost)) == []
