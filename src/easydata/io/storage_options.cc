@@ -135,8 +135,8 @@ Json StorageOptions::ToJson() const {
   Json out = Json::object();
   const StorageOptions defaults;
   config::ForEachField<StorageOptions>([&](const auto& field) {
-    Json value = config::WriteField(field, *this);
-    if (value != config::WriteField(field, defaults)) out[field.name] = std::move(value);
+    const auto value = config::WriteField(field, *this);
+    if (value != config::WriteField(field, defaults)) out[field.name] = value;
   });
   return out;
 }
