@@ -61,7 +61,8 @@ class FetchedRanges {
 class SequentialReads {
  public:
   /// The first range: a chunk of lines, and the end of its last line.
-  static constexpr int64_t kFirstBytes = (int64_t{1} << 20) + (64 << 10);
+  static constexpr int64_t kLineEnd = 64 << 10;
+  static constexpr int64_t kFirstBytes = (int64_t{1} << 20) + kLineEnd;
 
   SequentialReads(std::shared_ptr<arrow::io::RandomAccessFile> file, int64_t size);
 

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{50};  // between two looks at the clocks
-constexpr long kBufferBytes = 256 << 10;
+constexpr long kBufferBytes = 64 << 10;
 constexpr std::chrono::milliseconds kLoweredAtMost{200};  // of a host's limit, each so often
 
 std::string_view Trimmed(std::string_view text) {

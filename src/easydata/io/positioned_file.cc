@@ -17,6 +17,13 @@ bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file) {
   return positioned != nullptr && positioned->NoteDamage();
 }
 
+Result<std::shared_ptr<arrow::Buffer>> ViewOf(arrow::io::RandomAccessFile* file, int64_t position,
+                                              int64_t size) {
+  auto* const positioned = dynamic_cast<PositionedFile*>(file);
+  if (positioned == nullptr) return nullptr;
+  return positioned->View(position, size);
+}
+
 PositionedFile::PositionedFile(FileInfo file) : file_(std::move(file)) {
   set_mode(arrow::io::FileMode::READ);
 }

@@ -8,6 +8,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
+#include "easydata/io/range_memory.h"
 
 namespace easydata::io {
 
@@ -31,6 +32,13 @@ class PositionedFile : public arrow::io::RandomAccessFile {
   Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override;
   using arrow::io::RandomAccessFile::ReadAt;
 
+  /// Bytes from `position` on that are in memory, or are on their way there and waited for: at
+  /// least `size` of them, and kRangePadding readable ones behind. Null where they are not; the
+  /// caller reads them then.
+  virtual Result<std::shared_ptr<arrow::Buffer>> View(int64_t /*position*/, int64_t /*size*/) {
+    return nullptr;
+  }
+
   /// Says that what was read turned out to be damaged; whether that may have come on the way from
   /// another machine, so that it is worth reading again. Counts it where it is.
   virtual bool NoteDamage() { return false; }
@@ -47,6 +55,10 @@ class PositionedFile : public arrow::io::RandomAccessFile {
 
 /// PositionedFile::NoteDamage() of a file; false for files of other kinds.
 bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file);
+
+/// PositionedFile::View() of a file; null for files of other kinds.
+Result<std::shared_ptr<arrow::Buffer>> ViewOf(arrow::io::RandomAccessFile* file, int64_t position,
+                                              int64_t size);
 
 /// Invalid where a range has a negative place or length.
 Status CheckRange(int64_t position, int64_t size);

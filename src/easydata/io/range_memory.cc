@@ -75,9 +75,10 @@ class RangeMemory final : public arrow::MutableBuffer {
 }  // namespace
 
 Result<std::shared_ptr<arrow::Buffer>> TakeRangeMemory(int64_t size) {
-  auto memory = Idle()->Take(size);
+  const int64_t wanted = size + kRangePadding;
+  auto memory = Idle()->Take(wanted);
   if (memory == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(memory, arrow::AllocateBuffer((size + kUnit - 1) / kUnit * kUnit));
+    ARROW_ASSIGN_OR_RAISE(memory, arrow::AllocateBuffer((wanted + kUnit - 1) / kUnit * kUnit));
   }
   return std::make_shared<RangeMemory>(std::move(memory), size);
 }

@@ -1,13 +1,16 @@
 #include "easydata/source/line_chunk.h"
 
+#include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "easydata/base/fault_point.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/io/positioned_file.h"
 
 namespace easydata::source {
 namespace {
@@ -31,6 +34,46 @@ Status TooLong() {
   return Status::Invalid("a line is longer than 2 GiB; cut it, or take the file out");
 }
 
+/// Where chunk `k` lies in a file.
+struct ChunkPlace {
+  ChunkPlace(int64_t k, int64_t file_size)
+      : end(std::min(file_size, (k + 1) * kChunkBytes)),
+        // One byte earlier: a newline there says that a line starts at the chunk's first byte.
+        origin(k == 0 ? 0 : k * kChunkBytes - 1) {}
+
+  /// Where the first line of the chunk starts in what begins at `origin`; -1: in a later chunk.
+  int64_t FirstLine(const char* data) const {
+    if (origin == 0) return 0;
+    const int64_t newline = FindNewline(data, 0, end - origin);
+    return newline < 0 || origin + newline + 1 >= end ? -1 : newline + 1;
+  }
+
+  const int64_t end;
+  const int64_t origin;
+};
+
+/// The lines of a chunk where they lie in memory already; null where they do not, or the last one
+/// goes on behind it.
+Result<std::optional<std::string_view>> FindLineChunk(arrow::io::RandomAccessFile* file,
+                                                      int64_t file_size, int64_t k,
+                                                      ChunkBuffer* buffer, int64_t* bytes_read) {
+  const ChunkPlace place(k, file_size);
+  ARROW_ASSIGN_OR_RAISE(auto known, io::ViewOf(file, place.origin, place.end - place.origin));
+  if (known == nullptr) return std::nullopt;
+  const char* const data = reinterpret_cast<const char*>(known->data());
+  const int64_t first = place.FirstLine(data);
+  int64_t stop = first;
+  if (first >= 0) {
+    const int64_t newline = FindNewline(data, place.end - 1 - place.origin, known->size());
+    if (newline < 0 && place.origin + known->size() < file_size) return std::nullopt;
+    stop = newline < 0 ? known->size() : newline + 1;
+  }
+  *bytes_read += std::max(stop, place.end - place.origin);
+  if (first < 0) return std::string_view();
+  buffer->Hold(std::move(known));
+  return WithoutMark({data + first, static_cast<size_t>(stop - first)}, k);
+}
+
 }  // namespace
 
 Status ChunkBuffer::Reserve(int64_t size) {
@@ -48,7 +91,8 @@ Status ChunkBuffer::Reserve(int64_t size) {
   return Status::OK();
 }
 
-void ChunkBuffer::DropGiant() {
+void ChunkBuffer::Release() {
+  held_ = nullptr;
   if (capacity_ <= kKeptCapacity) return;
   data_.reset();
   capacity_ = 0;
@@ -57,10 +101,11 @@ void ChunkBuffer::DropGiant() {
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
                                        int64_t k, ChunkBuffer* buffer, int64_t* bytes_read,
                                        Status* broken) {
-  const int64_t begin = k * kChunkBytes;
-  const int64_t end = std::min(file_size, begin + kChunkBytes);
-  // One byte earlier: a newline there says that a line starts at the chunk's first byte.
-  const int64_t origin = k == 0 ? 0 : begin - 1;
+  ARROW_ASSIGN_OR_RAISE(const auto there, FindLineChunk(file, file_size, k, buffer, bytes_read));
+  if (there.has_value()) return *there;
+  const ChunkPlace chunk(k, file_size);
+  const int64_t end = chunk.end;
+  const int64_t origin = chunk.origin;
   int64_t size = 0;
   buffer->set_size(0);
   auto read_to = [&](int64_t place) -> Status {
@@ -79,12 +124,8 @@ Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_
     return Status::OK();
   };
   ARROW_RETURN_NOT_OK(read_to(end));
-  int64_t first = 0;
-  if (k > 0) {
-    const int64_t newline = FindNewline(buffer->data(), 0, size);
-    if (newline < 0 || origin + newline + 1 >= end) return std::string_view();
-    first = newline + 1;
-  }
+  const int64_t first = chunk.FirstLine(buffer->data());
+  if (first < 0) return std::string_view();
   const auto text_to = [&](int64_t stop) {
     return WithoutMark({buffer->data() + first, static_cast<size_t>(stop - first)}, k);
   };
@@ -101,7 +142,8 @@ Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_
       while (stop > first && buffer->data()[stop - 1] != '\n') --stop;
       return text_to(stop);
     }
-    step = std::min<int64_t>(step * 2, 16 << 20);
+    // Few lines are much longer than that; each step may be a request.
+    step = std::clamp<int64_t>(step * 2, 1 << 20, 16 << 20);
   }
 }
 
@@ -145,7 +187,8 @@ Result<bool> LineCutter::Next(std::vector<char>* out, int64_t* size) {
       searched = std::max(searched, used_);
       ARROW_RETURN_NOT_OK(Fill(used_ + step));
       newline = FindNewline(buffer_.data(), searched, used_);
-      step = std::min<int64_t>(step * 2, 16 << 20);
+      // Few lines are much longer than that; each step may be a request.
+      step = std::clamp<int64_t>(step * 2, 1 << 20, 16 << 20);
     }
     if (newline >= 0) {
       cut = newline + 1;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <arrow/io/type_fwd.h>
+#include <arrow/type_fwd.h>
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -23,6 +25,8 @@ inline constexpr int64_t kChunkPadding = 64;
 class ChunkBuffer {
  public:
   char* data() { return data_.get(); }
+  /// Keeps the memory of another that a chunk lies in.
+  void Hold(std::shared_ptr<arrow::Buffer> held) { held_ = std::move(held); }
   /// Makes room for `size` bytes and the padding; keeps the content, also where there is no memory
   /// for more.
   Status Reserve(int64_t size);
@@ -31,18 +35,21 @@ class ChunkBuffer {
   std::unique_ptr<char[]> data_;
   int64_t capacity_ = 0;
   int64_t kept_ = 0;
+  std::shared_ptr<arrow::Buffer> held_;
 
  public:
   /// Bytes in use, to be kept when it grows.
   void set_size(int64_t size) { kept_ = size; }
-  void DropGiant();
+  /// Lets go of what is another's, and of what a giant line took.
+  void Release();
 };
 
 /// The longest line, and the longest record of other text: offsets into columns have 32 bits.
 inline constexpr int64_t kMaxLineBytes = (int64_t{1} << 31) - (1 << 16);
 
 /// Reads chunk `k` of a file that is not compressed; safe to call from many threads with a buffer
-/// each. The view is into `buffer`. `bytes_read` grows by what was read from the file. Where the
+/// each. The view is into `buffer`, or into what was fetched of the file already, which `buffer`
+/// holds then. `bytes_read` grows by what was read from the file. Where the
 /// end of the last line cannot be read, or is too far, `broken` says why, and the view has the
 /// lines before it.
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,

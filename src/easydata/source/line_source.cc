@@ -18,7 +18,7 @@ namespace {
 /// Each worker's own memory for a chunk: read, parsed and filled again. One at a time.
 class WorkerBuffer {
  public:
-  ~WorkerBuffer() { get()->DropGiant(); }
+  ~WorkerBuffer() { get()->Release(); }
   ChunkBuffer* get() const {
     thread_local ChunkBuffer buffer;
     return &buffer;
