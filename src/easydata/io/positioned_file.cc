@@ -17,8 +17,8 @@ bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file) {
   return positioned != nullptr && positioned->NoteDamage();
 }
 
-Result<std::shared_ptr<arrow::Buffer>> ViewOf(arrow::io::RandomAccessFile* file, int64_t position,
-                                              int64_t size) {
+Result<std::shared_ptr<arrow::Buffer>> ViewOfFile(arrow::io::RandomAccessFile* file,
+                                                  int64_t position, int64_t size) {
   auto* const positioned = dynamic_cast<PositionedFile*>(file);
   if (positioned == nullptr) return nullptr;
   return positioned->View(position, size);

@@ -57,8 +57,8 @@ class PositionedFile : public arrow::io::RandomAccessFile {
 bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file);
 
 /// PositionedFile::View() of a file; null for files of other kinds.
-Result<std::shared_ptr<arrow::Buffer>> ViewOf(arrow::io::RandomAccessFile* file, int64_t position,
-                                              int64_t size);
+Result<std::shared_ptr<arrow::Buffer>> ViewOfFile(arrow::io::RandomAccessFile* file,
+                                                  int64_t position, int64_t size);
 
 /// Invalid where a range has a negative place or length.
 Status CheckRange(int64_t position, int64_t size);

@@ -58,7 +58,7 @@ Result<std::optional<std::string_view>> FindLineChunk(arrow::io::RandomAccessFil
                                                       int64_t file_size, int64_t k,
                                                       ChunkBuffer* buffer, int64_t* bytes_read) {
   const ChunkPlace place(k, file_size);
-  ARROW_ASSIGN_OR_RAISE(auto known, io::ViewOf(file, place.origin, place.end - place.origin));
+  ARROW_ASSIGN_OR_RAISE(auto known, io::ViewOfFile(file, place.origin, place.end - place.origin));
   if (known == nullptr) return std::nullopt;
   const char* const data = reinterpret_cast<const char*>(known->data());
   const int64_t first = place.FirstLine(data);
