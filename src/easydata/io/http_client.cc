@@ -149,11 +149,6 @@ std::string Stalled(std::string_view what, const HttpLimits& limits) {
   return std::string(what) + " came for " + seconds;
 }
 
-bool HasHeader(const HttpRequest& request, std::string_view name) {
-  return std::any_of(request.headers.begin(), request.headers.end(),
-                     [&](const std::string& header) { return IsHeader(header, name); });
-}
-
 /// The file of certificates that the environment names, or that this system has where libcurl was
 /// built for another one; empty: what libcurl knows.
 const std::string& TrustedCertificates() {
@@ -187,12 +182,8 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
       curl.easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.data());
       curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(request.body.size()));
-      // libcurl adds both by itself: the one waits for an answer that many servers never give.
+      // libcurl adds it by itself, and waits for an answer that many servers never give.
       transfer->headers = curl.slist_append(transfer->headers, "Expect:");
-      if (!HasHeader(request, "content-type")) {
-        transfer->headers =
-            curl.slist_append(transfer->headers, "Content-Type: application/octet-stream");
-      }
     }
     curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
@@ -407,6 +398,14 @@ void HttpHeaders::Add(std::string_view line) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   all.emplace_back(std::move(name), Trimmed(line.substr(colon + 1)));
+}
+
+void NameBody(HttpRequest* request) {
+  if (request->method != "PUT" && request->method != "POST") return;
+  const bool is_named =
+      std::any_of(request->headers.begin(), request->headers.end(),
+                  [](const std::string& header) { return IsHeader(header, "content-type"); });
+  if (!is_named) request->headers.emplace_back("Content-Type: application/octet-stream");
 }
 
 Result<HttpResponse> HttpClient::Send(const HttpRequest& request, const HttpLimits& limits,

@@ -65,6 +65,10 @@ struct HttpRequest {
   bool avoids_proxies = false;
 };
 
+/// Says that the body is bytes, where a header does not say what it is. libcurl would call it a
+/// form.
+void NameBody(HttpRequest* request);
+
 struct HttpLimits {
   std::chrono::milliseconds connect_timeout{10'000};
   /// Most time in which nothing moves: before the headers, in the body, or in what is sent; and in

@@ -63,6 +63,7 @@ Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& w
   const std::string origin = OriginOf(wanted.url);
   for (int hop = 0;; ++hop) {
     HttpRequest request = plain;
+    NameBody(&request);  // before it is signed
     if (OriginOf(request.url) == origin) {
       ARROW_RETURN_NOT_OK(store.Authorize(&request));
       *sent = request;
