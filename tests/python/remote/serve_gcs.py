@@ -182,12 +182,18 @@ class Handler(emulator.RequestHandler):  # type: ignore[misc]
             self.wfile.write(body)
 
 
+class Server(ThreadingHTTPServer):
+    """Lets many connect at once: what finds the queue full waits for half a second."""
+
+    request_queue_size = 128
+
+
 def main() -> None:
     logging.disable(logging.CRITICAL)
     read_data = emulator._read_data
     emulator._read_data = lambda handler, query: read_data(handler, query) or b""
     handler = partial(Handler, MemoryStorage(use_memory_fs=True))
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler).serve_forever()
+    Server(("127.0.0.1", int(sys.argv[1])), handler).serve_forever()
 
 
 if __name__ == "__main__":
