@@ -37,6 +37,7 @@ class TextReceiver final : public HttpReceiver {
 Result<CredentialAnswer> AskForCredentials(const HttpRequest& wanted, const HttpOptions& options) {
   HttpRetries retries(options.retries);
   HttpRequest request = wanted;
+  NameBody(&request);
   // libcurl would take no body for one that is to be read from the standard input.
   if (request.body.data() == nullptr) request.body = "";
   for (;;) {

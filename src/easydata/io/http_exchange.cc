@@ -60,10 +60,10 @@ bool IsRefusal(const HttpResponse& response) {
 Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& wanted,
                                     HttpReceiver* receiver, HttpRequest* sent) {
   HttpRequest plain = wanted;
+  NameBody(&plain);  // before it is signed
   const std::string origin = OriginOf(wanted.url);
   for (int hop = 0;; ++hop) {
     HttpRequest request = plain;
-    NameBody(&request);  // before it is signed
     if (OriginOf(request.url) == origin) {
       ARROW_RETURN_NOT_OK(store.Authorize(&request));
       *sent = request;
