@@ -60,8 +60,9 @@ class FetchedRanges {
 /// bytes are soon there. Files of this machine take no notice. Thread-compatible.
 class SequentialReads {
  public:
-  /// The first range: a chunk of lines, and the end of its last line.
+  /// What ranges have behind the chunks of lines in them: the end of the last line, mostly.
   static constexpr int64_t kLineEnd = 64 << 10;
+  /// The first range: a chunk of lines, and the end of its last line.
   static constexpr int64_t kFirstBytes = (int64_t{1} << 20) + kLineEnd;
 
   SequentialReads(std::shared_ptr<arrow::io::RandomAccessFile> file, int64_t size);

@@ -8,7 +8,6 @@
 
 #include "easydata/base/status.h"
 #include "easydata/io/file_info.h"
-#include "easydata/io/range_memory.h"
 
 namespace easydata::io {
 

@@ -11,6 +11,7 @@
 #include "easydata/base/fault_point.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/io/positioned_file.h"
+#include "easydata/io/range_memory.h"
 
 namespace easydata::source {
 namespace {
@@ -34,10 +35,11 @@ Status TooLong() {
   return Status::Invalid("a line is longer than 2 GiB; cut it, or take the file out");
 }
 
-/// Where chunk `k` lies in a file.
+/// Where a chunk lies in a file.
 struct ChunkPlace {
-  ChunkPlace(int64_t k, int64_t file_size)
-      : end(std::min(file_size, (k + 1) * kChunkBytes)),
+  ChunkPlace(int64_t chunk, int64_t file_size)
+      : k(chunk),
+        end(std::min(file_size, (k + 1) * kChunkBytes)),
         // One byte earlier: a newline there says that a line starts at the chunk's first byte.
         origin(k == 0 ? 0 : k * kChunkBytes - 1) {}
 
@@ -48,16 +50,17 @@ struct ChunkPlace {
     return newline < 0 || origin + newline + 1 >= end ? -1 : newline + 1;
   }
 
+  const int64_t k;
   const int64_t end;
   const int64_t origin;
 };
 
-/// The lines of a chunk where they lie in memory already; null where they do not, or the last one
-/// goes on behind it.
+/// Finds the lines of a chunk in memory, where they were fetched to; nothing where they are not
+/// there, or the last one goes on behind what is.
 Result<std::optional<std::string_view>> FindLineChunk(arrow::io::RandomAccessFile* file,
-                                                      int64_t file_size, int64_t k,
+                                                      int64_t file_size, const ChunkPlace& place,
                                                       ChunkBuffer* buffer, int64_t* bytes_read) {
-  const ChunkPlace place(k, file_size);
+  static_assert(io::kRangePadding >= kChunkPadding);
   ARROW_ASSIGN_OR_RAISE(auto known, io::ViewOfFile(file, place.origin, place.end - place.origin));
   if (known == nullptr) return std::nullopt;
   const char* const data = reinterpret_cast<const char*>(known->data());
@@ -71,7 +74,7 @@ Result<std::optional<std::string_view>> FindLineChunk(arrow::io::RandomAccessFil
   *bytes_read += std::max(stop, place.end - place.origin);
   if (first < 0) return std::string_view();
   buffer->Hold(std::move(known));
-  return WithoutMark({data + first, static_cast<size_t>(stop - first)}, k);
+  return WithoutMark({data + first, static_cast<size_t>(stop - first)}, place.k);
 }
 
 }  // namespace
@@ -101,9 +104,10 @@ void ChunkBuffer::Release() {
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
                                        int64_t k, ChunkBuffer* buffer, int64_t* bytes_read,
                                        Status* broken) {
-  ARROW_ASSIGN_OR_RAISE(const auto there, FindLineChunk(file, file_size, k, buffer, bytes_read));
-  if (there.has_value()) return *there;
   const ChunkPlace chunk(k, file_size);
+  ARROW_ASSIGN_OR_RAISE(const auto there,
+                        FindLineChunk(file, file_size, chunk, buffer, bytes_read));
+  if (there.has_value()) return *there;
   const int64_t end = chunk.end;
   const int64_t origin = chunk.origin;
   int64_t size = 0;
@@ -187,8 +191,7 @@ Result<bool> LineCutter::Next(std::vector<char>* out, int64_t* size) {
       searched = std::max(searched, used_);
       ARROW_RETURN_NOT_OK(Fill(used_ + step));
       newline = FindNewline(buffer_.data(), searched, used_);
-      // Few lines are much longer than that; each step may be a request.
-      step = std::clamp<int64_t>(step * 2, 1 << 20, 16 << 20);
+      step = std::min<int64_t>(step * 2, 16 << 20);
     }
     if (newline >= 0) {
       cut = newline + 1;

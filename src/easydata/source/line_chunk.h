@@ -49,9 +49,8 @@ inline constexpr int64_t kMaxLineBytes = (int64_t{1} << 31) - (1 << 16);
 
 /// Reads chunk `k` of a file that is not compressed; safe to call from many threads with a buffer
 /// each. The view is into `buffer`, or into what was fetched of the file already, which `buffer`
-/// holds then. `bytes_read` grows by what was read from the file. Where the
-/// end of the last line cannot be read, or is too far, `broken` says why, and the view has the
-/// lines before it.
+/// holds then. `bytes_read` grows by what was read from the file. Where the end of the last line
+/// cannot be read, or is too far, `broken` says why, and the view has the lines before it.
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
                                        int64_t k, ChunkBuffer* buffer, int64_t* bytes_read,
                                        Status* broken);

@@ -37,7 +37,7 @@ def zstd(data: bytes) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         stream.write(data)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+    return bytes(sink.getvalue())
 
 
 def separated(rows: Rows, delimiter: str) -> bytes:
