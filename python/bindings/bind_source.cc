@@ -115,12 +115,21 @@ class RowIterator {
         continue;
       }
       const int64_t count = std::min(rows_at_once_, batch_.num_rows() - offset_);
-      converter_.Start(*batch_.rows, offset_, count);
+      try {
+        converter_.Start(*batch_.rows, offset_, count);
+      } catch (const std::bad_alloc&) {
+        return NoMemory(offset_);
+      }
       offset_ += count;
       at_ = 0;
       size_ = count;
     }
-    return converter_.Row(at_++);
+    PyObject* row = converter_.Row(at_);
+    if (row == nullptr && PyErr_ExceptionMatches(PyExc_MemoryError) != 0) {
+      return NoMemory(offset_ - size_ + at_);
+    }
+    ++at_;
+    return row;
   }
 
   void Close() {
@@ -131,6 +140,15 @@ class RowIterator {
   }
 
  private:
+  /// Raises the error of a row of the batch that Python has no memory for, which says nothing of
+  /// its own.
+  PyObject* NoMemory(int64_t row) const {
+    const std::string text =
+        batch_.AddressOf(row).ToString() + " cannot be made a row of Python's: " + exec::kNoMemory;
+    PyErr_SetString(PyExc_MemoryError, text.c_str());
+    return nullptr;
+  }
+
   PassIterator pass_;
   const int64_t rows_at_once_;
   RowConverter converter_;

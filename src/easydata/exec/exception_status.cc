@@ -12,10 +12,6 @@
 namespace easydata::exec {
 namespace {
 
-constexpr const char kNoMemory[] =
-    "there is no memory left for this; give the process more, or let it need less: fewer threads "
-    "(num_threads), smaller batches, less read ahead";
-
 // What std::thread throws says no more than "Resource temporarily unavailable".
 constexpr const char kNoThread[] =
     "a thread could not be started: the system has no memory for one, or has too many; use fewer "

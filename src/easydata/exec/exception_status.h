@@ -9,6 +9,11 @@
 
 namespace easydata::exec {
 
+/// What an error says of memory that there was none left of.
+inline constexpr const char kNoMemory[] =
+    "there is no memory left for this; give the process more, or let it need less: fewer threads "
+    "(num_threads), smaller batches, less read ahead";
+
 /// Turns the exception that is being handled into a Status; for catch blocks only.
 ///
 /// std::bad_alloc -> OutOfMemory, std::system_error -> IOError with its errno, others ->
