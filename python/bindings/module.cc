@@ -2,6 +2,7 @@
 
 #include "bindings.h"
 #include "easydata/base/version.h"
+#include "fsspec_store.h"
 
 NB_MODULE(_native, m) {
   m.doc() = "The engine of EasyData. Private: what users need is in the package `easydata`.";
@@ -24,4 +25,5 @@ NB_MODULE(_native, m) {
   easydata::BindLoader(m);
   easydata::BindSink(m);
   easydata::BindVerify(m);
+  easydata::UseFsspec();
 }

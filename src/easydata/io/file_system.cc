@@ -118,6 +118,24 @@ Status FileChangedError(std::string message) {
   return Status(arrow::StatusCode::IOError, std::move(message), std::make_shared<FileChanged>());
 }
 
+Status FileChangedError(const FileInfo& file, const std::string& now) {
+  const std::string tag = file.identity.tag.empty() ? "" : ", tag " + file.identity.tag;
+  return FileChangedError(file.uri + " is not the file any more that was listed: it had " +
+                          std::to_string(file.size) + " bytes" + tag + ", now it has " + now +
+                          "; put that file back and go on from the last saved state, or start anew "
+                          "with the files as they are");
+}
+
+Status CheckContent(const FileInfo& file, const FileInfo& now,
+                    arrow::io::RandomAccessFile* opened) {
+  if (now.size != file.size) return FileChangedError(file, std::to_string(now.size) + " bytes");
+  const int64_t time = now.identity.mtime_ns;
+  if (time != 0 && time == file.identity.mtime_ns) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const std::string hash, HashOfContent(opened, file.size, nullptr));
+  if (hash != file.identity.tag) return FileChangedError(file, "other content");
+  return Status::OK();
+}
+
 bool IsFileError(const Status& status) {
   if (status.ok() || status.detail() == nullptr) return false;
   return std::strcmp(status.detail()->type_id(), kChangedId) == 0 ||

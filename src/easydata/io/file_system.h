@@ -108,6 +108,12 @@ Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t byt
 
 /// Makes the error of a file that is not the listed one any more.
 Status FileChangedError(std::string message);
+/// The same of a file on another machine, that was listed as `file`; `now` is what it has now.
+Status FileChangedError(const FileInfo& file, const std::string& now);
+
+/// Checks a file on another machine that is known by its content. `now` is what is there; where its
+/// time is another one, all of it is read from `opened`, and hashed.
+Status CheckContent(const FileInfo& file, const FileInfo& now, arrow::io::RandomAccessFile* opened);
 
 /// Whether an error is about opening or reading a file, or a file that changed, and not about its
 /// content. Its message names the file.

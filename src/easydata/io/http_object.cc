@@ -73,15 +73,6 @@ bool IsEncoded(const HttpHeaders& headers) {
   return false;
 }
 
-Status ChangedError(const FileInfo& file, const std::string& now) {
-  return FileChangedError(file.uri + " is not the file any more that was listed: it had " +
-                          std::to_string(file.size) + " bytes" +
-                          (file.identity.tag.empty() ? "" : ", tag " + file.identity.tag) +
-                          ", now it has " + now +
-                          "; put that file back and go on from the last saved state, or start anew "
-                          "with the files as they are");
-}
-
 Status EncodedError(const std::string& what, const HttpHeaders& headers) {
   return ReadError(EIO, what, ": it is kept or sent with Content-Encoding: ",
                    headers.Get("content-encoding").empty()
@@ -151,14 +142,14 @@ class RangeCall final : public HttpCall {
     ARROW_RETURN_NOT_OK(error_);
     if (at_ == end_) return Outcome::kDone;
     if (response.status == 412 || response.status == 416) {
-      return ChangedError(file_,
-                          "another tag or length (status " + std::to_string(response.status) + ")");
+      return FileChangedError(
+          file_, "another tag or length (status " + std::to_string(response.status) + ")");
     }
     if (response.status == 404 && !tag_.empty()) {
       // Google says so of a generation that another one has taken the place of.
       const auto now = StatHttpObject(store_, file_.uri);
       if (now.ok() && now->identity.tag != tag_) {
-        return ChangedError(file_, "tag " + now->identity.tag);
+        return FileChangedError(file_, "tag " + now->identity.tag);
       }
     }
     const bool is_answer = response.status == 200 || response.status == 206;
@@ -214,7 +205,7 @@ class RangeCall final : public HttpCall {
   }
 
   bool Changed(const std::string& now) {
-    error_ = ChangedError(file_, now);
+    error_ = FileChangedError(file_, now);
     return false;
   }
 
@@ -359,10 +350,7 @@ Result<std::shared_ptr<HttpFile>> OpenHttpObject(std::shared_ptr<const HttpStore
   auto opened = std::make_shared<HttpFile>(store, file);
   if (file.identity.kind != IdentityKind::kContent) return opened;
   ARROW_ASSIGN_OR_RAISE(const FileInfo now, StatHttpObject(*store, file.uri));
-  if (now.size != file.size) return ChangedError(file, std::to_string(now.size) + " bytes");
-  if (now.identity.mtime_ns == file.identity.mtime_ns && now.identity.mtime_ns != 0) return opened;
-  ARROW_ASSIGN_OR_RAISE(const std::string hash, HashOfContent(opened.get(), file.size, nullptr));
-  if (hash != file.identity.tag) return ChangedError(file, "other content");
+  ARROW_RETURN_NOT_OK(CheckContent(file, now, opened.get()));
   return opened;
 }
 

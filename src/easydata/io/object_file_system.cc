@@ -1,208 +1,33 @@
 #include "easydata/io/object_file_system.h"
 
 #include <arrow/io/interfaces.h>
-#include <arrow/util/io_util.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <map>
-#include <utility>
-
-#include "easydata/io/brace_pattern.h"
 #include "easydata/io/http_object.h"
-#include "easydata/io/name_pattern.h"
 #include "easydata/io/url.h"
 
 namespace easydata::io {
-namespace {
 
-std::vector<std::string> PartsOf(std::string_view key) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t slash = key.find('/');
-    parts.emplace_back(key.substr(0, slash));
-    if (slash == std::string_view::npos) return parts;
-    key.remove_prefix(slash + 1);
-  }
-}
-
-bool IsHidden(std::string_view part) { return part.starts_with('.'); }
-
-/// Whether the parts of a key match those of a pattern, as files of this machine do: hidden folders
-/// only where they are spelled out.
-bool MatchesParts(const std::vector<std::string>& pattern, size_t p,
-                  const std::vector<std::string>& key, size_t k, const NameFilter& is_wanted) {
-  if (p == pattern.size()) return k == key.size();
-  if (k == key.size()) return false;
-  const bool is_file = k + 1 == key.size();
-  if (pattern[p] == "**") {
-    if (p + 1 == pattern.size() && is_file) return is_wanted(ListedBy::kPattern, key[k]);
-    if (MatchesParts(pattern, p + 1, key, k, is_wanted)) return true;
-    return !is_file && !IsHidden(key[k]) && MatchesParts(pattern, p, key, k + 1, is_wanted);
-  }
-  const bool is_last = p + 1 == pattern.size();
-  if (is_last != is_file) return false;
-  if (!IsPattern(pattern[p])) {
-    return key[k] == pattern[p] && (is_last || MatchesParts(pattern, p + 1, key, k + 1, is_wanted));
-  }
-  if (IsHidden(key[k]) && !IsHidden(pattern[p])) return false;
-  if (!MatchesName(pattern[p], key[k])) return false;
-  return is_last ? is_wanted(ListedBy::kPattern, key[k])
-                 : MatchesParts(pattern, p + 1, key, k + 1, is_wanted);
-}
-
-/// Whether a key below a folder is one of its files.
-bool IsBelow(std::string_view rest, const NameFilter& is_wanted) {
-  const std::vector<std::string> parts = PartsOf(rest);
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (IsHidden(parts[i])) return false;
-  }
-  return is_wanted(ListedBy::kFolder, parts.back());
-}
-
-/// What all names of a pattern begin with.
-std::string PrefixOf(const std::string& key) { return key.substr(0, key.find_first_of("*?[{")); }
-
-/// Whether a name looks like a file's: its last part has a suffix.
-bool HasSuffix(std::string_view key) {
-  const std::string_view name = key.substr(key.rfind('/') + 1);
-  const size_t dot = name.rfind('.');
-  return dot != std::string_view::npos && dot > 0 && dot + 1 < name.size();
-}
-
-void Add(FileInfo object, Listing* listing) {
-  // Folders that someone made by hand.
-  if (object.uri.ends_with('/')) return;
-  ListedFile file;
-  file.info = std::move(object);
-  listing->files.push_back(std::move(file));
-}
-
-/// A key that has the characters of patterns itself.
-Listing SingleFile(FileInfo object) {
-  Listing listing;
-  Add(std::move(object), &listing);
-  return listing;
-}
-
-bool IsMissing(const Status& status) { return arrow::internal::ErrnoFromStatus(status) == ENOENT; }
-
-}  // namespace
-
-Result<Listing> ObjectFileSystem::List(const std::string& given,
-                                       const NameFilter& is_wanted) const {
-  // Files are called by the scheme's own name, whatever alias of it (s3a) they are asked for by.
-  const std::string uri = store_->scheme() + given.substr(given.find("://"));
-  ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
+Result<KeyedFileSystem::Place> ObjectFileSystem::Split(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(BucketAndKey place, SplitObjectUri(uri));
   if (place.bucket.find_first_of("*?[{") != std::string::npos) {
     return Status::Invalid(uri, ": the bucket must be spelled out; patterns are for keys");
   }
-  const bool has_braces = HasBraces(place.key);
-  if (!has_braces && !IsPattern(place.key)) {
-    Listing listing;
-    if (HasSuffix(place.key)) {
-      auto info = StatHttpObject(*store_, uri);
-      if (info.ok()) {
-        Add(std::move(*info), &listing);
-        return listing;
-      }
-      if (!IsMissing(info.status())) return info.status();
-    }
-    ARROW_ASSIGN_OR_RAISE(listing, ListFolder(uri, is_wanted));
-    if (!listing.files.empty() || place.key.empty() || HasSuffix(place.key)) return listing;
-    auto info = StatHttpObject(*store_, uri);
-    if (IsMissing(info.status())) return listing;
-    ARROW_RETURN_NOT_OK(info.status());
-    listing.by = ListedBy::kName;
-    Add(std::move(*info), &listing);
-    return listing;
-  }
-  return has_braces ? ListBraces(uri, is_wanted) : ListPattern(uri, is_wanted);
+  // Files are called by the scheme's own name, whatever alias of it (s3a) they are asked for by.
+  return Place{std::string(store_->scheme()) + "://" + place.bucket + "/", std::move(place.key)};
 }
 
-Result<Listing> ObjectFileSystem::ListFolder(const std::string& uri,
-                                             const NameFilter& is_wanted) const {
-  ARROW_ASSIGN_OR_RAISE(BucketAndKey place, SplitObjectUri(uri));
-  if (!place.key.empty() && !place.key.ends_with('/')) place.key += '/';
-  ARROW_ASSIGN_OR_RAISE(ObjectPage found, store_->ListAll(place.bucket, place.key, false));
-  const std::string above = std::string(store_->scheme()) + "://" + place.bucket + "/" + place.key;
-  Listing listing;
-  listing.by = ListedBy::kFolder;
-  for (FileInfo& object : found.objects) {
-    if (IsBelow(std::string_view(object.uri).substr(above.size()), is_wanted)) {
-      Add(std::move(object), &listing);
-    }
-  }
-  return listing;
+Result<ObjectPage> ObjectFileSystem::ListAll(const Place& prefix, bool by_folder) const {
+  ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(prefix.root));
+  return store_->ListAll(place.bucket, prefix.key, by_folder);
 }
 
-Result<Listing> ObjectFileSystem::ListPattern(const std::string& uri,
-                                              const NameFilter& is_wanted) const {
-  ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
-  const std::string prefix = PrefixOf(place.key);
-  // Only the last part is a pattern: folders below need not be looked into.
-  const bool by_folder = place.key.find('/', prefix.size()) == std::string::npos &&
-                         place.key.find("**") == std::string::npos;
-  ARROW_ASSIGN_OR_RAISE(ObjectPage found, store_->ListAll(place.bucket, prefix, by_folder));
-  const size_t key_at = std::string(store_->scheme()).size() + 3 + place.bucket.size() + 1;
-  const std::vector<std::string> pattern = PartsOf(place.key);
-  Listing listing;
-  listing.by = ListedBy::kPattern;
-  for (FileInfo& object : found.objects) {
-    if (object.uri == uri) return SingleFile(std::move(object));
-    const auto parts = PartsOf(std::string_view(object.uri).substr(key_at));
-    if (MatchesParts(pattern, 0, parts, 0, is_wanted)) Add(std::move(object), &listing);
-  }
-  return listing;
-}
-
-/// Lists each of the names that braces stand for; one that nothing is there for is a problem.
-Result<Listing> ObjectFileSystem::ListBraces(const std::string& uri,
-                                             const NameFilter& is_wanted) const {
-  ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> names, ExpandBraces(uri));
-  ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
-  std::map<std::string, FileInfo> known;
-  ARROW_ASSIGN_OR_RAISE(
-      ObjectPage page,
-      store_->ListAll(place.bucket, PrefixOf(place.key),
-                      place.key.find('/', PrefixOf(place.key).size()) == std::string::npos));
-  for (FileInfo& object : page.objects) {
-    if (object.uri == uri) return SingleFile(std::move(object));
-    known[object.uri] = std::move(object);
-  }
-  return ListEach(names, is_wanted, known);
-}
-
-Status ObjectFileSystem::NothingFound(const std::string& uri) const {
-  ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(uri));
-  const std::string prefix = PrefixOf(place.key);
-  const std::string folder = prefix.substr(0, prefix.rfind('/') + 1);
-  auto page = store_->ListPage(place.bucket, folder, true, "");
-  if (!page.ok()) return page.status();
-  const std::string above = std::string(store_->scheme()) + "://" + place.bucket + "/";
-  std::vector<std::string> names;
-  for (const std::string& below : page->folders) names.push_back(below.substr(folder.size()));
-  for (const FileInfo& object : page->objects) {
-    const std::string name = object.uri.substr(above.size() + folder.size());
-    if (!name.empty()) names.push_back(name);
-  }
-  const std::string wanted = PartsOf(place.key.substr(folder.size())).front();
-  return NoMatch(uri, IsPattern(wanted) ? "" : wanted, above + folder, names,
-                 ", where there is nothing");
+Result<ObjectPage> ObjectFileSystem::ListSome(const Place& folder) const {
+  ARROW_ASSIGN_OR_RAISE(const BucketAndKey place, SplitObjectUri(folder.root));
+  return store_->ListPage(place.bucket, folder.key, true, "");
 }
 
 Result<FileInfo> ObjectFileSystem::Stat(const std::string& uri) const {
   return StatHttpObject(*store_, uri);
-}
-
-bool ObjectFileSystem::Exists(const std::string& uri) const {
-  if (Stat(uri).ok()) return true;
-  const auto place = SplitObjectUri(uri);
-  if (!place.ok()) return false;
-  std::string folder = place->key;
-  if (!folder.empty() && !folder.ends_with('/')) folder += '/';
-  const auto page = store_->ListPage(place->bucket, folder, true, "");
-  return page.ok() && (!page->objects.empty() || !page->folders.empty());
 }
 
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> ObjectFileSystem::Open(

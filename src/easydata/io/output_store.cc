@@ -13,6 +13,10 @@ namespace easydata::io {
 Result<std::unique_ptr<OutputStore>> OutputStore::Open(
     const std::string& folder, const std::shared_ptr<const Storage>& storage) {
   if (folder.find("://") == std::string::npos) return std::make_unique<LocalOutputStore>(folder);
+  if (SchemeOf(folder).empty()) {
+    return Status::NotImplemented("cannot write to ", folder,
+                                  ": a folder of this machine is named by its path");
+  }
   const std::shared_ptr<const Storage>& reached = storage ? storage : Storage::Default();
   const auto files = reached->FileSystemOf(folder);
   if (!files.ok() && !files.status().IsNotImplemented()) return files.status();

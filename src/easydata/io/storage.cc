@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "easydata/io/foreign_file_system.h"
 #include "easydata/io/gcs_store.h"
 #include "easydata/io/http_file_system.h"
 #include "easydata/io/local_file_system.h"
@@ -11,10 +12,29 @@
 #include "easydata/io/web_store.h"
 
 namespace easydata::io {
+namespace {
+
+Storage::ForeignStores& ForeignStoresOfProcess() {
+  static auto* const stores = new Storage::ForeignStores;
+  return *stores;
+}
+
+/// The path of file:///path.
+Result<std::string> PathOf(const std::string& address) {
+  const std::string path = PercentDecode(std::string_view(address).substr(address.find("://") + 3));
+  if (path.starts_with('/')) return path;
+  if (path.starts_with("localhost/")) return path.substr(9);
+  return Status::Invalid(address,
+                         " names no file of this machine: write file:///path, or the path");
+}
+
+}  // namespace
+
 std::string SchemeOf(std::string_view uri) {
   const size_t end = uri.find("://");
   if (end == std::string_view::npos) return "";
   std::string scheme(uri.substr(0, end));
+  if (scheme == "file") return "";
   if (scheme == "https") return "http";
   if (scheme == "s3a" || scheme == "s3n") return "s3";
   if (scheme == "gcs") return "gs";
@@ -29,6 +49,8 @@ Storage::Storage(StorageOptions options)
 }
 
 Storage::~Storage() = default;
+
+void Storage::SetForeignStores(ForeignStores make) { ForeignStoresOfProcess() = std::move(make); }
 
 const std::shared_ptr<const Storage>& Storage::Default() {
   static const auto* const storage =
@@ -49,9 +71,13 @@ Result<std::shared_ptr<const FileSystem>> Storage::Make(const std::string& schem
     counters_.push_back(store->shared_counters());
     return std::make_shared<ObjectFileSystem>(std::move(store));
   }
-  return Status::NotImplemented(scheme,
-                                ":// is no scheme that EasyData reads: it knows s3, gs, http, "
-                                "https and paths of this machine");
+  if (const ForeignStores& make = ForeignStoresOfProcess(); make != nullptr) {
+    auto files = std::make_shared<ForeignFileSystem>(scheme, make(scheme, options_),
+                                                     options_.http().retries);
+    counters_.push_back(files->shared_counters());
+    return files;
+  }
+  return Status::NotImplemented(scheme, "://", kOtherSchemes);
 }
 
 Result<const FileSystem*> Storage::FileSystemOf(std::string_view uri) const {
@@ -73,6 +99,7 @@ Result<std::string> Storage::NameOf(const std::string& address) const {
   if (IsHttpUrl(address)) return web_->Keep(address);
   const size_t scheme = address.find("://");
   if (scheme == std::string::npos) return address;
+  if (SchemeOf(address).empty()) return PathOf(address);
   return SchemeOf(address) + address.substr(scheme);
 }
 

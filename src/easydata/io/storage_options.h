@@ -37,6 +37,7 @@ struct StorageOptions {
   double stall_timeout = 15;
   int64_t max_in_flight = 64;
   std::optional<std::string> ca_file;
+  std::optional<config::Named<config::AnyValue>> fsspec;
 
   static auto Fields() {
     using O = StorageOptions;
@@ -80,6 +81,9 @@ struct StorageOptions {
             .AtMost(64),
         config::Field{"ca_file", &O::ca_file,
                       "File of certificates (PEM) to trust; unset: the system's."},
+        config::Field{"fsspec", &O::fsspec,
+                      "Arguments of fsspec's file system, for schemes that are reached through "
+                      "it: {name: value}. They are taken for secrets."},
     };
   }
 

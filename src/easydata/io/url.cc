@@ -76,6 +76,16 @@ std::string PercentDecode(std::string_view text) {
   return out;
 }
 
+std::string WithoutPassword(const std::string& address) {
+  const size_t scheme = address.find("://");
+  // github://owner:repository@branch/path has none.
+  if (scheme == std::string::npos || address.starts_with("github:")) return address;
+  const size_t host = scheme + 3;
+  const size_t at = address.substr(host, address.find('/', host) - host).rfind('@');
+  if (at == std::string::npos || address.find(':', host) >= host + at) return address;
+  return address.substr(0, host) + address.substr(host + at + 1);
+}
+
 Result<BucketAndKey> SplitObjectUri(std::string_view uri) {
   const size_t scheme = uri.find("://");
   const std::string_view rest = uri.substr(scheme == std::string_view::npos ? 0 : scheme + 3);

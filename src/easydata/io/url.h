@@ -22,6 +22,10 @@ std::string PercentEncode(std::string_view text, bool keeps_slash);
 /// Undoes that; what is not two hexadecimal digits behind "%" stays as it is.
 std::string PercentDecode(std::string_view text);
 
+/// An address without its user's name and password, where it has a password:
+/// "ftp://user:password@host/key".
+std::string WithoutPassword(const std::string& address);
+
 /// A bucket of an object store, and a key in it.
 struct BucketAndKey {
   std::string bucket;

@@ -20,7 +20,7 @@ std::vector<std::string> HeadersOf(const StorageOptions& options) {
 }  // namespace
 
 std::string PublicAddress(const std::string& address) {
-  if (!IsHttpUrl(address)) return address;
+  if (!IsHttpUrl(address)) return WithoutPassword(address);
   std::string name;
   WebStore::Split(address, &name);
   return name;

@@ -41,8 +41,8 @@ class WebStore final : public HttpStore {
   std::map<std::string, Secrets> secrets_;
 };
 
-/// An http or https address without a user's name and password and without its query; all else as
-/// it is.
+/// An http or https address without a user's name and password and without its query; others
+/// WithoutPassword().
 std::string PublicAddress(const std::string& address);
 
 }  // namespace easydata::io

@@ -8,8 +8,8 @@ namespace easydata::pipeline {
 
 namespace {
 
-void CheckPlace(const std::string& value, bool is_written, const char* advice,
-                const std::string& path, config::Problems* problems) {
+void CheckPlace(const std::string& value, bool is_written, const std::string& path,
+                config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
     // What is behind "?" may be a secret.
     const config::Json shown = value.substr(0, value.find('?'));
@@ -18,24 +18,22 @@ void CheckPlace(const std::string& value, bool is_written, const char* advice,
   if (value.find('\0') != std::string::npos) {
     add(config::Problem::Kind::kValue, " has a NUL character, which no path can");
   }
-  const std::string scheme = io::SchemeOf(value);
-  if (scheme.empty() || scheme == "file" || io::IsObjectScheme(scheme)) return;
-  if (scheme == "http" && !is_written) return;
-  add(config::Problem::Kind::kLater, advice);
+  // What is read may be at schemes that are known when they are asked for.
+  if (!is_written || value.find("://") == std::string::npos) return;
+  if (io::IsObjectScheme(io::SchemeOf(value))) return;
+  add(config::Problem::Kind::kLater,
+      " is not supported: outputs go to s3://, gs:// and the paths of local folders");
 }
 
 }  // namespace
 
 void CheckReadPlace(const std::string& value, const std::string& path, config::Problems* problems) {
-  CheckPlace(value, /*is_written=*/false,
-             " is not supported: data is read from s3://, gs://, http(s):// and local files", path,
-             problems);
+  CheckPlace(value, /*is_written=*/false, path, problems);
 }
 
 void CheckWrittenPlace(const std::string& value, const std::string& path,
                        config::Problems* problems) {
-  CheckPlace(value, /*is_written=*/true,
-             " is not supported: outputs go to s3://, gs:// and local folders", path, problems);
+  CheckPlace(value, /*is_written=*/true, path, problems);
 }
 
 void CheckStorageOptions(const config::Named<config::AnyValue>& options, const std::string& path,

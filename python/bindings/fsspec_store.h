@@ -1,0 +1,9 @@
+#pragma once
+
+namespace easydata {
+
+/// Lets io::Storage reach schemes that are not ours through fsspec, by
+/// `easydata.sources.fsspec_files`. Imports nothing before one is asked for.
+void UseFsspec();
+
+}  // namespace easydata
