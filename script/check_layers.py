@@ -24,7 +24,7 @@ RANKS = (
     ("base",),
     ("config", "exec"),
     ("io", "json", "jinja"),
-    ("stream", "chat"),
+    ("stream", "chat", "record_file"),
     ("order",),
     ("source", "transform", "trainer", "mix", "pack", "sink"),
     ("loader", "verify"),

@@ -1,0 +1,168 @@
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "easydata/record_file/array_record_file.h"
+#include "easydata/record_file/array_record_writer.h"
+#include "easydata/record_file/highway_hash.h"
+
+namespace easydata::record_file {
+namespace {
+
+using testing::HasSubstr;
+
+/// Records of many sizes; some are longer than a block.
+std::vector<std::string> SomeRecords(int count) {
+  const size_t sizes[] = {0, 1, 5, 17, 100, 255, 4000, 0, 70'000, 65'536, 65'472, 24};
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    std::string record(sizes[i % std::size(sizes)], 'x');
+    for (size_t j = 0; j < record.size(); ++j) record[j] = static_cast<char>(i * 131 + 7 * j);
+    out.push_back(std::move(record));
+  }
+  return out;
+}
+
+std::string Written(const std::vector<std::string>& records, const std::string& options) {
+  auto out = arrow::io::BufferOutputStream::Create().ValueOrDie();
+  auto writer =
+      ArrayRecordWriter::Make(out, ArrayRecordOptions::Parse(options).ValueOrDie()).ValueOrDie();
+  for (const std::string& record : records) EXPECT_TRUE(writer->Write(record).ok());
+  EXPECT_TRUE(writer->Finish().ok());
+  return out->Finish().ValueOrDie()->ToString();
+}
+
+Result<std::shared_ptr<const ArrayRecordFile>> Opened(const std::string& bytes) {
+  return ArrayRecordFile::Open(
+      std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(bytes)));
+}
+
+TEST(HighwayHash, OfShortTextsIsThatOfRiegeli) {
+  // Of the block header and of the chunk header that every file begins with.
+  const std::string begin = SignatureBytes();
+  EXPECT_EQ(HighwayHashPortable(std::string_view(begin).substr(8, 16)), 0x3f4a880dd170af83);
+  EXPECT_EQ(HighwayHashPortable(std::string_view(begin).substr(32, 32)), 0xa9e187923cc2ba91);
+}
+
+TEST(HighwayHash, IsTheSameWithVectors) {
+  if (!HighwayHashHasAvx2()) GTEST_SKIP() << "the processor has no AVX2";
+  const std::string text = SomeRecords(7)[6];
+  for (size_t begin = 0; begin < 9; ++begin) {
+    for (size_t size = 0; size < 300; ++size) {
+      const std::string_view part = std::string_view(text).substr(begin, size);
+      ASSERT_EQ(HighwayHash(part), HighwayHashPortable(part)) << size;
+    }
+  }
+}
+
+class ArrayRecordTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ArrayRecordTest, GivesWhatWasWritten) {
+  for (const int count : {0, 1, 2, 16, 17, 100}) {
+    const auto records = SomeRecords(count);
+    const std::string bytes = Written(records, GetParam());
+    EXPECT_EQ(bytes.size() % kBlockBytes, 0);
+    const auto file = Opened(bytes).ValueOrDie();
+    ASSERT_EQ(file->num_records(), count);
+    std::vector<std::string> found;
+    for (int64_t k = 0; k < file->num_chunks(); ++k) {
+      EXPECT_EQ(file->chunk(k).first_record, static_cast<int64_t>(found.size()));
+      const Records part = file->ReadChunk(k).ValueOrDie();
+      for (int64_t i = 0; i < part.size(); ++i) found.emplace_back(part[i]);
+    }
+    EXPECT_EQ(found, records);
+    // In any order, some of them twice.
+    std::vector<int64_t> wanted;
+    for (int i = 0; i < 2 * count; ++i) wanted.push_back(i * 37 % count);
+    std::map<size_t, std::string> got;
+    const Status read = file->Read(wanted, [&](size_t place, std::string_view record) {
+      got[place] = record;
+      return Status::OK();
+    });
+    ASSERT_TRUE(read.ok()) << read;
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(got[i], records[wanted[i]]);
+  }
+}
+
+TEST_P(ArrayRecordTest, EveryDamagedByteIsFound) {
+  const auto records = SomeRecords(8);
+  const std::string bytes = Written(records, GetParam());
+  const auto whole = Opened(bytes).ValueOrDie();
+  const int64_t last_chunk = whole->num_chunks() - 1;
+  for (size_t at = 0; at < bytes.size(); at = at < 400 ? at + 1 : at + 997) {
+    std::string harmed = bytes;
+    harmed[at] = static_cast<char>(harmed[at] ^ 0x10);
+    const auto file = Opened(harmed);
+    if (!file.ok()) continue;
+    for (int64_t k = 0; k <= last_chunk; ++k) {
+      const RecordChunk place = whole->chunk(k);
+      const auto found = (*file)->ReadChunk(k);
+      const bool is_in =
+          static_cast<int64_t>(at) >= place.begin && static_cast<int64_t>(at) < place.end;
+      // Padding up to the next chunk has nothing to find.
+      if (!is_in) {
+        ASSERT_TRUE(found.ok()) << at;
+      } else if (found.ok()) {
+        for (int64_t i = 0; i < found->size(); ++i) {
+          ASSERT_EQ((*found)[i], records[place.first_record + i]) << at;
+        }
+      } else {
+        EXPECT_THAT(found.status().message(), HasSubstr("chunk " + std::to_string(k) + " at byte " +
+                                                        std::to_string(place.begin)));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ArrayRecordTest,
+                         testing::Values("uncompressed", "group_size:16,uncompressed", "",
+                                         "group_size:3,zstd:9", "group_size:16,snappy",
+                                         "group_size:5,brotli:4",
+                                         "group_size:4,pad_to_block_boundary:true"));
+
+TEST(ArrayRecordFile, ACutFileIsRefused) {
+  const std::string bytes = Written(SomeRecords(20), "group_size:4");
+  for (const size_t size :
+       {size_t{0}, size_t{64}, bytes.size() / 2, bytes.size() - 65'536, bytes.size() - 1}) {
+    EXPECT_FALSE(Opened(bytes.substr(0, size)).ok()) << size;
+  }
+  EXPECT_FALSE(Opened(bytes + '\0').ok());
+  EXPECT_FALSE(Opened(bytes + std::string(65'536, '\0')).ok());
+}
+
+TEST(ArrayRecordFile, RefusesNumbersOfNoRecord) {
+  const auto file = Opened(Written(SomeRecords(3), "")).ValueOrDie();
+  const std::vector<int64_t> wanted = {0, 3};
+  const Status status = file->Read(wanted, [](size_t, std::string_view) { return Status::OK(); });
+  EXPECT_TRUE(status.IsIndexError());
+  EXPECT_THAT(status.message(), HasSubstr("there is no record 3: the file has 3"));
+}
+
+TEST(ArrayRecordOptions, AreThoseOfArrayRecord) {
+  const auto echo = [](const char* text) {
+    return ArrayRecordOptions::Parse(text).ValueOrDie().ToString();
+  };
+  EXPECT_EQ(echo(""),
+            "group_size:1,transpose:false,pad_to_block_boundary:false,zstd:3,window_log:20,"
+            "max_parallelism:1");
+  EXPECT_EQ(echo("group_size:16,uncompressed"),
+            "group_size:16,transpose:false,pad_to_block_boundary:false,uncompressed,"
+            "max_parallelism:1");
+  EXPECT_EQ(echo("brotli,pad_to_block_boundary"),
+            "group_size:1,transpose:false,pad_to_block_boundary:true,brotli:6,max_parallelism:1");
+  for (const char* text : {"group_size:0", "group_size", "zstd:23", "brotli:12", "snappy:1",
+                           "transpose:maybe", "gruop_size:2"}) {
+    EXPECT_TRUE(ArrayRecordOptions::Parse(text).status().IsInvalid()) << text;
+  }
+  EXPECT_TRUE(ArrayRecordOptions::Parse("transpose").status().IsNotImplemented());
+  EXPECT_TRUE(ArrayRecordOptions::Parse("window_log:22").status().IsNotImplemented());
+}
+
+}  // namespace
+}  // namespace easydata::record_file

@@ -1,0 +1,195 @@
+#include "easydata/record_file/array_record_writer.h"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/util/compression.h>
+
+#include <charconv>
+#include <utility>
+
+#include "easydata/base/nearest_name.h"
+
+namespace easydata::record_file {
+namespace {
+
+using arrow::Compression;
+
+constexpr int kZstdLevel = 3;
+constexpr int kBrotliLevel = 6;
+constexpr std::string_view kWindowLog = "20";
+
+Result<int64_t> NumberOf(std::string_view name, std::string_view text, int64_t least,
+                         int64_t most) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return Status::Invalid("writer option ", name, " must be a number from ", least, " to ", most,
+                           ", not \"", text, "\"");
+  }
+  return value;
+}
+
+Result<bool> FlagOf(std::string_view name, std::string_view text) {
+  if (text.empty() || text == "true") return true;
+  if (text == "false") return false;
+  return Status::Invalid("writer option ", name, " must be true or false, not \"", text, "\"");
+}
+
+Status TakeOption(std::string_view name, std::string_view value, ArrayRecordOptions* out) {
+  if (name == "group_size") {
+    return NumberOf(name, value, 1, int64_t{1} << 31).Value(&out->group_size);
+  }
+  if (name == "uncompressed" || name == "snappy" || name == "zstd" || name == "brotli") {
+    out->codec = name;
+    out->level = ArrayRecordOptions::kDefaultLevel;
+    if (value.empty()) return Status::OK();
+    if (name == "uncompressed" || name == "snappy") {
+      return Status::Invalid("writer option ", name, " takes no level");
+    }
+    const bool is_zstd = name == "zstd";
+    ARROW_ASSIGN_OR_RAISE(const int64_t level,
+                          NumberOf(name, value, is_zstd ? -131072 : 0, is_zstd ? 22 : 11));
+    out->level = static_cast<int>(level);
+    return Status::OK();
+  }
+  if (name == "pad_to_block_boundary")
+    return FlagOf(name, value).Value(&out->pad_to_block_boundary);
+  if (name == "transpose") {
+    ARROW_ASSIGN_OR_RAISE(const bool transposes, FlagOf(name, value));
+    if (!transposes) return Status::OK();
+    return Status::NotImplemented(
+        "writer option transpose:true is not supported: such files are slow to read by record; "
+        "leave it out");
+  }
+  if (name == "window_log") {
+    if (value == "auto" || value == kWindowLog) return Status::OK();
+    return Status::NotImplemented("writer option window_log must be ", kWindowLog,
+                                  ", which is the default; leave it out");
+  }
+  // Of how array_record's writer works, not of what it writes.
+  if (name == "max_parallelism" || name == "saturation_delay_ms" ||
+      name == "transpose_bucket_size") {
+    return Status::OK();
+  }
+  return Status::Invalid(
+      "there is no writer option \"", name, "\"",
+      DidYouMean(std::string(name),
+                 {"group_size", "uncompressed", "brotli", "zstd", "snappy", "pad_to_block_boundary",
+                  "transpose", "window_log", "max_parallelism"}));
+}
+
+}  // namespace
+
+Result<ArrayRecordOptions> ArrayRecordOptions::Parse(std::string_view text) {
+  ArrayRecordOptions out;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view option = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const size_t colon = std::min(option.find(':'), option.size());
+    const std::string_view value = option.substr(std::min(colon + 1, option.size()));
+    ARROW_RETURN_NOT_OK(TakeOption(option.substr(0, colon), value, &out));
+  }
+  return out;
+}
+
+std::string ArrayRecordOptions::ToString() const {
+  std::string text =
+      "group_size:" + std::to_string(group_size) +
+      ",transpose:false,pad_to_block_boundary:" + (pad_to_block_boundary ? "true" : "false") + "," +
+      codec;
+  const bool is_default = level == kDefaultLevel;
+  if (codec == "zstd") {
+    text += ":" + std::to_string(is_default ? kZstdLevel : level);
+    text += ",window_log:" + std::string(kWindowLog);
+  }
+  if (codec == "brotli") text += ":" + std::to_string(is_default ? kBrotliLevel : level);
+  return text + ",max_parallelism:1";
+}
+
+Result<ChunkCodec> ArrayRecordOptions::MakeCodec() const {
+  if (codec == "uncompressed") return nullptr;
+  const auto type = codec == "zstd"     ? Compression::ZSTD
+                    : codec == "brotli" ? Compression::BROTLI
+                                        : Compression::SNAPPY;
+  if (type == Compression::SNAPPY) return arrow::util::Codec::Create(type);
+  const int usual = type == Compression::ZSTD ? kZstdLevel : kBrotliLevel;
+  return arrow::util::Codec::Create(type, level == kDefaultLevel ? usual : level);
+}
+
+Result<std::unique_ptr<ArrayRecordWriter>> ArrayRecordWriter::Make(
+    std::shared_ptr<arrow::io::OutputStream> out, const ArrayRecordOptions& options) {
+  ARROW_ASSIGN_OR_RAISE(ChunkCodec codec, options.MakeCodec());
+  std::unique_ptr<ArrayRecordWriter> writer(
+      new ArrayRecordWriter(std::move(out), options, std::move(codec)));
+  ARROW_RETURN_NOT_OK(writer->WriteChunk(ChunkType::kSignature, "", 0, 0));
+  return writer;
+}
+
+Status ArrayRecordWriter::Write(std::string_view record) {
+  values_ += record;
+  ends_.push_back(static_cast<int64_t>(values_.size()));
+  ++num_records_;
+  return static_cast<int64_t>(ends_.size()) < options_.group_size ? Status::OK() : WriteGroup();
+}
+
+Status ArrayRecordWriter::WriteGroup() {
+  if (ends_.empty()) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const std::string data, EncodeRecords(values_, ends_, codec_));
+  const auto count = static_cast<int64_t>(ends_.size());
+  const auto size = static_cast<int64_t>(values_.size());
+  entries_.push_back({place_, size, count});
+  ARROW_RETURN_NOT_OK(WriteChunk(ChunkType::kSimple, data, count, size));
+  values_.clear();
+  ends_.clear();
+  return options_.pad_to_block_boundary ? Pad() : Status::OK();
+}
+
+Status ArrayRecordWriter::WriteChunk(ChunkType type, std::string_view data, int64_t num_records,
+                                     int64_t decoded_data_size) {
+  const std::string bytes = ChunkBytes(type, data, num_records, decoded_data_size, place_);
+  ARROW_RETURN_NOT_OK(out_->Write(bytes.data(), static_cast<int64_t>(bytes.size())));
+  place_ += static_cast<int64_t>(bytes.size());
+  return Status::OK();
+}
+
+Status ArrayRecordWriter::Pad() {
+  int64_t length = LeftInBlock(place_);
+  if (length == 0) return Status::OK();
+  // Where a header has no room, a block more.
+  if (length < kChunkHeaderBytes) length += kBlockUsable;
+  const std::string zeros(static_cast<size_t>(length - kChunkHeaderBytes), '\0');
+  return WriteChunk(ChunkType::kPadding, zeros, 0, 0);
+}
+
+Status ArrayRecordWriter::Finish() {
+  ARROW_RETURN_NOT_OK(WriteGroup());
+  FooterHead head;
+  head.num_chunks = static_cast<int64_t>(entries_.size());
+  head.num_records = num_records_;
+  head.writer_options = options_.ToString();
+  std::string values = EncodeFooterHead(head);
+  std::vector<int64_t> ends = {static_cast<int64_t>(values.size())};
+  for (const FooterEntry& entry : entries_) {
+    values += EncodeFooterEntry(entry);
+    ends.push_back(static_cast<int64_t>(values.size()));
+  }
+  const int64_t footer_offset = place_;
+  ARROW_ASSIGN_OR_RAISE(const std::string footer, EncodeRecords(values, ends, codec_));
+  ARROW_RETURN_NOT_OK(WriteChunk(ChunkType::kSimple, footer, static_cast<int64_t>(ends.size()),
+                                 static_cast<int64_t>(values.size())));
+  ARROW_RETURN_NOT_OK(Pad());
+
+  const std::string one = EncodePostscript(footer_offset);
+  values.clear();
+  ends.clear();
+  for (int i = 0; i < kPostscriptCopies; ++i) {
+    values += one;
+    ends.push_back(static_cast<int64_t>(values.size()));
+  }
+  ARROW_ASSIGN_OR_RAISE(const std::string postscript, EncodeRecords(values, ends, nullptr));
+  ARROW_RETURN_NOT_OK(WriteChunk(ChunkType::kSimple, postscript, kPostscriptCopies,
+                                 static_cast<int64_t>(values.size())));
+  return Pad();
+}
+
+}  // namespace easydata::record_file

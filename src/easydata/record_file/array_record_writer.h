@@ -1,0 +1,76 @@
+#pragma once
+
+#include <arrow/io/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/record_file/array_record_layout.h"
+#include "easydata/record_file/riegeli_chunk.h"
+
+namespace easydata::record_file {
+
+/// How an ArrayRecord file is written.
+struct ArrayRecordOptions {
+  /// Records of a chunk: those that are read together.
+  int64_t group_size = 1;
+  /// "zstd", "brotli", "snappy" or "uncompressed".
+  std::string codec = "zstd";
+  /// Of zstd 1 to 22 or negative, of brotli 0 to 11; those of array_record where it is not set.
+  int level = kDefaultLevel;
+  /// Whether each chunk begins a block.
+  bool pad_to_block_boundary = false;
+
+  static constexpr int kDefaultLevel = -1000000;
+
+  /// Reads what array_record's writer takes: "group_size:16,zstd:9". Invalid for options that are
+  /// not known, and for those that would change how files are read here ("transpose:true").
+  static Result<ArrayRecordOptions> Parse(std::string_view text);
+
+  /// What the footer says: all options, as array_record writes them.
+  std::string ToString() const;
+
+  /// Null where nothing is compressed.
+  Result<ChunkCodec> MakeCodec() const;
+};
+
+/// Writes records as an ArrayRecord file, byte for byte as array_record's writer where the codec
+/// gives the same bytes. Thread-compatible.
+class ArrayRecordWriter {
+ public:
+  /// Writes the signature. `out` is at its begin.
+  static Result<std::unique_ptr<ArrayRecordWriter>> Make(
+      std::shared_ptr<arrow::io::OutputStream> out, const ArrayRecordOptions& options);
+
+  Status Write(std::string_view record);
+  /// Writes what is left, footer and postscript; `out` is not closed.
+  Status Finish();
+
+  int64_t num_records() const { return num_records_; }
+
+ private:
+  ArrayRecordWriter(std::shared_ptr<arrow::io::OutputStream> out, ArrayRecordOptions options,
+                    ChunkCodec codec)
+      : out_(std::move(out)), options_(std::move(options)), codec_(std::move(codec)) {}
+
+  Status WriteGroup();
+  Status WriteChunk(ChunkType type, std::string_view data, int64_t num_records,
+                    int64_t decoded_data_size);
+  /// Writes a chunk of zeros up to the begin of a block.
+  Status Pad();
+
+  const std::shared_ptr<arrow::io::OutputStream> out_;
+  const ArrayRecordOptions options_;
+  const ChunkCodec codec_;
+  std::string values_;         // of the group that is being collected
+  std::vector<int64_t> ends_;  // of its records
+  std::vector<FooterEntry> entries_;
+  int64_t place_ = 0;
+  int64_t num_records_ = 0;
+};
+
+}  // namespace easydata::record_file
