@@ -22,7 +22,7 @@ void CheckPlace(const std::string& value, bool is_written, const std::string& pa
   if (!is_written || value.find("://") == std::string::npos) return;
   if (io::IsObjectScheme(io::SchemeOf(value))) return;
   add(config::Problem::Kind::kLater,
-      " is not supported: outputs go to s3://, gs:// and the paths of local folders");
+      " is not supported: outputs go to s3://, gs:// and local folders (by their paths)");
 }
 
 }  // namespace

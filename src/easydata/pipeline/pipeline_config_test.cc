@@ -112,8 +112,8 @@ TEST(PipelineConfig, OutputsGoToStoresAndFolders) {
     EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": "a", "save_path": ")" +
                                  std::string(place) + "\"}]}"),
                 ElementsAre("datasets[0].save_path = \"" + std::string(place) +
-                            "\" is not supported: outputs go to s3://, gs:// and the paths of "
-                            "local folders"));
+                            "\" is not supported: outputs go to s3://, gs:// and local "
+                            "folders (by their paths)"));
   }
 }
 

@@ -304,7 +304,7 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"save": SaveStageConfig(push_to_hub=True)}, "save.push_to_hub"),
         ({"save": SaveStageConfig(output_dir="abfs://bucket/x")}, "save.output_dir"),
         ({"save": SaveStageConfig(output_dir="https://host/x")}, "save.output_dir"),
-        ({"datasets": [DatasetConfig("abfs://bucket/a.jsonl")]}, "datasets[0].data_files"),
+        ({"datasets": [DatasetConfig("a", save_path="abfs://b/x")]}, "datasets[0].save_path"),
         ({"datasets": [DatasetConfig("x", type="hf")]}, "datasets[0].type"),
         ({"datasets": [DatasetConfig("x", cache_path="c")]}, "datasets[0].cache_path"),
         ({"datasets": [DatasetConfig("x", split="test")]}, "datasets[0].split"),
