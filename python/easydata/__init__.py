@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         TextDatasetInform,
         VisualDatasetInform,
     )
+    from easydata.sources.array_record import ArrayRecordShardedSource
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.base import ShardedDataSource, ShardInfo, TransformedShardedSource
     from easydata.sources.composite import CompositeShardedSource
@@ -137,6 +138,7 @@ else:
         __name__,
         {
             "AddField": "easydata.transforms.fields",
+            "ArrayRecordShardedSource": "easydata.sources.array_record",
             "ArrowShardedSource": "easydata.sources.arrow",
             "ArrowWriter": "easydata.execution.save",
             "AsyncDataLoader": "easydata.execution.loader",
@@ -258,6 +260,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AddField",
+    "ArrayRecordShardedSource",
     "ArrowShardedSource",
     "ArrowWriter",
     "AsyncDataLoader",

@@ -24,7 +24,7 @@ class CacheStageConfig:
 class DatasetConfig:
     data_files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any
     name: str | None = None
-    type: Literal["json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "huggingface", "hf"] | None = None
+    type: Literal["json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "array_record", "huggingface", "hf"] | None = None
     split: str = "train"
     num_rows: int | None = None
     dataset_split_name: str | None = None

@@ -31,6 +31,7 @@ class DatasetType(StrEnum):
     HF = "huggingface"
     TSV = "tsv"
     TXT = "txt"
+    ARRAY_RECORD = "array_record"
 
     @classmethod
     def from_string(cls, value: str) -> "DatasetType | str":

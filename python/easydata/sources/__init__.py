@@ -8,6 +8,7 @@ from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from easydata.legacy.build import load_for_inform
+    from easydata.sources.array_record import ArrayRecordShardedSource
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.base import ShuffledShardedSource
     from easydata.sources.composite import CompositeShardedSource
@@ -26,6 +27,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "ArrayRecordShardedSource": "easydata.sources.array_record",
             "ArrowShardedSource": "easydata.sources.arrow",
             "CompositeShardedSource": "easydata.sources.composite",
             "CsvShardedSource": "easydata.sources.csv",
@@ -44,6 +46,7 @@ else:
     )
 
 __all__ = [
+    "ArrayRecordShardedSource",
     "ArrowShardedSource",
     "CompositeShardedSource",
     "CsvShardedSource",

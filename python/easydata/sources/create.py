@@ -9,6 +9,7 @@ from typing import Any
 from easydata import _native
 from easydata.core.config import DatasetConfig
 from easydata.core.sizes import parse_size
+from easydata.sources.array_record import ArrayRecordShardedSource
 from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.base import ShardedDataSource
 from easydata.sources.csv import CsvShardedSource
@@ -30,6 +31,7 @@ _CLASSES: dict[str, type[FileSource]] = {
     "csv": CsvShardedSource,
     "tsv": CsvShardedSource,
     "txt": TextShardedSource,
+    "array_record": ArrayRecordShardedSource,
 }
 
 

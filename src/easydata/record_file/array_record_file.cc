@@ -198,6 +198,24 @@ Result<Records> ArrayRecordFile::ReadChunk(int64_t k) const {
   return Damaged(k, records.status());
 }
 
+Status ArrayRecordFile::ReadChunks(
+    int64_t begin, int64_t end, const std::function<Status(int64_t, Result<Records>)>& each) const {
+  if (begin >= end) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAll(file_.get(), offsets_[begin], offsets_[end]));
+  for (int64_t k = begin; k < end; ++k) {
+    ARROW_RETURN_NOT_OK(each(k, DecodeOrReadAgain(k, bytes, offsets_[k] - offsets_[begin])));
+  }
+  return Status::OK();
+}
+
+Result<Records> ArrayRecordFile::DecodeOrReadAgain(int64_t k,
+                                                   const std::shared_ptr<arrow::Buffer>& bytes,
+                                                   int64_t at) const {
+  auto records = Decode(k, arrow::SliceBuffer(bytes, at, offsets_[k + 1] - offsets_[k]));
+  // By itself, and twice where that may help; else for its error.
+  return records.ok() ? records : ReadChunk(k);
+}
+
 Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
                              const std::function<Status(size_t, std::string_view)>& each) const {
   for (const int64_t record : wanted) {

@@ -47,6 +47,11 @@ class ArrayRecordFile {
   /// which records it has. A file of another machine is read once more before that is said.
   Result<Records> ReadChunk(int64_t k) const;
 
+  /// Reads chunks `begin` to `end` at once, and calls `each(k, records)` for each in order: one
+  /// that is damaged has the error of ReadChunk().
+  Status ReadChunks(int64_t begin, int64_t end,
+                    const std::function<Status(int64_t, Result<Records>)>& each) const;
+
   /// Reads some records, in any order, and calls `each(place in the list, record)` for each, in the
   /// order of the file. What lies near together is read at once. IndexError for a number that no
   /// record has.
@@ -64,6 +69,9 @@ class ArrayRecordFile {
   Status TakeFooter(const Records& footer, int64_t footer_offset);
   /// The records of a chunk, whose bytes are known.
   Result<Records> Decode(int64_t k, const std::shared_ptr<arrow::Buffer>& bytes) const;
+  /// The same of bytes that were read with others and are at place `at`.
+  Result<Records> DecodeOrReadAgain(int64_t k, const std::shared_ptr<arrow::Buffer>& bytes,
+                                    int64_t at) const;
   Status Damaged(int64_t k, const Status& how) const;
 
   const std::shared_ptr<arrow::io::RandomAccessFile> file_;

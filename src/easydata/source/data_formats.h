@@ -14,7 +14,8 @@
   FORMAT(Csv, "csv")                  \
   FORMAT(Tsv, "tsv")                  \
   FORMAT(Arrow, "arrow")              \
-  FORMAT(Txt, "txt")
+  FORMAT(Txt, "txt")                  \
+  FORMAT(ArrayRecord, "array_record")
 
 namespace easydata::source {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,5 +41,22 @@ Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<io::FileInfo> 
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<io::FileInfo> files,
                                                     const std::string& delimiter,
                                                     bool keep_rest = false);
+
+/// What the records of a file are.
+enum class RecordDecoding {
+  kText,   // UTF-8
+  kInt32,  // a list of int32, little-endian: tokens
+  kBytes,
+  kJson,  // an object, whose fields are columns: JsonRowSchema()
+};
+
+std::span<const NamedValue<RecordDecoding>> NamesOf(RecordDecoding);
+
+/// ArrayRecord files, each record a row with the one column `column`, or with the columns of its
+/// JSON. Empty: "text", "input_ids" or "record". The records of a damaged chunk are bad rows where
+/// these are left out, and else an IOError after the rows before them.
+Result<std::shared_ptr<const Source>> MakeArrayRecordSource(std::vector<io::FileInfo> files,
+                                                            const std::string& column,
+                                                            RecordDecoding decoding);
 
 }  // namespace easydata::source

@@ -21,7 +21,7 @@ def test_each_format_has_a_source_and_is_told_by_a_name(tmp_path: Path, name: st
         assert source.shard_names == (str(path),)
     assert _native.format_of_name(str(path)) == name
     assert DatasetType.infer_from_path(str(path)) == FORMATS[name].kind
-    assert infer_builder_from_ext(path) == FORMATS[name].builder
+    assert infer_builder_from_ext(path) == (FORMATS[name].builder or None)
 
 
 def test_what_names_tell() -> None:
@@ -42,6 +42,6 @@ def test_a_format_needs_no_class_of_its_own(tmp_path: Path) -> None:
 def test_files_whose_name_tells_no_format(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     path.touch()
-    known = "json, jsonl, parquet, csv, tsv, arrow or txt"
+    known = "json, jsonl, parquet, csv, tsv, arrow, txt or array_record"
     with pytest.raises(ValueError, match=rf"a\.docx cannot be told .* give type= \({known}\)"):
         create_source(DatasetConfig(data_files=str(path)))

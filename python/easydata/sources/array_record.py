@@ -1,0 +1,67 @@
+"""ArrayRecord files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from easydata import _native
+from easydata.core.choices import Identity, OnError
+from easydata.core.config import DatasetConfig
+from easydata.sources.data_files import DataFiles
+from easydata.sources.files import FileSource
+
+
+class ArrayRecordShardedSource(FileSource):
+    """One row a record. Each byte that is read is checked by its hash; a record is found at once.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        column: Name of the one field; None: "text", "input_ids" or "record", by `decode`.
+        decode: What records are: "text" (UTF-8), "int32" (tokens, little-endian), "bytes", or "json"
+            (an object each, whose fields are the row's).
+        name: What errors, statistics and positions call this source.
+        on_error: "raise", "skip" or "quarantine"; see FileSource. The records of a damaged chunk
+            are bad rows.
+        quarantine_path: The JSONL file for rows in quarantine.
+        identity: "mtime", "content" or "size"; see FileSource.
+        on_missing: "raise", "skip" or "quarantine"; see FileSource.
+    """
+
+    _format = "array_record"
+
+    def __init__(
+        self,
+        data_files: DataFiles | _native.FileListing,
+        storage_options: Mapping[str, Any] | None = None,
+        column: str | None = None,
+        decode: Literal["text", "int32", "bytes", "json"] = "text",
+        *,
+        name: str = "",
+        on_error: OnError = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+        identity: Identity = "mtime",
+        on_missing: OnError = "raise",
+    ) -> None:
+        super().__init__(
+            data_files,
+            storage_options,
+            name=name,
+            on_error=on_error,
+            quarantine_path=quarantine_path,
+            identity=identity,
+            on_missing=on_missing,
+        )
+        self._column = column
+        self._decode = decode
+
+    @classmethod
+    def _of_config(
+        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
+    ) -> FileSource:
+        return cls(files, column=config.content_field, **options)
+
+    def _format_options(self) -> dict[str, object]:
+        return {"column": self._column or "", "decode": self._decode}
