@@ -45,7 +45,7 @@ def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def test_two_gigabytes_over_a_bad_link(nginx: WebServer, tmp_path: Path) -> None:
-    """20 ms to the first byte, 1 % of errors; a rank is killed on the way and replaced."""
+    """20 ms to the first byte, 4 % of errors; a rank is killed on the way and replaced."""
     names = [f"haul-{i}.txt" for i in range(4)]
     for name, mark in zip(names, "abcd", strict=True):
         write_lines(nginx.folder / name, 512, mark)
@@ -57,8 +57,8 @@ def test_two_gigabytes_over_a_bad_link(nginx: WebServer, tmp_path: Path) -> None
         ]
         rules = [
             Rule("latency", seconds=0.02, method=""),
-            Rule("status", status=503, probability=0.005),
-            Rule("reset", at=300_000, probability=0.005),
+            Rule("status", status=503, probability=0.02),
+            Rule("reset", at=300_000, probability=0.02),
         ]
         with FaultProxy(nginx.url, rules, seed=3) as proxy:
             address = proxy.url + "/haul-{0..3}.txt"
