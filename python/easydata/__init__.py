@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from easydata.execution.pipeline import Pipeline, create_pipeline
     from easydata.execution.prefetch import PrefetchIterator
     from easydata.execution.save import (
+        ArrayRecordWriter,
         ArrowWriter,
         JsonlWriter,
         ParquetWriter,
@@ -139,6 +140,7 @@ else:
         {
             "AddField": "easydata.transforms.fields",
             "ArrayRecordShardedSource": "easydata.sources.array_record",
+            "ArrayRecordWriter": "easydata.execution.save",
             "ArrowShardedSource": "easydata.sources.arrow",
             "ArrowWriter": "easydata.execution.save",
             "AsyncDataLoader": "easydata.execution.loader",
@@ -261,6 +263,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AddField",
     "ArrayRecordShardedSource",
+    "ArrayRecordWriter",
     "ArrowShardedSource",
     "ArrowWriter",
     "AsyncDataLoader",

@@ -147,9 +147,9 @@ class RayConfig:
 class SaveStageConfig:
     enabled: bool = False
     output_dir: str = "./output"
-    format: Literal["parquet", "arrow", "jsonl"] = "parquet"
+    format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet"
     num_shards: int | None = None
-    compression: Literal["none", "gzip", "lz4", "zstd", "snappy"] | None = None
+    compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None
     max_shard_size: str | int = "500MB"
     overwrite: bool = False
     push_to_hub: bool = False

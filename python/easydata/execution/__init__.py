@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from easydata.execution.pipeline import Pipeline, create_pipeline
     from easydata.execution.prefetch import PrefetchIterator
     from easydata.execution.save import (
+        ArrayRecordWriter,
         ArrowWriter,
         DatasetWriter,
         JsonlWriter,
@@ -44,6 +45,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "ArrayRecordWriter": "easydata.execution.save",
             "ArrowWriter": "easydata.execution.save",
             "AsyncDataLoader": "easydata.execution.loader",
             "CacheLayer": "easydata.cache.layers",
@@ -83,6 +85,7 @@ else:
     )
 
 __all__ = [
+    "ArrayRecordWriter",
     "ArrowWriter",
     "AsyncDataLoader",
     "CacheLayer",

@@ -41,7 +41,7 @@ def tokenize_and_save(
         data_files: Path, glob pattern, folder, or a list of them; the text is in the column "text".
         tokenizer: A folder, a name, a TokenizerConfig or a tokenizer object.
         output_path: Folder for the shards, or a prefix of an object store ("s3://bucket/rows").
-        output_format: "parquet", "arrow" or "jsonl".
+        output_format: "parquet", "arrow", "jsonl" or "array_record".
         max_length: Tokens kept of a document.
         storage_options: Who asks for files on object stores and web servers, and writes there; see
             docs/guide/stores.md.
@@ -88,7 +88,7 @@ def pretokenize(
         source: Any source, also a mix.
         transform: Called with each row; gives the row to write, or None to leave it out.
         output_path: Folder for the shards, or a prefix of an object store ("s3://bucket/rows").
-        output_format: "parquet", "arrow" or "jsonl".
+        output_format: "parquet", "arrow", "jsonl" or "array_record".
         max_shard_size: File size at which a shard is closed.
         compression: Codec. The default, "snappy", is for Parquet; other formats then go without.
         num_proc: Threads; None: one for each core. The transform itself runs in one at a time.

@@ -16,6 +16,7 @@ from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
 from easydata.tokenizers.engine import known_tokenizers
 
 __all__ = [
+    "ArrayRecordWriter",
     "ArrowWriter",
     "DatasetWriter",
     "JsonlWriter",
@@ -218,7 +219,18 @@ class JsonlWriter(DatasetWriter):
     format = "jsonl"
 
 
-_WRITERS = {writer.format: writer for writer in (ParquetWriter, ArrowWriter, JsonlWriter)}
+class ArrayRecordWriter(DatasetWriter):
+    """Writes ArrayRecord files; see DatasetWriter. Each record is the value of the one column.
+
+    Text is written as UTF-8, lists of int32 little-endian, bytes as they are.
+    """
+
+    format = "array_record"
+
+
+_WRITERS = {
+    writer.format: writer for writer in (ParquetWriter, ArrowWriter, JsonlWriter, ArrayRecordWriter)
+}
 
 
 def create_writer(

@@ -35,8 +35,8 @@ class DatasetWriterSignature:
             max_shard_size: Bytes of a file at which a shard is closed, at its next row group.
             num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are
                 dealt to them in turn.
-            compression: Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd
-                only.
+            compression: Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each
+                format has some of them.
             overwrite: Replace an output that is there already, wholly. Only what its own metadata
                 names is deleted: any other file in the folder is an error, and so is one that is
                 read.

@@ -20,8 +20,8 @@ class ArrayRecordShardedSource(FileSource):
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
         column: Name of the one field; None: "text", "input_ids" or "record", by `decode`.
-        decode: What records are: "text" (UTF-8), "int32" (tokens, little-endian), "bytes", or "json"
-            (an object each, whose fields are the row's).
+        decode: What records are: "text" (UTF-8), "int32" (tokens, little-endian), "bytes", or
+            "json" (an object each, whose fields are the row's).
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource. The records of a damaged chunk
             are bad rows.

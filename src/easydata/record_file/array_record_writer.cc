@@ -134,13 +134,25 @@ Status ArrayRecordWriter::Write(std::string_view record) {
 
 Status ArrayRecordWriter::WriteGroup() {
   if (ends_.empty()) return Status::OK();
-  ARROW_ASSIGN_OR_RAISE(const std::string data, EncodeRecords(values_, ends_, codec_));
-  const auto count = static_cast<int64_t>(ends_.size());
-  const auto size = static_cast<int64_t>(values_.size());
-  entries_.push_back({place_, size, count});
-  ARROW_RETURN_NOT_OK(WriteChunk(ChunkType::kSimple, data, count, size));
+  EncodedRecords chunk;
+  ARROW_ASSIGN_OR_RAISE(chunk.data, EncodeRecords(values_, ends_, codec_));
+  chunk.num_records = static_cast<int64_t>(ends_.size());
+  chunk.decoded_size = static_cast<int64_t>(values_.size());
   values_.clear();
   ends_.clear();
+  return WriteEncoded(chunk);
+}
+
+Status ArrayRecordWriter::Write(const EncodedRecords& chunk) {
+  ARROW_RETURN_NOT_OK(WriteGroup());
+  num_records_ += chunk.num_records;
+  return WriteEncoded(chunk);
+}
+
+Status ArrayRecordWriter::WriteEncoded(const EncodedRecords& chunk) {
+  entries_.push_back({place_, chunk.decoded_size, chunk.num_records});
+  ARROW_RETURN_NOT_OK(
+      WriteChunk(ChunkType::kSimple, chunk.data, chunk.num_records, chunk.decoded_size));
   return options_.pad_to_block_boundary ? Pad() : Status::OK();
 }
 

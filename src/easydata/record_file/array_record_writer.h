@@ -38,6 +38,13 @@ struct ArrayRecordOptions {
   Result<ChunkCodec> MakeCodec() const;
 };
 
+/// A chunk of records, ready to be written.
+struct EncodedRecords {
+  std::string data;
+  int64_t num_records = 0;
+  int64_t decoded_size = 0;  // bytes
+};
+
 /// Writes records as an ArrayRecord file, byte for byte as array_record's writer where the codec
 /// gives the same bytes. Thread-compatible.
 class ArrayRecordWriter {
@@ -47,6 +54,8 @@ class ArrayRecordWriter {
       std::shared_ptr<arrow::io::OutputStream> out, const ArrayRecordOptions& options);
 
   Status Write(std::string_view record);
+  /// Writes a chunk that was encoded elsewhere, behind all records before it.
+  Status Write(const EncodedRecords& chunk);
   /// Writes what is left, footer and postscript; `out` is not closed.
   Status Finish();
 
@@ -58,6 +67,7 @@ class ArrayRecordWriter {
       : out_(std::move(out)), options_(std::move(options)), codec_(std::move(codec)) {}
 
   Status WriteGroup();
+  Status WriteEncoded(const EncodedRecords& chunk);
   Status WriteChunk(ChunkType type, std::string_view data, int64_t num_records,
                     int64_t decoded_data_size);
   /// Writes a chunk of zeros up to the begin of a block.

@@ -15,6 +15,7 @@ const std::vector<FormatInfo>& Formats() {
       {"parquet", {"none", "gzip", "lz4", "zstd", "snappy"}},
       {"arrow", {"none", "lz4", "zstd"}},
       {"jsonl", {"none", "gzip", "lz4", "zstd"}},
+      {"array_record", {"none", "brotli", "zstd", "snappy"}},
   };
   return formats;
 }
@@ -75,6 +76,7 @@ Result<std::unique_ptr<ShardFormat>> MakeShardFormat(const std::string& name,
   ARROW_RETURN_NOT_OK(CheckFormat(name, compression));
   if (name == "parquet") return MakeParquetFormat(std::move(schema), compression);
   if (name == "arrow") return MakeArrowFormat(std::move(schema), compression);
+  if (name == "array_record") return MakeArrayRecordFormat(std::move(schema), compression);
   return MakeJsonlFormat(std::move(schema), compression);
 }
 
@@ -85,7 +87,7 @@ Result<std::string> ShardExtension(const std::string& format, const std::string&
     if (compression == "lz4") return ".jsonl.lz4";
     if (compression == "zstd") return ".jsonl.zst";
   }
-  return "." + format;
+  return format == "array_record" ? ".arecord" : "." + format;
 }
 
 }  // namespace easydata::sink

@@ -62,7 +62,13 @@ Result<std::unique_ptr<ShardFormat>> MakeArrowFormat(std::shared_ptr<arrow::Sche
 Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Schema> schema,
                                                      const std::string& compression);
 
-/// The names of the formats: parquet, arrow, jsonl.
+/// ArrayRecord files, a chunk for each record, so that any is found at once. There is one column:
+/// of text, of bytes, or of lists of int32, which are written little-endian; Invalid for others,
+/// with their names. `compression`: "" (zstd), "none", "snappy", "brotli" or "zstd".
+Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow::Schema> schema,
+                                                           const std::string& compression);
+
+/// The names of the formats: parquet, arrow, jsonl, array_record.
 const std::vector<std::string>& FormatNames();
 /// The codecs of a format, "none" among them; nothing where there is no such format.
 const std::vector<std::string>& CompressionsOf(const std::string& format);

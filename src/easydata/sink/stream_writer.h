@@ -77,7 +77,8 @@ struct WriteOptions {
             .AtMost(100'000),
         config::Field{
             "compression", &O::compression,
-            "Codec; unset: zstd for Parquet, none for the others. Arrow has lz4 and zstd only."}
+            "Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has "
+            "some of them."}
             .OneOf(CompressionNames())
             .OrNone(),
         config::Field{

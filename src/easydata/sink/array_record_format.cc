@@ -1,0 +1,152 @@
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/compression.h>
+
+#include <utility>
+
+#include "easydata/json/json_column.h"
+#include "easydata/record_file/array_record_writer.h"
+#include "easydata/sink/shard_format.h"
+#include "easydata/stream/columns.h"
+
+namespace easydata::sink {
+namespace {
+
+using record_file::EncodedRecords;
+
+/// The records of some rows, each a chunk.
+using Chunks = std::vector<EncodedRecords>;
+
+class ArrayRecordShard : public ShardEncoder {
+ public:
+  explicit ArrayRecordShard(std::unique_ptr<record_file::ArrayRecordWriter> writer)
+      : writer_(std::move(writer)) {}
+
+  Status Append(const EncodedGroup& group) override {
+    for (const EncodedRecords& chunk : *std::static_pointer_cast<const Chunks>(group.details)) {
+      ARROW_RETURN_NOT_OK(writer_->Write(chunk));
+    }
+    return Status::OK();
+  }
+  Status Finish() override { return writer_->Finish(); }
+
+ private:
+  const std::unique_ptr<record_file::ArrayRecordWriter> writer_;
+};
+
+/// Calls `each(record)` for the values of a column.
+template <typename ArrayType, typename Each>
+Status ForEachValue(const arrow::Array& column, const Each& each) {
+  const auto& values = static_cast<const ArrayType&>(column);
+  for (int64_t i = 0; i < values.length(); ++i) ARROW_RETURN_NOT_OK(each(values.GetView(i)));
+  return Status::OK();
+}
+
+template <typename ListType, typename Each>
+Status ForEachList(const arrow::Array& column, const Each& each) {
+  const auto& lists = static_cast<const ListType&>(column);
+  const auto& values = static_cast<const arrow::Int32Array&>(*lists.values());
+  if (values.null_count() > 0) {
+    return Status::Invalid("a list of tokens has a value that is missing (null)");
+  }
+  for (int64_t i = 0; i < lists.length(); ++i) {
+    const auto* begin = reinterpret_cast<const char*>(values.raw_values() + lists.value_offset(i));
+    const auto size = static_cast<size_t>(lists.value_length(i)) * sizeof(int32_t);
+    ARROW_RETURN_NOT_OK(each(std::string_view(begin, size)));
+  }
+  return Status::OK();
+}
+
+template <typename Each>
+Status ForEachRecord(const arrow::Array& column, const Each& each) {
+  switch (column.type_id()) {
+    case arrow::Type::STRING:
+      return ForEachValue<arrow::StringArray>(column, each);
+    case arrow::Type::LARGE_STRING:
+      return ForEachValue<arrow::LargeStringArray>(column, each);
+    case arrow::Type::BINARY:
+      return ForEachValue<arrow::BinaryArray>(column, each);
+    case arrow::Type::LARGE_BINARY:
+      return ForEachValue<arrow::LargeBinaryArray>(column, each);
+    case arrow::Type::LIST:
+      return ForEachList<arrow::ListArray>(column, each);
+    default:
+      return ForEachList<arrow::LargeListArray>(column, each);
+  }
+}
+
+bool CanBeRecord(const arrow::DataType& type) {
+  if (IsList(type)) {
+    return static_cast<const arrow::BaseListType&>(type).value_type()->id() == arrow::Type::INT32;
+  }
+  return arrow::is_base_binary_like(type.id());
+}
+
+class ArrayRecordFormat : public ShardFormat {
+ public:
+  explicit ArrayRecordFormat(record_file::ArrayRecordOptions options)
+      : options_(std::move(options)) {}
+
+  Result<EncodedGroup> Encode(
+      const std::vector<std::shared_ptr<arrow::RecordBatch>>& parts) const override {
+    ARROW_ASSIGN_OR_RAISE(const record_file::ChunkCodec codec, options_.MakeCodec());
+    EncodedGroup group;
+    auto chunks = std::make_shared<Chunks>();
+    std::vector<int64_t> ends(1);
+    for (const auto& part : parts) {
+      const arrow::Array& column = *part->column(0);
+      if (column.null_count() > 0) {
+        return Status::Invalid("column \"", part->schema()->field(0)->name(), "\" has ",
+                               column.null_count(),
+                               " missing values (null), which no record can be; filter them out");
+      }
+      ARROW_RETURN_NOT_OK(ForEachRecord(column, [&](std::string_view record) -> Status {
+        ends[0] = static_cast<int64_t>(record.size());
+        EncodedRecords chunk{{}, 1, ends[0]};
+        ARROW_ASSIGN_OR_RAISE(chunk.data, record_file::EncodeRecords(record, ends, codec));
+        chunks->push_back(std::move(chunk));
+        return Status::OK();
+      }));
+      group.rows += part->num_rows();
+    }
+    group.details = std::move(chunks);
+    return group;
+  }
+
+  Result<std::unique_ptr<ShardEncoder>> Open(
+      std::shared_ptr<arrow::io::OutputStream> stream) const override {
+    ARROW_ASSIGN_OR_RAISE(auto writer,
+                          record_file::ArrayRecordWriter::Make(std::move(stream), options_));
+    return std::make_unique<ArrayRecordShard>(std::move(writer));
+  }
+
+ private:
+  const record_file::ArrayRecordOptions options_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow::Schema> schema,
+                                                           const std::string& compression) {
+  if (schema->num_fields() != 1) {
+    std::string names;
+    for (const auto& field : schema->fields()) names += (names.empty() ? "" : ", ") + field->name();
+    return Status::Invalid("an ArrayRecord file has one column, and the rows have ",
+                           schema->num_fields(), " (", names,
+                           "): choose one by select_fields, or save as parquet");
+  }
+  const arrow::Field& field = *schema->field(0);
+  if (json::IsJsonField(field) || !CanBeRecord(*field.type())) {
+    return Status::Invalid("column \"", field.name(), "\" is of type ",
+                           json::IsJsonField(field) ? "JSON" : field.type()->ToString(),
+                           ", and a record of an ArrayRecord file is text, bytes or a list of "
+                           "int32; save as parquet or jsonl");
+  }
+  record_file::ArrayRecordOptions options;
+  if (!compression.empty()) options.codec = compression == "none" ? "uncompressed" : compression;
+  return std::make_unique<ArrayRecordFormat>(options);
+}
+
+}  // namespace easydata::sink
