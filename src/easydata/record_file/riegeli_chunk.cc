@@ -110,15 +110,16 @@ Result<arrow::util::Codec*> CodecOf(Compression::type type) {
   return known[place].get();
 }
 
-/// Decompresses what has its decompressed size before it.
+/// Decompresses what has its decompressed size before it, `most` bytes at most.
 Result<std::shared_ptr<arrow::Buffer>> Decompressed(Compression::type type,
-                                                    const std::shared_ptr<arrow::Buffer>& packed) {
+                                                    const std::shared_ptr<arrow::Buffer>& packed,
+                                                    int64_t most) {
   if (type == Compression::UNCOMPRESSED) return packed;
   std::string_view rest = View(*packed);
   uint64_t size = 0;
   if (!TakeVarint(&rest, &size)) return Status::Invalid("it does not tell its decompressed size");
   const auto wanted = static_cast<int64_t>(size);
-  if (size > static_cast<uint64_t>(kMostDecoded) ||
+  if (size > static_cast<uint64_t>(most) ||
       wanted > kMostRatio * (static_cast<int64_t>(rest.size()) + 1)) {
     return Status::Invalid("its decompressed size, ", size, " bytes, cannot be");
   }
@@ -220,11 +221,17 @@ Result<Records> DecodeRecords(const ChunkHeader& header,
   }
   const int64_t sizes_at = data->size() - static_cast<int64_t>(rest.size());
   const auto sizes_bytes = static_cast<int64_t>(sizes_size);
+  // A size takes a byte at least, and ten at most.
+  if (header.num_records > kMostDecoded) {
+    return Status::Invalid("its header tells of ", header.num_records, " records");
+  }
   ARROW_ASSIGN_OR_RAISE(const auto sizes,
-                        Decompressed(codec, arrow::SliceBuffer(data, sizes_at, sizes_bytes)));
+                        Decompressed(codec, arrow::SliceBuffer(data, sizes_at, sizes_bytes),
+                                     10 * header.num_records));
   Records records;
   ARROW_ASSIGN_OR_RAISE(records.values,
-                        Decompressed(codec, arrow::SliceBuffer(data, sizes_at + sizes_bytes)));
+                        Decompressed(codec, arrow::SliceBuffer(data, sizes_at + sizes_bytes),
+                                     header.decoded_data_size));
   if (header.num_records > sizes->size()) {
     return Status::Invalid("it has ", sizes->size(), " bytes for the sizes of ", header.num_records,
                            " records");
