@@ -373,7 +373,8 @@ TEST_F(StreamWriterTest, WrongOptionsAreRefusedBeforeAnythingIsMade) {
   options = Options();
   options.format = "xlsx";
   made = StreamWriter::Make(PlanOf(MakeBatches(1, 1)), options);
-  EXPECT_EQ(made.status().message(), "format: must be parquet, arrow or jsonl, not 'xlsx'");
+  EXPECT_EQ(made.status().message(),
+            "format: must be parquet, arrow, jsonl or array_record, not 'xlsx'");
   StreamPlan endless = PlanOf(MakeBatches(1, 1));
   auto node = MakeNode("mix", {{"stop_strategy", "restart"}});
   node->facts.finitude = Finitude::kEndless;
