@@ -77,6 +77,14 @@ class RecordColumn {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Finish() = 0;
 };
 
+/// The rows of the one column, or of none where no column was asked for.
+Result<std::shared_ptr<arrow::RecordBatch>> FinishColumn(
+    const std::shared_ptr<arrow::Schema>& schema, arrow::ArrayBuilder* builder) {
+  ARROW_ASSIGN_OR_RAISE(auto array, builder->Finish());
+  arrow::ArrayVector columns(schema->num_fields(), array);
+  return arrow::RecordBatch::Make(schema, array->length(), std::move(columns));
+}
+
 template <typename Builder>
 class PlainColumn : public RecordColumn {
  public:
@@ -87,9 +95,7 @@ class PlainColumn : public RecordColumn {
     return true;
   }
   Result<std::shared_ptr<arrow::RecordBatch>> Finish() override {
-    ARROW_ASSIGN_OR_RAISE(auto array, builder_.Finish());
-    arrow::ArrayVector columns(schema_->num_fields(), array);
-    return arrow::RecordBatch::Make(schema_, array->length(), std::move(columns));
+    return FinishColumn(schema_, &builder_);
   }
 
  private:
@@ -123,9 +129,7 @@ class TokensColumn : public RecordColumn {
     return true;
   }
   Result<std::shared_ptr<arrow::RecordBatch>> Finish() override {
-    ARROW_ASSIGN_OR_RAISE(auto array, builder_.Finish());
-    arrow::ArrayVector columns(schema_->num_fields(), array);
-    return arrow::RecordBatch::Make(schema_, array->length(), std::move(columns));
+    return FinishColumn(schema_, &builder_);
   }
 
  private:
