@@ -59,6 +59,7 @@ void BindConfig(nb::module_& m);
 void BindTokenizer(nb::module_& m);
 void BindFiles(nb::module_& m);
 void BindSource(nb::module_& m);
+void BindRecordFile(nb::module_& m);
 void BindChat(nb::module_& m);
 void BindTransform(nb::module_& m);
 void BindTrainer(nb::module_& m);

@@ -16,6 +16,7 @@ NB_MODULE(_native, m) {
   easydata::BindConfig(m);
   easydata::BindTokenizer(m);
   easydata::BindSource(m);
+  easydata::BindRecordFile(m);
   easydata::BindChat(m);
   easydata::BindTransform(m);
   easydata::BindTrainer(m);

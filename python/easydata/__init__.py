@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         TextDatasetInform,
         VisualDatasetInform,
     )
-    from easydata.sources.array_record import ArrayRecordShardedSource
+    from easydata.sources.array_record import ArrayRecordDataSource, ArrayRecordShardedSource
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.base import ShardedDataSource, ShardInfo, TransformedShardedSource
     from easydata.sources.composite import CompositeShardedSource
@@ -139,6 +139,7 @@ else:
         __name__,
         {
             "AddField": "easydata.transforms.fields",
+            "ArrayRecordDataSource": "easydata.sources.array_record",
             "ArrayRecordShardedSource": "easydata.sources.array_record",
             "ArrayRecordWriter": "easydata.execution.save",
             "ArrowShardedSource": "easydata.sources.arrow",
@@ -262,6 +263,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AddField",
+    "ArrayRecordDataSource",
     "ArrayRecordShardedSource",
     "ArrayRecordWriter",
     "ArrowShardedSource",

@@ -285,6 +285,25 @@ def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True) -> RowItera
 def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
     """One pass over a stream, batch by batch."""
 
+class RecordFiles:
+    """ArrayRecord files, one after the other."""
+
+    def __init__(self, files: FileListing) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, record: int) -> bytes:
+        """A record by its number."""
+
+    def read_many(self, records: Sequence[int]) -> list[bytes]:
+        """
+        Records by their numbers, in this order; what lies near together is read at once.
+        """
+
+    def __getstate__(self) -> FileListing: ...
+
+    def __setstate__(self, arg: FileListing, /) -> None: ...
+
 def render_messages(stream: Stream, plain: JinjaTemplate, with_tools: JinjaTemplate, *, messages: str, text: str, output: Sequence[str], roles: dict[str, str], variables: str, fallback: object, name: str, what: str, refuses: bool, has_identity: bool) -> Stream:
     """
     The stream with the conversations in column `messages` rendered into column `text`, by template `with_tools` where the row has tools. `variables` are JSON. Rows that are not as they should be, or beyond the native engine, are given to `fallback`, a callable as of apply_callable's kind map.

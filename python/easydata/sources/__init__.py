@@ -8,7 +8,7 @@ from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from easydata.legacy.build import load_for_inform
-    from easydata.sources.array_record import ArrayRecordShardedSource
+    from easydata.sources.array_record import ArrayRecordDataSource, ArrayRecordShardedSource
     from easydata.sources.arrow import ArrowShardedSource
     from easydata.sources.base import ShuffledShardedSource
     from easydata.sources.composite import CompositeShardedSource
@@ -27,6 +27,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "ArrayRecordDataSource": "easydata.sources.array_record",
             "ArrayRecordShardedSource": "easydata.sources.array_record",
             "ArrowShardedSource": "easydata.sources.arrow",
             "CompositeShardedSource": "easydata.sources.composite",
@@ -46,6 +47,7 @@ else:
     )
 
 __all__ = [
+    "ArrayRecordDataSource",
     "ArrayRecordShardedSource",
     "ArrowShardedSource",
     "CompositeShardedSource",

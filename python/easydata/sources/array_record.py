@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, SupportsIndex
 
 from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
-from easydata.sources.data_files import DataFiles
+from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.files import FileSource
 
 
@@ -65,3 +66,40 @@ class ArrayRecordShardedSource(FileSource):
 
     def _format_options(self) -> dict[str, object]:
         return {"column": self._column or "", "decode": self._decode}
+
+
+class ArrayRecordDataSource:
+    """Records of files by number, as bytes: the first file's come first, in the order of names.
+
+    A number is looked up in a table, whatever the size of the files. Threads may share it; a
+    pickled copy opens the same files, which must be as they were.
+
+    Args:
+        data_files: A path, a pattern (`**` too), a folder, or a list of them.
+        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+
+    Raises:
+        OSError: A file is damaged, or no ArrayRecord file.
+    """
+
+    def __init__(
+        self,
+        data_files: DataFiles | _native.FileListing,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(data_files, _native.FileListing):
+            data_files = list_data_files(data_files, storage_options)
+        self._records = _native.RecordFiles(data_files)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, record: SupportsIndex) -> bytes:
+        return self._records.read(operator.index(record))
+
+    def __getitems__(self, records: Sequence[int]) -> list[bytes]:
+        """Several records, in this order; what lies near together is read at once."""
+        return self._records.read_many(list(records))
+
+    def __repr__(self) -> str:
+        return f"ArrayRecordDataSource({len(self)} records)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import struct
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.sources import ArrayRecordShardedSource
+from easydata.sources import ArrayRecordDataSource, ArrayRecordShardedSource
 
 import easydata
 from easydata import DatasetConfig, ParquetShardedSource, create_source
@@ -99,6 +100,47 @@ def test_other_files_are_refused(tmp_path: Path, size: int) -> None:
     path.write_bytes(b"x" * size)
     with pytest.raises(OSError, match=r"a\.arecord is not a whole ArrayRecord file"):
         bytes_of(path)
+
+
+# By number.
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_records_by_their_numbers(tmp_path: Path, options: str) -> None:
+    records = some(150)
+    for number, begin in enumerate(range(0, 150, 50)):
+        write(tmp_path / f"part-{number}.arecord", records[begin : begin + 50], options)
+    source = ArrayRecordDataSource(str(tmp_path))
+    assert len(source) == 150
+    assert [source[i] for i in range(150)] == records
+    assert source[-1] == records[-1]
+    wanted = [149, 0, 51, 51, 7, 100, 99, -150]
+    assert source.__getitems__(wanted) == [records[i] for i in wanted]
+    assert source.__getitems__([]) == []
+    assert pickle.loads(pickle.dumps(source)).__getitems__(wanted) == source.__getitems__(wanted)
+    for wrong in (150, -151):
+        with pytest.raises(IndexError, match=f"there is no record {wrong}: there are 150"):
+            source[wrong]
+        with pytest.raises(IndexError, match=f"there is no record {wrong}"):
+            source.__getitems__([0, wrong])
+
+
+def test_damage_by_number(tmp_path: Path) -> None:
+    records = [b"a" * 100, b"b" * 100, b"c" * 100]
+    path = write(tmp_path / "a.arecord", records, "group_size:1,uncompressed")
+    data = bytearray(path.read_bytes())
+    data[data.index(b"bbbb")] ^= 1
+    path.write_bytes(data)
+    source = ArrayRecordDataSource(str(path))
+    assert (source[0], source[2]) == (records[0], records[2])
+    for read in (lambda: source[1], lambda: source.__getitems__([0, 1])):
+        with pytest.raises(OSError, match=r"a\.arecord: chunk 1 at byte \d+ \(record 1\)"):
+            read()
+    path.write_bytes(data[:-65536])
+    with pytest.raises(OSError, match="is not the file any more that was listed"):
+        source[0]
+    with pytest.raises(OSError, match="is not a whole ArrayRecord file"):
+        ArrayRecordDataSource(str(path))
 
 
 # Recorded ones.
