@@ -103,7 +103,7 @@ class RecordFiles {
   template <typename T>
   T Named(size_t file, T result) const {
     const Status& status = StatusOf(result);
-    if (status.ok() || !source::IsOfContent(status) || status.IsNotImplemented()) return result;
+    if (status.ok() || !io::IsOfContent(status) || status.IsNotImplemented()) return result;
     return Status::IOError(listing_.files[file].uri, ": ", status.message(),
                            "; the file is damaged: get it again");
   }

@@ -7,8 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "easydata/io/file_system.h"
-#include "easydata/io/positioned_file.h"
+#include "easydata/io/damaged_read.h"
 #include "easydata/record_file/array_record_layout.h"
 
 namespace easydata::record_file {
@@ -73,12 +72,12 @@ Result<int64_t> FooterOffset(arrow::io::RandomAccessFile* file, int64_t size) {
 
 Result<std::shared_ptr<const ArrayRecordFile>> ArrayRecordFile::Open(
     std::shared_ptr<arrow::io::RandomAccessFile> file) {
-  std::shared_ptr<ArrayRecordFile> opened(new ArrayRecordFile(std::move(file)));
-  Status read = opened->ReadFooter();
-  const bool is_damage = !read.ok() && !io::IsFileError(read) && !read.IsOutOfMemory();
-  if (is_damage && io::IsWorthReadingAgain(opened->file_.get())) read = opened->ReadFooter();
-  ARROW_RETURN_NOT_OK(read);
-  return opened;
+  return io::ReadTwiceIfDamaged(
+      file.get(), [&]() -> Result<std::shared_ptr<const ArrayRecordFile>> {
+        std::shared_ptr<ArrayRecordFile> opened(new ArrayRecordFile(file));
+        ARROW_RETURN_NOT_OK(opened->ReadFooter());
+        return opened;
+      });
 }
 
 Status ArrayRecordFile::ReadFooter() {
@@ -108,8 +107,6 @@ Status ArrayRecordFile::TakeFooter(const Records& footer, int64_t footer_offset)
     return Status::Invalid("it tells of ", head.num_chunks, " chunks and lists ",
                            footer.size() - 1);
   }
-  offsets_.clear();
-  firsts_.clear();
   offsets_.reserve(static_cast<size_t>(head.num_chunks) + 1);
   firsts_.reserve(static_cast<size_t>(head.num_chunks) + 1);
   int64_t records = 0;
@@ -188,12 +185,10 @@ Result<Records> ArrayRecordFile::Decode(int64_t k,
 
 Result<Records> ArrayRecordFile::ReadChunk(int64_t k) const {
   const RecordChunk place = chunk(k);
-  const auto read = [&]() -> Result<Records> {
+  auto records = io::ReadTwiceIfDamaged(file_.get(), [&]() -> Result<Records> {
     ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAll(file_.get(), place.begin, place.end));
     return Decode(k, bytes);
-  };
-  auto records = read();
-  if (records.status().IsInvalid() && io::IsWorthReadingAgain(file_.get())) records = read();
+  });
   if (records.ok() || io::IsFileError(records.status())) return records;
   return Damaged(k, records.status());
 }
@@ -250,13 +245,8 @@ Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
       const int64_t k = ChunkOf(record);
       if (k != held) {
         const int64_t at = offsets_[k] - offsets_[first];
-        auto decoded =
-            bytes == nullptr
-                ? ReadChunk(k)
-                : Decode(k, arrow::SliceBuffer(bytes, at, offsets_[k + 1] - offsets_[k]));
-        // By itself, and twice where that may help.
-        if (decoded.status().IsInvalid() && bytes != nullptr) decoded = ReadChunk(k);
-        ARROW_ASSIGN_OR_RAISE(records, std::move(decoded));
+        ARROW_ASSIGN_OR_RAISE(records,
+                              bytes == nullptr ? ReadChunk(k) : DecodeOrReadAgain(k, bytes, at));
         held = k;
       }
       ARROW_RETURN_NOT_OK(each(order[i], records[record - chunk(k).first_record]));

@@ -1,5 +1,7 @@
 #include "easydata/record_file/array_record_layout.h"
 
+#include <array>
+
 #include "easydata/record_file/riegeli_chunk.h"
 #include "easydata/record_file/varint.h"
 
@@ -22,29 +24,36 @@ void AppendBytes(uint64_t field, std::string_view value, std::string* out) {
   *out += value;
 }
 
-/// Calls `number(field, value)` and `bytes(field, value)` for the fields of a message.
-template <typename Number, typename Bytes>
-Status ForEachField(std::string_view message, const Number& number, const Bytes& bytes) {
+/// The fields of a message that are used here, by their numbers; 0 and "" where one is missing.
+struct MessageFields {
+  std::array<int64_t, 5> numbers = {};
+  std::array<std::string_view, 5> bytes = {};
+};
+
+Result<MessageFields> ReadFields(std::string_view message) {
+  MessageFields out;
   while (!message.empty()) {
     uint64_t key = 0;
     uint64_t value = 0;
     if (!TakeVarint(&message, &key)) return Status::Invalid("a field is damaged");
+    const uint64_t field = key >> 3;
     const uint64_t type = key & 7;
     if (type == kVarint) {
       if (!TakeVarint(&message, &value)) return Status::Invalid("a number is damaged");
-      number(key >> 3, value);
+      if (field < out.numbers.size()) out.numbers[field] = static_cast<int64_t>(value);
       continue;
     }
-    if (type == kBytes && !TakeVarint(&message, &value))
+    if (type == kBytes && !TakeVarint(&message, &value)) {
       return Status::Invalid("a length is damaged");
+    }
     if (type == kFixed64) value = 8;
     if (type == kFixed32) value = 4;
     const bool is_known = type == kBytes || type == kFixed64 || type == kFixed32;
     if (!is_known || value > message.size()) return Status::Invalid("a field is damaged");
-    if (type == kBytes) bytes(key >> 3, message.substr(0, value));
+    if (type == kBytes && field < out.bytes.size()) out.bytes[field] = message.substr(0, value);
     message.remove_prefix(value);
   }
-  return Status::OK();
+  return out;
 }
 
 /// What a signed number of a message may be here.
@@ -85,30 +94,10 @@ std::string EncodePostscript(int64_t footer_offset) {
 }
 
 Result<FooterHead> DecodeFooterHead(std::string_view bytes) {
-  std::string_view inner;
-  bool is_there = false;
-  ARROW_RETURN_NOT_OK(ForEachField(
-      bytes, [](uint64_t, uint64_t) {},
-      [&](uint64_t field, std::string_view value) {
-        if (field == 1) {
-          inner = value;
-          is_there = true;
-        }
-      }));
-  if (!is_there) return Status::Invalid("it does not say what it is");
-  FooterHead head;
-  head.version = 0;
-  ARROW_RETURN_NOT_OK(ForEachField(
-      inner,
-      [&](uint64_t field, uint64_t value) {
-        const auto number = static_cast<int64_t>(value);
-        if (field == 1) head.version = number;
-        if (field == 2) head.num_chunks = number;
-        if (field == 3) head.num_records = number;
-      },
-      [&](uint64_t field, std::string_view value) {
-        if (field == 4) head.writer_options = value;
-      }));
+  ARROW_ASSIGN_OR_RAISE(const MessageFields outer, ReadFields(bytes));
+  ARROW_ASSIGN_OR_RAISE(const MessageFields fields, ReadFields(outer.bytes[1]));
+  const FooterHead head{fields.numbers[1], fields.numbers[2], fields.numbers[3],
+                        std::string(fields.bytes[4])};
   ARROW_RETURN_NOT_OK(CheckCount(head.num_chunks, "number of chunks"));
   ARROW_RETURN_NOT_OK(CheckCount(head.num_records, "number of records"));
   if (head.version != 1) {
@@ -118,16 +107,8 @@ Result<FooterHead> DecodeFooterHead(std::string_view bytes) {
 }
 
 Result<FooterEntry> DecodeFooterEntry(std::string_view bytes) {
-  FooterEntry entry;
-  ARROW_RETURN_NOT_OK(ForEachField(
-      bytes,
-      [&](uint64_t field, uint64_t value) {
-        const auto number = static_cast<int64_t>(value);
-        if (field == 1) entry.chunk_offset = number;
-        if (field == 2) entry.decoded_data_size = number;
-        if (field == 3) entry.num_records = number;
-      },
-      [](uint64_t, std::string_view) {}));
+  ARROW_ASSIGN_OR_RAISE(const MessageFields fields, ReadFields(bytes));
+  const FooterEntry entry{fields.numbers[1], fields.numbers[2], fields.numbers[3]};
   ARROW_RETURN_NOT_OK(CheckCount(entry.chunk_offset, "place of a chunk"));
   ARROW_RETURN_NOT_OK(CheckCount(entry.decoded_data_size, "size of a chunk"));
   ARROW_RETURN_NOT_OK(CheckCount(entry.num_records, "number of records of a chunk"));
@@ -135,16 +116,11 @@ Result<FooterEntry> DecodeFooterEntry(std::string_view bytes) {
 }
 
 Result<int64_t> DecodePostscript(std::string_view bytes) {
-  int64_t offset = -1;
-  uint64_t magic = 0;
-  ARROW_RETURN_NOT_OK(ForEachField(
-      bytes,
-      [&](uint64_t field, uint64_t value) {
-        if (field == 1) offset = static_cast<int64_t>(value);
-        if (field == 2) magic = value;
-      },
-      [](uint64_t, std::string_view) {}));
-  if (magic != kPostscriptMagic || offset < 0) return Status::Invalid("it is no postscript");
+  ARROW_ASSIGN_OR_RAISE(const MessageFields fields, ReadFields(bytes));
+  const int64_t offset = fields.numbers[1];
+  if (static_cast<uint64_t>(fields.numbers[2]) != kPostscriptMagic || offset < 0) {
+    return Status::Invalid("it is no postscript");
+  }
   return offset;
 }
 

@@ -40,7 +40,7 @@ Status TakeOption(std::string_view name, std::string_view value, ArrayRecordOpti
   }
   if (name == "uncompressed" || name == "snappy" || name == "zstd" || name == "brotli") {
     out->codec = name;
-    out->level = ArrayRecordOptions::kDefaultLevel;
+    out->level.reset();
     if (value.empty()) return Status::OK();
     if (name == "uncompressed" || name == "snappy") {
       return Status::Invalid("writer option ", name, " takes no level");
@@ -97,23 +97,20 @@ std::string ArrayRecordOptions::ToString() const {
       "group_size:" + std::to_string(group_size) +
       ",transpose:false,pad_to_block_boundary:" + (pad_to_block_boundary ? "true" : "false") + "," +
       codec;
-  const bool is_default = level == kDefaultLevel;
   if (codec == "zstd") {
-    text += ":" + std::to_string(is_default ? kZstdLevel : level);
+    text += ":" + std::to_string(level.value_or(kZstdLevel));
     text += ",window_log:" + std::string(kWindowLog);
   }
-  if (codec == "brotli") text += ":" + std::to_string(is_default ? kBrotliLevel : level);
+  if (codec == "brotli") text += ":" + std::to_string(level.value_or(kBrotliLevel));
   return text + ",max_parallelism:1";
 }
 
 Result<ChunkCodec> ArrayRecordOptions::MakeCodec() const {
   if (codec == "uncompressed") return nullptr;
-  const auto type = codec == "zstd"     ? Compression::ZSTD
-                    : codec == "brotli" ? Compression::BROTLI
-                                        : Compression::SNAPPY;
-  if (type == Compression::SNAPPY) return arrow::util::Codec::Create(type);
-  const int usual = type == Compression::ZSTD ? kZstdLevel : kBrotliLevel;
-  return arrow::util::Codec::Create(type, level == kDefaultLevel ? usual : level);
+  if (codec == "snappy") return arrow::util::Codec::Create(Compression::SNAPPY);
+  return codec == "zstd"
+             ? arrow::util::Codec::Create(Compression::ZSTD, level.value_or(kZstdLevel))
+             : arrow::util::Codec::Create(Compression::BROTLI, level.value_or(kBrotliLevel));
 }
 
 Result<std::unique_ptr<ArrayRecordWriter>> ArrayRecordWriter::Make(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,10 @@ struct ArrayRecordOptions {
   int64_t group_size = 1;
   /// "zstd", "brotli", "snappy" or "uncompressed".
   std::string codec = "zstd";
-  /// Of zstd 1 to 22 or negative, of brotli 0 to 11; those of array_record where it is not set.
-  int level = kDefaultLevel;
+  /// Of zstd 1 to 22 or negative, of brotli 0 to 11; unset: those of array_record, 3 and 6.
+  std::optional<int> level;
   /// Whether each chunk begins a block.
   bool pad_to_block_boundary = false;
-
-  static constexpr int kDefaultLevel = -1000000;
 
   /// Reads what array_record's writer takes: "group_size:16,zstd:9". Invalid for options that are
   /// not known, and for those that would change how files are read here ("transpose:true").

@@ -16,6 +16,7 @@
 #include "easydata/source/json_rows.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/open_files.h"
+#include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
 
@@ -38,7 +39,6 @@ constexpr int64_t kAheadBytes = 24 << 20;
 
 /// An open file, and the chunks that each block begins with, and all of them.
 struct RecordsFile {
-  std::string path;
   std::shared_ptr<const record_file::ArrayRecordFile> file;
   std::vector<int64_t> blocks;
 
@@ -50,7 +50,6 @@ struct RecordsFile {
 
 Result<std::shared_ptr<RecordsFile>> OpenRecords(const io::FileInfo& info) {
   auto out = std::make_shared<RecordsFile>();
-  out->path = info.uri;
   ARROW_ASSIGN_OR_RAISE(auto opened, io::OpenFile(info));
   auto file = record_file::ArrayRecordFile::Open(std::move(opened));
   if (!file.ok()) return NotWhole(info.uri, "ArrayRecord file", file.status());
@@ -191,7 +190,7 @@ Result<DecodedBlock> DecodeRecordsOf(const RecordsFile& file, int64_t number,
         const auto chunk = file.file->chunk(k);
         if (records.ok()) bytes += records->values->size();
         // What is wrong with the way to the file, or with memory, is not wrong with the chunk.
-        if (!records.ok() && !IsOfContent(records.status())) return records.status();
+        if (!records.ok() && !io::IsOfContent(records.status())) return records.status();
         chunks.push_back({chunk.first_record - begin, chunk.num_records, std::move(records)});
         return Status::OK();
       }));
@@ -319,6 +318,7 @@ class ArrayRecordSource : public FileSource {
   ArrayRecordSource(FileList files, std::string column, RecordDecoding decoding)
       : FileSource(std::move(files)),
         open_(this->files().files(), OpenRecords),
+        rows_(this->files().uris().size()),
         column_(std::move(column)),
         decoding_(decoding) {}
 
@@ -344,8 +344,9 @@ class ArrayRecordSource : public FileSource {
   bool has_unchecked_text() const override { return decoding_ == RecordDecoding::kText; }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
+    if (const auto known = rows_.Get(shard); known.has_value()) return known;
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
-    return file->file->num_records();
+    return rows_.Remember(shard, file->file->num_records());
   }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
@@ -370,6 +371,7 @@ class ArrayRecordSource : public FileSource {
 
  private:
   mutable OpenFiles<RecordsFile> open_;
+  mutable RowCounts rows_;
   const std::string column_;
   const RecordDecoding decoding_;
 };

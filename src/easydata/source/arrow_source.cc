@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
+#include "easydata/source/row_counts.h"
 #include "easydata/source/table_columns.h"
 
 namespace easydata::source {
@@ -167,13 +167,10 @@ class ArrowSource : public FileSource {
   bool has_unchecked_text() const override { return true; }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (rows_[shard].has_value()) return rows_[shard];
-    }
+    if (const auto known = rows_.Get(shard); known.has_value()) return known;
     ARROW_ASSIGN_OR_RAISE(const Blocks blocks, ListBlocks(shard));
     if (blocks.row_starts.empty()) return std::nullopt;  // a stream
-    return Remember(shard, blocks.row_starts.back());
+    return rows_.Remember(shard, blocks.row_starts.back());
   }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
@@ -184,7 +181,7 @@ class ArrowSource : public FileSource {
     int64_t rows = 0;
     for (;;) {
       ARROW_ASSIGN_OR_RAISE(auto batch, file->Next());
-      if (batch == nullptr) return Remember(shard, rows);
+      if (batch == nullptr) return rows_.Remember(shard, rows);
       rows += batch->num_rows();
     }
   }
@@ -204,15 +201,8 @@ class ArrowSource : public FileSource {
   nlohmann::json Describe() const override { return files().Describe("arrow"); }
 
  private:
-  int64_t Remember(size_t shard, int64_t rows) const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    rows_[shard] = rows;
-    return rows;
-  }
-
   mutable OpenFiles<arrow::io::RandomAccessFile> open_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::optional<int64_t>> rows_;
+  mutable RowCounts rows_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/record_reader.h"
+#include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/stream/rest_column.h"
@@ -398,16 +399,11 @@ class CsvSource : public FileSource {
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (counts_[shard].has_value()) return *counts_[shard];
-    }
+    if (const auto known = counts_.Get(shard); known.has_value()) return *known;
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(*file, delimiter_, 0));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
-    std::lock_guard<std::mutex> lock(mutex_);
-    counts_[shard] = rows;
-    return rows;
+    return counts_.Remember(shard, rows);
   }
 
   nlohmann::json Describe() const override {
@@ -426,8 +422,7 @@ class CsvSource : public FileSource {
   const char delimiter_;
   const bool keep_rest_;
   mutable OpenFiles<CsvFile> open_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::optional<int64_t>> counts_;
+  mutable RowCounts counts_;
 };
 
 }  // namespace

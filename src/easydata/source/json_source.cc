@@ -15,6 +15,7 @@
 #include "easydata/source/json_rows.h"
 #include "easydata/source/line_files.h"
 #include "easydata/source/record_reader.h"
+#include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 
 namespace easydata::source {
@@ -154,18 +155,13 @@ class JsonSource : public FileSource {
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
     if (const auto counted = lines_.CountedRows(shard); counted.has_value()) return *counted;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (counts_[shard].has_value()) return *counts_[shard];
-    }
+    if (const auto known = counts_.Get(shard); known.has_value()) return *known;
     ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
     ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
     if (form == JsonForm::kLines) return CountLineRows(lines, true, context);
     ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(lines.file, lines.shard->codec, form, 0));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
-    std::lock_guard<std::mutex> lock(mutex_);
-    counts_[shard] = rows;
-    return rows;
+    return counts_.Remember(shard, rows);
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
@@ -207,7 +203,7 @@ class JsonSource : public FileSource {
   const JsonLayout layout_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<JsonForm>> forms_;
-  mutable std::vector<std::optional<int64_t>> counts_;
+  mutable RowCounts counts_;
 };
 
 }  // namespace

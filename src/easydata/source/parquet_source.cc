@@ -23,6 +23,7 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
+#include "easydata/source/row_counts.h"
 #include "easydata/source/table_columns.h"
 
 namespace easydata::source {
@@ -89,7 +90,7 @@ Result<std::shared_ptr<ParquetFile>> OpenParquet(const io::FileInfo& file) {
   auto out = std::make_shared<ParquetFile>();
   out->path = file.uri;
   ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(file));
-  auto schema = ReadTwiceIfDamaged(out->file.get(), [&] {
+  auto schema = io::ReadTwiceIfDamaged(out->file.get(), [&] {
     return Guard([&]() -> Result<std::shared_ptr<arrow::Schema>> {
       auto raw = parquet::ParquetFileReader::Open(out->file);
       out->metadata = raw->metadata();
@@ -237,7 +238,7 @@ class ParquetReader : public ShardReader {
   static Result<Batch> ReadGroup(const ParquetFile& file, int group, const std::vector<int>& leaves,
                                  int64_t rows, const std::function<void(int64_t)>& count) {
     CountGroup(file, group, leaves, count);
-    return ReadTwiceIfDamaged(file.file.get(), [&] {
+    return io::ReadTwiceIfDamaged(file.file.get(), [&] {
       return Guard([&]() -> Result<Batch> {
         ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
         // As a table: a reader of batches would not look past the rows that the footer states.
@@ -336,7 +337,7 @@ class ParquetReader : public ShardReader {
               return batch;
             }
           };
-          return ReadTwiceIfDamaged(file->file.get(), [&] {
+          return io::ReadTwiceIfDamaged(file->file.get(), [&] {
             auto slice = Guard(read);
             // Another attempt begins with the group.
             if (!slice.ok()) state->reader = nullptr;
@@ -388,14 +389,9 @@ class ParquetSource : public FileSource {
   bool has_unchecked_text() const override { return true; }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (rows_[shard].has_value()) return rows_[shard];
-    }
+    if (const auto known = rows_.Get(shard); known.has_value()) return known;
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
-    std::lock_guard<std::mutex> lock(mutex_);
-    rows_[shard] = file->metadata->num_rows();
-    return rows_[shard];
+    return rows_.Remember(shard, file->metadata->num_rows());
   }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
@@ -419,8 +415,7 @@ class ParquetSource : public FileSource {
 
  private:
   mutable OpenFiles<ParquetFile> open_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::optional<int64_t>> rows_;
+  mutable RowCounts rows_;
 };
 
 }  // namespace

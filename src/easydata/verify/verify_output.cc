@@ -153,7 +153,6 @@ class FileCheck {
         expected_.output == nullptr ? nlohmann::json()
                                     : expected_.output->values.value("columns", nlohmann::json());
     ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(file_, columns_of_output));
-    is_records_ = source::FormatOfName(file_.uri) == source::kArrayRecordFormat.name;
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, source::SourcePlan(std::move(source), {}));
     StageContext context;
     context.pool = pool_;
@@ -192,11 +191,12 @@ class FileCheck {
     }
     const auto columns = expected_.output->values.find("columns");
     if (columns == expected_.output->values.end() || !columns->is_object()) return Status::OK();
+    const bool is_records = source::FormatOfName(file_.uri) == source::kArrayRecordFormat.name;
     TypesByName recorded;
     for (const auto& [name, type] : columns->items()) {
       recorded[name] = type.is_string() ? TypeName(type.get<std::string>()) : "";
       // Records have no types with lengths of 64 bits.
-      if (is_records_ && recorded[name].starts_with("large_")) recorded[name].erase(0, 6);
+      if (is_records && recorded[name].starts_with("large_")) recorded[name].erase(0, 6);
     }
     TypesByName found = TypesOf(schema);
     records_tokens_ = !recorded.contains(json::kRowColumn);
@@ -276,7 +276,6 @@ class FileCheck {
   VerifiedFile found_;
   std::optional<TypesByName> types_;
   bool free_form_ = false;
-  bool is_records_ = false;
   bool records_tokens_ = true;
 };
 
