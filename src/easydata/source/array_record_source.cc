@@ -189,8 +189,12 @@ Result<DecodedBlock> DecodeRecordsOf(const RecordsFile& file, int64_t number,
       [&](int64_t k, Result<record_file::Records> records) -> Status {
         const auto chunk = file.file->chunk(k);
         if (records.ok()) bytes += records->values->size();
-        // What is wrong with the way to the file, or with memory, is not wrong with the chunk.
-        if (!records.ok() && !io::IsOfContent(records.status())) return records.status();
+        // What is wrong with the way to the file, or with memory, is not wrong with the chunk; and
+        // what cannot be read at all is no bad row, whatever becomes of these.
+        if (!records.ok() &&
+            (!io::IsOfContent(records.status()) || records.status().IsNotImplemented())) {
+          return records.status();
+        }
         chunks.push_back({chunk.first_record - begin, chunk.num_records, std::move(records)});
         return Status::OK();
       }));
@@ -204,11 +208,9 @@ Result<DecodedBlock> DecodeRecordsOf(const RecordsFile& file, int64_t number,
       continue;
     }
     if (!chunk.records.ok() && raises) {
-      block.broken = chunk.records.status().IsNotImplemented()
-                         ? chunk.records.status()
-                         : Status::IOError(OneLine(chunk.records.status().message()),
-                                           "; the file is damaged: get it again, or leave these "
-                                           "records out (on_error=\"skip\")");
+      block.broken = Status::IOError(OneLine(chunk.records.status().message()),
+                                     "; the file is damaged: get it again, or leave these records "
+                                     "out (on_error=\"skip\")");
       break;
     }
     for (int64_t i = 0; i < chunk.num_rows; ++i) {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib.util
 import io
 import json
 import random
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +63,19 @@ def arrow(rows: Rows, opened: Callable[..., Any]) -> bytes:
     return sink.getvalue()
 
 
+def records(rows: Rows) -> bytes:
+    """An ArrayRecord file of several chunks, by array_record's own writer."""
+    from array_record.python import array_record_module as array_record
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.arecord"
+        writer = array_record.ArrayRecordWriter(str(path), "group_size:4")
+        for row in rows:
+            writer.write(row["text"].encode())
+        writer.close()
+        return path.read_bytes()
+
+
 # By the folder of its files, what a format makes of rows, and the end of its files' names.
 FORMATS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
     "lines": ("jsonl", lines),
@@ -75,6 +90,8 @@ FORMATS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
     "arrow-file": ("arrow", lambda rows: arrow(rows, pa.ipc.new_file)),
     "arrow-stream": ("arrow", lambda rows: arrow(rows, pa.ipc.new_stream)),
 }
+if importlib.util.find_spec("array_record") is not None:
+    FORMATS["records"] = ("arecord", records)
 BROKEN = {"jsonl": b'{"id": 1,\n', "csv": b"1,\xff\n"}
 
 

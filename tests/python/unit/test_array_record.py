@@ -92,6 +92,9 @@ def test_transposed_files_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.arecord", [b"x"] * 20, "group_size:4,transpose:true")
     with pytest.raises(NotImplementedError, match='write them again with "transpose:false"'):
         bytes_of(path)
+    # They are not bad rows.
+    with pytest.raises(NotImplementedError, match=r"a\.arecord"):
+        bytes_of(path, on_error="skip")
 
 
 @pytest.mark.parametrize("size", [0, 10, 65536, 131072])

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from easydata import (
+    ArrayRecordShardedSource,
     ArrowShardedSource,
     AsyncDataLoader,
     CsvShardedSource,
@@ -46,6 +47,12 @@ def write(path: Path, kind: str, rows: range) -> None:
     elif kind == "csv":
         text = "text\n" + "".join(row["text"] + "\n" for row in values)
         path.write_text(text, encoding="utf-8")
+    elif kind == "arecord":
+        array_record = pytest.importorskip("array_record.python.array_record_module")
+        writer = array_record.ArrayRecordWriter(str(path), "group_size:1,uncompressed")
+        for row in values:
+            writer.write(row["text"].encode())
+        writer.close()
     elif kind == "parquet":
         pyarrow.parquet.write_table(pa.Table.from_pylist(values), path)
     else:
@@ -63,6 +70,7 @@ SOURCES: dict[str, Callable[..., Source]] = {
     "parquet": ParquetShardedSource,
     "arrow": ArrowShardedSource,
     "arrows": ArrowShardedSource,
+    "arecord": ArrayRecordShardedSource,
 }
 
 

@@ -15,6 +15,7 @@ import pytest
 from easydata.sources.files import FileSource
 
 from easydata import (
+    ArrayRecordShardedSource,
     ArrowShardedSource,
     CsvShardedSource,
     JsonShardedSource,
@@ -24,7 +25,7 @@ from easydata import (
 )
 
 ROWS = 300
-KINDS = ["jsonl", "jsonl.gz", "json", "parquet", "arrow", "arrows", "csv", "txt"]
+KINDS = ["jsonl", "jsonl.gz", "json", "parquet", "arrow", "arrows", "csv", "txt", "arecord"]
 
 
 def write(path: Path, kind: str, count: int = ROWS) -> str:
@@ -44,6 +45,12 @@ def write(path: Path, kind: str, count: int = ROWS) -> str:
     elif kind == "arrows":
         with pa.ipc.new_stream(path, table.schema) as writer:
             writer.write_table(table)
+    elif kind == "arecord":
+        array_record = pytest.importorskip("array_record.python.array_record_module")
+        writer = array_record.ArrayRecordWriter(str(path), "group_size:1")
+        for row in rows:
+            writer.write(row["text"].encode())
+        writer.close()
     else:
         head = "text\n" if kind == "csv" else ""
         path.write_text(head + "".join(row["text"] + "\n" for row in rows))
@@ -107,6 +114,7 @@ SOURCES: dict[str, Callable[[str], FileSource]] = {
     "arrows": ArrowShardedSource,
     "csv": CsvShardedSource,
     "txt": TextShardedSource,
+    "arecord": ArrayRecordShardedSource,
 }
 
 
