@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "easydata/base/status.h"
+#include "easydata/io/decompressed_stream.h"
 
 namespace easydata::io {
 
@@ -27,8 +28,10 @@ Result<arrow::Compression::type> DetectCompression(arrow::io::RandomAccessFile* 
 /// and frames without data (zstd's and lz4's skippable ones) are passed over, wherever they stand.
 /// Zeros after a gzip member are padding, as they are to gzip(1); anything else that follows the
 /// compressed data is an IOError, after the data. So is a file that ends early, at the read that
-/// finds out. A file of another machine that is damaged is read once more before that is said.
+/// finds out. A file of another machine that is damaged is read once more before that is said, as
+/// DecompressedStream tells; `check` says whether its content is held back meanwhile.
 Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
-    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec);
+    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
+    MemberCheck check = MemberCheck::kBeforeUse);
 
 }  // namespace easydata::io

@@ -83,10 +83,9 @@ Status FetchedFile::WillNeed(const std::vector<arrow::io::ReadRange>& ranges) {
   return Status::OK();
 }
 
-bool FetchedFile::NoteDamage() {
+void FetchedFile::NoteDamage() {
   fetched_.Forget();
   count_damage_();
-  return true;
 }
 
 }  // namespace easydata::io

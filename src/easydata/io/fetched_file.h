@@ -21,8 +21,8 @@ class FetchedFile : public PositionedFile {
   Result<std::shared_ptr<arrow::Buffer>> View(int64_t position, int64_t size) override;
   /// Begins to fetch ranges that will be read.
   Status WillNeed(const std::vector<arrow::io::ReadRange>& ranges) override;
-  /// True: a range has no checksum, so it may have been harmed on its way.
-  bool NoteDamage() override;
+  bool is_of_another_machine() const override { return true; }
+  void NoteDamage() override;
 
  private:
   bool IsPeek(int64_t begin, int64_t end) const;

@@ -12,9 +12,15 @@ Status CheckRange(int64_t position, int64_t size) {
   return Status::Invalid("there are no ", size, " bytes at byte ", position, " of a file");
 }
 
+bool IsOfAnotherMachine(const arrow::io::RandomAccessFile& file) {
+  const auto* const positioned = dynamic_cast<const PositionedFile*>(&file);
+  return positioned != nullptr && positioned->is_of_another_machine();
+}
+
 bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file) {
-  auto* const positioned = dynamic_cast<PositionedFile*>(file);
-  return positioned != nullptr && positioned->NoteDamage();
+  if (!IsOfAnotherMachine(*file)) return false;
+  dynamic_cast<PositionedFile*>(file)->NoteDamage();
+  return true;
 }
 
 Result<std::shared_ptr<arrow::Buffer>> ViewOfFile(arrow::io::RandomAccessFile* file,

@@ -38,9 +38,11 @@ class PositionedFile : public arrow::io::RandomAccessFile {
     return nullptr;
   }
 
-  /// Says that what was read turned out to be damaged; whether that may have come on the way from
-  /// another machine, so that it is worth reading again. Counts it where it is.
-  virtual bool NoteDamage() { return false; }
+  /// Whether it is on another machine, so that what was read may have been harmed on its way.
+  virtual bool is_of_another_machine() const { return false; }
+
+  /// Counts that what was read from another machine turned out to be damaged; it is read anew.
+  virtual void NoteDamage() {}
 
  protected:
   /// As it was listed.
@@ -52,7 +54,11 @@ class PositionedFile : public arrow::io::RandomAccessFile {
   bool is_closed_ = false;
 };
 
-/// PositionedFile::NoteDamage() of a file; false for files of other kinds.
+/// PositionedFile::is_of_another_machine() of a file; false for files of other kinds.
+bool IsOfAnotherMachine(const arrow::io::RandomAccessFile& file);
+
+/// Whether a file that turned out to be damaged is worth reading again, as it is on another
+/// machine; counts it then.
 bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file);
 
 /// PositionedFile::View() of a file; null for files of other kinds.

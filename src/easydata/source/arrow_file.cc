@@ -116,7 +116,7 @@ std::vector<int> PlacesOf(const arrow::Schema& wanted, const arrow::Schema& file
 /// Whether a file is of the format with a footer, not a stream.
 Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                            arrow::Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(file, codec));
+  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(file, codec, io::MemberCheck::kAtEnd));
   ARROW_ASSIGN_OR_RAISE(const auto head, stream->Read(6));
   return head->ToString() == "ARROW1";
 }
@@ -139,16 +139,19 @@ Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
   }
   std::unique_ptr<ArrowFile> out(new ArrowFile(info, std::move(file)));
   out->most_bytes_ = MostBytes(info.size, codec);
-  Status status = out->OpenReader(codec, {});
+  Status status = out->OpenReader(codec, {}, io::MemberCheck::kAtEnd);
   if (status.ok() && wanted != nullptr) {
     const std::vector<int> fields = PlacesOf(*wanted, *out->schema_);
-    if (!fields.empty()) status = out->OpenReader(codec, fields);
+    if (!fields.empty() || codec != arrow::Compression::UNCOMPRESSED) {
+      status = out->OpenReader(codec, fields, io::MemberCheck::kBeforeUse);
+    }
   }
   if (!status.ok()) return NotWhole(info.uri, kKind, status);
   return out;
 }
 
-Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<int>& fields) {
+Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<int>& fields,
+                             io::MemberCheck check) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = false;
   options.memory_pool = SoundSizes::Get();
@@ -160,7 +163,7 @@ Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<i
     schema_ = file_->schema();
     return Status::OK();
   }
-  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(random_file_, codec));
+  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(random_file_, codec, check));
   ARROW_ASSIGN_OR_RAISE(auto reader,
                         arrow::ipc::RecordBatchStreamReader::Open(std::move(stream), options));
   // With some fields only, the reader's schema is of those.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/io/decompressed_stream.h"
 #include "easydata/io/file_info.h"
 
 namespace easydata::source {
@@ -47,7 +48,8 @@ class ArrowFile {
  private:
   ArrowFile(const io::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
       : info_(info), random_file_(std::move(file)) {}
-  Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields);
+  Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields,
+                    io::MemberCheck check);
   Result<std::shared_ptr<arrow::RecordBatch>> Read();
 
   const io::FileInfo info_;

@@ -313,10 +313,11 @@ struct CsvFile {
   Header header;
 };
 
-Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter, int64_t at) {
+Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter, int64_t at,
+                                             bool is_look) {
   const Header& header = file.header;
-  ARROW_ASSIGN_OR_RAISE(
-      auto window, TextWindow::Open(file.file, header.codec, at == 0 ? header.data_begin : at));
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file.file, header.codec,
+                                                      at == 0 ? header.data_begin : at, is_look));
   return std::make_unique<CsvCutter>(std::move(window), delimiter);
 }
 
@@ -358,7 +359,7 @@ Result<std::shared_ptr<CsvFile>> OpenCsv(const io::FileInfo& info, char delimite
   auto out = std::make_shared<CsvFile>();
   ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(info));
   ARROW_ASSIGN_OR_RAISE(out->header.codec, io::DetectCompression(out->file.get(), info.uri));
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(out->file, out->header.codec, 0));
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(out->file, out->header.codec, 0, true));
   ARROW_RETURN_NOT_OK(ReadHeader(info, std::move(window), delimiter, &out->header));
   return out;
 }
@@ -391,9 +392,9 @@ class CsvSource : public FileSource {
           ChosenFields(*FileSchema(header), *schema, files().uris()[shard]).status());
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
-    return MakeRecordReader(
-        [file, delimiter = delimiter_](int64_t at) { return Cutter(*file, delimiter, at); },
-        std::move(decoder), from, header.lines, context);
+    return MakeRecordReader([file, delimiter = delimiter_, is_look = context.is_look](
+                                int64_t at) { return Cutter(*file, delimiter, at, is_look); },
+                            std::move(decoder), from, header.lines, context);
   }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
@@ -401,7 +402,7 @@ class CsvSource : public FileSource {
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
     if (const auto known = counts_.Get(shard); known.has_value()) return *known;
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
-    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(*file, delimiter_, 0));
+    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(*file, delimiter_, 0, false));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     return counts_.Remember(shard, rows);
   }

@@ -191,7 +191,7 @@ class JsonCutter : public RecordCutter {
 
 Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                 arrow::Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, 0));
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, 0, /*is_look=*/true));
   size_t begin = std::string_view::npos;
   do {
     begin = window->text().find_first_not_of(" \t\r\n");
@@ -220,8 +220,8 @@ Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFil
 
 Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
     std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
-    JsonForm form, int64_t at) {
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(std::move(file), codec, at));
+    JsonForm form, int64_t at, bool is_look) {
+  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(std::move(file), codec, at, is_look));
   return std::make_unique<JsonCutter>(std::move(window), form, at > 0);
 }
 

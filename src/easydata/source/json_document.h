@@ -19,9 +19,9 @@ Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFil
                                 arrow::Compression::type codec);
 
 /// Finds the values of a document (not of lines) from byte `at` on, which is 0 or the end of a
-/// piece.
+/// piece; `is_look`: only its first values will be read.
 Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
     std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
-    JsonForm form, int64_t at);
+    JsonForm form, int64_t at, bool is_look);
 
 }  // namespace easydata::source

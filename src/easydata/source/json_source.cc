@@ -145,8 +145,8 @@ class JsonSource : public FileSource {
                             std::make_shared<JsonLines>(options, std::move(schema)), context);
     }
     return MakeRecordReader(
-        [lines, form](int64_t at) {
-          return OpenJsonCutter(lines.file, lines.shard->codec, form, at);
+        [lines, form, is_look = context.is_look](int64_t at) {
+          return OpenJsonCutter(lines.file, lines.shard->codec, form, at, is_look);
         },
         std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from, 0, context);
   }
@@ -159,7 +159,8 @@ class JsonSource : public FileSource {
     ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
     ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
     if (form == JsonForm::kLines) return CountLineRows(lines, true, context);
-    ARROW_ASSIGN_OR_RAISE(auto cutter, OpenJsonCutter(lines.file, lines.shard->codec, form, 0));
+    ARROW_ASSIGN_OR_RAISE(auto cutter,
+                          OpenJsonCutter(lines.file, lines.shard->codec, form, 0, false));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     return counts_.Remember(shard, rows);
   }

@@ -156,7 +156,10 @@ class CompressedReader : public ShardReader {
         context_(context) {}
 
   Result<ShardPosition> Start() override {
-    ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(lines_.file, lines_.shard->codec));
+    ARROW_ASSIGN_OR_RAISE(
+        auto stream, io::ReadDecompressed(
+                         lines_.file, lines_.shard->codec,
+                         context_.is_look ? io::MemberCheck::kAtEnd : io::MemberCheck::kBeforeUse));
     auto cutter = std::make_shared<LineCutter>(std::move(stream));
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(

@@ -129,7 +129,8 @@ Result<DecodedBlock> RecordDecoder::RecordsBefore(int64_t records, const RecordP
 }
 
 Result<std::unique_ptr<TextWindow>> TextWindow::Open(
-    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec, int64_t at) {
+    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec, int64_t at,
+    bool is_look) {
   auto out = std::make_unique<TextWindow>();
   out->at_ = at;
   if (codec == arrow::Compression::UNCOMPRESSED) {
@@ -137,7 +138,10 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(
     ARROW_ASSIGN_OR_RAISE(out->stream_, arrow::io::RandomAccessFile::GetStream(
                                             file, std::min(at, size), size - std::min(at, size)));
   } else {
-    ARROW_ASSIGN_OR_RAISE(out->stream_, io::ReadDecompressed(std::move(file), codec));
+    ARROW_ASSIGN_OR_RAISE(
+        out->stream_,
+        io::ReadDecompressed(std::move(file), codec,
+                             is_look ? io::MemberCheck::kAtEnd : io::MemberCheck::kBeforeUse));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     while (out->bytes_read_ < at) {
       const int64_t step = std::min<int64_t>(at - out->bytes_read_, kStep);

@@ -56,9 +56,11 @@ class RecordLines {
 /// A moving window on a text file; its text stays in place until Consume().
 class TextWindow {
  public:
-  /// Opens a window on a file from byte `at` of its decompressed content on.
+  /// Opens a window on a file from byte `at` of its decompressed content on; `is_look`: only its
+  /// first rows will be read.
   static Result<std::unique_ptr<TextWindow>> Open(std::shared_ptr<arrow::io::RandomAccessFile> file,
-                                                  arrow::Compression::type codec, int64_t at);
+                                                  arrow::Compression::type codec, int64_t at,
+                                                  bool is_look);
 
   /// What is read and not consumed.
   std::string_view text() const { return {buffer_.data(), static_cast<size_t>(used_)}; }
