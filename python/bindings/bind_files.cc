@@ -162,6 +162,14 @@ void BindFiles(nb::module_& m) {
           "size_of",
           [](const PyFileListing& self, size_t index) { return self.files.at(index).size; },
           nb::arg("index"), "Bytes of a file.")
+      .def(
+          "in_order",
+          [](const PyFileListing& self, const std::vector<size_t>& places) {
+            PyFileListing out{{}, self.storage};
+            for (const size_t place : places) out.files.push_back(self.files.at(place));
+            return out;
+          },
+          nb::arg("places"), "The files at some places, in this order.")
       .def("with_identity", &WithIdentity, nb::arg("identity"),
            "The same files, told from others by \"mtime\", \"content\" (for which each is read, "
            "once) "

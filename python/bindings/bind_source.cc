@@ -21,6 +21,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
+#include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
@@ -266,6 +267,19 @@ Stream StreamOf(const PySource& self, nb::object columns,
   return Stream{Unwrap(source::SourcePlan(self.source, std::move(options)))};
 }
 
+Stream GrainRowsOf(const PySource& self, nb::object columns, const std::string& name,
+                   std::optional<uint64_t> seed, int64_t part, int64_t parts,
+                   std::optional<int64_t> num_rows, const std::string& padding_column) {
+  source::GrainOrderOptions options;
+  options.name = name;
+  options.columns = ColumnsFromPython(columns);
+  options.shuffles = seed.has_value();
+  options.seed = seed.value_or(0);
+  options.share = {num_rows, part, parts};
+  options.padding_column = padding_column;
+  return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options)))};
+}
+
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
                     nb::object schema, nb::object description, const std::string& name,
                     int64_t start_row, const std::optional<std::string>& shuffle, uint64_t seed,
@@ -387,6 +401,13 @@ void BindSource(nb::module_& m) {
                "seed: int = 0, window_bytes: int | None = None, on_missing: str = 'raise') -> "
                "Stream"),
            "The rows of the shards, from row `start_row` of the first one on, or shuffled.")
+      .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::kw_only(), nb::arg("name"),
+           nb::arg("seed").none(), nb::arg("part"), nb::arg("parts"), nb::arg("num_rows").none(),
+           nb::arg("padding_column"),
+           nb::sig("def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | "
+                   "None, part: int, parts: int, num_rows: int | None, "
+                   "padding_column: str) -> Stream"),
+           "A host's share of the rows in Grain's order: GrainRowsPlan().")
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from easydata import core as core
     from easydata import distributed as distributed
     from easydata import execution as execution
+    from easydata import grain_data_processing as grain_data_processing
     from easydata import jax as jax
     from easydata import sources as sources
     from easydata import torch as torch
@@ -256,7 +257,17 @@ else:
             "verify": "easydata.execution.verify",
             "wrap_hf_dataset": "easydata.sources.huggingface",
         },
-        ["core", "distributed", "execution", "sources", "transforms", "utils", "jax", "torch"],
+        [
+            "core",
+            "distributed",
+            "execution",
+            "grain_data_processing",
+            "sources",
+            "transforms",
+            "utils",
+            "jax",
+            "torch",
+        ],
     )
 
 __version__ = "0.1.0"
@@ -371,6 +382,7 @@ __all__ = [
     "distributed",
     "execution",
     "expand_data_files",
+    "grain_data_processing",
     "merge_states",
     "pack_constant_length",
     "pack_pre_tokenized",

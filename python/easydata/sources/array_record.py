@@ -89,6 +89,7 @@ class ArrayRecordDataSource:
     ) -> None:
         if not isinstance(data_files, _native.FileListing):
             data_files = list_data_files(data_files, storage_options)
+        self._files = data_files
         self._records = _native.RecordFiles(data_files)
 
     def __len__(self) -> int:

@@ -1,13 +1,18 @@
 #include "easydata/source/grain_order_stage.h"
 
+#include <arrow/array/builder_base.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -46,6 +51,26 @@ struct RowIndex {
   }
 };
 
+/// A row of empty values, flagged as padding.
+Result<std::shared_ptr<arrow::RecordBatch>> EmptyRow(const std::shared_ptr<arrow::Schema>& schema) {
+  arrow::ArrayVector columns;
+  for (const auto& field : schema->fields()) {
+    ARROW_ASSIGN_OR_RAISE(auto builder, arrow::MakeBuilder(field->type()));
+    ARROW_RETURN_NOT_OK(builder->AppendEmptyValue());
+    ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), builder->Finish());
+  }
+  return arrow::RecordBatch::Make(schema, 1, std::move(columns));
+}
+
+Result<Batch> WithPaddingColumn(Batch batch, const std::string& name,
+                                const std::vector<bool>& is_padding) {
+  arrow::BooleanBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.AppendValues(is_padding));
+  ARROW_ASSIGN_OR_RAISE(auto column, builder.Finish());
+  ARROW_ASSIGN_OR_RAISE(batch.rows, batch.rows->AddColumn(batch.rows->num_columns(), name, column));
+  return batch;
+}
+
 class GrainOrderStage : public Stage {
  public:
   GrainOrderStage(std::shared_ptr<const Source> source, const GrainOrderOptions& options,
@@ -59,7 +84,14 @@ class GrainOrderStage : public Stage {
         read_context_{std::make_shared<exec::ThreadPool>(context.pool->num_threads()),
                       [bytes = bytes_read_](int64_t n) { *bytes += n; }},
         grid_(options.rows_per_batch * context.lanes),
-        cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {}
+        cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {
+    if (!options_.padding_column.empty()) {
+      schema_ = schema_
+                    ->AddField(schema_->num_fields(),
+                               arrow::field(options_.padding_column, arrow::boolean()))
+                    .ValueOrDie();
+    }
+  }
 
   ~GrainOrderStage() override { Cancel(); }
 
@@ -88,7 +120,8 @@ class GrainOrderStage : public Stage {
   Result<std::optional<int64_t>> NumRows() override {
     if (!AllKeepRows(ops_)) return std::nullopt;
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRows());
-    return context_.ShareOf(rows);
+    const auto share = options_.share.Of(rows);
+    return context_.ShareOf(share.end - share.begin);
   }
 
   Result<bool> Seek(int64_t row) override {
@@ -156,21 +189,24 @@ class GrainOrderStage : public Stage {
 
   Status Start() {
     ARROW_RETURN_NOT_OK(CountRows().status());
-    if (place_ > index_.num_rows()) {
-      return Status::Invalid("the saved position is at row ", place_, " of a source of ",
-                             index_.num_rows(), ": its files were changed since");
+    const auto share = options_.share.Of(index_.num_rows());
+    first_row_ = share.begin;
+    const int64_t num_rows = share.end - share.begin;
+    if (place_ > num_rows) {
+      return Status::Invalid("the saved position is at row ", place_, " of a source of ", num_rows,
+                             ": its files were changed since");
     }
-    if (index_.num_rows() > 0) {
+    if (num_rows > 0 && options_.shuffles) {
       const uint64_t seed = options_.seed + static_cast<uint64_t>(context_.epoch);
-      order_.emplace(static_cast<uint64_t>(index_.num_rows()), static_cast<uint32_t>(seed));
+      order_.emplace(static_cast<uint64_t>(num_rows), static_cast<uint32_t>(seed));
     }
     auto map = std::make_unique<exec::OrderedMap<Places, Done>>(
         context_.pool, context_.pool->num_threads() + 1,
-        [this, next = place_]() mutable -> Result<std::optional<Places>> {
-          if (next >= index_.num_rows()) return std::nullopt;
+        [this, num_rows, next = place_]() mutable -> Result<std::optional<Places>> {
+          if (next >= num_rows) return std::nullopt;
           const int64_t begin = next;
           // On a grid, so that a place means the same batch after a restore.
-          next = std::min((begin / grid_ + 1) * grid_, index_.num_rows());
+          next = std::min((begin / grid_ + 1) * grid_, num_rows);
           return Places{begin, next};
         },
         [this](Places places) { return Work(places); });
@@ -191,27 +227,45 @@ class GrainOrderStage : public Stage {
     // By block, the rows of it that are wanted: no more than one block at a time is held.
     std::map<std::pair<size_t, int64_t>, std::vector<RowRef>> wanted;
     std::vector<std::pair<std::pair<size_t, int64_t>, int64_t>> order;
+    std::vector<bool> is_padding;
     for (int64_t place = OfThisLane(places.begin); place < places.end; place += context_.lanes) {
-      const auto row = static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)]);
-      const RowIndex::Place at = index_.At(row);
-      const std::pair<size_t, int64_t> block{at.shard, at.block};
+      const int64_t row =
+          first_row_ + (order_.has_value()
+                            ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)])
+                            : place);
+      is_padding.push_back(row >= index_.num_rows());
+      std::pair<size_t, int64_t> block = kPadding;
+      int64_t row_of_block = row;
+      if (!is_padding.back()) {
+        const RowIndex::Place at = index_.At(row);
+        block = {at.shard, at.block};
+        row_of_block = at.row;
+      }
       auto& of_block = wanted[block];
       order.emplace_back(block, static_cast<int64_t>(of_block.size()));
-      of_block.push_back({0, at.row});
+      of_block.push_back({0, row_of_block});
     }
     std::vector<Batch> parts;
     std::map<std::pair<size_t, int64_t>, int32_t> part_of;
     for (const auto& [key, of_block] : wanted) {
       const auto& [shard, block] = key;
+      part_of[key] = static_cast<int32_t>(parts.size());
+      if (key == kPadding) {
+        ARROW_ASSIGN_OR_RAISE(parts.emplace_back(), PaddingRows(of_block));
+        continue;
+      }
       ARROW_ASSIGN_OR_RAISE(auto whole, cache_.Get(index_.refs[shard], index_.shards[shard],
                                                    index_.blocks[shard], block));
-      part_of[key] = static_cast<int32_t>(parts.size());
       ARROW_ASSIGN_OR_RAISE(Batch part, GatherRows({*whole}, of_block, source_schema_));
       parts.push_back(std::move(part));
     }
     std::vector<RowRef> rows;
     for (const auto& [block, row] : order) rows.push_back({part_of[block], row});
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, source_schema_));
+    if (!options_.padding_column.empty()) {
+      ARROW_ASSIGN_OR_RAISE(
+          batch, WithPaddingColumn(std::move(batch), options_.padding_column, is_padding));
+    }
     busy_.Add("read", std::chrono::steady_clock::now() - begin);
     Done done{places.end, ApplyOps(ops_, std::move(batch), &busy_)};
     if (!done.applied.error.ok()) {
@@ -219,6 +273,22 @@ class GrainOrderStage : public Stage {
     }
     return done;
   }
+
+  /// Empty rows, which are numbered on from the source's last one.
+  Result<Batch> PaddingRows(const std::vector<RowRef>& rows) const {
+    ARROW_ASSIGN_OR_RAISE(auto one, EmptyRow(source_schema_));
+    const auto shard = std::make_shared<const ShardRef>(ShardRef{options_.name, "padding"});
+    std::vector<Batch> parts;
+    for (const RowRef& row : rows) {
+      Batch& part = parts.emplace_back();
+      part.rows = one;
+      part.addresses.Append(shard, row.row, -1, 1);
+    }
+    return ConcatenateBatches(parts);
+  }
+
+  /// In place of a block: rows that are no source's.
+  static constexpr std::pair<size_t, int64_t> kPadding{std::numeric_limits<size_t>::max(), 0};
 
   const std::shared_ptr<const Source> source_;
   const GrainOrderOptions options_;
@@ -234,7 +304,8 @@ class GrainOrderStage : public Stage {
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   RowIndex index_;
   std::optional<order::GrainIndexShuffle> order_;
-  int64_t place_ = 0;  // of the next row to hand out
+  int64_t first_row_ = 0;  // of the share
+  int64_t place_ = 0;      // of the next row to hand out, in the share
   int64_t num_rows_ = 0;
   Status pending_;  // comes out with the next call
   Status failed_;
@@ -245,6 +316,42 @@ class GrainOrderStage : public Stage {
 };
 
 }  // namespace
+
+RowShare::Range RowShare::Of(int64_t source_rows) const {
+  const int64_t rows = num_rows.value_or(source_rows);
+  const int64_t least = rows / parts;
+  const int64_t more = rows % parts;  // parts with one row more
+  const int64_t begin = part * least + std::min(part, more);
+  return {begin, begin + least + (part < more ? 1 : 0)};
+}
+
+Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options) {
+  const RowShare& share = options.share;
+  if (share.num_rows.value_or(0) < 0 || share.part < 0 || share.part >= share.parts) {
+    return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a data set");
+  }
+  if (options.seed > std::numeric_limits<uint32_t>::max()) {
+    return Status::Invalid("a seed of Grain's is below 2^32; it is ", options.seed);
+  }
+  options.shards.resize(source->shard_names().size());
+  std::iota(options.shards.begin(), options.shards.end(), size_t{0});
+  nlohmann::json described = source->Describe();
+  if (options.shuffles) described["seed"] = options.seed;
+  described["part"] = share.part;
+  described["parts"] = share.parts;
+  if (share.num_rows.has_value()) described["num_rows"] = *share.num_rows;
+  auto node = MakeNode("grain_rows", described);
+  node->facts.finitude = Finitude::kFinite;
+  node->files = {source, &source->shard_names()};
+  node->storage = source->storage();
+  StreamPlan plan;
+  plan.node = std::move(node);
+  plan.make = [source = std::move(source),
+               options = std::move(options)](const StageContext& context) {
+    return Timed(MakeGrainOrderStage(source, options, context), "workers");
+  };
+  return plan;
+}
 
 Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
                                                    const GrainOrderOptions& options,

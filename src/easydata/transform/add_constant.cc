@@ -67,9 +67,9 @@ std::shared_ptr<const BatchOp> AddConstant(std::string name, const nlohmann::jso
   return std::make_shared<AddConstantOp>(std::move(field), std::move(scalar));
 }
 
-const ColumnOpKind kAddFieldColumnOp = {"add_field", [](const nlohmann::json& options) {
-                                          return AddConstant(options.at("field").get<std::string>(),
-                                                             options.at("value"));
-                                        }};
+const ColumnOpKind kAddFieldColumnOp = {
+    "add_field", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
+      return AddConstant(options.at("field").get<std::string>(), options.at("value"));
+    }};
 
 }  // namespace easydata::transform

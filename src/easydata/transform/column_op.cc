@@ -22,7 +22,7 @@ Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& n
     }
     std::shared_ptr<const BatchOp> op;
     try {
-      op = kind->make(options);
+      ARROW_ASSIGN_OR_RAISE(op, kind->make(options));
     } catch (const nlohmann::json::exception& error) {
       return Status::Invalid("the options of the column operation \"", name,
                              "\" cannot be read: ", error.what());

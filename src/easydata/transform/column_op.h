@@ -9,7 +9,8 @@
 
 /// Lists the operations on columns: OP(Id) for each. It is the only list of them; kIdColumnOp,
 /// which is declared here, stands beside the operation's code.
-#define EASYDATA_COLUMN_OPS(OP) OP(Select) OP(Drop) OP(Rename) OP(FilterNonEmpty) OP(AddField)
+#define EASYDATA_COLUMN_OPS(OP) \
+  OP(Select) OP(Drop) OP(Rename) OP(FilterNonEmpty) OP(AddField) OP(EndDocuments) OP(LlmRows)
 
 namespace easydata::transform {
 
@@ -18,8 +19,8 @@ struct ColumnOpKind {
   /// What a plan calls it; saved states have it.
   const char* name;
   /// Makes it of its options, which a plan prints as they are. Throws what nlohmann::json throws
-  /// where one is missing or of a wrong type.
-  std::shared_ptr<const BatchOp> (*make)(const nlohmann::json& options);
+  /// where one is missing or of a wrong type; Invalid where one cannot be.
+  Result<std::shared_ptr<const BatchOp>> (*make)(const nlohmann::json& options);
 };
 
 #define EASYDATA_DECLARATION(Id) extern const ColumnOpKind k##Id##ColumnOp;

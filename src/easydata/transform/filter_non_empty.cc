@@ -105,7 +105,8 @@ std::shared_ptr<const BatchOp> FilterNonEmpty(std::vector<std::string> names) {
 }
 
 const ColumnOpKind kFilterNonEmptyColumnOp = {
-    "filter_non_empty", [](const nlohmann::json& options) {
+    "filter_non_empty",
+    [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return FilterNonEmpty(options.at("fields").get<std::vector<std::string>>());
     }};
 

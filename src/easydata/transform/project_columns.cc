@@ -193,17 +193,17 @@ std::shared_ptr<const BatchOp> RenameColumns(std::vector<std::pair<std::string, 
 }
 
 const ColumnOpKind kSelectColumnOp = {
-    "select", [](const nlohmann::json& options) {
+    "select", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return SelectColumns(options.at("fields").get<std::vector<std::string>>());
     }};
 
 const ColumnOpKind kDropColumnOp = {
-    "drop", [](const nlohmann::json& options) {
+    "drop", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return DropColumns(options.at("fields").get<std::vector<std::string>>());
     }};
 
 const ColumnOpKind kRenameColumnOp = {
-    "rename", [](const nlohmann::json& options) {
+    "rename", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       using Pairs = std::vector<std::pair<std::string, std::string>>;
       return RenameColumns(options.at("fields").get<Pairs>(), options.value("renamed_wins", false)
                                                                   ? NameClash::kRenamedWins
