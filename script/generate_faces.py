@@ -30,16 +30,15 @@ def faces(table: dict[str, Any]) -> dict[str, str]:
     """The text of each face's file, by the face's name in the table."""
     described: dict[str, str] = table["faces"]
     names: dict[str, dict[str, str]] = {face: {} for face in described}
-    seen: dict[str, str] = {}
     for home, shown in table["names"].items():
         for where, listed in shown.items():
             for name in listed:
-                if name in seen:
-                    raise TableError(f"{name} stands twice: in {seen[name]} and in {home}")
-                seen[name] = home
                 for face in where.split():
                     if face not in names:
                         raise TableError(f"{home}: there is no face {face!r} to show {name} in")
+                    if name in names[face]:
+                        other = names[face][name].removeprefix(f"{TOP}.")
+                        raise TableError(f"{name} stands twice: in {other} and in {home}")
                     names[face][name] = f"{TOP}.{home}"
     return {face: text(face, described[face], names[face], table) for face in described}
 

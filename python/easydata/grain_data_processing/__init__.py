@@ -14,6 +14,14 @@ if TYPE_CHECKING:
         SyntheticDataConfig,
         create_train_eval_configs,
     )
+    from easydata.grain_data_processing.iterators import (
+        MultiHostDataLoadIterator,
+        SyntheticDataIterator,
+        create_data_iterator,
+        create_mixed_data_iterator,
+        get_process_loading_data,
+        make_grain_iterator,
+    )
     from easydata.grain_data_processing.llm_batch import LLMBatch, LLMIndexedBatch
     from easydata.grain_data_processing.preprocess import LOGGER, LLMRowDataset, preprocess_dataset
     from easydata.grain_data_processing.record_datasets import (
@@ -33,11 +41,17 @@ else:
             "LLMIndexedBatch": "easydata.grain_data_processing.llm_batch",
             "LLMRowDataset": "easydata.grain_data_processing.preprocess",
             "LOGGER": "easydata.grain_data_processing.preprocess",
+            "MultiHostDataLoadIterator": "easydata.grain_data_processing.iterators",
             "PaddedDataset": "easydata.grain_data_processing.record_datasets",
             "SyntheticDataConfig": "easydata.grain_data_processing.configs",
+            "SyntheticDataIterator": "easydata.grain_data_processing.iterators",
+            "create_data_iterator": "easydata.grain_data_processing.iterators",
+            "create_mixed_data_iterator": "easydata.grain_data_processing.iterators",
             "create_train_eval_configs": "easydata.grain_data_processing.configs",
+            "get_process_loading_data": "easydata.grain_data_processing.iterators",
             "load_array_record_dataset": "easydata.grain_data_processing.record_datasets",
             "load_huggingface_dataset": "easydata.grain_data_processing.record_datasets",
+            "make_grain_iterator": "easydata.grain_data_processing.iterators",
             "pad_dataset": "easydata.grain_data_processing.record_datasets",
             "preprocess_dataset": "easydata.grain_data_processing.preprocess",
         },
@@ -51,11 +65,17 @@ __all__ = [
     "LLMBatch",
     "LLMIndexedBatch",
     "LLMRowDataset",
+    "MultiHostDataLoadIterator",
     "PaddedDataset",
     "SyntheticDataConfig",
+    "SyntheticDataIterator",
+    "create_data_iterator",
+    "create_mixed_data_iterator",
     "create_train_eval_configs",
+    "get_process_loading_data",
     "load_array_record_dataset",
     "load_huggingface_dataset",
+    "make_grain_iterator",
     "pad_dataset",
     "preprocess_dataset",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -278,6 +278,16 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
 
     def __repr__(self) -> str:
         return f"LLMRowDataset({self._made_stream!r})"
+
+
+def mixed(datasets: Sequence[LLMRowDataset], weights: Sequence[float]) -> LLMRowDataset:
+    """The rows of several data sets in the order of Grain's IterDataset.mix."""
+    names = [str(i) for i in range(len(datasets))]
+    options = _native.MixOptions(
+        names, weights, None, order="grain", stop_strategy="first_exhausted"
+    )
+    streams = [dataset._stream() for dataset in datasets]
+    return LLMRowDataset(_native.mix(streams, options, add_source=False), "")
 
 
 def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.Stream:
