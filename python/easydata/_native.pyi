@@ -140,6 +140,9 @@ class FileListing:
     def size_of(self, index: int) -> int:
         """Bytes of a file."""
 
+    def in_order(self, places: Sequence[int]) -> FileListing:
+        """The files at some places, in this order."""
+
     def with_identity(self, identity: str) -> FileListing:
         """
         The same files, told from others by "mtime", "content" (for which each is read, once) or "size".
@@ -217,6 +220,9 @@ class Source:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
+
+    def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | None, part: int, parts: int, num_rows: int | None, padding_column: str) -> Stream:
+        """A host's share of the rows in Grain's order: GrainRowsPlan()."""
 
     def known_rows(self, shard: int) -> int | None:
         """Rows of a shard where the file says so, else None."""

@@ -17,6 +17,11 @@ except ModuleNotFoundError as error:
     ) from error
 
 
+def process_index() -> int:
+    """The number of this process."""
+    return int(jax.process_index())
+
+
 class GlobalBatchSharding:
     """Splits batches by rows over all axes of a mesh, each process's rows over its own devices."""
 

@@ -82,12 +82,12 @@ def document_stream(
 class _Documents:
     """Documents that Python gives."""
 
-    def __init__(self, dataset: RandomAccess, column: str, is_text: bool, rows: HostRows) -> None:
+    def __init__(self, dataset: Any, column: str, is_text: bool, rows: HostRows) -> None:
         import pyarrow as pa
 
         self._size = len(dataset)
-        self._is_arrow = hasattr(dataset, "with_format")  # one of the library datasets
-        self._dataset: Any = dataset
+        self._dataset = dataset
+        self._is_arrow = hasattr(self._dataset, "with_format")  # one of the library datasets
         if self._is_arrow:
             self._dataset = self._dataset.select_columns([column]).with_format("arrow")
         self._column = column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,9 @@ __all__ = [
 
 _TextDataConfig = HFHubDataConfig | GrainArrayRecordsDataConfig
 
+# More than a pass has.
+_MOST_STEPS = 1 << 40
+
 # Fields that batches are made by: those of the first config count.
 _OF_FIRST = (
     "global_batch_size",
@@ -81,17 +84,18 @@ def make_grain_iterator(
         order: "host": the original's, which depends on the number of hosts; "global": one order of
             all documents, whose states any number of hosts goes on from.
         overlong: What becomes of documents that are longer than a row; see preprocess_dataset().
-        exact: An epoch of one data set is exactly the batches of one pass, which are counted (the
-            pass is read for that); with `max_steps_per_epoch`, exactly so many batches, after which
-            the next epoch goes on in the data. Else `max_steps_per_epoch` is a number of documents:
-            so many batches' worth, the same ones in every epoch.
+        exact: An epoch of one data set is exactly the batches of one pass, which are counted when
+            it begins (it is read for that), as each pass packs in an order of its own. With
+            `max_steps_per_epoch`, it is exactly so many batches, after which the next epoch goes on
+            in the data. Else `max_steps_per_epoch` is a number of documents: so many batches'
+            worth, the same ones in every epoch.
 
     Raises:
         ValueError: When rows cannot be split evenly over the hosts or devices; the message names
             the axes and sizes. For several data sets with `exact` and no `max_steps_per_epoch`.
         NotImplementedError: In a process that is not among `process_indices`.
     """
-    from easydata.grain_data_processing.global_arrays import GlobalBatchSharding, jax
+    from easydata.grain_data_processing.global_arrays import GlobalBatchSharding, process_index
 
     several = [configs] if isinstance(configs, _TextDataConfig) else list(configs)
     if not several:
@@ -107,12 +111,12 @@ def make_grain_iterator(
                     config.name or "another one",
                     getattr(config, name),
                 )
-    if jax.process_index() not in process_indices:
+    if process_index() not in process_indices:
         raise NotImplementedError(
-            f"process {jax.process_index()} loads no data by process_indices={process_indices}; "
+            f"process {process_index()} loads no data by process_indices={process_indices}; "
             "hosts that load none are not supported: choose a mesh with devices of each process"
         )
-    host = list(process_indices).index(jax.process_index())
+    host = list(process_indices).index(process_index())
     hosts = len(process_indices)
     counts_pass = exact and first.max_steps_per_epoch is None
     if counts_pass and len(several) > 1:
@@ -135,8 +139,7 @@ def make_grain_iterator(
     if len(several) > 1:
         rows = mixed([each for each, _ in made], weights)
     dataset_size = max(
-        int(_epoch_documents(config, len(data), exact) / weight)
-        for config, (_, data), weight in zip(several, made, weights, strict=True)
+        int(len(data) / weight) for (_, data), weight in zip(made, weights, strict=True)
     )
     divided = dataset_size / first.global_batch_size
     length: int | None = math.floor(divided) if first.drop_remainder else math.ceil(divided)
@@ -164,7 +167,9 @@ def make_grain_iterator(
         sharding,
         iterator_length=length,
         dataset_size=dataset_size,
-        identity={"order": order} if order == "global" else {
+        identity={"order": order}
+        if order == "global"
+        else {
             "order": order,
             "hosts": hosts,
             "host": host,
@@ -218,12 +223,6 @@ def _rows_of(
         order=order,
         name=config.name or "",
     )
-
-
-def _epoch_documents(config: _TextDataConfig, documents: int, exact: bool) -> int:
-    if exact or config.max_steps_per_epoch is None:
-        return documents
-    return min(documents, config.max_steps_per_epoch * config.global_batch_size)
 
 
 def _shares(weights: Sequence[float] | None, count: int) -> list[float]:
@@ -298,7 +297,8 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
         Args:
             open_loader: Makes the loader of this host's rows, at their start.
             sharding: Puts them on the mesh.
-            iterator_length: Batches of an epoch; None: those of a pass of the loader, counted.
+            iterator_length: Batches of an epoch; None: those of each pass of the loader, counted
+                when it begins.
             dataset_size: Documents of an epoch.
             identity: What a state must agree with beside the loader's own.
             reset_after_epoch: Begin the data anew with each epoch.
@@ -308,16 +308,22 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
         self._loader = open_loader()
         self._sharding = sharding
         self._counts = iterator_length is None
-        if iterator_length is None:
-            # Hosts of one order each may differ by a batch: all stop with the first one.
-            iterator_length = sharding.least(self._loader._native.steps_up_to((1 << 62) - 1))
-        self.iterator_length = iterator_length
+        self._steps_before = 0  # of the passes before the one that is counted
+        self.iterator_length = iterator_length or 0
         self.dataset_size = dataset_size
         self._identity = dict(identity)
         self._reset_after_epoch = reset_after_epoch
         self._step = 0
         self._is_restored = False
         self._batches = iter(self._loader)
+        if self._counts:
+            self._count_pass()
+
+    def _count_pass(self) -> None:
+        """Counts the batches of the pass that begins: each packs in an order of its own."""
+        steps = self._loader._native.steps_up_to(_MOST_STEPS) - self._steps_before
+        # Hosts with an order each may differ by a batch: all stop with the first one.
+        self.iterator_length = self._sharding.least(steps)
 
     def __iter__(self) -> MultiHostDataLoadIterator:
         if not self._is_restored:
@@ -332,15 +338,16 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
         """Begins the next epoch."""
         if self._step == 0:
             return
-        self._step = 0
+        done, self._step = self._step, 0
         if self._reset_after_epoch:
             self._loader.close()
             self._loader = self._open_loader()
             self._batches = iter(self._loader)
         elif self._counts:
-            for _ in self._batches:  # what another host has no batch for
-                pass
+            # What was left, and what another host has no batch for.
+            self._steps_before += done + sum(1 for _ in self._batches)
             self._batches = iter(self._loader)
+            self._count_pass()
 
     def __next__(self) -> LLMBatch:
         if self._step >= self.iterator_length:
@@ -359,6 +366,7 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
             **self._identity,
             "step": self._step,
             "iterator_length": self.iterator_length,
+            **({"steps_before": self._steps_before} if self._counts else {}),
             "iterator": self._loader.state_dict(),
         }
 
@@ -369,7 +377,14 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
             ValueError: When it is of another order, number of hosts, host, epoch length or
                 configuration; the message names which.
         """
-        expected = {**self._identity, "iterator_length": self.iterator_length}
+        expected = dict(self._identity)
+        if not self._counts:
+            expected["iterator_length"] = self.iterator_length
+        elif "steps_before" not in state:
+            raise ValueError(
+                "the state is of an iterator without exact=True; go on with the configuration that "
+                "it was saved with"
+            )
         for name, value in expected.items():
             if state.get(name) == value:
                 continue
@@ -385,6 +400,9 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
         self._loader.load_state_dict(state["iterator"])
         self._batches = iter(self._loader)
         self._step = int(state["step"])
+        if self._counts:
+            self._steps_before = int(state["steps_before"])
+            self.iterator_length = int(state["iterator_length"])
         self._is_restored = True
 
     state_dict = get_state
@@ -405,7 +423,7 @@ class SyntheticDataIterator(Iterator[LLMBatch]):
     """Batches of zeros on the devices, `num_batches` an epoch, all of them tokens."""
 
     def __init__(self, config: SyntheticDataConfig, mesh: Any) -> None:
-        from easydata.grain_data_processing.global_arrays import GlobalBatchSharding, jax
+        from easydata.grain_data_processing.global_arrays import GlobalBatchSharding
 
         register_with_jax()
         if config.max_target_length is None:
@@ -421,7 +439,9 @@ class SyntheticDataIterator(Iterator[LLMBatch]):
         rows = config.global_batch_size // hosts
         sharding.check(rows)
         sample = LLMBatch.get_sample(rows, config.max_target_length)
-        self._batch = jax.tree.map(sharding.put, sample)
+        self._batch = LLMBatch(
+            **{name: sharding.put(array) for name, array in sample.arrays().items()}
+        )
         self._step = 0
 
     def __iter__(self) -> SyntheticDataIterator:
@@ -435,7 +455,7 @@ class SyntheticDataIterator(Iterator[LLMBatch]):
         if self._step >= self.config.num_batches:
             raise StopIteration
         self._step += 1
-        return replace(self._batch)
+        return self._batch
 
     def get_state(self) -> dict[str, Any]:
         """Nothing: every batch is the same."""

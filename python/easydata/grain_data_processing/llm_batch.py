@@ -62,6 +62,10 @@ class LLMBatch:
 
         return cls.from_inputs(np.zeros((batch_size, max_length), np.int32))
 
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of [batch, length], by their names."""
+        return {name: getattr(self, name) for name in _arrays_of(type(self))}
+
     def get_document_borders(self) -> Any:
         """Where a document begins, as bool [batch, length]; the first place of a row always."""
         if self._document_borders is not None:
@@ -73,7 +77,7 @@ class LLMBatch:
 
     def __getitem__(self, key: Any) -> LLMBatch:
         """The rows, and with a second index the places, of a slice; its borders are the batch's."""
-        parts = {field: getattr(self, field)[key] for field in _arrays_of(type(self))}
+        parts = {name: array[key] for name, array in self.arrays().items()}
         return dataclasses.replace(
             self, **parts, _document_borders=self.get_document_borders()[key]
         )

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from easydata import _native
 from easydata.grain_data_processing.host_rows import (
@@ -18,6 +18,7 @@ from easydata.grain_data_processing.host_rows import (
     unpadded,
 )
 from easydata.grain_data_processing.record_datasets import (
+    PaddedDataset,
     RandomAccess,
     holds_bytes,
     pad_dataset,
@@ -28,6 +29,8 @@ from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from easydata.grain_data_processing.grain_adapter import GrainRowDataset
 
 __all__ = ["LOGGER", "LLMRowDataset", "Order", "Overlong", "preprocess_dataset"]
 
@@ -102,7 +105,7 @@ def preprocess_dataset(
         name: What errors and statistics call the data set.
 
     Returns:
-        The rows, and the data set that they are made of, filled up where it was.
+        The rows, and the data set that they are made of, filled up or cut where it was.
 
     Raises:
         ValueError: When the batch size is no multiple of the hosts, an end-of-document token is
@@ -110,8 +113,8 @@ def preprocess_dataset(
     """
     if global_batch_size % dataloading_host_count != 0:
         raise ValueError(
-            f"global_batch_size must be a multiple of the hosts that load data: {global_batch_size} "
-            f"rows cannot be split evenly over {dataloading_host_count}"
+            f"global_batch_size must be a multiple of the hosts that load data: {global_batch_size}"
+            f" rows cannot be split evenly over {dataloading_host_count}"
         )
     tokenizer = None
     if tokenize or tokenizer_path is not None:
@@ -127,13 +130,12 @@ def preprocess_dataset(
             )
         else:
             dataset = pad_dataset(dataset, global_batch_size, data_column_name)
-    num_rows = len(dataset)
-    if max_steps_per_epoch is not None:
-        num_rows = min(num_rows, max_steps_per_epoch * global_batch_size)
+    if max_steps_per_epoch is not None and max_steps_per_epoch * global_batch_size < len(dataset):
+        dataset = PaddedDataset(dataset, max_steps_per_epoch * global_batch_size, data_column_name)
     is_global = order == "global"
     part = 0 if is_global else dataloading_host_index
     rows = HostRows(
-        num_rows=num_rows,
+        num_rows=len(dataset),
         seed=grain_seed(data_shuffle_seed + part) if shuffle else None,
         part=part,
         parts=1 if is_global else dataloading_host_count,
@@ -229,7 +231,7 @@ class _Documents:
 
     def _report(self, which: str, source: str, documents: int, tokens: int) -> None:
         LOGGER.warning(
-            '%s%d documents %s cut to max_target_length=%d tokens and lost %d tokens; '
+            "%s%d documents %s cut to max_target_length=%d tokens and lost %d tokens; "
             'overlong="split" keeps them whole, in several rows',
             f"{source}: " if source else "",
             documents,
@@ -271,8 +273,18 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
             for batch in loader:
                 yield {name: values[0] for name, values in batch.items()}
 
+    def to_grain(self) -> GrainRowDataset:
+        """The rows as a `grain.IterDataset`, whose iterators save and restore their place.
+
+        Raises:
+            ModuleNotFoundError: Without Grain.
+        """
+        from easydata.grain_data_processing.grain_adapter import GrainRowDataset
+
+        return GrainRowDataset(self)
+
     def _stream(
-        self, columns: Columns | None = None, shards: list[str] | None = None
+        self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
         return self._made_stream
 
@@ -305,9 +317,7 @@ def _special(tokenizer: Tokenizer | None, role: str, is_wanted: bool) -> int | N
     return token
 
 
-def _end_of_document(
-    tokenizer: Tokenizer | None, given: int | None, is_needed: bool
-) -> int | None:
+def _end_of_document(tokenizer: Tokenizer | None, given: int | None, is_needed: bool) -> int | None:
     own = None if tokenizer is None else tokenizer.eos_token_id
     if given is not None:
         if own is not None and own != given:

@@ -24,6 +24,10 @@ TEST(ColumnOpTest, EachIsFoundByItsNameAndPrintedWithItsOptions) {
       {"rename", {{"fields", nlohmann::json::parse(R"([["a", "b"]])")}, {"renamed_wins", true}}},
       {"filter_non_empty", {{"fields", {"a"}}}},
       {"add_field", {{"field", "a"}, {"value", {1, nullptr}}}},
+      {"end_documents",
+       {{"max_length", 8}, {"bos", nullptr}, {"eos", 2}, {"eod", 2}, {"overlong", "truncate"}}},
+      {"llm_rows",
+       {{"length", 8}, {"eod", 2}, {"shift", true}, {"packed", false}, {"padding_column", ""}}},
   };
   for (const auto& [name, options] : kinds) {
     const auto plan = ColumnOpPlan(upstream, name, options);

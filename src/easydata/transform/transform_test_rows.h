@@ -20,6 +20,7 @@ namespace easydata::transform {
 class TestRows {
  public:
   using Texts = std::vector<std::optional<std::string>>;
+  using Lists = std::vector<std::vector<int32_t>>;
 
   TestRows& Text(const std::string& name, const Texts& values) {
     return Strings(arrow::field(name, arrow::utf8()), values);
@@ -31,6 +32,35 @@ class TestRows {
     arrow::Int64Builder builder;
     EXPECT_TRUE(builder.AppendValues(values).ok());
     return Column(arrow::field(name, arrow::int64()), builder.Finish().ValueOrDie());
+  }
+  TestRows& Bools(const std::string& name, const std::vector<bool>& values) {
+    arrow::BooleanBuilder builder;
+    EXPECT_TRUE(builder.AppendValues(values).ok());
+    return Column(arrow::field(name, arrow::boolean()), builder.Finish().ValueOrDie());
+  }
+  /// A column of list<int32>.
+  TestRows& Tokens(const std::string& name, const Lists& lists) {
+    auto values = std::make_shared<arrow::Int32Builder>();
+    arrow::ListBuilder builder(arrow::default_memory_pool(), values, arrow::list(arrow::int32()));
+    for (const auto& list : lists) {
+      EXPECT_TRUE(builder.Append().ok());
+      EXPECT_TRUE(values->AppendValues(list).ok());
+    }
+    const auto array = builder.Finish().ValueOrDie();
+    return Column(arrow::field(name, array->type()), array);
+  }
+  /// A column of fixed_size_list<int32>.
+  TestRows& FixedTokens(const std::string& name, int32_t length, const Lists& lists) {
+    auto values = std::make_shared<arrow::Int32Builder>();
+    arrow::FixedSizeListBuilder builder(arrow::default_memory_pool(), values,
+                                        arrow::fixed_size_list(arrow::int32(), length));
+    for (const auto& list : lists) {
+      EXPECT_EQ(static_cast<int32_t>(list.size()), length);
+      EXPECT_TRUE(builder.Append().ok());
+      EXPECT_TRUE(values->AppendValues(list).ok());
+    }
+    const auto array = builder.Finish().ValueOrDie();
+    return Column(arrow::field(name, array->type()), array);
   }
   TestRows& Column(std::shared_ptr<arrow::Field> field, std::shared_ptr<arrow::Array> array) {
     fields_.push_back(std::move(field));
@@ -70,6 +100,26 @@ inline TestRows::Texts TextsOf(const Batch& batch, const std::string& name) {
   const auto& texts = static_cast<const arrow::StringArray&>(*column);
   for (int64_t i = 0; i < texts.length(); ++i) {
     out.push_back(texts.IsNull(i) ? std::nullopt : std::optional(texts.GetString(i)));
+  }
+  return out;
+}
+
+/// The values of a column of list<int32> or fixed_size_list<int32>.
+inline TestRows::Lists TokensOf(const Batch& batch, const std::string& name) {
+  const auto column = batch.rows->GetColumnByName(name);
+  TestRows::Lists out;
+  const auto add = [&](const auto& lists) {
+    for (int64_t row = 0; row < lists.length(); ++row) {
+      const auto list = std::static_pointer_cast<arrow::Int32Array>(lists.value_slice(row));
+      out.emplace_back(list->raw_values(), list->raw_values() + list->length());
+    }
+  };
+  if (column != nullptr && column->type_id() == arrow::Type::LIST) {
+    add(static_cast<const arrow::ListArray&>(*column));
+  } else if (column != nullptr && column->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+    add(static_cast<const arrow::FixedSizeListArray&>(*column));
+  } else {
+    ADD_FAILURE() << "no tokens " << name << " in " << batch.rows->schema()->ToString();
   }
   return out;
 }

@@ -13,13 +13,15 @@ HERE = Path(__file__).resolve().parent
 TIMEOUT = 300
 
 
-def run_ranks(script: str, world_size: int, options: Mapping[str, object]) -> None:
-    """Runs a script of this folder in `world_size` processes; fails with what any of them says.
+def start_ranks(
+    script: str, world_size: int, options: Mapping[str, object]
+) -> list[subprocess.Popen[str]]:
+    """Starts a script, of this folder or by its path, in `world_size` processes.
 
     The script gets `--rank`, `--world-size` and `--<option> <value>` for each option.
     """
     arguments = [f"--{name}={value}" for name, value in options.items()]
-    ranks = [
+    return [
         subprocess.Popen(
             [
                 sys.executable,
@@ -35,19 +37,29 @@ def run_ranks(script: str, world_size: int, options: Mapping[str, object]) -> No
         )
         for rank in range(world_size)
     ]
+
+
+def run_ranks(script: str, world_size: int, options: Mapping[str, object]) -> None:
+    """Runs a script as start_ranks() does; fails with what any of its processes says."""
+    ranks = start_ranks(script, world_size, options)
     said = []
     try:
         for process in ranks:
             said.append(process.communicate(timeout=TIMEOUT)[0])
     finally:
-        for process in ranks:
-            process.kill()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+        end_ranks(ranks)
     for rank, (process, text) in enumerate(zip(ranks, said, strict=True)):
         if process.returncode != 0:
             pytest.fail(f"rank {rank} of {world_size}: exit {process.returncode}\n{text}")
+
+
+def end_ranks(ranks: list[subprocess.Popen[str]]) -> None:
+    """Kills what is left of processes."""
+    for process in ranks:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def free_port() -> int:
