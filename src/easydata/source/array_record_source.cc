@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/io/damaged_read.h"
 #include "easydata/io/file_system.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/source/damaged_file.h"
@@ -19,6 +20,7 @@
 #include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/stream/row_error.h"
 
 namespace easydata::source {
 
@@ -362,6 +364,40 @@ class ArrayRecordSource : public FileSource {
     blocks.count = file->num_blocks();
     for (int64_t i = 0; i <= blocks.count; ++i) blocks.row_starts.push_back(file->FirstRow(i));
     return blocks;
+  }
+
+  bool takes_rows() const override { return true; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(size_t shard,
+                                                       const std::shared_ptr<const ShardRef>& ref,
+                                                       std::span<const int64_t> rows,
+                                                       const ReadOptions& options,
+                                                       const std::shared_ptr<arrow::Schema>& schema,
+                                                       const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, false));
+    auto column = MakeColumn(decoding_, options.columns, schema, 0);
+    size_t next = 0;  // all before it are in the column
+    Status of_row;
+    const Status read =
+        file->file->Read(rows, [&](size_t place, std::string_view record) -> Status {
+          next = place;
+          BadRow bad;
+          ARROW_ASSIGN_OR_RAISE(const bool is_added, column->Append(record, &bad));
+          if (!is_added) {
+            of_row = RowError(Address{ref, rows[place]}, bad.message);
+            return of_row;
+          }
+          ++next;
+          context.count_bytes(static_cast<int64_t>(record.size()));
+          return Status::OK();
+        });
+    ARROW_RETURN_NOT_OK(of_row);
+    if (!read.ok() && io::IsOfContent(read)) {
+      return RowError(Address{ref, rows[next]},
+                      OneLine(read.message()) + "; the file is damaged: get it again", read.code());
+    }
+    ARROW_RETURN_NOT_OK(read);
+    return column->Finish();
   }
 
   nlohmann::json Describe() const override {

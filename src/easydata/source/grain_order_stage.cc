@@ -2,6 +2,7 @@
 
 #include <arrow/array/builder_base.h>
 #include <arrow/array/builder_primitive.h>
+#include <arrow/array/util.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "easydata/exec/ordered_map.h"
+#include "easydata/json/json_column.h"
 #include "easydata/order/permutation.h"
 #include "easydata/source/block_cache.h"
 #include "easydata/stream/apply_ops.h"
@@ -41,20 +43,28 @@ struct RowIndex {
     int64_t block;
     int64_t row;  // of the block
   };
-  Place At(int64_t row) const {
+  /// The shard of a row, and its number there.
+  std::pair<size_t, int64_t> RowOf(int64_t row) const {
     const auto shard =
         static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), row) - ends.begin());
-    if (shard > 0) row -= ends[shard - 1];
+    return {shard, shard > 0 ? row - ends[shard - 1] : row};
+  }
+  Place At(int64_t number) const {
+    const auto [shard, row] = RowOf(number);
     const std::vector<int64_t>& starts = blocks[shard].row_starts;
     const auto block = std::upper_bound(starts.begin(), starts.end(), row) - starts.begin() - 1;
     return {shard, block, row - starts[block]};
   }
 };
 
-/// A row of empty values, flagged as padding.
+/// A row of empty texts and lists; null where a type has no value that is empty.
 Result<std::shared_ptr<arrow::RecordBatch>> EmptyRow(const std::shared_ptr<arrow::Schema>& schema) {
   arrow::ArrayVector columns;
   for (const auto& field : schema->fields()) {
+    if (field->type()->id() == arrow::Type::DICTIONARY || json::IsJsonField(*field)) {
+      ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), arrow::MakeArrayOfNull(field->type(), 1));
+      continue;
+    }
     ARROW_ASSIGN_OR_RAISE(auto builder, arrow::MakeBuilder(field->type()));
     ARROW_RETURN_NOT_OK(builder->AppendEmptyValue());
     ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), builder->Finish());
@@ -175,15 +185,17 @@ class GrainOrderStage : public Stage {
   /// Rows of the source.
   Result<int64_t> CountRows() {
     if (!index_.shards.empty()) return index_.num_rows();
+    RowIndex index;  // kept once all of it is known
     for (size_t shard : options_.shards) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
       ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, read_context_));
-      index_.shards.push_back(shard);
-      index_.refs.push_back(
+      index.shards.push_back(shard);
+      index.refs.push_back(
           std::make_shared<const ShardRef>(ShardRef{options_.name, source_->shard_names()[shard]}));
-      index_.ends.push_back(index_.num_rows() + blocks.row_starts.back());
-      index_.blocks.push_back(std::move(blocks));
+      index.ends.push_back(index.num_rows() + blocks.row_starts.back());
+      index.blocks.push_back(std::move(blocks));
     }
+    index_ = std::move(index);
     return index_.num_rows();
   }
 
@@ -224,47 +236,22 @@ class GrainOrderStage : public Stage {
   /// Runs on the pool: gathers the rows of some places and applies the ops to them.
   Result<Done> Work(Places places) {
     const auto begin = std::chrono::steady_clock::now();
-    // By block, the rows of it that are wanted: no more than one block at a time is held.
-    std::map<std::pair<size_t, int64_t>, std::vector<RowRef>> wanted;
-    std::vector<std::pair<std::pair<size_t, int64_t>, int64_t>> order;
-    std::vector<bool> is_padding;
+    std::vector<int64_t> numbers;
     for (int64_t place = OfThisLane(places.begin); place < places.end; place += context_.lanes) {
-      const int64_t row =
-          first_row_ + (order_.has_value()
-                            ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)])
-                            : place);
-      is_padding.push_back(row >= index_.num_rows());
-      std::pair<size_t, int64_t> block = kPadding;
-      int64_t row_of_block = row;
-      if (!is_padding.back()) {
-        const RowIndex::Place at = index_.At(row);
-        block = {at.shard, at.block};
-        row_of_block = at.row;
-      }
-      auto& of_block = wanted[block];
-      order.emplace_back(block, static_cast<int64_t>(of_block.size()));
-      of_block.push_back({0, row_of_block});
+      numbers.push_back(first_row_ +
+                        (order_.has_value()
+                             ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)])
+                             : place));
     }
     std::vector<Batch> parts;
-    std::map<std::pair<size_t, int64_t>, int32_t> part_of;
-    for (const auto& [key, of_block] : wanted) {
-      const auto& [shard, block] = key;
-      part_of[key] = static_cast<int32_t>(parts.size());
-      if (key == kPadding) {
-        ARROW_ASSIGN_OR_RAISE(parts.emplace_back(), PaddingRows(of_block));
-        continue;
-      }
-      ARROW_ASSIGN_OR_RAISE(auto whole, cache_.Get(index_.refs[shard], index_.shards[shard],
-                                                   index_.blocks[shard], block));
-      ARROW_ASSIGN_OR_RAISE(Batch part, GatherRows({*whole}, of_block, source_schema_));
-      parts.push_back(std::move(part));
-    }
-    std::vector<RowRef> rows;
-    for (const auto& [block, row] : order) rows.push_back({part_of[block], row});
+    std::vector<RowRef> rows(numbers.size());
+    ARROW_RETURN_NOT_OK(source_->takes_rows() ? TakeRows(numbers, &parts, &rows)
+                                              : TakeFromBlocks(numbers, &parts, &rows));
+    ARROW_RETURN_NOT_OK(AddPadding(numbers, &parts, &rows));
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, source_schema_));
     if (!options_.padding_column.empty()) {
       ARROW_ASSIGN_OR_RAISE(
-          batch, WithPaddingColumn(std::move(batch), options_.padding_column, is_padding));
+          batch, WithPaddingColumn(std::move(batch), options_.padding_column, IsPadding(numbers)));
     }
     busy_.Add("read", std::chrono::steady_clock::now() - begin);
     Done done{places.end, ApplyOps(ops_, std::move(batch), &busy_)};
@@ -274,21 +261,85 @@ class GrainOrderStage : public Stage {
     return done;
   }
 
-  /// Empty rows, which are numbered on from the source's last one.
-  Result<Batch> PaddingRows(const std::vector<RowRef>& rows) const {
-    ARROW_ASSIGN_OR_RAISE(auto one, EmptyRow(source_schema_));
-    const auto shard = std::make_shared<const ShardRef>(ShardRef{options_.name, "padding"});
-    std::vector<Batch> parts;
-    for (const RowRef& row : rows) {
-      Batch& part = parts.emplace_back();
-      part.rows = one;
-      part.addresses.Append(shard, row.row, -1, 1);
+  /// Reads rows of the source by themselves, each shard's in the order of the file.
+  Status TakeRows(const std::vector<int64_t>& numbers, std::vector<Batch>* parts,
+                  std::vector<RowRef>* rows) const {
+    struct Wanted {
+      int64_t row;
+      size_t place;
+    };
+    std::map<size_t, std::vector<Wanted>> by_shard;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] >= index_.num_rows()) continue;
+      const auto [shard, row] = index_.RowOf(numbers[i]);
+      by_shard[shard].push_back({row, i});
     }
-    return ConcatenateBatches(parts);
+    for (auto& [shard, wanted] : by_shard) {
+      std::sort(wanted.begin(), wanted.end(),
+                [](const Wanted& a, const Wanted& b) { return a.row < b.row; });
+      std::vector<int64_t> of_shard;
+      Batch part;
+      for (const Wanted& each : wanted) {
+        (*rows)[each.place] = {static_cast<int32_t>(parts->size()),
+                               static_cast<int64_t>(of_shard.size())};
+        of_shard.push_back(each.row);
+        part.addresses.Append(index_.refs[shard], each.row, -1, 1);
+      }
+      ARROW_ASSIGN_OR_RAISE(part.rows,
+                            source_->TakeRows(index_.shards[shard], index_.refs[shard], of_shard,
+                                              {options_.columns}, source_schema_, read_context_));
+      parts->push_back(std::move(part));
+    }
+    return Status::OK();
   }
 
-  /// In place of a block: rows that are no source's.
-  static constexpr std::pair<size_t, int64_t> kPadding{std::numeric_limits<size_t>::max(), 0};
+  /// Takes rows of the source out of their blocks, of which no more than one is held at a time.
+  Status TakeFromBlocks(const std::vector<int64_t>& numbers, std::vector<Batch>* parts,
+                        std::vector<RowRef>* rows) {
+    struct Wanted {
+      std::vector<RowRef> rows;
+      std::vector<size_t> places;
+    };
+    std::map<std::pair<size_t, int64_t>, Wanted> by_block;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] >= index_.num_rows()) continue;
+      const RowIndex::Place at = index_.At(numbers[i]);
+      Wanted& wanted = by_block[{at.shard, at.block}];
+      wanted.rows.push_back({0, at.row});
+      wanted.places.push_back(i);
+    }
+    for (const auto& [key, wanted] : by_block) {
+      const auto& [shard, block] = key;
+      ARROW_ASSIGN_OR_RAISE(auto whole, cache_.Get(index_.refs[shard], index_.shards[shard],
+                                                   index_.blocks[shard], block));
+      for (size_t i = 0; i < wanted.places.size(); ++i) {
+        (*rows)[wanted.places[i]] = {static_cast<int32_t>(parts->size()), static_cast<int64_t>(i)};
+      }
+      ARROW_ASSIGN_OR_RAISE(parts->emplace_back(),
+                            GatherRows(SharedBatches{whole}, wanted.rows, source_schema_));
+    }
+    return Status::OK();
+  }
+
+  std::vector<bool> IsPadding(const std::vector<int64_t>& numbers) const {
+    std::vector<bool> out;
+    for (const int64_t number : numbers) out.push_back(number >= index_.num_rows());
+    return out;
+  }
+
+  /// Adds empty rows for those behind the source's last one, whose numbers go on from it.
+  Status AddPadding(const std::vector<int64_t>& numbers, std::vector<Batch>* parts,
+                    std::vector<RowRef>* rows) const {
+    const auto shard = std::make_shared<const ShardRef>(ShardRef{options_.name, "padding"});
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] < index_.num_rows()) continue;
+      (*rows)[i] = {static_cast<int32_t>(parts->size()), 0};
+      Batch& part = parts->emplace_back();
+      ARROW_ASSIGN_OR_RAISE(part.rows, EmptyRow(source_schema_));
+      part.addresses.Append(shard, numbers[i], -1, 1);
+    }
+    return Status::OK();
+  }
 
   const std::shared_ptr<const Source> source_;
   const GrainOrderOptions options_;

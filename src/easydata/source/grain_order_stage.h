@@ -17,7 +17,7 @@ namespace easydata::source {
 /// `num_rows`, or filled up to so many with empty rows, and split into contiguous parts, of which
 /// the first ones have one row more where it cannot be split evenly.
 struct RowShare {
-  std::optional<int64_t> num_rows;
+  std::optional<int64_t> num_rows = {};
   int64_t part = 0;
   int64_t parts = 1;
 

@@ -122,6 +122,18 @@ class Source {
   /// first row is remembered, and the file that it is in stays open for the pass that comes.
   Result<FirstRows> Peek(int64_t num_rows, OnError on_error) const;
 
+  /// Whether single rows are found without reading their blocks: TakeRows().
+  virtual bool takes_rows() const { return false; }
+
+  /// Reads rows of a shard by their numbers, which ascend: the others of their blocks are left
+  /// alone. One that cannot be read is an error at its address, which has `ref`.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(
+      size_t shard, const std::shared_ptr<const ShardRef>& ref, std::span<const int64_t> rows,
+      const ReadOptions& options, const std::shared_ptr<arrow::Schema>& schema,
+      const ReadContext& context) const {
+    return Status::NotImplemented("the format has no rows to take");
+  }
+
   /// What determines the rows: {"kind": ..., "files": ..., ...}; files are described as they were
   /// listed, without I/O.
   virtual nlohmann::json Describe() const = 0;

@@ -57,10 +57,12 @@ class EndDocumentsOp : public BatchOp {
       split.addresses = PartsOf(taken.addresses, out.rows);
       batch = std::move(split);
     }
-    auto ids = std::make_shared<arrow::ListArray>(
-        arrow::list(arrow::int32()), rows, arrow::Buffer::FromVector(std::move(out.ends)),
-        std::make_shared<arrow::Int32Array>(static_cast<int64_t>(out.tokens.size()),
-                                            arrow::Buffer::FromVector(std::move(out.tokens))));
+    const auto num_tokens = static_cast<int64_t>(out.tokens.size());
+    auto tokens = std::make_shared<arrow::Int32Array>(
+        num_tokens, arrow::Buffer::FromVector(std::move(out.tokens)));
+    auto ids = std::make_shared<arrow::ListArray>(arrow::list(arrow::int32()), rows,
+                                                  arrow::Buffer::FromVector(std::move(out.ends)),
+                                                  std::move(tokens));
     const auto schema = batch.rows->schema();
     const int place = schema->GetFieldIndex(kColumn);
     ARROW_ASSIGN_OR_RAISE(batch.rows,

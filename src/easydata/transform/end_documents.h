@@ -23,10 +23,10 @@ std::span<const NamedValue<LongDocument>> NamesOf(LongDocument);
 struct EndDocumentsOptions {
   int64_t max_length = 0;
   /// Put before and behind every document.
-  std::optional<int32_t> bos;
-  std::optional<int32_t> eos;
+  std::optional<int32_t> bos = {};
+  std::optional<int32_t> eos = {};
   /// Put behind a document that has room for it; not behind an `eos` that is the same token.
-  std::optional<int32_t> eod;
+  std::optional<int32_t> eod = {};
   LongDocument overlong = LongDocument::kError;
 };
 

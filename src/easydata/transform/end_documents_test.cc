@@ -22,14 +22,28 @@ constexpr int32_t kBos = 90;
 constexpr int32_t kEos = 91;
 constexpr int32_t kEod = 99;
 
+/// EndDocumentsOptions, of which a test names those that it is about.
+struct Options {
+  int64_t max_length;
+  std::optional<int32_t> bos = {};
+  std::optional<int32_t> eos = {};
+  std::optional<int32_t> eod = {};
+  LongDocument overlong = LongDocument::kError;
+};
+
+Result<std::shared_ptr<const BatchOp>> MakeOp(const Options& options) {
+  return EndDocuments(
+      {options.max_length, options.bos, options.eos, options.eod, options.overlong});
+}
+
 Batch Rows(const Lists& documents) {
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < documents.size(); ++i) numbers.push_back(static_cast<int64_t>(i));
   return TestRows().Ints("n", numbers).Tokens("input_ids", documents).Make();
 }
 
-Batch Apply(const Batch& batch, const EndDocumentsOptions& options) {
-  const Batch out = EndDocuments(options).ValueOrDie()->Apply(batch).ValueOrDie();
+Batch Apply(const Batch& batch, const Options& options) {
+  const Batch out = MakeOp(options).ValueOrDie()->Apply(batch).ValueOrDie();
   const Status valid = out.rows->ValidateFull();
   EXPECT_TRUE(valid.ok()) << valid;
   EXPECT_EQ(out.rows->schema()->ToString(), batch.rows->schema()->ToString());
@@ -37,7 +51,7 @@ Batch Apply(const Batch& batch, const EndDocumentsOptions& options) {
   return out;
 }
 
-Lists Ended(const Lists& documents, const EndDocumentsOptions& options) {
+Lists Ended(const Lists& documents, const Options& options) {
   return TokensOf(Apply(Rows(documents), options), "input_ids");
 }
 
@@ -161,7 +175,7 @@ TEST(EndDocumentsTest, RowsThatAreNotSplitKeepTheirAddresses) {
 }
 
 TEST(EndDocumentsTest, OverlongDocumentIsAnErrorOfItsRow) {
-  const auto op = EndDocuments({.max_length = 3, .eos = kEos}).ValueOrDie();
+  const auto op = MakeOp({.max_length = 3, .eos = kEos}).ValueOrDie();
   EXPECT_TRUE(op->Apply(Rows({{1, 2}})).ok());
   const Status error = op->Apply(Rows({{1, 2}, {1, 2, 3}, {1, 2, 3, 4}})).status();
   EXPECT_TRUE(error.IsInvalid());
@@ -175,16 +189,16 @@ TEST(EndDocumentsTest, OverlongDocumentIsAnErrorOfItsRow) {
 
 TEST(EndDocumentsTest, SlicesAreReadFromTheirOffset) {
   const Batch whole = Rows({{7, 7, 7, 7}, {1, 2, 3}, {}, {4, 5, 6, 7, 8}, {9}});
-  const EndDocumentsOptions split{.max_length = 3, .eod = kEod, .overlong = LongDocument::kSplit};
+  const Options split{.max_length = 3, .eod = kEod, .overlong = LongDocument::kSplit};
   EXPECT_EQ(TokensOf(Apply(whole.Slice(1, 3), split), "input_ids"),
             (Lists{{1, 2, 3}, {kEod}, {4, 5, 6}, {7, 8, kEod}}));
   EXPECT_THAT(NumbersOf(Apply(whole.Slice(1, 3), split)), ElementsAre(1, 2, 3, 3));
-  const EndDocumentsOptions truncate{.max_length = 3, .overlong = LongDocument::kTruncate};
+  const Options truncate{.max_length = 3, .overlong = LongDocument::kTruncate};
   const Batch out = Apply(whole.Slice(1, 3), truncate);
   EXPECT_EQ(TokensOf(out, "input_ids"), (Lists{{1, 2, 3}, {}, {4, 5, 6}}));
   ASSERT_EQ(out.dropped.size(), 1u);
   EXPECT_EQ(out.dropped[0].places[0].row, 13);
-  EXPECT_EQ(EndDocuments({.max_length = 3}).ValueOrDie()->Apply(whole.Slice(0, 0))->num_rows(), 0);
+  EXPECT_EQ(MakeOp({.max_length = 3}).ValueOrDie()->Apply(whole.Slice(0, 0))->num_rows(), 0);
   // The values of the lists are a slice, too.
   arrow::Int32Builder values, ends;
   ASSERT_TRUE(values.AppendValues({0, 0, 1, 2, 3}).ok());
@@ -197,7 +211,7 @@ TEST(EndDocumentsTest, SlicesAreReadFromTheirOffset) {
 }
 
 TEST(EndDocumentsTest, TakesNoOtherColumns) {
-  const auto op = EndDocuments({.max_length = 3}).ValueOrDie();
+  const auto op = MakeOp({.max_length = 3}).ValueOrDie();
   const auto error = [&](const arrow::FieldVector& fields) {
     return op->OutputSchema(arrow::schema(fields)).status();
   };
@@ -220,21 +234,21 @@ TEST(EndDocumentsTest, TakesNoOtherColumns) {
 
 TEST(EndDocumentsTest, ADocumentNeedsRoomBesideTheTokensAround) {
   for (const int64_t length : {-1, 0}) {
-    EXPECT_TRUE(EndDocuments({.max_length = length}).status().IsInvalid());
+    EXPECT_TRUE(MakeOp({.max_length = length}).status().IsInvalid());
   }
-  EXPECT_TRUE(EndDocuments({.max_length = 1}).ok());
-  EXPECT_TRUE(EndDocuments({.max_length = 1, .eod = kEod}).ok());
-  EXPECT_TRUE(EndDocuments({.max_length = 1, .eos = kEos}).status().IsInvalid());
-  const Status error = EndDocuments({.max_length = 2, .bos = kBos, .eos = kEos}).status();
+  EXPECT_TRUE(MakeOp({.max_length = 1}).ok());
+  EXPECT_TRUE(MakeOp({.max_length = 1, .eod = kEod}).ok());
+  EXPECT_TRUE(MakeOp({.max_length = 1, .eos = kEos}).status().IsInvalid());
+  const Status error = MakeOp({.max_length = 2, .bos = kBos, .eos = kEos}).status();
   EXPECT_TRUE(error.IsInvalid());
   EXPECT_THAT(error.message(), HasSubstr("max_target_length must be more than the tokens that are "
                                          "added to a document, 2; it is 2"));
-  EXPECT_TRUE(EndDocuments({.max_length = 3, .bos = kBos, .eos = kEos}).ok());
+  EXPECT_TRUE(MakeOp({.max_length = 3, .bos = kBos, .eos = kEos}).ok());
 }
 
 TEST(EndDocumentsTest, OnlySplittingChangesTheNumberOfRows) {
   for (const auto& [name, overlong] : NamesOf(LongDocument())) {
-    const auto op = EndDocuments({.max_length = 3, .overlong = overlong}).ValueOrDie();
+    const auto op = MakeOp({.max_length = 3, .overlong = overlong}).ValueOrDie();
     EXPECT_EQ(op->keeps_rows(), overlong != LongDocument::kSplit) << name;
   }
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/stream/row_error.h"
 #include "easydata/transform/column_op.h"
 
 namespace easydata::transform {
@@ -112,7 +113,7 @@ class LlmRowsOp : public BatchOp {
     if (options_.is_packed) {
       WritePacked(*batch.rows, &out);
     } else {
-      ARROW_RETURN_NOT_OK(WriteDocuments(*batch.rows, &out));
+      ARROW_RETURN_NOT_OK(WriteDocuments(batch, &out));
     }
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
       std::copy_n(out.At(kTargetsPosition, row), length_, out.At(kInputsPosition, row));
@@ -156,7 +157,8 @@ class LlmRowsOp : public BatchOp {
     }
   }
 
-  Status WriteDocuments(const arrow::RecordBatch& rows, RowArrays* out) const {
+  Status WriteDocuments(const Batch& batch, RowArrays* out) const {
+    const arrow::RecordBatch& rows = *batch.rows;
     const auto& lists = static_cast<const arrow::ListArray&>(*rows.GetColumnByName("input_ids"));
     const auto* const values = static_cast<const arrow::Int32Array&>(*lists.values()).raw_values();
     const auto padding = options_.padding_column.empty()
@@ -166,7 +168,9 @@ class LlmRowsOp : public BatchOp {
     for (int64_t row = 0; row < rows.num_rows(); ++row) {
       const int64_t length = lists.value_length(row);
       if (length > length_) {
-        return Status::Invalid("a document of ", length, " tokens fits in no row of ", length_);
+        return RowError(batch.AddressOf(row), "a document of " + std::to_string(length) +
+                                                  " tokens fits in no row of " +
+                                                  std::to_string(length_));
       }
       if (padding != nullptr && padding->Value(row)) {
         for (const Part part : {kInputs, kTargets, kTargetsPosition, kTargetsSegmentation}) {

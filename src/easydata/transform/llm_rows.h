@@ -18,7 +18,7 @@ struct LlmRowsOptions {
   /// The rows are a packer's (input_ids, segment_ids, position_ids, attention_mask), not documents.
   bool is_packed = false;
   /// A column of bool that says which documents fill a batch up: their rows are masked whole.
-  std::string padding_column;
+  std::string padding_column = {};
 };
 
 /// Makes the rows of xlstm_jax's LLMBatch: inputs, targets, and the segmentation and position of

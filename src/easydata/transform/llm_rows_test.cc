@@ -12,8 +12,22 @@ using Lists = TestRows::Lists;
 
 constexpr int32_t E = 9;  // the end of a document
 
-Batch Apply(const Batch& batch, const LlmRowsOptions& options) {
-  const Batch out = LlmRows(options).ValueOrDie()->Apply(batch).ValueOrDie();
+/// LlmRowsOptions, of which a test names those that it is about.
+struct Options {
+  int64_t length;
+  int32_t eod = 0;
+  bool shifts = true;
+  bool is_packed = false;
+  std::string padding_column = {};
+};
+
+Result<std::shared_ptr<const BatchOp>> MakeOp(const Options& options) {
+  return LlmRows(
+      {options.length, options.eod, options.shifts, options.is_packed, options.padding_column});
+}
+
+Batch Apply(const Batch& batch, const Options& options) {
+  const Batch out = MakeOp(options).ValueOrDie()->Apply(batch).ValueOrDie();
   const Status valid = out.rows->ValidateFull();
   EXPECT_TRUE(valid.ok()) << valid;
   EXPECT_EQ(out.num_rows(), batch.num_rows());
@@ -21,7 +35,7 @@ Batch Apply(const Batch& batch, const LlmRowsOptions& options) {
   return out;
 }
 
-Batch Apply(const Lists& documents, const LlmRowsOptions& options) {
+Batch Apply(const Lists& documents, const Options& options) {
   return Apply(TestRows().Tokens("input_ids", documents).Make(), options);
 }
 
@@ -79,9 +93,9 @@ TEST(LlmRowsTest, ZeroIsAnEndLikeOthers) {
 }
 
 TEST(LlmRowsTest, AnEmptyDocumentHasNoSegment) {
-  ExpectRows(Apply({{}}, {.length = 3, .eod = E}), {{E, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}},
+  ExpectRows(Apply(Lists{{}}, {.length = 3, .eod = E}), {{E, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}},
              {{0, 0, 0}});
-  ExpectRows(Apply({{}}, {.length = 3, .eod = E, .shifts = false}), {{0, 0, 0}}, {{0, 0, 0}},
+  ExpectRows(Apply(Lists{{}}, {.length = 3, .eod = E, .shifts = false}), {{0, 0, 0}}, {{0, 0, 0}},
              {{0, 0, 0}}, {{0, 0, 0}});
 }
 
@@ -96,8 +110,7 @@ TEST(LlmRowsTest, PaddingRowsAreZero) {
                        .Bools("is_padding", {false, true, true, false})
                        .Make();
   for (const bool shifts : {false, true}) {
-    const LlmRowsOptions options{
-        .length = 3, .eod = E, .shifts = shifts, .padding_column = "is_padding"};
+    const Options options{.length = 3, .eod = E, .shifts = shifts, .padding_column = "is_padding"};
     const Lists inputs = shifts ? Lists{{E, 1, E}, {0, 0, 0}, {0, 0, 0}, {E, 2, 0}}
                                 : Lists{{1, E, 0}, {0, 0, 0}, {0, 0, 0}, {2, 0, 0}};
     const Lists segmentation = {{1, shifts ? 1 : 2, 0}, {0, 0, 0}, {0, 0, 0}, {1, 0, 0}};
@@ -152,7 +165,7 @@ TEST(LlmRowsTest, PackedRowsHaveThePackersSegments) {
 }
 
 TEST(LlmRowsTest, SlicesOfPackedRowsAreReadFromTheirOffset) {
-  const LlmRowsOptions options{.length = 6, .eod = E, .is_packed = true};
+  const Options options{.length = 6, .eod = E, .is_packed = true};
   ExpectRows(Apply(PackedRows().Slice(1, 2), options), {{E, 4, 5, 6, 7, 8}, {E, E, 1, 0, 0, 0}},
              {{4, 5, 6, 7, 8, E}, {E, 1, 0, 0, 0, 0}}, {{1, 1, 1, 1, 1, 1}, {1, 2, 0, 0, 0, 0}},
              {{0, 1, 2, 3, 4, 5}, {0, 0, 0, 0, 0, 0}});
@@ -172,19 +185,19 @@ TEST(LlmRowsTest, SlicesOfPackedRowsAreReadFromTheirOffset) {
 }
 
 TEST(LlmRowsTest, ADocumentMustFit) {
-  const auto op = LlmRows({.length = 3, .eod = E}).ValueOrDie();
+  const auto op = MakeOp({.length = 3, .eod = E}).ValueOrDie();
   const Status error =
       op->Apply(TestRows().Tokens("input_ids", {{1}, {1, 2, 3, 4}}).Make()).status();
   EXPECT_TRUE(error.IsInvalid());
   EXPECT_THAT(error.message(), HasSubstr("a document of 4 tokens fits in no row of 3"));
   for (const int64_t length : {int64_t{-1}, int64_t{0}, int64_t{1} << 31}) {
-    EXPECT_TRUE(LlmRows({.length = length}).status().IsInvalid()) << length;
+    EXPECT_TRUE(MakeOp({.length = length}).status().IsInvalid()) << length;
   }
 }
 
 TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
-  const auto error = [](const Batch& batch, const LlmRowsOptions& options) {
-    const auto op = LlmRows(options).ValueOrDie();
+  const auto error = [](const Batch& batch, const Options& options) {
+    const auto op = MakeOp(options).ValueOrDie();
     const Status status = op->OutputSchema(batch.rows->schema()).status();
     EXPECT_TRUE(status.IsTypeError()) << status;
     EXPECT_EQ(op->Apply(batch).status().ToString(), status.ToString());
@@ -200,7 +213,7 @@ TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(error(documents, {.length = 3, .padding_column = "flag"}),
               HasSubstr("column 'flag' must hold bool; it holds int64"));
 
-  const LlmRowsOptions packed{.length = 6, .eod = E, .is_packed = true};
+  const Options packed{.length = 6, .eod = E, .is_packed = true};
   EXPECT_THAT(error(documents, packed), HasSubstr("it holds list<item: int32>"));
   for (const char* name : {"input_ids", "segment_ids", "position_ids", "attention_mask"}) {
     Batch in = PackedRows();
@@ -217,8 +230,8 @@ TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
 }
 
 TEST(LlmRowsTest, KeepsTheRows) {
-  EXPECT_TRUE(LlmRows({.length = 3}).ValueOrDie()->keeps_rows());
-  EXPECT_TRUE(LlmRows({.length = 3, .is_packed = true}).ValueOrDie()->keeps_rows());
+  EXPECT_TRUE(MakeOp({.length = 3}).ValueOrDie()->keeps_rows());
+  EXPECT_TRUE(MakeOp({.length = 3, .is_packed = true}).ValueOrDie()->keeps_rows());
 }
 
 }  // namespace

@@ -114,7 +114,10 @@ inline TestRows::Lists TokensOf(const Batch& batch, const std::string& name) {
       out.emplace_back(list->raw_values(), list->raw_values() + list->length());
     }
   };
-  if (column != nullptr && column->type_id() == arrow::Type::LIST) {
+  const Status valid = column == nullptr ? Status::OK() : column->ValidateFull();
+  if (!valid.ok()) {
+    ADD_FAILURE() << name << ": " << valid;
+  } else if (column != nullptr && column->type_id() == arrow::Type::LIST) {
     add(static_cast<const arrow::ListArray&>(*column));
   } else if (column != nullptr && column->type_id() == arrow::Type::FIXED_SIZE_LIST) {
     add(static_cast<const arrow::FixedSizeListArray&>(*column));
