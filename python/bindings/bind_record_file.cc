@@ -48,14 +48,14 @@ class RecordFiles {
 
   nb::bytes Read(int64_t record) const {
     const auto [file, number] = Find(record);
-    const int64_t k = files_[file]->ChunkOf(number);
-    Result<record_file::Records> records = record_file::Records();
+    static thread_local record_file::RecordScratch scratch;
+    record_file::Records held;
+    Result<std::string_view> found = std::string_view();
     {
       WithoutGil released;
-      records = Named(file, files_[file]->ReadChunk(k));
+      found = Named(file, files_[file]->ReadRecord(number, &scratch, &held));
     }
-    const record_file::Records found = Unwrap(std::move(records));
-    const std::string_view bytes = found[number - files_[file]->chunk(k).first_record];
+    const std::string_view bytes = Unwrap(std::move(found));
     return nb::bytes(bytes.data(), bytes.size());
   }
 

@@ -222,6 +222,7 @@ Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wanted[a] < wanted[b]; });
   const auto chunk_of = [&](size_t i) { return ChunkOf(wanted[order[i]]); };
+  RecordScratch scratch;
   for (size_t i = 0; i < order.size();) {
     // Chunks from `first` to `last` are read at once: they lie close to one another.
     const int64_t first = chunk_of(i);
@@ -243,6 +244,16 @@ Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
     for (; i < end; ++i) {
       const int64_t record = wanted[order[i]];
       const int64_t k = ChunkOf(record);
+      if (group_size_ == 1) {
+        const std::string_view of_chunk =
+            bytes == nullptr ? std::string_view()
+                             : std::string_view(*bytes).substr(
+                                   static_cast<size_t>(offsets_[k] - offsets_[first]),
+                                   static_cast<size_t>(offsets_[k + 1] - offsets_[k]));
+        ARROW_ASSIGN_OR_RAISE(const auto lone, RecordOf(record, k, of_chunk, &scratch, &records));
+        ARROW_RETURN_NOT_OK(each(order[i], lone));
+        continue;
+      }
       if (k != held) {
         const int64_t at = offsets_[k] - offsets_[first];
         ARROW_ASSIGN_OR_RAISE(records,
@@ -253,6 +264,32 @@ Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
     }
   }
   return Status::OK();
+}
+
+Result<std::string_view> ArrayRecordFile::RecordOf(int64_t record, int64_t k,
+                                                   std::string_view bytes, RecordScratch* scratch,
+                                                   Records* held) const {
+  const RecordChunk place = chunk(k);
+  if (bytes.empty() && place.end - place.begin <= kBlockBytes) {
+    scratch->chunk.resize(static_cast<size_t>(place.end - place.begin));
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, file_->ReadAt(place.begin, place.end - place.begin,
+                                                           scratch->chunk.data()));
+    bytes = std::string_view(scratch->chunk).substr(0, static_cast<size_t>(got));
+  }
+  if (const auto lone = LoneRecord(bytes, place.begin, scratch); lone.has_value()) return *lone;
+  ARROW_ASSIGN_OR_RAISE(*held, ReadChunk(k));
+  return (*held)[record - place.first_record];
+}
+
+Result<std::string_view> ArrayRecordFile::ReadRecord(int64_t record, RecordScratch* scratch,
+                                                     Records* held) const {
+  if (record < 0 || record >= num_records_) {
+    return Status::IndexError("there is no record ", record, ": the file has ", num_records_);
+  }
+  const int64_t k = ChunkOf(record);
+  if (chunk(k).num_records == 1) return RecordOf(record, k, {}, scratch, held);
+  ARROW_ASSIGN_OR_RAISE(*held, ReadChunk(k));
+  return (*held)[record - chunk(k).first_record];
 }
 
 Status ArrayRecordFile::WillNeed(int64_t begin, int64_t end) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/record_file/lone_record.h"
 #include "easydata/record_file/riegeli_chunk.h"
 
 namespace easydata::record_file {
@@ -58,6 +59,10 @@ class ArrayRecordFile {
   Status Read(std::span<const int64_t> records,
               const std::function<Status(size_t, std::string_view)>& each) const;
 
+  /// Reads one record; what is returned is in `scratch` or `held`, until they are used again.
+  /// IndexError for a number that no record has.
+  Result<std::string_view> ReadRecord(int64_t record, RecordScratch* scratch, Records* held) const;
+
   /// Begins to fetch chunks, where the file is on another machine.
   Status WillNeed(int64_t begin, int64_t end) const;
 
@@ -67,6 +72,9 @@ class ArrayRecordFile {
 
   Status ReadFooter();
   Status TakeFooter(const Records& footer, int64_t footer_offset);
+  /// A record of a chunk whose bytes are known, as far as they are: else it is read by itself.
+  Result<std::string_view> RecordOf(int64_t record, int64_t k, std::string_view bytes,
+                                    RecordScratch* scratch, Records* held) const;
   /// The records of a chunk, whose bytes are known.
   Result<Records> Decode(int64_t k, const std::shared_ptr<arrow::Buffer>& bytes) const;
   /// The same of bytes that were read with others and are at place `at`.

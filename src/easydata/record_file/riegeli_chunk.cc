@@ -4,11 +4,11 @@
 #include <arrow/util/compression.h>
 
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "easydata/record_file/highway_hash.h"
 #include "easydata/record_file/varint.h"
+#include "easydata/record_file/zstd_frame.h"
 
 namespace easydata::record_file {
 namespace {
@@ -109,34 +109,6 @@ Result<arrow::util::Codec*> CodecOf(Compression::type type) {
     ARROW_ASSIGN_OR_RAISE(known[place], arrow::util::Codec::Create(type));
   }
   return known[place].get();
-}
-
-/// Decompresses a frame of zstd to exactly `out`, with a context that the thread keeps: making one
-/// takes longer than most records do.
-Status DecompressZstd(std::string_view packed, std::span<uint8_t> out) {
-  static thread_local std::unique_ptr<arrow::util::Codec> codec;
-  static thread_local std::shared_ptr<arrow::util::Decompressor> decompressor;
-  if (decompressor == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(codec, arrow::util::Codec::Create(Compression::ZSTD));
-    ARROW_ASSIGN_OR_RAISE(decompressor, codec->MakeDecompressor());
-  } else {
-    ARROW_RETURN_NOT_OK(decompressor->Reset());
-  }
-  size_t got = 0;
-  while (!decompressor->IsFinished()) {
-    ARROW_ASSIGN_OR_RAISE(
-        const auto done,
-        decompressor->Decompress(static_cast<int64_t>(packed.size()),
-                                 reinterpret_cast<const uint8_t*>(packed.data()),
-                                 static_cast<int64_t>(out.size() - got), out.data() + got));
-    packed.remove_prefix(static_cast<size_t>(done.bytes_read));
-    got += static_cast<size_t>(done.bytes_written);
-    if (done.bytes_read == 0 && done.bytes_written == 0 && !decompressor->IsFinished()) break;
-  }
-  if (!decompressor->IsFinished() || got != out.size() || !packed.empty()) {
-    return Status::Invalid("it has ", got, " bytes decompressed, where it says ", out.size());
-  }
-  return Status::OK();
 }
 
 /// Decompresses what has its decompressed size before it, `most` bytes at most.

@@ -1,9 +1,11 @@
+#include <arrow/array.h>
+#include <arrow/buffer_builder.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -106,10 +108,7 @@ class PlainColumn : public RecordColumn {
 
 class TokensColumn : public RecordColumn {
  public:
-  explicit TokensColumn(std::shared_ptr<arrow::Schema> schema)
-      : schema_(std::move(schema)),
-        values_(std::make_shared<arrow::Int32Builder>()),
-        builder_(arrow::default_memory_pool(), values_, arrow::list(arrow::int32())) {}
+  explicit TokensColumn(std::shared_ptr<arrow::Schema> schema) : schema_(std::move(schema)) {}
 
   Result<bool> Append(std::string_view record, BadRow* bad) override {
     if (record.size() % sizeof(int32_t) != 0) {
@@ -118,25 +117,29 @@ class TokensColumn : public RecordColumn {
                      " bytes is no list of int32, which have 4 each";
       return false;
     }
-    ARROW_RETURN_NOT_OK(builder_.Append());
-    const auto count = static_cast<int64_t>(record.size() / sizeof(int32_t));
-    // Copied: a record may begin at any byte.
-    ARROW_RETURN_NOT_OK(values_->Reserve(count));
-    for (int64_t i = 0; i < count; ++i) {
-      int32_t value;
-      std::memcpy(&value, record.data() + i * sizeof(value), sizeof(value));
-      values_->UnsafeAppend(value);
+    ARROW_RETURN_NOT_OK(tokens_.Append(record.data(), static_cast<int64_t>(record.size())));
+    const int64_t end = tokens_.length() / static_cast<int64_t>(sizeof(int32_t));
+    if (end > std::numeric_limits<int32_t>::max()) {
+      return Status::CapacityError("a block of records has more than 2^31 tokens");
     }
+    ends_.push_back(static_cast<int32_t>(end));
     return true;
   }
   Result<std::shared_ptr<arrow::RecordBatch>> Finish() override {
-    return FinishColumn(schema_, &builder_);
+    const auto rows = static_cast<int64_t>(ends_.size()) - 1;
+    const int64_t count = ends_.back();
+    ARROW_ASSIGN_OR_RAISE(auto tokens, tokens_.Finish());
+    const auto array = std::make_shared<arrow::ListArray>(
+        arrow::list(arrow::int32()), rows, arrow::Buffer::FromVector(std::move(ends_)),
+        std::make_shared<arrow::Int32Array>(count, std::move(tokens)));
+    arrow::ArrayVector columns(schema_->num_fields(), array);
+    return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
   }
 
  private:
   const std::shared_ptr<arrow::Schema> schema_;
-  const std::shared_ptr<arrow::Int32Builder> values_;
-  arrow::ListBuilder builder_;
+  arrow::BufferBuilder tokens_;
+  std::vector<int32_t> ends_ = {0};
 };
 
 class JsonColumns : public RecordColumn {

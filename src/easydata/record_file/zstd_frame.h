@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "easydata/base/status.h"
+
+namespace easydata::record_file {
+
+/// Decompresses a frame of zstd to exactly `out`, with a context that the thread keeps: making one
+/// takes longer than most records do. Invalid where it is damaged, or has more or fewer bytes.
+Status DecompressZstd(std::string_view packed, std::span<uint8_t> out);
+
+}  // namespace easydata::record_file
