@@ -206,7 +206,7 @@ def pipelines(folder: Path, rounds: int) -> list[dict[str, Any]]:
         out.append(
             compare(
                 f"tokens -> packed batches, {codec}",
-                ours(path, None, 1500), grains(path, None, 20), rounds, cpu=True,
+                ours(path, None, 6000), grains(path, None, 40), rounds, cpu=True,
             )
         )  # fmt: skip
     path = folder / "texts"
@@ -218,7 +218,7 @@ def pipelines(folder: Path, rounds: int) -> list[dict[str, Any]]:
     out.append(
         compare(
             "texts -> GPT-2 -> packed batches",
-            ours(path, gpt2, 300), grains(path, gpt2, 20), rounds, cpu=True,
+            ours(path, gpt2, 600), grains(path, gpt2, 20), rounds, cpu=True,
         )
     )  # fmt: skip
     return out

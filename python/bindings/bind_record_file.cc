@@ -2,7 +2,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <compare>
 #include <memory>
+#include <span>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,7 +36,7 @@ class RecordFiles {
       status = exec::ParallelFor(files_.size(), kOpenedAtOnce, [&](size_t i) -> Status {
         const io::FileInfo& info = listing_.files[i];
         ARROW_ASSIGN_OR_RAISE(auto opened, io::OpenFile(info));
-        auto file = ArrayRecordFile::Open(std::move(opened));
+        auto file = ArrayRecordFile::Open(std::move(opened), /*keeps=*/true);
         if (!file.ok()) return source::NotWhole(info.uri, "ArrayRecord file", file.status());
         files_[i] = std::move(*file);
         return Status::OK();
@@ -60,33 +64,78 @@ class RecordFiles {
   }
 
   nb::typed<nb::list, nb::bytes> ReadMany(const std::vector<int64_t>& wanted) const {
-    std::vector<std::vector<int64_t>> numbers(files_.size());
-    std::vector<std::vector<size_t>> places(files_.size());
+    // In the order of the files, each part by a thread of its own.
+    std::vector<Wanted> order(wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) {
       const auto [file, number] = Find(wanted[i]);
-      numbers[file].push_back(number);
-      places[file].push_back(i);
+      order[i] = {file, number, i};
     }
-    std::vector<std::string> found(wanted.size());
+    std::vector<Found> found(wanted.size());
+    std::vector<std::string> parts;
     Status status;
     {
       WithoutGil released;
-      for (size_t file = 0; file < files_.size() && status.ok(); ++file) {
-        if (numbers[file].empty()) continue;
-        status = Named(
-            file, files_[file]->Read(numbers[file], [&](size_t place, std::string_view record) {
-              found[places[file][place]] = record;
-              return Status::OK();
-            }));
-      }
+      std::sort(order.begin(), order.end());
+      const size_t most = std::max(1u, std::thread::hardware_concurrency());
+      const size_t count = std::clamp<size_t>(wanted.size() / kLeastOfThread, 1, most);
+      parts.resize(count);
+      status = exec::ParallelFor(count, static_cast<int>(count), [&](size_t part) {
+        const size_t begin = order.size() * part / count;
+        const size_t end = order.size() * (part + 1) / count;
+        return ReadPart(std::span(order).subspan(begin, end - begin), part, &parts[part], &found);
+      });
     }
     Check(status);
-    nb::typed<nb::list, nb::bytes> out;
-    for (const std::string& record : found) out.append(nb::bytes(record.data(), record.size()));
-    return out;
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(found.size())));
+    if (!list.is_valid()) nb::raise_python_error();
+    for (size_t i = 0; i < found.size(); ++i) {
+      const Found& at = found[i];
+      PyObject* bytes = PyBytes_FromStringAndSize(parts[at.part].data() + at.begin,
+                                                  static_cast<Py_ssize_t>(at.size));
+      if (bytes == nullptr) nb::raise_python_error();
+      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), bytes);
+    }
+    return nb::borrow<nb::typed<nb::list, nb::bytes>>(list);
   }
 
  private:
+  // Records that are worth a thread.
+  static constexpr size_t kLeastOfThread = 256;
+
+  struct Wanted {
+    size_t file;
+    int64_t number;
+    size_t place;
+    auto operator<=>(const Wanted&) const = default;
+  };
+  struct Found {
+    size_t part;
+    size_t begin;
+    size_t size;
+  };
+
+  /// Reads records, file by file, and puts them one behind the other.
+  Status ReadPart(std::span<const Wanted> wanted, size_t part, std::string* bytes,
+                  std::vector<Found>* found) const {
+    std::vector<int64_t> numbers;
+    for (size_t begin = 0; begin < wanted.size();) {
+      const size_t file = wanted[begin].file;
+      numbers.clear();
+      while (begin + numbers.size() < wanted.size() &&
+             wanted[begin + numbers.size()].file == file) {
+        numbers.push_back(wanted[begin + numbers.size()].number);
+      }
+      const Status read = files_[file]->Read(numbers, [&](size_t place, std::string_view record) {
+        (*found)[wanted[begin + place].place] = {part, bytes->size(), record.size()};
+        bytes->append(record);
+        return Status::OK();
+      });
+      ARROW_RETURN_NOT_OK(Named(file, read));
+      begin += numbers.size();
+    }
+    return Status::OK();
+  }
+
   /// The file that has a record, and its number there; negative numbers count from the end.
   std::pair<size_t, int64_t> Find(int64_t record) const {
     const int64_t number = record < 0 ? record + size() : record;

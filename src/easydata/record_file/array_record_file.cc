@@ -71,11 +71,15 @@ Result<int64_t> FooterOffset(arrow::io::RandomAccessFile* file, int64_t size) {
 }  // namespace
 
 Result<std::shared_ptr<const ArrayRecordFile>> ArrayRecordFile::Open(
-    std::shared_ptr<arrow::io::RandomAccessFile> file) {
+    std::shared_ptr<arrow::io::RandomAccessFile> file, bool keeps) {
   return io::ReadTwiceIfDamaged(
       file.get(), [&]() -> Result<std::shared_ptr<const ArrayRecordFile>> {
         std::shared_ptr<ArrayRecordFile> opened(new ArrayRecordFile(file));
         ARROW_RETURN_NOT_OK(opened->ReadFooter());
+        if (keeps) {
+          ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
+          opened->windows_ = std::make_unique<const FileWindows>(file.get(), size);
+        }
         return opened;
       });
 }
@@ -220,10 +224,25 @@ Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
   }
   std::vector<size_t> order(wanted.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wanted[a] < wanted[b]; });
+  if (!std::is_sorted(wanted.begin(), wanted.end())) {
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return wanted[a] < wanted[b]; });
+  }
   const auto chunk_of = [&](size_t i) { return ChunkOf(wanted[order[i]]); };
   RecordScratch scratch;
+  Records alone;
   for (size_t i = 0; i < order.size();) {
+    if (group_size_ == 1 && windows_ != nullptr) {
+      const int64_t record = wanted[order[i]];
+      ARROW_ASSIGN_OR_RAISE(const auto kept,
+                            windows_->View(offsets_[record], offsets_[record + 1]));
+      if (!kept.empty()) {
+        ARROW_ASSIGN_OR_RAISE(const auto lone, RecordOf(record, record, kept, &scratch, &alone));
+        ARROW_RETURN_NOT_OK(each(order[i], lone));
+        ++i;
+        continue;
+      }
+    }
     // Chunks from `first` to `last` are read at once: they lie close to one another.
     const int64_t first = chunk_of(i);
     int64_t last = first;
@@ -270,6 +289,9 @@ Result<std::string_view> ArrayRecordFile::RecordOf(int64_t record, int64_t k,
                                                    std::string_view bytes, RecordScratch* scratch,
                                                    Records* held) const {
   const RecordChunk place = chunk(k);
+  if (bytes.empty() && windows_ != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(bytes, windows_->View(place.begin, place.end));
+  }
   if (bytes.empty() && place.end - place.begin <= kBlockBytes) {
     scratch->chunk.resize(static_cast<size_t>(place.end - place.begin));
     ARROW_ASSIGN_OR_RAISE(const int64_t got, file_->ReadAt(place.begin, place.end - place.begin,

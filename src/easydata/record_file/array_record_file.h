@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/record_file/file_windows.h"
 #include "easydata/record_file/lone_record.h"
 #include "easydata/record_file/riegeli_chunk.h"
 
@@ -32,8 +33,10 @@ class ArrayRecordFile {
  public:
   /// Reads the signature, the postscript and the footer. Invalid where any of them is damaged or
   /// the file is another thing; the error says what, and not which file.
+  /// With `keeps`, what single records are read of stays in memory, as FileWindows tells: for those
+  /// who ask for one record after the other.
   static Result<std::shared_ptr<const ArrayRecordFile>> Open(
-      std::shared_ptr<arrow::io::RandomAccessFile> file);
+      std::shared_ptr<arrow::io::RandomAccessFile> file, bool keeps = false);
 
   int64_t num_records() const { return num_records_; }
   int64_t num_chunks() const { return static_cast<int64_t>(offsets_.size()) - 1; }
@@ -83,6 +86,7 @@ class ArrayRecordFile {
   Status Damaged(int64_t k, const Status& how) const;
 
   const std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::unique_ptr<const FileWindows> windows_;  // null: nothing is kept
   int64_t num_records_ = 0;
   std::string writer_options_;
   std::vector<int64_t> offsets_;  // of chunks, and of the footer

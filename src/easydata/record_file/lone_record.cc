@@ -27,6 +27,10 @@ bool Unpack(std::string_view packed, uint64_t expected, std::string* out) {
   if (!TakeVarint(&packed, &size) || size != expected) return false;
   out->resize(size);
   if (size == 0) return packed.empty();
+  if (const auto stored = StoredInZstd(packed); stored.size() == size) {
+    std::memcpy(out->data(), stored.data(), size);
+    return true;
+  }
   return DecompressZstd(packed, {reinterpret_cast<uint8_t*>(out->data()), size}).ok();
 }
 

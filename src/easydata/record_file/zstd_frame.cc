@@ -32,4 +32,21 @@ Status DecompressZstd(std::string_view packed, std::span<uint8_t> out) {
   return Status::OK();
 }
 
+// RFC 8878, 3.1.1
+std::string_view StoredInZstd(std::string_view packed) {
+  constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";
+  constexpr unsigned kSingleSegment = 0x20;
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(packed[i]); };
+  if (packed.size() < 9 || !packed.starts_with(kMagic)) return {};
+  const unsigned descriptor = byte(4);
+  // One byte follows: the content's size, or that of the window.
+  if ((descriptor & ~kSingleSegment) != 0) return {};
+  const unsigned block = byte(6) | byte(7) << 8 | byte(8) << 16;
+  constexpr unsigned kLastRaw = 1;
+  const std::string_view content = packed.substr(9);
+  if ((block & 7) != kLastRaw || block >> 3 != content.size()) return {};
+  if (descriptor == kSingleSegment && byte(5) != content.size()) return {};
+  return content;
+}
+
 }  // namespace easydata::record_file
