@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/record_file/array_record_writer.h"
+#include "easydata/record_file/file_windows.h"
 #include "easydata/record_file/highway_hash.h"
+#include "easydata/record_file/zstd_frame.h"
 
 namespace easydata::record_file {
 namespace {
@@ -37,9 +40,26 @@ std::string Written(const std::vector<std::string>& records, const std::string& 
   return out->Finish().ValueOrDie()->ToString();
 }
 
-Result<std::shared_ptr<const ArrayRecordFile>> Opened(const std::string& bytes) {
+Result<std::shared_ptr<const ArrayRecordFile>> Opened(const std::string& bytes,
+                                                      bool keeps = false) {
   return ArrayRecordFile::Open(
-      std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(bytes)));
+      std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(bytes)), keeps);
+}
+
+/// A record, or the error, by reading it alone.
+std::string ReadAlone(const ArrayRecordFile& file, int64_t record) {
+  RecordScratch scratch;
+  Records held;
+  const auto found = file.ReadRecord(record, &scratch, &held);
+  return found.ok() ? "ok " + std::string(*found) : found.status().ToString();
+}
+
+/// The same by its chunk: the reference.
+std::string ReadWithItsChunk(const ArrayRecordFile& file, int64_t record) {
+  const int64_t k = file.ChunkOf(record);
+  const auto found = file.ReadChunk(k);
+  if (!found.ok()) return found.status().ToString();
+  return "ok " + std::string((*found)[record - file.chunk(k).first_record]);
 }
 
 TEST(HighwayHash, OfShortTextsIsThatOfRiegeli) {
@@ -125,6 +145,81 @@ INSTANTIATE_TEST_SUITE_P(All, ArrayRecordTest,
                                          "group_size:3,zstd:9", "group_size:16,snappy",
                                          "group_size:5,brotli:4",
                                          "group_size:4,pad_to_block_boundary:true"));
+
+TEST_P(ArrayRecordTest, ReadsALoneRecordAsItsChunk) {
+  const auto records = SomeRecords(40);
+  const std::string bytes = Written(records, GetParam());
+  for (const bool keeps : {false, true}) {
+    const auto file = Opened(bytes, keeps).ValueOrDie();
+    for (int64_t i = 0; i < 40; ++i) {
+      EXPECT_EQ(ReadAlone(*file, i), "ok " + records[static_cast<size_t>(i)]);
+    }
+    EXPECT_THAT(ReadAlone(*file, 40), HasSubstr("there is no record 40"));
+    EXPECT_THAT(ReadAlone(*file, -1), HasSubstr("there is no record -1"));
+  }
+}
+
+TEST_P(ArrayRecordTest, ADamagedLoneRecordIsTheErrorOfItsChunk) {
+  const std::vector<std::string> records = {"a", "", "some text, some text, some text", "end"};
+  const std::string whole = Written(records, GetParam());
+  const auto sound = Opened(whole).ValueOrDie();
+  const auto end = static_cast<size_t>(sound->chunk(sound->num_chunks() - 1).end);
+  for (size_t at = 64; at < end; ++at) {
+    std::string damaged = whole;
+    damaged[at] ^= 1;
+    for (const bool keeps : {false, true}) {
+      const auto file = Opened(damaged, keeps).ValueOrDie();
+      for (int64_t i = 0; i < file->num_records(); ++i) {
+        ASSERT_EQ(ReadAlone(*file, i), ReadWithItsChunk(*file, i)) << at;
+      }
+    }
+  }
+}
+
+TEST(ZstdFrame, FindsWhatIsStored) {
+  using namespace std::string_view_literals;
+  const std::string_view head = "\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00"sv;
+  EXPECT_EQ(StoredInZstd(std::string(head) + "ab"), "ab");
+  std::string out(2, ' ');
+  ASSERT_TRUE(
+      DecompressZstd(std::string(head) + "ab", {reinterpret_cast<uint8_t*>(out.data()), 2}).ok());
+  EXPECT_EQ(out, "ab");
+  // Whatever else it is, zstd is to read it.
+  EXPECT_EQ(StoredInZstd(std::string(head) + "abc"), "");
+  EXPECT_EQ(StoredInZstd(std::string(head) + "a"), "");
+  for (size_t i = 0; i < head.size(); ++i) {
+    std::string other = std::string(head) + "ab";
+    other[i] ^= 0x42;
+    EXPECT_EQ(StoredInZstd(other), "") << i;
+  }
+  EXPECT_FALSE(
+      DecompressZstd("nothing of the kind", {reinterpret_cast<uint8_t*>(out.data()), 2}).ok());
+  // An error is not left in the thread's context.
+  EXPECT_TRUE(
+      DecompressZstd(std::string(head) + "ab", {reinterpret_cast<uint8_t*>(out.data()), 2}).ok());
+}
+
+TEST(FileWindows, KeepNoMoreThanTheirShare) {
+  const std::string bytes(3 << 20, 'x');
+  const auto buffer = arrow::Buffer::FromString(bytes);
+  std::vector<std::unique_ptr<arrow::io::BufferReader>> files;
+  std::vector<std::unique_ptr<FileWindows>> windows;
+  int64_t kept = 0;
+  for (int i = 0; i < 100; ++i) {
+    files.push_back(std::make_unique<arrow::io::BufferReader>(buffer));
+    windows.push_back(std::make_unique<FileWindows>(files.back().get(), bytes.size()));
+    for (int64_t at = 0; at < static_cast<int64_t>(bytes.size()); at += 256 << 10) {
+      kept += windows.back()->View(at, at + 100).ValueOrDie().empty() ? 0 : 256 << 10;
+    }
+  }
+  EXPECT_LE(kept, FileWindows::kMostOfProcess);
+  EXPECT_GT(kept, FileWindows::kMostOfProcess / 2);
+  windows.clear();
+  const FileWindows again(files[0].get(), bytes.size());
+  EXPECT_EQ(again.View(5, 8).ValueOrDie(), "xxx");
+  // What reaches far into the next window is not there.
+  EXPECT_EQ(again.View(0, 300 << 10).ValueOrDie(), "");
+}
 
 TEST(ArrayRecordFile, ACutFileIsRefused) {
   const std::string bytes = Written(SomeRecords(20), "group_size:4");
