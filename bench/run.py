@@ -131,6 +131,21 @@ def rows(rounds: int) -> list[dict[str, object]]:
     return [{"benchmark": "rows", **result}]
 
 
+def array_record(rounds: int) -> list[dict[str, object]]:
+    """ArrayRecord files and Grain's pipelines; bench/grain_records.py alternates by itself."""
+    command = (sys.executable, HERE / "grain_records.py", "--json", "--repeat", str(rounds))
+    result = run_peer("grain_records", command)
+    works = result["works"]
+    assert isinstance(works, list)
+    print("\nArrayRecord and Grain")
+    for work in works:
+        print(
+            f"  {work['work']:44s} {work['easydata']:14,.0f}/s {work['peer']:12,.0f}/s"
+            f" {work['ratio']:8.1f} x"
+        )
+    return [{"benchmark": "array_record", "works": works}]
+
+
 def machine() -> dict[str, object]:
     """What a reader needs to know of the machine and the versions."""
     cpu = next(
@@ -153,7 +168,16 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Runs the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*BENCHMARKS, "rows", "packing", "streams", "tokenizer", "examples", "io"]
+    names = [
+        *BENCHMARKS,
+        "rows",
+        "packing",
+        "streams",
+        "tokenizer",
+        "examples",
+        "io",
+        "array_record",
+    ]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
@@ -175,6 +199,8 @@ def main() -> None:
             results += tokenizer.tokenizers(arguments.rounds, arguments.megabytes, [])
         elif name == "examples":
             results += trainer_examples.examples(arguments.rounds)
+        elif name == "array_record":
+            results += array_record(arguments.rounds)
         elif name == "io":
             results += remote_reading.remote(arguments.rounds)
         else:
