@@ -12,7 +12,7 @@ from easydata.cli.bench import bench_files
 from easydata.cli.bench import bench_tokenizer as run_bench
 from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
-from easydata.cli.jobs import pack, tokenize
+from easydata.cli.jobs import convert, pack, tokenize
 from easydata.cli.report import InterruptedJobError, Report
 from easydata.cli.stats import stats
 from easydata.cli.verify import verify as verify_files
@@ -78,6 +78,11 @@ def _pack(values: dict[str, Any], report: Report) -> None:
     pack(values, report)
 
 
+def _convert(values: dict[str, Any], report: Report) -> None:
+    """Write data in another format, row by row as it is; ArrayRecord files have one column."""
+    convert(values, report)
+
+
 def _stats(
     values: dict[str, Any], report: Report, shuffle_quality: bool, batch_size: int | None
 ) -> None:
@@ -102,6 +107,33 @@ _command(
         )
     ),
     _pack,
+)
+_command(
+    "convert",
+    flags.Choice(
+        ("DatasetConfig", "SaveStageConfig"),
+        only=(
+            "name",
+            "type",
+            "num_rows",
+            "content_field",
+            "columns",
+            "shuffle",
+            "shuffle_window_bytes",
+            "on_error",
+            "on_missing",
+            "quarantine_path",
+            "identity",
+            "output_dir",
+            "format",
+            "num_shards",
+            "compression",
+            "max_shard_size",
+            "overwrite",
+            "num_threads",
+        ),
+    ),
+    _convert,
 )
 _command(
     "stats",

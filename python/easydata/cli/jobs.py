@@ -1,4 +1,4 @@
-"""`easydata tokenize` and `easydata pack`: pipelines that write files."""
+"""`easydata tokenize`, `easydata pack` and `easydata convert`: pipelines that write files."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +37,11 @@ def pack(values: dict[str, Any], report: Report) -> None:
         return pipeline.pack()
 
     _run(config, chain, report)
+
+
+def convert(values: dict[str, Any], report: Report) -> None:
+    """Writes the rows as they are."""
+    _run(make_config(values), lambda pipeline: pipeline, report)
 
 
 def _need_tokenizers(config: PipelineConfig) -> None:

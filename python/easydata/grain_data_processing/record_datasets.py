@@ -96,7 +96,8 @@ def load_array_record_dataset(
 
     Args:
         dataset_path: The folder, local or on a store; its files are named `<name>_<number><file
-            extension>`, such as `train_000001.arecord`.
+            extension>`, such as `train_000001.arecord`, or as EasyData names them,
+            `shard-00001.arecord`.
         file_extension: The extension.
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
 
@@ -106,7 +107,7 @@ def load_array_record_dataset(
     """
     folder = os.fspath(dataset_path).rstrip("/")
     listing = list_data_files(f"{folder}/*{file_extension}", storage_options)
-    pattern = re.compile(rf"_(\d+){re.escape(file_extension)}$")
+    pattern = re.compile(rf"[_-](\d+){re.escape(file_extension)}$")
     places: dict[int, int] = {}
     for place, name in enumerate(listing.uris):
         found = pattern.search(name)

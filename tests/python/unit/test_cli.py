@@ -40,7 +40,9 @@ def run(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(command in out for command in ("tokenize", "pack", "inspect", "stats", "bench"))
+    assert all(
+        command in out for command in ("tokenize", "pack", "convert", "inspect", "stats", "bench")
+    )
     assert main(["pack", "--help"]) == 0
     out = capsys.readouterr().out
     for flag in ("--seq-length", "--eos-token-id", "--strategy", "--max-shard-size", "--overlong"):
@@ -79,6 +81,31 @@ def test_pack(folder: Path, gpt2: str) -> None:
         t for row in rows for t, m in zip(row["input_ids"], row["attention_mask"], strict=True) if m
     ] == stream
     assert {len(row["input_ids"]) for row in rows} == {8}
+
+
+def test_convert_to_records_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each record is read back by array_record, too."""
+    jsonl("a.jsonl", [{"text": f"text {i}", "id": i} for i in range(50)])
+    flags = ["--format", "array_record", "--columns", "text", "--num-shards", "3"]
+    assert main(["convert", "a.jsonl", *flags, "--output-dir", "records"]) == 0
+    rows = [json.loads(line)["text"] for line in Path("a.jsonl").read_text().splitlines()]
+    files = sorted(Path("records").rglob("*.arecord"))
+    assert len(files) == 3
+    module = pytest.importorskip("array_record.python.array_record_module")
+    found = []
+    for file in files:
+        reader = module.ArrayRecordReader(str(file))
+        found += [record.decode() for record in reader.read_all()]
+        reader.close()
+    assert found == rows
+    back = ["convert", str(files[0].parent), "--format", "jsonl", "--output-dir", "back"]
+    assert main(back) == 0
+    lines = [
+        line
+        for file in sorted(Path("back").rglob("*.jsonl"))
+        for line in file.read_text().splitlines()
+    ]
+    assert [json.loads(line) for line in lines] == [{"text": text} for text in rows]
 
 
 def test_pack_data_that_is_tokenized(folder: Path) -> None:
