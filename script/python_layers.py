@@ -23,7 +23,7 @@ FLOORS = (
     ("sources",),
     ("cache", "legacy", "reports", "utils"),
     ("execution",),
-    ("cli", "distributed", "jax", "torch", "trainers"),
+    ("cli", "distributed", "grain_data_processing", "jax", "torch", "trainers"),
 )
 FLOOR = {package: floor for floor, packages in enumerate(FLOORS) for package in packages}
 

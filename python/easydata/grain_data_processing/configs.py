@@ -47,8 +47,8 @@ class _TextDataConfig(DataConfig):
         data_column: The column of texts.
         max_steps_per_epoch: Batches of an epoch, at most: it is cut after its first
             `max_steps_per_epoch * global_batch_size` documents, the same ones in every epoch.
-        tokenizer_path: A folder, a file or a name that easydata.Tokenizer takes.
-        hf_access_token: Who asks for the tokenizer, where it is on the Hub.
+        tokenizer_path: A folder or a file that easydata.Tokenizer takes.
+        hf_access_token: Who asks the Hub for a data set.
         hf_cache_dir: Where what comes from the Hub is kept.
         add_bos: Put the tokenizer's BOS before every document.
         add_eos: Put the tokenizer's EOS behind every document.

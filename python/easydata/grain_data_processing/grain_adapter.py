@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 try:
     import grain  # type: ignore[import-untyped, unused-ignore]
@@ -14,15 +14,13 @@ except ModuleNotFoundError as error:
     ) from error
 
 from easydata.execution.loader import AsyncDataLoader
-
-if TYPE_CHECKING:
-    from easydata.grain_data_processing.preprocess import LLMRowDataset
+from easydata.sources.base import ShardedDataSource
 
 
 class GrainRowDataset(grain.IterDataset):  # type: ignore[misc, unused-ignore]
     """See LLMRowDataset.to_grain()."""
 
-    def __init__(self, rows: LLMRowDataset) -> None:
+    def __init__(self, rows: ShardedDataSource[Any]) -> None:
         super().__init__()
         self._rows = rows
 
@@ -36,7 +34,7 @@ class GrainRowDataset(grain.IterDataset):  # type: ignore[misc, unused-ignore]
 class GrainRowIterator(grain.DatasetIterator):  # type: ignore[misc, unused-ignore]
     """The rows of one pass; its state is JSON, and that of a loader with a batch size of 1."""
 
-    def __init__(self, rows: LLMRowDataset) -> None:
+    def __init__(self, rows: ShardedDataSource[Any]) -> None:
         super().__init__()
         self._loader = AsyncDataLoader(rows, batch_size=1, drop_last=False)
         self._batches = iter(self._loader)

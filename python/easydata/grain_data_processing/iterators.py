@@ -95,6 +95,7 @@ def make_grain_iterator(
             the axes and sizes. For several data sets with `exact` and no `max_steps_per_epoch`.
         NotImplementedError: In a process that is not among `process_indices`.
     """
+    # lazy: it imports jax, which not everybody has
     from easydata.grain_data_processing.global_arrays import GlobalBatchSharding, process_index
 
     several = [configs] if isinstance(configs, _TextDataConfig) else list(configs)
@@ -423,6 +424,7 @@ class SyntheticDataIterator(Iterator[LLMBatch]):
     """Batches of zeros on the devices, `num_batches` an epoch, all of them tokens."""
 
     def __init__(self, config: SyntheticDataConfig, mesh: Any) -> None:
+        # lazy: it imports jax, which not everybody has
         from easydata.grain_data_processing.global_arrays import GlobalBatchSharding
 
         register_with_jax()

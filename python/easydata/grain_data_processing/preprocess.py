@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from easydata import _native
+from easydata.execution.loader import AsyncDataLoader
 from easydata.grain_data_processing.host_rows import (
     PADDING,
     HostRows,
@@ -82,7 +83,7 @@ def preprocess_dataset(
         shuffle: Shuffle the host's documents, in another order in every epoch.
         data_shuffle_seed: Seed of the order.
         tokenizer_path: What easydata.Tokenizer is made of.
-        hf_access_token: Who asks for a tokenizer that is on the Hub.
+        hf_access_token: Without effect so far: tokenizers are read on this machine.
         add_bos: Put the tokenizer's BOS before every text.
         add_eos: Put the tokenizer's EOS behind every text.
         add_eod: Put the end-of-document token behind every document that leaves room for it, unless
@@ -93,7 +94,7 @@ def preprocess_dataset(
         drop_remainder: Unless packing, False fills the data set up with empty documents to a
             multiple of the global batch size; their rows are masked.
         num_epochs: Passes over the documents; None: for ever.
-        tokenizer_cache_dir: Not needed: easydata.Tokenizer keeps nothing. Accepted.
+        tokenizer_cache_dir: Without effect, for the same reason.
         max_steps_per_epoch: An epoch has the first `max_steps_per_epoch * global_batch_size`
             documents only, the same ones in each.
         eod_token_id: The end-of-document token; None: the tokenizer's EOS.
@@ -267,8 +268,6 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
         return iter(self)
 
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
-        from easydata.execution.loader import AsyncDataLoader
-
         with AsyncDataLoader(self, batch_size=1, drop_last=False) as loader:
             for batch in loader:
                 yield {name: values[0] for name, values in batch.items()}
@@ -279,6 +278,7 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
         Raises:
             ModuleNotFoundError: Without Grain.
         """
+        # lazy: it imports Grain, which not everybody has
         from easydata.grain_data_processing.grain_adapter import GrainRowDataset
 
         return GrainRowDataset(self)

@@ -13,9 +13,9 @@ namespace easydata::record_file {
 namespace {
 
 // Longer records are no matter of what comes with each.
-constexpr uint64_t kMostDecoded = 16 << 20;
+constexpr uint64_t kMostOfLoneRecord = 16 << 20;
 
-uint64_t Word(const char* from) {
+uint64_t HeaderWord(const char* from) {
   uint64_t word;
   std::memcpy(&word, from, sizeof(word));
   return word;
@@ -41,17 +41,17 @@ std::optional<std::string_view> LoneRecord(std::string_view bytes, int64_t begin
   const auto whole = static_cast<int64_t>(bytes.size());
   if (whole < kChunkHeaderBytes || LeftInBlock(begin) < whole) return std::nullopt;
   const char* const head = bytes.data();
-  if (Word(head) != HighwayHash({head + 8, 32})) return std::nullopt;
-  const uint64_t data_size = Word(head + 8);
-  const uint64_t kind = Word(head + 24);
-  const uint64_t decoded = Word(head + 32);
+  if (HeaderWord(head) != HighwayHash({head + 8, 32})) return std::nullopt;
+  const uint64_t data_size = HeaderWord(head + 8);
+  const uint64_t kind = HeaderWord(head + 24);
+  const uint64_t decoded = HeaderWord(head + 32);
   const bool is_simple = static_cast<ChunkType>(kind & 0xff) == ChunkType::kSimple;
-  if (!is_simple || kind >> 8 != 1 || decoded > kMostDecoded || data_size < 2 ||
+  if (!is_simple || kind >> 8 != 1 || decoded > kMostOfLoneRecord || data_size < 2 ||
       data_size > bytes.size() - kChunkHeaderBytes) {
     return std::nullopt;
   }
   std::string_view data = bytes.substr(kChunkHeaderBytes, data_size);
-  if (Word(head + 16) != HighwayHash(data)) return std::nullopt;
+  if (HeaderWord(head + 16) != HighwayHash(data)) return std::nullopt;
   const char codec = data[0];
   data.remove_prefix(1);
   uint64_t sizes_size = 0;

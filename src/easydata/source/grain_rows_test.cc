@@ -122,8 +122,8 @@ std::vector<int64_t> Rest(Stage* stage) {
   }
 }
 
-std::vector<int64_t> Pass(const std::shared_ptr<const Source>& source,
-                          const GrainOrderOptions& options, int64_t epoch = 0) {
+std::vector<int64_t> GrainPass(const std::shared_ptr<const Source>& source,
+                               const GrainOrderOptions& options, int64_t epoch = 0) {
   StageContext context = Context();
   context.epoch = epoch;
   const auto stage = Contract(source, options).make(context).ValueOrDie();
@@ -193,12 +193,12 @@ TEST(GrainRowsTest, KeepsTheContract) {
 TEST(GrainRowsTest, WithoutASeedRowsKeepTheirOrder) {
   TestFolder folder;
   const auto source = Rows(folder, 23);
-  EXPECT_EQ(Pass(source, Options({})), InOrder({0, 23}, 23));
+  EXPECT_EQ(GrainPass(source, Options({})), InOrder({0, 23}, 23));
   std::vector<int64_t> all;
   for (int64_t part = 0; part < 4; ++part) {
     const RowShare share{.num_rows = {}, .part = part, .parts = 4};
     // Nor does the pass change it.
-    const auto rows = Pass(source, Options(share), part);
+    const auto rows = GrainPass(source, Options(share), part);
     EXPECT_EQ(rows, InOrder(share.Of(23), 23));
     EXPECT_THAT(rows, SizeIs(part < 3 ? 6 : 5));
     all.insert(all.end(), rows.begin(), rows.end());
@@ -215,7 +215,7 @@ TEST(GrainRowsTest, AShareIsShuffledByItselfForEachPass) {
     const auto range = share.Of(50);
     std::vector<int64_t> first;
     for (const int64_t epoch : {0, 1, 5}) {
-      const auto rows = Pass(source, Options(share, 11), epoch);
+      const auto rows = GrainPass(source, Options(share, 11), epoch);
       EXPECT_EQ(rows, InOrder(range, 50, static_cast<uint32_t>(11 + epoch)));
       EXPECT_FALSE(std::is_sorted(rows.begin(), rows.end()));
       if (epoch == 0) first = rows;
@@ -231,24 +231,25 @@ TEST(GrainRowsTest, SeedsBeginAnewBehindTheLastOne) {
   TestFolder folder;
   const auto source = Rows(folder, 20);
   const uint64_t last = (uint64_t{1} << 32) - 1;
-  EXPECT_EQ(Pass(source, Options({}, last)), InOrder({0, 20}, 20, static_cast<uint32_t>(last)));
-  EXPECT_EQ(Pass(source, Options({}, last), 2), InOrder({0, 20}, 20, 1));
+  EXPECT_EQ(GrainPass(source, Options({}, last)),
+            InOrder({0, 20}, 20, static_cast<uint32_t>(last)));
+  EXPECT_EQ(GrainPass(source, Options({}, last), 2), InOrder({0, 20}, 20, 1));
 }
 
 TEST(GrainRowsTest, MoreRowsAreFilledUpWithEmptyOnes) {
   TestFolder folder;
   const auto source = Rows(folder, 10);
-  EXPECT_EQ(Pass(source, Options({.num_rows = 13})), InOrder({0, 13}, 10));
+  EXPECT_EQ(GrainPass(source, Options({.num_rows = 13})), InOrder({0, 13}, 10));
   // The last part has none but empty ones.
   std::vector<std::vector<int64_t>> parts;
   for (int64_t part = 0; part < 4; ++part) {
-    parts.push_back(Pass(source, Options({.num_rows = 13, .part = part, .parts = 4})));
+    parts.push_back(GrainPass(source, Options({.num_rows = 13, .part = part, .parts = 4})));
   }
   EXPECT_THAT(parts, ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, 5, 6),
                                  ElementsAre(7, 8, 9), ElementsAre(kEmpty, kEmpty, kEmpty)));
   // They are shuffled with the others.
   const RowShare half{.num_rows = 16, .part = 1, .parts = 2};
-  const auto rows = Pass(source, Options(half, 3), 1);
+  const auto rows = GrainPass(source, Options(half, 3), 1);
   EXPECT_EQ(rows, InOrder({8, 16}, 10, 4));
   EXPECT_EQ(std::count(rows.begin(), rows.end(), kEmpty), 6);
 }
@@ -268,20 +269,21 @@ TEST(GrainRowsTest, EmptyRowsAreNumberedOnFromTheLastOne) {
 TEST(GrainRowsTest, ASourceWithoutRowsIsFilledUp) {
   TestFolder folder;
   const auto source = Rows(folder, 0);
-  EXPECT_THAT(Pass(source, Options({})), IsEmpty());
-  EXPECT_THAT(Pass(source, Options({}, 1)), IsEmpty());
-  EXPECT_THAT(Pass(source, Options({.num_rows = 2}, 1)), ElementsAre(kEmpty, kEmpty));
+  EXPECT_THAT(GrainPass(source, Options({})), IsEmpty());
+  EXPECT_THAT(GrainPass(source, Options({}, 1)), IsEmpty());
+  EXPECT_THAT(GrainPass(source, Options({.num_rows = 2}, 1)), ElementsAre(kEmpty, kEmpty));
 }
 
 TEST(GrainRowsTest, FewerRowsCutTheRest) {
   TestFolder folder;
   const auto source = Rows(folder, 20);
-  EXPECT_EQ(Pass(source, Options({.num_rows = 7})), InOrder({0, 7}, 20));
-  EXPECT_EQ(Pass(source, Options({.num_rows = 7, .part = 1, .parts = 2})), InOrder({4, 7}, 20));
+  EXPECT_EQ(GrainPass(source, Options({.num_rows = 7})), InOrder({0, 7}, 20));
+  EXPECT_EQ(GrainPass(source, Options({.num_rows = 7, .part = 1, .parts = 2})),
+            InOrder({4, 7}, 20));
   // The same rows in each pass.
-  EXPECT_EQ(Pass(source, Options({.num_rows = 7}, 2), 3), InOrder({0, 7}, 20, 5));
-  EXPECT_THAT(Pass(source, Options({.num_rows = 0})), IsEmpty());
-  EXPECT_THAT(Pass(source, Options({.num_rows = 2, .part = 2, .parts = 3}, 1)), IsEmpty());
+  EXPECT_EQ(GrainPass(source, Options({.num_rows = 7}, 2), 3), InOrder({0, 7}, 20, 5));
+  EXPECT_THAT(GrainPass(source, Options({.num_rows = 0})), IsEmpty());
+  EXPECT_THAT(GrainPass(source, Options({.num_rows = 2, .part = 2, .parts = 3}, 1)), IsEmpty());
 }
 
 TEST(GrainRowsTest, RowsAreNotFlaggedWithoutAName) {
@@ -332,7 +334,7 @@ TEST(GrainRowsTest, LanesTakeTurns) {
   const auto source = Rows(folder, 20);
   const RowShare share{.num_rows = 47, .part = 1, .parts = 2};
   const GrainOrderOptions options = Options(share, 5);
-  const auto whole = Pass(source, options);
+  const auto whole = GrainPass(source, options);
   ASSERT_THAT(whole, SizeIs(23));
   for (int64_t lane = 0; lane < 3; ++lane) {
     StageContext context = Context();

@@ -23,7 +23,7 @@ constexpr int32_t kEos = 91;
 constexpr int32_t kEod = 99;
 
 /// EndDocumentsOptions, of which a test names those that it is about.
-struct Options {
+struct EndOptions {
   int64_t max_length;
   std::optional<int32_t> bos = {};
   std::optional<int32_t> eos = {};
@@ -31,19 +31,19 @@ struct Options {
   LongDocument overlong = LongDocument::kError;
 };
 
-Result<std::shared_ptr<const BatchOp>> MakeOp(const Options& options) {
+Result<std::shared_ptr<const BatchOp>> MakeEnds(const EndOptions& options) {
   return EndDocuments(
       {options.max_length, options.bos, options.eos, options.eod, options.overlong});
 }
 
-Batch Rows(const Lists& documents) {
+Batch EndRows(const Lists& documents) {
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < documents.size(); ++i) numbers.push_back(static_cast<int64_t>(i));
   return TestRows().Ints("n", numbers).Tokens("input_ids", documents).Make();
 }
 
-Batch Apply(const Batch& batch, const Options& options) {
-  const Batch out = MakeOp(options).ValueOrDie()->Apply(batch).ValueOrDie();
+Batch ApplyEnds(const Batch& batch, const EndOptions& options) {
+  const Batch out = MakeEnds(options).ValueOrDie()->Apply(batch).ValueOrDie();
   const Status valid = out.rows->ValidateFull();
   EXPECT_TRUE(valid.ok()) << valid;
   EXPECT_EQ(out.rows->schema()->ToString(), batch.rows->schema()->ToString());
@@ -51,8 +51,8 @@ Batch Apply(const Batch& batch, const Options& options) {
   return out;
 }
 
-Lists Ended(const Lists& documents, const Options& options) {
-  return TokensOf(Apply(Rows(documents), options), "input_ids");
+Lists Ended(const Lists& documents, const EndOptions& options) {
+  return TokensOf(ApplyEnds(EndRows(documents), options), "input_ids");
 }
 
 std::vector<int64_t> NumbersOf(const Batch& batch) {
@@ -95,13 +95,13 @@ TEST(EndDocumentsTest, EosThatIsTheEodIsNotDoubled) {
 }
 
 TEST(EndDocumentsTest, TruncatedDocumentsAreCounted) {
-  Batch in = Rows({{1, 2, 3, 4, 5}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}});
+  Batch in = EndRows({{1, 2, 3, 4, 5}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}});
   in.addresses = Addresses();
   in.addresses.Append(std::make_shared<ShardRef>(ShardRef{"x", "1"}), 7, -1, 3);
   in.addresses.Append(std::make_shared<ShardRef>(ShardRef{"y", "1"}), 0, -1, 1);
   in.dropped = {{"x", "missing", 4, 0}};
-  const Batch out =
-      Apply(in, {.max_length = 3, .eos = kEos, .eod = kEod, .overlong = LongDocument::kTruncate});
+  const Batch out = ApplyEnds(
+      in, {.max_length = 3, .eos = kEos, .eod = kEod, .overlong = LongDocument::kTruncate});
   EXPECT_EQ(TokensOf(out, "input_ids"), (Lists{{1, 2, 3}, {1, 2, kEos}, {1, 2, 3}, {1, 2, 3}}));
   EXPECT_THAT(NumbersOf(out), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(PlacesOf(out.addresses), PlacesOf(in.addresses));
@@ -122,8 +122,8 @@ TEST(EndDocumentsTest, TruncatedDocumentsAreCounted) {
 }
 
 TEST(EndDocumentsTest, OnlyTheFirstPlacesOfCutDocumentsAreKept) {
-  const Batch out =
-      Apply(Rows(Lists(8, {1, 2, 3})), {.max_length = 2, .overlong = LongDocument::kTruncate});
+  const Batch out = ApplyEnds(EndRows(Lists(8, {1, 2, 3})),
+                              {.max_length = 2, .overlong = LongDocument::kTruncate});
   ASSERT_EQ(out.dropped.size(), 1u);
   EXPECT_EQ(out.dropped[0].rows, 8);
   EXPECT_EQ(out.dropped[0].tokens, 8);
@@ -133,9 +133,9 @@ TEST(EndDocumentsTest, OnlyTheFirstPlacesOfCutDocumentsAreKept) {
 }
 
 TEST(EndDocumentsTest, SplitDocumentsGoOnInTheNextRows) {
-  Batch in = Rows({{1, 2}, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3}, {}, {1, 2, 3, 4}});
+  Batch in = EndRows({{1, 2}, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3}, {}, {1, 2, 3, 4}});
   in.dropped = {{"data", "missing", 4, 0}};
-  const Batch out = Apply(in, {.max_length = 3, .eod = kEod, .overlong = LongDocument::kSplit});
+  const Batch out = ApplyEnds(in, {.max_length = 3, .eod = kEod, .overlong = LongDocument::kSplit});
   EXPECT_EQ(
       TokensOf(out, "input_ids"),
       (Lists{
@@ -163,21 +163,21 @@ TEST(EndDocumentsTest, TokensAroundAreAWholeDocuments) {
 }
 
 TEST(EndDocumentsTest, RowsThatAreNotSplitKeepTheirAddresses) {
-  Batch in = Rows({{1}, {1, 2, 3}, {2}});
+  Batch in = EndRows({{1}, {1, 2, 3}, {2}});
   in.addresses = Addresses();
   const auto shard = std::make_shared<ShardRef>(ShardRef{"x", "1"});
   for (const auto& [row, sub_row] : {std::pair{4, 3}, {5, -1}, {6, 2}}) {
     in.addresses.Append(shard, row, sub_row, 1);
   }
-  const Batch out = Apply(in, {.max_length = 2, .overlong = LongDocument::kSplit});
+  const Batch out = ApplyEnds(in, {.max_length = 2, .overlong = LongDocument::kSplit});
   EXPECT_THAT(PlacesOf(out.addresses),
               ElementsAre(std::pair(4, 3), std::pair(5, 0), std::pair(5, 1), std::pair(6, 2)));
 }
 
 TEST(EndDocumentsTest, OverlongDocumentIsAnErrorOfItsRow) {
-  const auto op = MakeOp({.max_length = 3, .eos = kEos}).ValueOrDie();
-  EXPECT_TRUE(op->Apply(Rows({{1, 2}})).ok());
-  const Status error = op->Apply(Rows({{1, 2}, {1, 2, 3}, {1, 2, 3, 4}})).status();
+  const auto op = MakeEnds({.max_length = 3, .eos = kEos}).ValueOrDie();
+  EXPECT_TRUE(op->Apply(EndRows({{1, 2}})).ok());
+  const Status error = op->Apply(EndRows({{1, 2}, {1, 2, 3}, {1, 2, 3, 4}})).status();
   EXPECT_TRUE(error.IsInvalid());
   EXPECT_THAT(
       error.message(),
@@ -188,17 +188,17 @@ TEST(EndDocumentsTest, OverlongDocumentIsAnErrorOfItsRow) {
 }
 
 TEST(EndDocumentsTest, SlicesAreReadFromTheirOffset) {
-  const Batch whole = Rows({{7, 7, 7, 7}, {1, 2, 3}, {}, {4, 5, 6, 7, 8}, {9}});
-  const Options split{.max_length = 3, .eod = kEod, .overlong = LongDocument::kSplit};
-  EXPECT_EQ(TokensOf(Apply(whole.Slice(1, 3), split), "input_ids"),
+  const Batch whole = EndRows({{7, 7, 7, 7}, {1, 2, 3}, {}, {4, 5, 6, 7, 8}, {9}});
+  const EndOptions split{.max_length = 3, .eod = kEod, .overlong = LongDocument::kSplit};
+  EXPECT_EQ(TokensOf(ApplyEnds(whole.Slice(1, 3), split), "input_ids"),
             (Lists{{1, 2, 3}, {kEod}, {4, 5, 6}, {7, 8, kEod}}));
-  EXPECT_THAT(NumbersOf(Apply(whole.Slice(1, 3), split)), ElementsAre(1, 2, 3, 3));
-  const Options truncate{.max_length = 3, .overlong = LongDocument::kTruncate};
-  const Batch out = Apply(whole.Slice(1, 3), truncate);
+  EXPECT_THAT(NumbersOf(ApplyEnds(whole.Slice(1, 3), split)), ElementsAre(1, 2, 3, 3));
+  const EndOptions truncate{.max_length = 3, .overlong = LongDocument::kTruncate};
+  const Batch out = ApplyEnds(whole.Slice(1, 3), truncate);
   EXPECT_EQ(TokensOf(out, "input_ids"), (Lists{{1, 2, 3}, {}, {4, 5, 6}}));
   ASSERT_EQ(out.dropped.size(), 1u);
   EXPECT_EQ(out.dropped[0].places[0].row, 13);
-  EXPECT_EQ(MakeOp({.max_length = 3}).ValueOrDie()->Apply(whole.Slice(0, 0))->num_rows(), 0);
+  EXPECT_EQ(MakeEnds({.max_length = 3}).ValueOrDie()->Apply(whole.Slice(0, 0))->num_rows(), 0);
   // The values of the lists are a slice, too.
   arrow::Int32Builder values, ends;
   ASSERT_TRUE(values.AppendValues({0, 0, 1, 2, 3}).ok());
@@ -207,11 +207,11 @@ TEST(EndDocumentsTest, SlicesAreReadFromTheirOffset) {
                                                   *values.Finish().ValueOrDie()->Slice(2))
                          .ValueOrDie();
   const Batch in = TestRows().Column(arrow::field("input_ids", lists->type()), lists).Make();
-  EXPECT_EQ(TokensOf(Apply(in, split), "input_ids"), (Lists{{1, kEod}, {2, 3, kEod}}));
+  EXPECT_EQ(TokensOf(ApplyEnds(in, split), "input_ids"), (Lists{{1, kEod}, {2, 3, kEod}}));
 }
 
 TEST(EndDocumentsTest, TakesNoOtherColumns) {
-  const auto op = MakeOp({.max_length = 3}).ValueOrDie();
+  const auto op = MakeEnds({.max_length = 3}).ValueOrDie();
   const auto error = [&](const arrow::FieldVector& fields) {
     return op->OutputSchema(arrow::schema(fields)).status();
   };
@@ -234,21 +234,21 @@ TEST(EndDocumentsTest, TakesNoOtherColumns) {
 
 TEST(EndDocumentsTest, ADocumentNeedsRoomBesideTheTokensAround) {
   for (const int64_t length : {-1, 0}) {
-    EXPECT_TRUE(MakeOp({.max_length = length}).status().IsInvalid());
+    EXPECT_TRUE(MakeEnds({.max_length = length}).status().IsInvalid());
   }
-  EXPECT_TRUE(MakeOp({.max_length = 1}).ok());
-  EXPECT_TRUE(MakeOp({.max_length = 1, .eod = kEod}).ok());
-  EXPECT_TRUE(MakeOp({.max_length = 1, .eos = kEos}).status().IsInvalid());
-  const Status error = MakeOp({.max_length = 2, .bos = kBos, .eos = kEos}).status();
+  EXPECT_TRUE(MakeEnds({.max_length = 1}).ok());
+  EXPECT_TRUE(MakeEnds({.max_length = 1, .eod = kEod}).ok());
+  EXPECT_TRUE(MakeEnds({.max_length = 1, .eos = kEos}).status().IsInvalid());
+  const Status error = MakeEnds({.max_length = 2, .bos = kBos, .eos = kEos}).status();
   EXPECT_TRUE(error.IsInvalid());
   EXPECT_THAT(error.message(), HasSubstr("max_target_length must be more than the tokens that are "
                                          "added to a document, 2; it is 2"));
-  EXPECT_TRUE(MakeOp({.max_length = 3, .bos = kBos, .eos = kEos}).ok());
+  EXPECT_TRUE(MakeEnds({.max_length = 3, .bos = kBos, .eos = kEos}).ok());
 }
 
 TEST(EndDocumentsTest, OnlySplittingChangesTheNumberOfRows) {
   for (const auto& [name, overlong] : NamesOf(LongDocument())) {
-    const auto op = MakeOp({.max_length = 3, .overlong = overlong}).ValueOrDie();
+    const auto op = MakeEnds({.max_length = 3, .overlong = overlong}).ValueOrDie();
     EXPECT_EQ(op->keeps_rows(), overlong != LongDocument::kSplit) << name;
   }
 }
@@ -261,14 +261,14 @@ StreamPlan MemoryRows(int batches, int rows) {
     for (int b = 0; b < batches; ++b) {
       Lists documents;
       for (int r = 0; r < rows; ++r) documents.emplace_back((b * 7 + r * 3) % 11, b * 100 + r);
-      all.push_back(Rows(documents).rows);
+      all.push_back(EndRows(documents).rows);
     }
-    return MakeMemoryStage(all, Rows({}).rows->schema(), "data", "m");
+    return MakeMemoryStage(all, EndRows({}).rows->schema(), "data", "m");
   };
   return plan;
 }
 
-StageContract Contract(int batches, int rows, const std::string& overlong) {
+StageContract EndsContract(int batches, int rows, const std::string& overlong) {
   const nlohmann::json options = {
       {"max_length", 4}, {"bos", nullptr}, {"eos", kEos}, {"eod", kEod}, {"overlong", overlong}};
   StageContract contract;
@@ -280,12 +280,12 @@ StageContract Contract(int batches, int rows, const std::string& overlong) {
 TEST(EndDocumentsTest, KeepsTheStageContract) {
   for (const char* overlong : {"truncate", "split"}) {
     SCOPED_TRACE(overlong);
-    CheckStageContract(Contract(9, 4, overlong));
-    CheckStageContract(Contract(0, 4, overlong));
-    CheckStageContract(Contract(3, 0, overlong));
+    CheckStageContract(EndsContract(9, 4, overlong));
+    CheckStageContract(EndsContract(0, 4, overlong));
+    CheckStageContract(EndsContract(3, 0, overlong));
   }
   // Lengths are 0, 3, 6: the third row is too long.
-  const Status error = CheckErrorContract(Contract(3, 4, "error"), 2);
+  const Status error = CheckErrorContract(EndsContract(3, 4, "error"), 2);
   EXPECT_THAT(error.message(), HasSubstr("row 2: the document has 7 tokens"));
 }
 

@@ -13,7 +13,7 @@ using Lists = TestRows::Lists;
 constexpr int32_t E = 9;  // the end of a document
 
 /// LlmRowsOptions, of which a test names those that it is about.
-struct Options {
+struct LlmOptions {
   int64_t length;
   int32_t eod = 0;
   bool shifts = true;
@@ -21,13 +21,13 @@ struct Options {
   std::string padding_column = {};
 };
 
-Result<std::shared_ptr<const BatchOp>> MakeOp(const Options& options) {
+Result<std::shared_ptr<const BatchOp>> MakeLlm(const LlmOptions& options) {
   return LlmRows(
       {options.length, options.eod, options.shifts, options.is_packed, options.padding_column});
 }
 
-Batch Apply(const Batch& batch, const Options& options) {
-  const Batch out = MakeOp(options).ValueOrDie()->Apply(batch).ValueOrDie();
+Batch ApplyLlm(const Batch& batch, const LlmOptions& options) {
+  const Batch out = MakeLlm(options).ValueOrDie()->Apply(batch).ValueOrDie();
   const Status valid = out.rows->ValidateFull();
   EXPECT_TRUE(valid.ok()) << valid;
   EXPECT_EQ(out.num_rows(), batch.num_rows());
@@ -35,8 +35,8 @@ Batch Apply(const Batch& batch, const Options& options) {
   return out;
 }
 
-Batch Apply(const Lists& documents, const Options& options) {
-  return Apply(TestRows().Tokens("input_ids", documents).Make(), options);
+Batch ApplyLlm(const Lists& documents, const LlmOptions& options) {
+  return ApplyLlm(TestRows().Tokens("input_ids", documents).Make(), options);
 }
 
 /// Checks all columns: segmentation and position are those of inputs and targets alike.
@@ -51,7 +51,7 @@ void ExpectRows(const Batch& out, const Lists& inputs, const Lists& targets,
 }
 
 TEST(LlmRowsTest, InputsAreOneTokenBehindTheTargets) {
-  const Batch out = Apply({{1, 2, 3, E}}, {.length = 8, .eod = E});
+  const Batch out = ApplyLlm({{1, 2, 3, E}}, {.length = 8, .eod = E});
   ExpectRows(out, {{E, 1, 2, 3, E, 0, 0, 0}}, {{1, 2, 3, E, 0, 0, 0, 0}},
              {{1, 1, 1, 1, 0, 0, 0, 0}}, {{0, 1, 2, 3, 0, 0, 0, 0}});
   EXPECT_EQ(out.rows->schema()->ToString(),
@@ -65,19 +65,19 @@ TEST(LlmRowsTest, InputsAreOneTokenBehindTheTargets) {
 }
 
 TEST(LlmRowsTest, AFullRowLosesTheLastTokenOfItsInputs) {
-  ExpectRows(Apply({{1, 2, 3, E}, {4, 5, 6, 7}}, {.length = 4, .eod = E}),
+  ExpectRows(ApplyLlm({{1, 2, 3, E}, {4, 5, 6, 7}}, {.length = 4, .eod = E}),
              {{E, 1, 2, 3}, {E, 4, 5, 6}}, {{1, 2, 3, E}, {4, 5, 6, 7}},
              {{1, 1, 1, 1}, {1, 1, 1, 1}}, {{0, 1, 2, 3}, {0, 1, 2, 3}});
 }
 
 TEST(LlmRowsTest, ShiftedSegmentsBeginBehindEveryEnd) {
-  ExpectRows(Apply({{1, E, 2, 3, E, E, 4}}, {.length = 8, .eod = E}), {{E, 1, E, 2, 3, E, E, 4}},
+  ExpectRows(ApplyLlm({{1, E, 2, 3, E, E, 4}}, {.length = 8, .eod = E}), {{E, 1, E, 2, 3, E, E, 4}},
              {{1, E, 2, 3, E, E, 4, 0}}, {{1, 1, 2, 2, 2, 3, 4, 0}}, {{0, 1, 0, 1, 2, 0, 0, 0}});
 }
 
 TEST(LlmRowsTest, UnshiftedInputsAreTheTargets) {
   ExpectRows(
-      Apply({{1, 2, E, 3}, {E, 1, 2, E, E}, {1, 2}}, {.length = 6, .eod = E, .shifts = false}),
+      ApplyLlm({{1, 2, E, 3}, {E, 1, 2, E, E}, {1, 2}}, {.length = 6, .eod = E, .shifts = false}),
       {{1, 2, E, 3, 0, 0}, {E, 1, 2, E, E, 0}, {1, 2, 0, 0, 0, 0}},
       {{1, 2, E, 3, 0, 0}, {E, 1, 2, E, E, 0}, {1, 2, 0, 0, 0, 0}},
       {{1, 1, 2, 2, 0, 0}, {1, 1, 1, 2, 3, 0}, {1, 1, 0, 0, 0, 0}},
@@ -86,21 +86,21 @@ TEST(LlmRowsTest, UnshiftedInputsAreTheTargets) {
 
 TEST(LlmRowsTest, ZeroIsAnEndLikeOthers) {
   // What fills the row up is none, though it is the same number.
-  ExpectRows(Apply({{1, 0, 2}}, {.length = 5, .eod = 0}), {{0, 1, 0, 2, 0}}, {{1, 0, 2, 0, 0}},
+  ExpectRows(ApplyLlm({{1, 0, 2}}, {.length = 5, .eod = 0}), {{0, 1, 0, 2, 0}}, {{1, 0, 2, 0, 0}},
              {{1, 1, 2, 0, 0}}, {{0, 1, 0, 0, 0}});
-  ExpectRows(Apply({{1, 0, 2}}, {.length = 5, .eod = 0, .shifts = false}), {{1, 0, 2, 0, 0}},
+  ExpectRows(ApplyLlm({{1, 0, 2}}, {.length = 5, .eod = 0, .shifts = false}), {{1, 0, 2, 0, 0}},
              {{1, 0, 2, 0, 0}}, {{1, 2, 2, 0, 0}}, {{0, 0, 1, 0, 0}});
 }
 
 TEST(LlmRowsTest, AnEmptyDocumentHasNoSegment) {
-  ExpectRows(Apply(Lists{{}}, {.length = 3, .eod = E}), {{E, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}},
+  ExpectRows(ApplyLlm(Lists{{}}, {.length = 3, .eod = E}), {{E, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}},
              {{0, 0, 0}});
-  ExpectRows(Apply(Lists{{}}, {.length = 3, .eod = E, .shifts = false}), {{0, 0, 0}}, {{0, 0, 0}},
-             {{0, 0, 0}}, {{0, 0, 0}});
+  ExpectRows(ApplyLlm(Lists{{}}, {.length = 3, .eod = E, .shifts = false}), {{0, 0, 0}},
+             {{0, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}});
 }
 
 TEST(LlmRowsTest, ARowMayHaveOneToken) {
-  ExpectRows(Apply({{5}, {}}, {.length = 1, .eod = E}), {{E}, {E}}, {{5}, {0}}, {{1}, {0}},
+  ExpectRows(ApplyLlm({{5}, {}}, {.length = 1, .eod = E}), {{E}, {E}}, {{5}, {0}}, {{1}, {0}},
              {{0}, {0}});
 }
 
@@ -110,27 +110,28 @@ TEST(LlmRowsTest, PaddingRowsAreZero) {
                        .Bools("is_padding", {false, true, true, false})
                        .Make();
   for (const bool shifts : {false, true}) {
-    const Options options{.length = 3, .eod = E, .shifts = shifts, .padding_column = "is_padding"};
+    const LlmOptions options{
+        .length = 3, .eod = E, .shifts = shifts, .padding_column = "is_padding"};
     const Lists inputs = shifts ? Lists{{E, 1, E}, {0, 0, 0}, {0, 0, 0}, {E, 2, 0}}
                                 : Lists{{1, E, 0}, {0, 0, 0}, {0, 0, 0}, {2, 0, 0}};
     const Lists segmentation = {{1, shifts ? 1 : 2, 0}, {0, 0, 0}, {0, 0, 0}, {1, 0, 0}};
-    ExpectRows(Apply(in, options), inputs, {{1, E, 0}, {0, 0, 0}, {0, 0, 0}, {2, 0, 0}},
+    ExpectRows(ApplyLlm(in, options), inputs, {{1, E, 0}, {0, 0, 0}, {0, 0, 0}, {2, 0, 0}},
                segmentation, {{0, shifts ? 1 : 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
     // A slice has its own flags.
-    EXPECT_EQ(TokensOf(Apply(in.Slice(2, 2), options), "inputs"),
+    EXPECT_EQ(TokensOf(ApplyLlm(in.Slice(2, 2), options), "inputs"),
               Lists(inputs.begin() + 2, inputs.end()));
   }
   // Documents are what they are where the column is not named.
-  EXPECT_EQ(TokensOf(Apply(in, {.length = 3, .eod = E}), "targets")[1], (std::vector{E, 0, 0}));
+  EXPECT_EQ(TokensOf(ApplyLlm(in, {.length = 3, .eod = E}), "targets")[1], (std::vector{E, 0, 0}));
 }
 
 TEST(LlmRowsTest, SlicesOfDocumentsAreReadFromTheirOffset) {
   const Batch whole = TestRows().Tokens("input_ids", {{7, 7, 7}, {1, 2}, {}, {3}, {8}}).Make();
-  const Batch out = Apply(whole.Slice(1, 3), {.length = 3, .eod = E});
+  const Batch out = ApplyLlm(whole.Slice(1, 3), {.length = 3, .eod = E});
   ExpectRows(out, {{E, 1, 2}, {E, 0, 0}, {E, 3, 0}}, {{1, 2, 0}, {0, 0, 0}, {3, 0, 0}},
              {{1, 1, 0}, {0, 0, 0}, {1, 0, 0}}, {{0, 1, 0}, {0, 0, 0}, {0, 0, 0}});
   EXPECT_EQ(out.addresses.At(0).row, 11);
-  EXPECT_EQ(Apply(whole.Slice(0, 0), {.length = 3, .eod = E}).num_rows(), 0);
+  EXPECT_EQ(ApplyLlm(whole.Slice(0, 0), {.length = 3, .eod = E}).num_rows(), 0);
   // The values of the lists are a slice, too.
   arrow::Int32Builder values, ends;
   ASSERT_TRUE(values.AppendValues({7, 7, 1, 2, 3}).ok());
@@ -139,7 +140,8 @@ TEST(LlmRowsTest, SlicesOfDocumentsAreReadFromTheirOffset) {
                                                   *values.Finish().ValueOrDie()->Slice(2))
                          .ValueOrDie();
   const Batch in = TestRows().Column(arrow::field("input_ids", lists->type()), lists).Make();
-  EXPECT_EQ(TokensOf(Apply(in, {.length = 3, .eod = E}), "targets"), (Lists{{1, 0, 0}, {2, 3, 0}}));
+  EXPECT_EQ(TokensOf(ApplyLlm(in, {.length = 3, .eod = E}), "targets"),
+            (Lists{{1, 0, 0}, {2, 3, 0}}));
 }
 
 /// Rows of a packer; padding has the segment that would come next.
@@ -157,19 +159,19 @@ TEST(LlmRowsTest, PackedRowsHaveThePackersSegments) {
   const Lists targets = {{1, 2, E, 3, E, 0}, {4, 5, 6, 7, 8, E}, {E, 1, 0, 0, 0, 0}};
   const Lists segmentation = {{1, 1, 1, 2, 2, 0}, {1, 1, 1, 1, 1, 1}, {1, 2, 0, 0, 0, 0}};
   const Lists position = {{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 4, 5}, {0, 0, 0, 0, 0, 0}};
-  ExpectRows(Apply(PackedRows(), {.length = 6, .eod = E, .is_packed = true}),
+  ExpectRows(ApplyLlm(PackedRows(), {.length = 6, .eod = E, .is_packed = true}),
              {{E, 1, 2, E, 3, E}, {E, 4, 5, 6, 7, 8}, {E, E, 1, 0, 0, 0}}, targets, segmentation,
              position);
-  ExpectRows(Apply(PackedRows(), {.length = 6, .eod = E, .shifts = false, .is_packed = true}),
+  ExpectRows(ApplyLlm(PackedRows(), {.length = 6, .eod = E, .shifts = false, .is_packed = true}),
              targets, targets, segmentation, position);
 }
 
 TEST(LlmRowsTest, SlicesOfPackedRowsAreReadFromTheirOffset) {
-  const Options options{.length = 6, .eod = E, .is_packed = true};
-  ExpectRows(Apply(PackedRows().Slice(1, 2), options), {{E, 4, 5, 6, 7, 8}, {E, E, 1, 0, 0, 0}},
+  const LlmOptions options{.length = 6, .eod = E, .is_packed = true};
+  ExpectRows(ApplyLlm(PackedRows().Slice(1, 2), options), {{E, 4, 5, 6, 7, 8}, {E, E, 1, 0, 0, 0}},
              {{4, 5, 6, 7, 8, E}, {E, 1, 0, 0, 0, 0}}, {{1, 1, 1, 1, 1, 1}, {1, 2, 0, 0, 0, 0}},
              {{0, 1, 2, 3, 4, 5}, {0, 0, 0, 0, 0, 0}});
-  EXPECT_EQ(Apply(PackedRows().Slice(0, 0), options).num_rows(), 0);
+  EXPECT_EQ(ApplyLlm(PackedRows().Slice(0, 0), options).num_rows(), 0);
   // Columns may be slices of their own.
   Batch in = PackedRows();
   arrow::ArrayVector columns;
@@ -180,24 +182,24 @@ TEST(LlmRowsTest, SlicesOfPackedRowsAreReadFromTheirOffset) {
   }
   in = PackedRows().Slice(1, 2);
   in.rows = arrow::RecordBatch::Make(in.rows->schema(), 2, columns);
-  EXPECT_EQ(TokensOf(Apply(in, options), "targets"),
+  EXPECT_EQ(TokensOf(ApplyLlm(in, options), "targets"),
             (Lists{{4, 5, 6, 7, 8, E}, {E, 1, 0, 0, 0, 0}}));
 }
 
 TEST(LlmRowsTest, ADocumentMustFit) {
-  const auto op = MakeOp({.length = 3, .eod = E}).ValueOrDie();
+  const auto op = MakeLlm({.length = 3, .eod = E}).ValueOrDie();
   const Status error =
       op->Apply(TestRows().Tokens("input_ids", {{1}, {1, 2, 3, 4}}).Make()).status();
   EXPECT_TRUE(error.IsInvalid());
   EXPECT_THAT(error.message(), HasSubstr("a document of 4 tokens fits in no row of 3"));
   for (const int64_t length : {int64_t{-1}, int64_t{0}, int64_t{1} << 31}) {
-    EXPECT_TRUE(MakeOp({.length = length}).status().IsInvalid()) << length;
+    EXPECT_TRUE(MakeLlm({.length = length}).status().IsInvalid()) << length;
   }
 }
 
 TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
-  const auto error = [](const Batch& batch, const Options& options) {
-    const auto op = MakeOp(options).ValueOrDie();
+  const auto error = [](const Batch& batch, const LlmOptions& options) {
+    const auto op = MakeLlm(options).ValueOrDie();
     const Status status = op->OutputSchema(batch.rows->schema()).status();
     EXPECT_TRUE(status.IsTypeError()) << status;
     EXPECT_EQ(op->Apply(batch).status().ToString(), status.ToString());
@@ -213,7 +215,7 @@ TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(error(documents, {.length = 3, .padding_column = "flag"}),
               HasSubstr("column 'flag' must hold bool; it holds int64"));
 
-  const Options packed{.length = 6, .eod = E, .is_packed = true};
+  const LlmOptions packed{.length = 6, .eod = E, .is_packed = true};
   EXPECT_THAT(error(documents, packed), HasSubstr("it holds list<item: int32>"));
   for (const char* name : {"input_ids", "segment_ids", "position_ids", "attention_mask"}) {
     Batch in = PackedRows();
@@ -226,12 +228,12 @@ TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(error(PackedRows(), {.length = 5, .is_packed = true}),
               HasSubstr("must hold fixed_size_list<item: int32>[5]; it holds"));
   // Other columns go.
-  EXPECT_EQ(Apply(documents, {.length = 3}).rows->num_columns(), 6);
+  EXPECT_EQ(ApplyLlm(documents, {.length = 3}).rows->num_columns(), 6);
 }
 
 TEST(LlmRowsTest, KeepsTheRows) {
-  EXPECT_TRUE(MakeOp({.length = 3}).ValueOrDie()->keeps_rows());
-  EXPECT_TRUE(MakeOp({.length = 3, .is_packed = true}).ValueOrDie()->keeps_rows());
+  EXPECT_TRUE(MakeLlm({.length = 3}).ValueOrDie()->keeps_rows());
+  EXPECT_TRUE(MakeLlm({.length = 3, .is_packed = true}).ValueOrDie()->keeps_rows());
 }
 
 }  // namespace
