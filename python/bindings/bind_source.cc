@@ -269,13 +269,14 @@ Stream StreamOf(const PySource& self, nb::object columns,
 
 Stream GrainRowsOf(const PySource& self, nb::object columns, const std::string& name,
                    std::optional<uint64_t> seed, int64_t part, int64_t parts,
-                   std::optional<int64_t> num_rows, const std::string& padding_column) {
+                   std::optional<int64_t> num_rows, std::optional<int64_t> real_rows,
+                   const std::string& padding_column) {
   source::GrainOrderOptions options;
   options.name = name;
   options.columns = ColumnsFromPython(columns);
   options.shuffles = seed.has_value();
   options.seed = seed.value_or(0);
-  options.share = {num_rows, part, parts};
+  options.share = {num_rows, part, parts, real_rows};
   options.padding_column = padding_column;
   return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options)))};
 }
@@ -403,9 +404,9 @@ void BindSource(nb::module_& m) {
            "The rows of the shards, from row `start_row` of the first one on, or shuffled.")
       .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::kw_only(), nb::arg("name"),
            nb::arg("seed").none(), nb::arg("part"), nb::arg("parts"), nb::arg("num_rows").none(),
-           nb::arg("padding_column"),
+           nb::arg("real_rows").none(), nb::arg("padding_column"),
            nb::sig("def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | "
-                   "None, part: int, parts: int, num_rows: int | None, "
+                   "None, part: int, parts: int, num_rows: int | None, real_rows: int | None, "
                    "padding_column: str) -> Stream"),
            "A host's share of the rows in Grain's order: GrainRowsPlan().")
       .def(

@@ -221,7 +221,7 @@ class Source:
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
 
-    def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | None, part: int, parts: int, num_rows: int | None, padding_column: str) -> Stream:
+    def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | None, part: int, parts: int, num_rows: int | None, real_rows: int | None, padding_column: str) -> Stream:
         """A host's share of the rows in Grain's order: GrainRowsPlan()."""
 
     def known_rows(self, shard: int) -> int | None:

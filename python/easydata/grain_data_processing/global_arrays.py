@@ -58,6 +58,7 @@ class GlobalBatchSharding:
 
     def put(self, values: Any) -> Any:
         """The global array of all processes' rows, of this one's: [rows, ...]."""
+        self.check(len(values))
         shape = (len(values) * self._processes, *values.shape[1:])
         return jax.make_array_from_process_local_data(self._sharding, values, shape)
 

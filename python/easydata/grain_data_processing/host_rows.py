@@ -23,13 +23,15 @@ class HostRows:
     """Which documents of a data set a host gets, and in which order.
 
     Attributes:
-        num_rows: Documents of the data set that are shared out; those past its last one are empty.
+        num_rows: Documents of the data set that are shared out.
+        real_rows: Those that it has; the others are empty.
         seed: Grain's seed of the first epoch's order; None: as they are.
         part: Number of the host.
         parts: Number of hosts.
     """
 
     num_rows: int
+    real_rows: int
     seed: int | None
     part: int
     parts: int
@@ -47,6 +49,13 @@ def unpadded(dataset: RandomAccess) -> RandomAccess:
     while isinstance(dataset, PaddedDataset):
         dataset = dataset.dataset
     return dataset
+
+
+def real_rows(dataset: RandomAccess) -> int:
+    """Documents of a data set that are its own: others fill it up."""
+    if isinstance(dataset, PaddedDataset):
+        return min(len(dataset), real_rows(dataset.dataset))
+    return len(dataset)
 
 
 def document_stream(
@@ -74,6 +83,7 @@ def document_stream(
             part=rows.part,
             parts=rows.parts,
             num_rows=rows.num_rows,
+            real_rows=rows.real_rows,
             padding_column=PADDING,
         )
     return _Documents(dataset, column, is_text, rows).stream(name)
@@ -85,7 +95,7 @@ class _Documents:
     def __init__(self, dataset: Any, column: str, is_text: bool, rows: HostRows) -> None:
         import pyarrow as pa
 
-        self._size = len(dataset)
+        self._size = rows.real_rows
         self._dataset = dataset
         self._is_arrow = hasattr(self._dataset, "with_format")  # one of the library datasets
         if self._is_arrow:
@@ -110,12 +120,13 @@ class _Documents:
             schema=pa.schema([self._field, pa.field(PADDING, pa.bool_())]),
             description={
                 "kind": "rows in memory",
-                "rows": self._size,
+                "rows": len(self._dataset),
                 "fingerprint": getattr(self._dataset, "_fingerprint", None),
                 "order": None if self._rows.seed is None else "grain",
                 "part": self._rows.part,
                 "parts": self._rows.parts,
                 "num_rows": self._rows.num_rows,
+                "real_rows": self._rows.real_rows,
             },
             name=name,
             shuffle="blocks",  # _batches() orders them

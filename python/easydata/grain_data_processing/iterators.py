@@ -125,6 +125,11 @@ def make_grain_iterator(
             "exact=True counts the batches of one data set; with several, which never end, set "
             "max_steps_per_epoch"
         )
+    if counts_pass and first.grain_packing and not first.drop_remainder and hosts > 1:
+        raise ValueError(
+            "exact=True: the last batches of a pass over packed rows are smaller, and differ from "
+            "host to host; set drop_remainder=True"
+        )
     if first.worker_count > 0:
         LOGGER.info(
             "worker_count=%d needs no processes: the engine's threads do the work, and the order "

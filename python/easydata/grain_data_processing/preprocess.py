@@ -16,6 +16,7 @@ from easydata.grain_data_processing.host_rows import (
     HostRows,
     document_stream,
     grain_seed,
+    real_rows,
     unpadded,
 )
 from easydata.grain_data_processing.record_datasets import (
@@ -136,7 +137,9 @@ def preprocess_dataset(
     is_global = order == "global"
     part = 0 if is_global else dataloading_host_index
     rows = HostRows(
-        num_rows=len(dataset),
+        # Empty documents would be packed with the others.
+        num_rows=real_rows(dataset) if grain_packing else len(dataset),
+        real_rows=real_rows(dataset),
         seed=grain_seed(data_shuffle_seed + part) if shuffle else None,
         part=part,
         parts=1 if is_global else dataloading_host_count,

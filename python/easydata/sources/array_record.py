@@ -71,8 +71,9 @@ class ArrayRecordShardedSource(FileSource):
 class ArrayRecordDataSource:
     """Records of files by number, as bytes: the first file's come first, in the order of names.
 
-    A number is looked up in a table, whatever the size of the files. Threads may share it; a
-    pickled copy opens the same files, which must be as they were.
+    A number is looked up in a table, whatever the size of the files. Parts of files of this machine
+    that were read stay in memory, 256 MB in a process at most, as they were then. Threads may share
+    it; a pickled copy opens the same files, which must be as they were.
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.

@@ -270,7 +270,7 @@ class GrainOrderStage : public Stage {
     };
     std::map<size_t, std::vector<Wanted>> by_shard;
     for (size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] >= index_.num_rows()) continue;
+      if (numbers[i] >= real_rows()) continue;
       const auto [shard, row] = index_.RowOf(numbers[i]);
       by_shard[shard].push_back({row, i});
     }
@@ -302,7 +302,7 @@ class GrainOrderStage : public Stage {
     };
     std::map<std::pair<size_t, int64_t>, Wanted> by_block;
     for (size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] >= index_.num_rows()) continue;
+      if (numbers[i] >= real_rows()) continue;
       const RowIndex::Place at = index_.At(numbers[i]);
       Wanted& wanted = by_block[{at.shard, at.block}];
       wanted.rows.push_back({0, at.row});
@@ -321,9 +321,14 @@ class GrainOrderStage : public Stage {
     return Status::OK();
   }
 
+  /// Rows of the source that are given; empty ones follow.
+  int64_t real_rows() const {
+    return std::min(index_.num_rows(), options_.share.real_rows.value_or(index_.num_rows()));
+  }
+
   std::vector<bool> IsPadding(const std::vector<int64_t>& numbers) const {
     std::vector<bool> out;
-    for (const int64_t number : numbers) out.push_back(number >= index_.num_rows());
+    for (const int64_t number : numbers) out.push_back(number >= real_rows());
     return out;
   }
 
@@ -332,7 +337,7 @@ class GrainOrderStage : public Stage {
                     std::vector<RowRef>* rows) const {
     const auto shard = std::make_shared<const ShardRef>(ShardRef{options_.name, "padding"});
     for (size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] < index_.num_rows()) continue;
+      if (numbers[i] < real_rows()) continue;
       (*rows)[i] = {static_cast<int32_t>(parts->size()), 0};
       Batch& part = parts->emplace_back();
       ARROW_ASSIGN_OR_RAISE(part.rows, EmptyRow(source_schema_));
@@ -369,7 +374,7 @@ class GrainOrderStage : public Stage {
 }  // namespace
 
 RowShare::Range RowShare::Of(int64_t source_rows) const {
-  const int64_t rows = num_rows.value_or(source_rows);
+  const int64_t rows = num_rows.value_or(std::min(source_rows, real_rows.value_or(source_rows)));
   const int64_t least = rows / parts;
   const int64_t more = rows % parts;  // parts with one row more
   const int64_t begin = part * least + std::min(part, more);
@@ -378,7 +383,8 @@ RowShare::Range RowShare::Of(int64_t source_rows) const {
 
 Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options) {
   const RowShare& share = options.share;
-  if (share.num_rows.value_or(0) < 0 || share.part < 0 || share.part >= share.parts) {
+  if (share.num_rows.value_or(0) < 0 || share.real_rows.value_or(0) < 0 || share.part < 0 ||
+      share.part >= share.parts) {
     return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a data set");
   }
   if (options.seed > std::numeric_limits<uint32_t>::max()) {
@@ -391,6 +397,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
   described["part"] = share.part;
   described["parts"] = share.parts;
   if (share.num_rows.has_value()) described["num_rows"] = *share.num_rows;
+  if (share.real_rows.has_value()) described["real_rows"] = *share.real_rows;
   auto node = MakeNode("grain_rows", described);
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};

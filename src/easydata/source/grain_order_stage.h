@@ -20,6 +20,8 @@ struct RowShare {
   std::optional<int64_t> num_rows = {};
   int64_t part = 0;
   int64_t parts = 1;
+  /// The source's rows from this one on are left alone: empty ones stand in their place.
+  std::optional<int64_t> real_rows = {};
 
   /// Rows [begin, end); those past the source's last one are empty.
   struct Range {

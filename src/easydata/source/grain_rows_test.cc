@@ -277,6 +277,11 @@ TEST(GrainRowsTest, ASourceWithoutRowsIsFilledUp) {
 TEST(GrainRowsTest, FewerRowsCutTheRest) {
   TestFolder folder;
   const auto source = Rows(folder, 20);
+  // Rows that are left alone, and empty ones in their place.
+  EXPECT_EQ(GrainPass(source, Options({.num_rows = 13, .real_rows = 4})), InOrder({0, 13}, 4));
+  EXPECT_EQ(GrainPass(source, Options({.num_rows = 13, .real_rows = 4}, 2)),
+            InOrder({0, 13}, 4, 2));
+  EXPECT_EQ(GrainPass(source, Options({.real_rows = 4})), InOrder({0, 4}, 20));
   EXPECT_EQ(GrainPass(source, Options({.num_rows = 7})), InOrder({0, 7}, 20));
   EXPECT_EQ(GrainPass(source, Options({.num_rows = 7, .part = 1, .parts = 2})),
             InOrder({4, 7}, 20));

@@ -194,6 +194,33 @@ def test_one_order_for_any_number_of_ranks(
             part.close()
 
 
+@pytest.mark.parametrize("as_list", [False, True])
+def test_data_sets_that_were_cut_or_filled_up_stay_so(
+    as_list: bool, texts: Path, tokens: str
+) -> None:
+    records: Any = load_array_record_dataset(texts / "train")
+    if as_list:
+        records = [records[i] for i in range(len(records))]
+
+    def numbers_of(data: Any, **options: Any) -> list[int]:
+        rows, _ = preprocess_dataset(
+            0, 1, data, "text", True, 16, 48, False, 3, tokens,
+            add_bos=False, add_eos=False, num_epochs=1, **options,
+        )  # fmt: skip
+        return [number_of(row) for row in rows]
+
+    cut = PaddedDataset(records, 10, "text")
+    assert numbers_of(cut) == list(range(10))
+    assert numbers_of(cut, drop_remainder=False) == [*range(10), *[-1] * 6]
+    assert numbers_of(pad_dataset(cut, 4, "text")) == [*range(10), -1, -1]
+    # Empty documents are not packed with the others.
+    rows, _ = preprocess_dataset(
+        0, 1, pad_dataset(cut, 64, "text"), "text", True, 16, 48, False, 3, tokens,
+        add_bos=False, add_eos=False, num_epochs=1, grain_packing=True,
+    )  # fmt: skip
+    assert sum(int((row["targets"] == EOS).sum()) for row in rows) == 10
+
+
 def test_padded_data_sets(texts: Path) -> None:
     records = load_array_record_dataset(texts / "train")
     padded = pad_dataset(records, 16, "text")

@@ -187,6 +187,14 @@ def test_exact_epochs_are_counted(numbers: Path, tokens: str) -> None:
     capped = config_of(str(numbers), max_steps_per_epoch=3, **options)
     with make_grain_iterator(capped, mesh_of(), [0], exact=True) as iterator:
         assert [sum(1 for _ in iterator) for _ in range(3)] == [3, 3, 3]
+    with pytest.raises(ValueError, match="differ from host to host; set drop_remainder=True"):
+        make_grain_iterator(config, mesh_of(), [0, 1], exact=True)
+    with (
+        make_grain_iterator(config, mesh_of(4), [0], exact=True) as iterator,
+        pytest.raises(ValueError, match=r"rows of a batch .* over its 4 devices"),
+    ):
+        # One of the passes ends in a batch that cannot be split.
+        sum(1 for _ in range(12) for _ in iterator)
     with pytest.raises(ValueError, match="set max_steps_per_epoch"):
         make_grain_iterator([config, config], mesh_of(), [0], exact=True)
 
