@@ -25,13 +25,8 @@ def process_index() -> int:
 class GlobalBatchSharding:
     """Splits batches by rows over all axes of a mesh, each process's rows over its own devices."""
 
-    def __init__(self, mesh: Any, hosts: int) -> None:
-        """Takes a mesh.
-
-        Args:
-            mesh: A `jax.sharding.Mesh`.
-            hosts: Hosts that rows are loaded for.
-        """
+    def __init__(self, mesh: Any) -> None:
+        """Takes a `jax.sharding.Mesh`."""
         self._mesh = mesh
         self._sharding = NamedSharding(mesh, PartitionSpec(tuple(mesh.axis_names)))
         by_process: dict[int, int] = {}

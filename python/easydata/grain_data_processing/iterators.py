@@ -102,16 +102,7 @@ def make_grain_iterator(
     if not several:
         raise ValueError("configs: there is no data set")
     first = several[0]
-    for config in several[1:]:
-        for name in _OF_FIRST:
-            if getattr(config, name) != getattr(first, name):
-                LOGGER.warning(
-                    "%s of the first data set counts, %r; that of %s, %r, does not",
-                    name,
-                    getattr(first, name),
-                    config.name or "another one",
-                    getattr(config, name),
-                )
+    _check_together(several, exact, len(process_indices))
     if process_index() not in process_indices:
         raise NotImplementedError(
             f"process {process_index()} loads no data by process_indices={process_indices}; "
@@ -120,16 +111,6 @@ def make_grain_iterator(
     host = list(process_indices).index(process_index())
     hosts = len(process_indices)
     counts_pass = exact and first.max_steps_per_epoch is None
-    if counts_pass and len(several) > 1:
-        raise ValueError(
-            "exact=True counts the batches of one data set; with several, which never end, set "
-            "max_steps_per_epoch"
-        )
-    if counts_pass and first.grain_packing and not first.drop_remainder and hosts > 1:
-        raise ValueError(
-            "exact=True: the last batches of a pass over packed rows are smaller, and differ from "
-            "host to host; set drop_remainder=True"
-        )
     if first.worker_count > 0:
         LOGGER.info(
             "worker_count=%d needs no processes: the engine's threads do the work, and the order "
@@ -153,7 +134,7 @@ def make_grain_iterator(
         length = first.max_steps_per_epoch
     batches = _BatchSizes.of(first, hosts, order)
     ranks = (host, hosts) if order == "global" else (0, 1)
-    sharding = GlobalBatchSharding(global_mesh, hosts)
+    sharding = GlobalBatchSharding(global_mesh)
     for size in batches.sizes(hosts, order):
         sharding.check(size)
 
@@ -173,14 +154,35 @@ def make_grain_iterator(
         sharding,
         iterator_length=length,
         dataset_size=dataset_size,
-        identity={"order": order}
-        if order == "global"
-        else {
-            "order": order,
-            "hosts": hosts,
-            "host": host,
-        },
+        identity={"order": order, **({} if order == "global" else {"hosts": hosts, "host": host})},
     )
+
+
+def _check_together(configs: Sequence[_TextDataConfig], exact: bool, hosts: int) -> None:
+    """Warns of fields that do not count, and refuses what cannot be counted."""
+    first = configs[0]
+    for config in configs[1:]:
+        for name in _OF_FIRST:
+            if getattr(config, name) != getattr(first, name):
+                LOGGER.warning(
+                    "%s of the first data set counts, %r; that of %s, %r, does not",
+                    name,
+                    getattr(first, name),
+                    config.name or "another one",
+                    getattr(config, name),
+                )
+    if not exact or first.max_steps_per_epoch is not None:
+        return
+    if len(configs) > 1:
+        raise ValueError(
+            "exact=True counts the batches of one data set; with several, which never end, set "
+            "max_steps_per_epoch"
+        )
+    if first.grain_packing and not first.drop_remainder and hosts > 1:
+        raise ValueError(
+            "exact=True: the last batches of a pass over packed rows are smaller, and differ from "
+            "host to host; set drop_remainder=True"
+        )
 
 
 def _rows_of(
@@ -437,7 +439,7 @@ class SyntheticDataIterator(Iterator[LLMBatch]):
             raise ValueError("max_target_length: say how many tokens a row has")
         self.config = config
         hosts = len(get_process_loading_data(config, mesh))
-        sharding = GlobalBatchSharding(mesh, hosts)
+        sharding = GlobalBatchSharding(mesh)
         if config.global_batch_size % hosts != 0:
             raise ValueError(
                 f"global_batch_size: {config.global_batch_size} rows cannot be split evenly over "

@@ -50,9 +50,10 @@ struct GrainOrderOptions {
 /// `MapDataset.source(...).shuffle(seed)`: place i of pass e holds row index_shuffle(i, seed + e)
 /// of all rows of all shards (see GrainIndexShuffle); without shuffling, row i.
 ///
-/// Every place may lie in any block, so a batch reads nearly as many blocks as it has rows where
-/// they are more than the cache holds: an order for data in memory or of small blocks. Rows that
-/// cannot be read are an error here. Its cursor is {"place"}.
+/// Where the source takes single rows (Source::takes_rows), a batch reads its own only. Else every
+/// place may lie in any block, so a batch reads nearly as many blocks as it has rows where they are
+/// more than the cache holds: an order for data in memory or of small blocks. Rows that cannot be
+/// read are an error here. Its cursor is {"place"}.
 Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
                                                    const GrainOrderOptions& options,
                                                    const StageContext& context);

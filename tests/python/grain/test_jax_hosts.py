@@ -13,6 +13,7 @@ import pytest
 from easydata.grain_data_processing import (
     HFHubDataConfig,
     LLMBatch,
+    LLMIndexedBatch,
     SyntheticDataConfig,
     create_data_iterator,
     create_mixed_data_iterator,
@@ -242,6 +243,20 @@ def test_batches_are_pytrees_with_borders(numbers: Path, tokens: str) -> None:
     struct = LLMBatch.get_dtype_struct(4, 8)
     assert struct.inputs.shape == (4, 8)
     assert struct.inputs.dtype == np.int32
+
+
+def test_indexed_batches_keep_their_rows_numbers() -> None:
+    tokens = np.arange(24, dtype=np.int32).reshape(4, 6)
+    plain = LLMBatch.from_inputs(tokens)
+    batch = LLMIndexedBatch(
+        **plain.arrays(), document_idx=np.array([1, 1, 2, 0]), sequence_idx=np.array([0, 1, 0, 0])
+    )
+    assert plain.targets[0].tolist() == [1, 2, 3, 4, 5, 0]
+    part = batch[1:3, 2:4]
+    assert isinstance(part, LLMIndexedBatch)
+    assert part.inputs.tolist() == tokens[1:3, 2:4].tolist()
+    assert part.document_idx.tolist() == [1, 2]
+    assert part.sequence_idx.tolist() == [1, 0]
 
 
 def test_configs_of_training_and_evaluation() -> None:
