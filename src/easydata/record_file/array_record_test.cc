@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "easydata/exec/parallel_for.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/record_file/array_record_writer.h"
 #include "easydata/record_file/file_windows.h"
@@ -156,6 +157,26 @@ TEST_P(ArrayRecordTest, ReadsALoneRecordAsItsChunk) {
     }
     EXPECT_THAT(ReadAlone(*file, 40), HasSubstr("there is no record 40"));
     EXPECT_THAT(ReadAlone(*file, -1), HasSubstr("there is no record -1"));
+  }
+}
+
+TEST_P(ArrayRecordTest, ThreadsReadTheSameFileAtOnce) {
+  const auto records = SomeRecords(200);
+  const std::string bytes = Written(records, GetParam());
+  for (int round = 0; round < 5; ++round) {
+    const auto file = Opened(bytes, /*keeps=*/true).ValueOrDie();
+    const Status read = exec::ParallelFor(4, 4, [&](size_t thread) -> Status {
+      RecordScratch scratch;
+      Records held;
+      for (int64_t i = 0; i < 200; ++i) {
+        const int64_t record = (i * 37 + static_cast<int64_t>(thread)) % 200;
+        ARROW_ASSIGN_OR_RAISE(const auto found, file->ReadRecord(record, &scratch, &held));
+        if (found != records[static_cast<size_t>(record)])
+          return Status::Invalid("record ", record);
+      }
+      return Status::OK();
+    });
+    EXPECT_TRUE(read.ok()) << read;
   }
 }
 
