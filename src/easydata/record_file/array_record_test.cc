@@ -163,7 +163,7 @@ TEST_P(ArrayRecordTest, ReadsALoneRecordAsItsChunk) {
 TEST_P(ArrayRecordTest, ThreadsReadTheSameFileAtOnce) {
   const auto records = SomeRecords(200);
   const std::string bytes = Written(records, GetParam());
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 2; ++round) {
     const auto file = Opened(bytes, /*keeps=*/true).ValueOrDie();
     const Status read = exec::ParallelFor(4, 4, [&](size_t thread) -> Status {
       RecordScratch scratch;
