@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "easydata/exec/parallel_for.h"
@@ -208,6 +209,16 @@ TEST(ZstdFrame, FindsWhatIsStored) {
   // Whatever else it is, zstd is to read it.
   EXPECT_EQ(StoredInZstd(std::string(head) + "abc"), "");
   EXPECT_EQ(StoredInZstd(std::string(head) + "a"), "");
+  // With the size of a window in place of that of the content, as long as zstd takes it.
+  for (const auto& [window, is_sound] :
+       {std::pair{'\x00', true}, {'\x80', true}, {'\x88', false}}) {
+    std::string other = std::string(head) + "ab";
+    other[4] = 0;
+    other[5] = window;
+    EXPECT_EQ(StoredInZstd(other), is_sound ? "ab" : "");
+    if (!is_sound) continue;
+    EXPECT_TRUE(DecompressZstd(other, {reinterpret_cast<uint8_t*>(out.data()), 2}).ok());
+  }
   for (size_t i = 0; i < head.size(); ++i) {
     std::string other = std::string(head) + "ab";
     other[i] ^= 0x42;

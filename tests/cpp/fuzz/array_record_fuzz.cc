@@ -17,6 +17,7 @@
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/record_file/array_record_layout.h"
 #include "easydata/record_file/array_record_writer.h"
+#include "easydata/record_file/lone_record.h"
 
 namespace easydata::record_file {
 namespace {
@@ -83,6 +84,11 @@ void DecodeChunk(std::string_view input) {
   const auto parsed = ParseChunk(arrow::Buffer::FromString(bytes), begin, &header);
   if (!parsed.ok() || (*parsed)->ToString() != data) Fail("a chunk that is right is refused");
   const auto records = DecodeRecords(header, *parsed);
+  RecordScratch scratch;
+  const auto lone = LoneRecord(bytes, begin, &scratch);
+  if (lone.has_value() && (!records.ok() || records->size() != 1 || (*records)[0] != *lone)) {
+    Fail("a lone record is another one than that of its chunk");
+  }
   if (!records.ok()) return;
   const std::string again =
       EncodeRecords(records->values->ToString(), records->ends, nullptr).ValueOrDie();
