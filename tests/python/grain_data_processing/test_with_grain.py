@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import write_tokens
 from easydata.grain_data_processing import (
     load_array_record_dataset,
     pad_dataset,
     preprocess_dataset,
 )
 from easydata.grain_data_processing.preprocess import mixed
+from small_records import write_tokens
 
 grain = pytest.importorskip("grain")
 packing = pytest.importorskip("grain.experimental")

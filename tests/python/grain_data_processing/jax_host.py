@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,9 +20,9 @@ BATCH = 16
 STEPS = 9
 
 
-def config_of(folder: str, **options: object) -> GrainArrayRecordsDataConfig:
+def config_of(folder: str, **options: Any) -> GrainArrayRecordsDataConfig:
     """Packed rows whose batches grow."""
-    fields = {
+    fields: dict[str, Any] = {
         "data_path": folder,
         "tokenize_data": False,
         "global_batch_size": BATCH,
@@ -33,7 +34,7 @@ def config_of(folder: str, **options: object) -> GrainArrayRecordsDataConfig:
         "batch_rampup_factors": {0: 0.5, 3: 1.0},
         **options,
     }
-    return GrainArrayRecordsDataConfig(**fields)  # type: ignore[arg-type]
+    return GrainArrayRecordsDataConfig(**fields)
 
 
 def main() -> None:

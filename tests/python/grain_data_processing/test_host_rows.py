@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import TEXTS, write_texts
 from easydata.grain_data_processing import (
     PaddedDataset,
     load_array_record_dataset,
     pad_dataset,
     preprocess_dataset,
 )
+from small_records import TEXTS, write_texts
 from small_tokenizer import EOS
 
 from easydata import AsyncDataLoader
