@@ -148,6 +148,14 @@ void BindOrder(nb::module_& m) {
       nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("begin"), nb::arg("end"),
       "What places `begin` to `end` of the order of (seed, epoch) of range(size) hold.");
   m.def(
+      "share_of_rows",
+      [](int64_t num_rows, int64_t part, int64_t parts) {
+        const auto range = source::RowShare{num_rows, part, parts}.Of(num_rows);
+        return std::pair(range.begin, range.end);
+      },
+      nb::arg("num_rows"), nb::arg("part"), nb::arg("parts"),
+      "The rows [begin, end) of a host's share of a data set: RowShare::Of().");
+  m.def(
       "grain_permuted",
       [](uint64_t size, uint64_t seed, uint64_t epoch, uint64_t begin, uint64_t end) {
         std::vector<uint64_t> items;

@@ -568,6 +568,9 @@ def permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int
     What places `begin` to `end` of the order of (seed, epoch) of range(size) hold.
     """
 
+def share_of_rows(num_rows: int, part: int, parts: int) -> tuple[int, int]:
+    """The rows [begin, end) of a host's share of a data set: RowShare::Of()."""
+
 def grain_permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
     """The same of Grain's MapDataset.range(size).shuffle(seed)."""
 

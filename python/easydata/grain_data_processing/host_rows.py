@@ -103,9 +103,8 @@ class _Documents:
         self._column = column
         self._is_text = is_text
         self._rows = rows
-        least, more = divmod(rows.num_rows, rows.parts)
-        self._begin = rows.part * least + min(rows.part, more)
-        self._count = least + (rows.part < more)
+        self._begin, end = _native.share_of_rows(rows.num_rows, rows.part, rows.parts)
+        self._count = end - self._begin
         self._field = pa.field(
             column if is_text else "input_ids", pa.string() if is_text else pa.list_(pa.int32())
         )

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <utility>
 
+#include "easydata/base/byte_limit.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/thread_pool.h"
@@ -21,19 +22,16 @@ constexpr int64_t kLeastRange = int64_t{2} << 20;
 constexpr int64_t kMostAhead = 4 * kRangeBytes;
 constexpr int64_t kLeastAhead = kRangeBytes;
 
-std::atomic<int64_t> bytes_of_process{0};
+ByteLimit fetched_limit(FetchedRanges::kMostOfProcess);
 
 /// Takes bytes of the process's share, as long as it lives.
 class FetchedBytes {
  public:
   static std::unique_ptr<FetchedBytes> Take(int64_t bytes) {
-    if (bytes_of_process.fetch_add(bytes) + bytes <= FetchedRanges::kMostOfProcess) {
-      return std::unique_ptr<FetchedBytes>(new FetchedBytes(bytes));
-    }
-    bytes_of_process -= bytes;
-    return nullptr;
+    if (!fetched_limit.Take(bytes)) return nullptr;
+    return std::unique_ptr<FetchedBytes>(new FetchedBytes(bytes));
   }
-  ~FetchedBytes() { bytes_of_process -= bytes_; }
+  ~FetchedBytes() { fetched_limit.GiveBack(bytes_); }
   FetchedBytes(const FetchedBytes&) = delete;
   FetchedBytes& operator=(const FetchedBytes&) = delete;
 

@@ -1,9 +1,10 @@
 #include "easydata/io/held_bytes.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <utility>
 
+#include "easydata/base/byte_limit.h"
 #include "easydata/base/status.h"
 
 namespace easydata::io {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int64_t kFirst = int64_t{1} << 20;
 
-std::atomic<int64_t> held_by_process{0};
+ByteLimit held_limit(HeldBytes::kMostOfProcess);
 
 }  // namespace
 
@@ -31,17 +32,16 @@ bool HeldBytes::Grow() {
   const int64_t now = bytes_ == nullptr ? 0 : bytes_->size();
   const int64_t more = std::max(now, kFirst);  // twice as many
   if (now + more > kMost) return false;
-  if (held_by_process.fetch_add(more) + more <= kMostOfProcess) {
-    if (bytes_ == nullptr) {
-      auto bytes = arrow::AllocateResizableBuffer(more);
-      if (bytes.ok()) bytes_ = std::move(*bytes);
-    } else {
-      (void)bytes_->Resize(now + more);  // stays as it is where there is no memory
-    }
-    if (bytes_ != nullptr && bytes_->size() == now + more) return true;
+  if (!held_limit.Take(more)) return false;
+  bool is_there = false;  // else there is no memory, and it stays as it is
+  if (bytes_ != nullptr) {
+    is_there = bytes_->Resize(now + more).ok();
+  } else if (auto bytes = arrow::AllocateResizableBuffer(more); bytes.ok()) {
+    bytes_ = std::move(*bytes);
+    is_there = true;
   }
-  held_by_process -= more;
-  return false;
+  if (!is_there) held_limit.GiveBack(more);
+  return is_there;
 }
 
 int64_t HeldBytes::Take(int64_t size, uint8_t* out) {
@@ -53,7 +53,7 @@ int64_t HeldBytes::Take(int64_t size, uint8_t* out) {
 }
 
 void HeldBytes::Clear() {
-  if (bytes_ != nullptr) held_by_process -= bytes_->size();
+  if (bytes_ != nullptr) held_limit.GiveBack(bytes_->size());
   bytes_ = nullptr;
   begin_ = end_ = 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "easydata/base/byte_limit.h"
 #include "easydata/io/positioned_file.h"
 
 namespace easydata::record_file {
@@ -13,7 +14,7 @@ constexpr int64_t kStep = 256 << 10;
 // What a window has of the next one, so that few records lie in two.
 constexpr int64_t kOverlap = 16 << 10;
 
-std::atomic<int64_t> kept_by_process{0};
+ByteLimit windows_limit(FileWindows::kMostOfProcess);
 
 }  // namespace
 
@@ -29,7 +30,7 @@ FileWindows::~FileWindows() {
     const char* const bytes = windows_[i].load(std::memory_order_relaxed);
     if (bytes == nullptr) continue;
     delete[] bytes;
-    kept_by_process -= BytesOf(i);
+    windows_limit.GiveBack(BytesOf(i));
   }
 }
 
@@ -52,14 +53,11 @@ Result<std::string_view> FileWindows::View(int64_t begin, int64_t end) const {
 
 Result<const char*> FileWindows::Load(size_t window) const {
   const int64_t size = BytesOf(window);
-  if (kept_by_process.fetch_add(size) + size > kMostOfProcess) {
-    kept_by_process -= size;
-    return nullptr;
-  }
+  if (!windows_limit.Take(size)) return nullptr;
   auto bytes = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(size));
   const auto got = file_->ReadAt(static_cast<int64_t>(window) * kStep, size, bytes.get());
   if (!got.ok() || *got != size) {
-    kept_by_process -= size;
+    windows_limit.GiveBack(size);
     if (!got.ok()) return got.status();
     return nullptr;
   }
@@ -67,7 +65,7 @@ Result<const char*> FileWindows::Load(size_t window) const {
   if (windows_[window].compare_exchange_strong(known, bytes.get(), std::memory_order_acq_rel)) {
     return bytes.release();
   }
-  kept_by_process -= size;  // another thread was first
+  windows_limit.GiveBack(size);  // another thread was first
   return known;
 }
 

@@ -336,11 +336,15 @@ class GrainOrderStage : public Stage {
   Status AddPadding(const std::vector<int64_t>& numbers, std::vector<Batch>* parts,
                     std::vector<RowRef>* rows) const {
     const auto shard = std::make_shared<const ShardRef>(ShardRef{options_.name, "padding"});
+    std::shared_ptr<arrow::RecordBatch> empty;
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] < real_rows()) continue;
+      if (empty == nullptr) {
+        ARROW_ASSIGN_OR_RAISE(empty, EmptyRow(source_schema_));
+      }
       (*rows)[i] = {static_cast<int32_t>(parts->size()), 0};
       Batch& part = parts->emplace_back();
-      ARROW_ASSIGN_OR_RAISE(part.rows, EmptyRow(source_schema_));
+      part.rows = empty;
       part.addresses.Append(shard, numbers[i], -1, 1);
     }
     return Status::OK();
