@@ -91,11 +91,35 @@ def test_processes_go_on_after_one_was_killed(
             assert np.load(tmp_path / f"{step}-{rank}.npy").tolist() == want[step]
 
 
-def test_global_states_go_to_other_numbers_of_hosts(numbers: Path, tokens: str) -> None:
-    want = expected(numbers, tokens, 1, "global")
+@pytest.mark.parametrize("several", [False, True])
+def test_global_states_go_to_other_numbers_of_hosts(
+    several: bool, numbers: Path, tokens: str
+) -> None:
+    """Packed rows whose batches grow, of one data set and mixed of three."""
+
+    def opened(host: int, hosts: int) -> Any:
+        configs = [
+            config_of(
+                str(numbers),
+                tokenizer_path=tokens,
+                global_batch_size=24,
+                data_shuffle_seed=seed,
+            )
+            for seed in range(3 if several else 1)
+        ]
+        processes = [0 if i == host else 100 + i for i in range(hosts)]
+        weights = [0.5, 0.3, 0.2] if several else None
+        return make_grain_iterator(configs, mesh_of(), processes, weights, order="global")
+
+    with opened(0, 1) as iterator:
+        want = [
+            np.asarray(batch.targets).tolist()
+            for batch, _ in zip(iterator, range(10), strict=False)
+        ]
+    assert [len(batch) for batch in want] == [12] * 3 + [24] * 7
     state, at = None, 0
-    for hosts in (4, 2, 1, 4):
-        iterators = [iterator_of(numbers, tokens, h, hosts, "global") for h in range(hosts)]
+    for hosts in (4, 2, 3, 1, 4):
+        iterators = [opened(host, hosts) for host in range(hosts)]
         for iterator in iterators:
             if state is not None:
                 iterator.set_state(state)
