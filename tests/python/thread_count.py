@@ -1,4 +1,4 @@
-"""How many threads and open files this process has."""
+"""Which threads, and how many threads and open files, this process has."""
 
 import os
 import time
@@ -9,14 +9,27 @@ def threads() -> int:
     """The kernel's threads of this process, Python's and the engine's.
 
     A thread that was joined may stay listed for a moment longer: the fewest of several looks count.
-    Arrow's allocator has threads of its own, which come when it sees fit and stay.
     """
-    counts = []
+    return min(map(len, _looks()))
+
+
+def thread_numbers() -> set[str]:
+    """The kernel's numbers of the threads that threads() counts.
+
+    What is in one of these and not in an earlier one began in between: threads of tests before,
+    which end when they see fit, change nothing about that.
+    """
+    return set.intersection(*_looks())
+
+
+def _looks() -> list[set[str]]:
+    """Several looks at the threads, but for those that Arrow's allocator starts when it sees fit."""
+    looks = []
     for _ in range(10):
-        names = map(_name, os.listdir("/proc/self/task"))
-        counts.append(sum(name not in ("", "jemalloc_bg_thd") for name in names))
+        numbers = os.listdir("/proc/self/task")
+        looks.append({each for each in numbers if _name(each) not in ("", "jemalloc_bg_thd")})
         time.sleep(0.005)
-    return min(counts)
+    return looks
 
 
 def handles() -> int:

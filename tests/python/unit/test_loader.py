@@ -18,7 +18,7 @@ import pytest
 from batches import difference, first_rows, joined, rows_in
 from easydata.execution import PadSpec
 from python_rows import Rows
-from thread_count import threads
+from thread_count import thread_numbers
 
 from easydata import (
     AsyncDataLoader,
@@ -444,7 +444,7 @@ def test_close_leaves_no_thread(tmp_path: Path) -> None:  # D40
     source = numbers(tmp_path, 10_000)
     list(AsyncDataLoader(source, batch_size=10))
     gc.collect()
-    before = threads()
+    before = thread_numbers()
     for take in (0, 1, 5):
         loader = AsyncDataLoader(source, batch_size=10, prefetch_buffer_size=1)
         iterator = iter(loader)
@@ -452,21 +452,21 @@ def test_close_leaves_no_thread(tmp_path: Path) -> None:  # D40
             next(iterator)
         loader.close()
         loader.close()
-        assert threads() == before
+        assert thread_numbers() <= before
         with pytest.raises(ValueError, match="closed"):
             next(iter(loader))
     loader = AsyncDataLoader(source, batch_size=10)
     next(iter(loader))
-    assert threads() > before
+    assert thread_numbers() - before
     del loader
     gc.collect()
-    assert threads() == before
+    assert thread_numbers() <= before
 
 
 def test_making_a_loader_starts_nothing(tmp_path: Path) -> None:
-    before = threads()
+    before = thread_numbers()
     loader = AsyncDataLoader(numbers(tmp_path))
-    assert threads() == before
+    assert thread_numbers() <= before
     loader.close()
 
 
