@@ -11,6 +11,9 @@
 
 namespace easydata {
 
+/// The column of LLMBatch rows that is 0 where there is no target: what is left are their tokens.
+constexpr const char* kLiveTargetsColumn = "targets_segmentation";
+
 /// Whether rows have lists in `column` to count, or are JSON that may have them.
 bool MayHaveTokens(const arrow::Schema& schema, const std::string& column);
 

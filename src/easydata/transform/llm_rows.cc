@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "easydata/stream/row_error.h"
+#include "easydata/stream/row_tokens.h"
 #include "easydata/transform/column_op.h"
 
 namespace easydata::transform {
@@ -27,7 +28,7 @@ enum Part {
   kNumParts
 };
 constexpr const char* kNames[kNumParts] = {"inputs",  "inputs_position",  "inputs_segmentation",
-                                           "targets", "targets_position", "targets_segmentation"};
+                                           "targets", "targets_position", kLiveTargetsColumn};
 
 /// The memory of the columns: [rows, length] each.
 class RowArrays {

@@ -285,3 +285,19 @@ def test_a_token_of_the_callers_is_warned_of(
         rows = rows_of(texts, tokens, eod_token_id=7)
     assert "the tokenizer's end-of-document token 256; 7 is used" in caplog.text
     assert rows[0]["inputs"][0] == 7
+
+
+@pytest.mark.parametrize("packing", [False, True])
+def test_tokens_are_counted(packing: bool, texts: Path, tokens: str) -> None:
+    data = load_array_record_dataset(texts / "train")
+    rows, _ = preprocess_dataset(
+        0, 1, data, "text", True, 8, 48, False, 1, tokens, add_bos=False, add_eos=False,
+        grain_packing=packing, drop_remainder=packing, num_epochs=1, name="texts",
+    )  # fmt: skip
+    with AsyncDataLoader(rows, batch_size=8) as loader:
+        found = 0
+        for batch in loader:
+            found += int((batch["targets_segmentation"] > 0).sum())
+            assert loader.stats()["tokens"] == found
+    assert found == sum(len(data[i]) + 1 for i in range(TEXTS)) or packing
+    assert loader.stats()["sources"]["texts"]["tokens"] == found
