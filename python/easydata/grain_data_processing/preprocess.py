@@ -83,8 +83,9 @@ def preprocess_dataset(
         max_target_length: Tokens of a row.
         shuffle: Shuffle the host's documents, in another order in every epoch.
         data_shuffle_seed: Seed of the order.
-        tokenizer_path: What easydata.Tokenizer is made of.
-        hf_access_token: Without effect so far: tokenizers are read on this machine.
+        tokenizer_path: What easydata.Tokenizer is made of; where there is no such path, the name of
+            a tokenizer that transformers finds on this machine or on the Hub.
+        hf_access_token: Who asks the Hub for a tokenizer.
         add_bos: Put the tokenizer's BOS before every text.
         add_eos: Put the tokenizer's EOS behind every text.
         add_eod: Put the end-of-document token behind every document that leaves room for it, unless
@@ -95,7 +96,8 @@ def preprocess_dataset(
         drop_remainder: Unless packing, False fills the data set up with empty documents to a
             multiple of the global batch size; their rows are masked.
         num_epochs: Passes over the documents; None: for ever.
-        tokenizer_cache_dir: Without effect, for the same reason.
+        tokenizer_cache_dir: Where tokenizers from the Hub are kept; None: where transformers keeps
+            them.
         max_steps_per_epoch: An epoch has the first `max_steps_per_epoch * global_batch_size`
             documents only, the same ones in each.
         eod_token_id: The end-of-document token; None: the tokenizer's EOS.
@@ -112,6 +114,8 @@ def preprocess_dataset(
     Raises:
         ValueError: When the batch size is no multiple of the hosts, an end-of-document token is
             needed and not known, or `tokenize` is set without a tokenizer.
+        OSError: When there is no tokenizer of that path or name.
+        ModuleNotFoundError: When it is a name, and transformers is not installed.
     """
     if global_batch_size % dataloading_host_count != 0:
         raise ValueError(
@@ -122,7 +126,7 @@ def preprocess_dataset(
     if tokenize or tokenizer_path is not None:
         if tokenizer_path is None:
             raise ValueError("tokenizer_path: say which tokenizer is to tokenize the texts")
-        tokenizer = Tokenizer(tokenizer_path)
+        tokenizer = _load_tokenizer(tokenizer_path, hf_access_token, tokenizer_cache_dir)
     eod = _end_of_document(tokenizer, eod_token_id, is_needed=add_eod or shift)
     if not drop_remainder:
         if grain_packing:
@@ -307,6 +311,24 @@ def mixed(datasets: Sequence[LLMRowDataset], weights: Sequence[float]) -> LLMRow
 
 def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.Stream:
     return _native.apply_column_op(stream, _native.ColumnOp(op, json.dumps(options)))
+
+
+def _load_tokenizer(
+    path: str, token: str | None, cache_dir: str | os.PathLike[str] | None
+) -> Tokenizer:
+    """The tokenizer of a path or, where there is none, of a name."""
+    if os.path.exists(path):
+        return Tokenizer(path)
+    try:
+        # lazy: it takes seconds, and few need it
+        from transformers import AutoTokenizer
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"tokenizer_path: there is no file or folder {path!r}, and to look for a tokenizer of "
+            'that name takes transformers; pip install "easydata[hf]"',
+            name=error.name,
+        ) from error
+    return Tokenizer(AutoTokenizer.from_pretrained(path, token=token, cache_dir=cache_dir))
 
 
 def _special(tokenizer: Tokenizer | None, role: str, is_wanted: bool) -> int | None:
