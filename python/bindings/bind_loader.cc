@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -142,6 +143,18 @@ class PyLoader {
       if (auto batch = loader_->TryTake(pass); batch.has_value()) return ToPython(*batch);
       return Take(pass);
     }
+  }
+
+  nb::object Peek(const std::vector<std::string>& columns) {
+    const auto batch = loader_->TryPeek();
+    if (!batch.has_value()) return nb::none();
+    nb::dict out;
+    for (const loader::LoaderColumn& column : batch->columns) {
+      const bool wanted = columns.empty() ||
+                          std::find(columns.begin(), columns.end(), column.name) != columns.end();
+      if (wanted && column.dense()) out[nb::str(column.name.c_str())] = DenseToPython(column);
+    }
+    return out;
   }
 
   int64_t passes_ended() const { return loader_->passes_ended(); }
@@ -328,6 +341,11 @@ void BindLoader(nb::module_& m) {
            nb::sig("def take(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
                    "None"),
            "The next batch, or None at the end of a pass; `pass_number` as next() has it.")
+      .def("peek", &PyLoader::Peek, nb::arg("columns"),
+           nb::sig("def peek(self, columns: collections.abc.Sequence[str]) -> dict[str, "
+                   "typing.Any] | None"),
+           "The arrays of the next batch, if it is ready, and of these columns (none named: of "
+           "all); the batch is still to come, with the same memory.")
       .def("at", &PyLoader::At, nb::arg("step").none(),
            nb::sig("def at(self, step: int) -> dict[str, typing.Any]"),
            "The batch of a step, by a reader of its own. Ctrl-C gets through.")

@@ -13,7 +13,6 @@ those of the whole batch.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ try:
     import jax
     import numpy as np
     from jax.experimental import multihost_utils
-    from jax.sharding import NamedSharding, PartitionSpec
 except ModuleNotFoundError as error:
     if error.name != "jax":
         raise
@@ -31,6 +29,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from easydata.execution.frozen_listing import share_listing
+from easydata.execution.mesh_rows import parts_of, rows_over
 from easydata.execution.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -64,25 +63,7 @@ def ranks(
     """
     if pipeline is not None:
         share_listing(pipeline, jax.process_index() == 0, _broadcast)
-    axes = _axes(mesh, batch_axes)
-    parts = _parts(mesh, axes)
-    sharding = NamedSharding(mesh, PartitionSpec(axes))
-    held: dict[int, set[int]] = {}
-    for device, (index,) in sharding.devices_indices_map((parts,)).items():
-        held.setdefault(device.process_index, set()).add(index.indices(parts)[0])
-    mine = held.get(jax.process_index())
-    if mine is None:
-        raise ValueError(f"the mesh has no device of this process, {jax.process_index()}")
-    first, size = min(mine), len(mine)
-    for process, numbers in held.items():
-        # Contiguous and of one size everywhere: then each begins at a multiple of that size.
-        if numbers != set(range(min(numbers), min(numbers) + size)):
-            raise ValueError(
-                "each process must hold one contiguous part of a batch, all of one size; order "
-                f"the devices of the mesh by process along the axes {axes}; process {process} "
-                f"holds the parts {sorted(numbers)} of {parts}"
-            )
-    return Ranks(rank=first // size, world_size=parts // size)
+    return rows_over(mesh, batch_axes)[1]
 
 
 def _broadcast(text: str | None) -> str:
@@ -142,7 +123,7 @@ class GlobalBatches(Iterator[dict[str, Any]]):
     ) -> None:
         if prefetch < 0:
             raise ValueError(f"prefetch must be at least 0, not {prefetch}")
-        needed = ranks(mesh, batch_axes)
+        self._sharding, needed = rows_over(mesh, batch_axes)
         if needed != Ranks(rank=loader.rank, world_size=loader.world_size):
             raise ValueError(
                 "the loader does not give this process the rows that its devices hold; make it "
@@ -150,11 +131,9 @@ class GlobalBatches(Iterator[dict[str, Any]]):
                 f"rank={needed['rank']}, world_size={needed['world_size']}, the loader has "
                 f"rank={loader.rank}, world_size={loader.world_size}"
             )
-        axes = _axes(mesh, batch_axes)
         self._loader = loader
         self._world_size = needed["world_size"]
-        self._local_parts = _parts(mesh, axes) // self._world_size
-        self._sharding = NamedSharding(mesh, PartitionSpec(axes))
+        self._local_parts = parts_of(mesh, batch_axes) // self._world_size
         self._prefetch = prefetch
         self._batches = iter(loader)
         self._ended = False
@@ -229,23 +208,3 @@ class GlobalBatches(Iterator[dict[str, Any]]):
         """Goes on from a state_dict(), this one's or the loader's, as the loader does."""
         self._loader.load_state_dict(state, allow)
         self._restart()
-
-
-def _axes(mesh: Any, batch_axes: str | Sequence[str] | None) -> tuple[str, ...]:
-    names = tuple(mesh.axis_names)
-    if batch_axes is None:
-        if len(names) != 1:
-            raise ValueError(
-                f"batch_axes: say which axes of the mesh batches are split over; it has {names}"
-            )
-        return names
-    axes = (batch_axes,) if isinstance(batch_axes, str) else tuple(batch_axes)
-    for axis in axes:
-        if axis not in names:
-            raise ValueError(f"batch_axes: the mesh has no axis {axis!r}; it has {names}")
-    return axes
-
-
-def _parts(mesh: Any, axes: Sequence[str]) -> int:
-    """The parts that a batch is split into."""
-    return math.prod(mesh.shape[axis] for axis in axes)

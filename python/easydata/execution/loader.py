@@ -12,7 +12,7 @@ from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
 from easydata.execution.collate import Batch, PadSpec
 from easydata.execution.loader_signature import AsyncDataLoaderSignature
 from easydata.execution.save import as_source
-from easydata.execution.sharding import preshard_batch
+from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.sources.tokenized import tokenizers_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ _log = logging.getLogger("easydata")
 _NO_PICKLE = (
     "{what} cannot be pickled or copied: it has threads of its own and a place in a stream; make a "
     "loader there from the same source and options, and hand over state_dict() to go on"
+)
+_NO_DEVICE = (
+    "prefetch_to_device: which devices batches go to is not said; give mesh= or sharding_map= to "
+    "Pipeline.load(), or sharding_map= to AsyncDataLoader"
 )
 # Seconds that a waiting event loop is left alone between two looks.
 _POLL = 0.05
@@ -47,10 +51,12 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
     def _take(
         self,
         source: ShardedDataSource[Any],
-        sharding_map: Mapping[str, Any] | None,
+        sharding_map: Mapping[str, Any] | Any,
         padding: Mapping[str, PadSpec] | None,
         options: dict[str, Any],
     ) -> None:
+        if options["prefetch_to_device"] and sharding_map is None:
+            raise ValueError(_NO_DEVICE)
         self._source = as_source(source)
         self._native = _native.Loader(
             self._source._stream(),
@@ -60,6 +66,9 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
             _pad_token_id(self._source),
         )
         self._sharding_map = sharding_map
+        self._device_prefetch = (
+            DevicePrefetch(self._native, sharding_map) if options["prefetch_to_device"] else None
+        )
         self._rank: int = options["rank"]
         self._world_size: int = options["world_size"]
         self._exhausted = False
@@ -92,8 +101,14 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
             await self._ready(pass_number)
             if (batch := self._native.take(pass_number)) is None:
                 break
-            yield preshard_batch(batch, self._sharding_map)
+            yield self._put(batch)
         self._end()
+
+    def _put(self, batch: Batch) -> Batch:
+        """The batch that is handed out now, on the devices that it is meant for."""
+        if self._device_prefetch is None:
+            return preshard_batch(batch, self._sharding_map)
+        return self._device_prefetch.put(batch)
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
@@ -131,8 +146,8 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
         """True: a loader is there, whatever is in it."""
         return True
 
-    def get_output_sharding(self) -> Mapping[str, Any] | None:
-        """`{column: sharding}` as given, or None."""
+    def get_output_sharding(self) -> Mapping[str, Any] | Any:
+        """`{column: sharding}`, or one sharding for all columns, as given; or None."""
         return self._sharding_map
 
     @property
@@ -276,7 +291,7 @@ class _RestOfEpoch(Iterator[Batch]):
             self._ended = True
             self._loader._end()
             raise StopIteration
-        return preshard_batch(batch, self._loader._sharding_map)
+        return self._loader._put(batch)
 
 
 class OneOfLoaders(AsyncDataLoader):

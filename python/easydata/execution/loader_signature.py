@@ -24,7 +24,7 @@ class AsyncDataLoaderSignature:
         prefetch_buffer_size: int = 4,
         shuffle_buffer_size: int | None = None,
         drop_last: bool = True,
-        sharding_map: Mapping[str, Any] | None = None,
+        sharding_map: Mapping[str, Any] | Any = None,
         seed: int | None = None,
         *,
         rank: int = 0,
@@ -35,6 +35,7 @@ class AsyncDataLoaderSignature:
         num_threads: int | None = None,
         epochs: int | None = None,
         bucket_batches: int | None = None,
+        prefetch_to_device: bool = False,
         padding: Mapping[str, PadSpec] | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
@@ -49,7 +50,8 @@ class AsyncDataLoaderSignature:
             shuffle_buffer_size: Rows of a shuffle window; unset: no shuffling.
             drop_last: Leave out a last batch that is not full. Otherwise it is short or, with
                 several ranks, filled up with rows of attention_mask 0 and labels -100.
-            sharding_map: {column: jax sharding}: where arrays are put.
+            sharding_map: {column: jax sharding}, or one sharding for all columns: where arrays are
+                put; None: they stay arrays of numpy.
             seed: Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch has an order
                 of its own.
             rank: Which part of every step this process gets, from 0.
@@ -69,6 +71,8 @@ class AsyncDataLoaderSignature:
             bucket_batches: Batches whose rows are put in order of length together (of input_ids
                 where there is a list, else bytes), so that little of each is padding; they come in
                 random order. Such a window ends at 256 MB, too. Unset: rows stay as they come.
+            prefetch_to_device: Put the next batch on the JAX devices while one is in use, if it is
+                ready by then. It needs a mesh or a sharding_map.
             padding: {column: PadSpec}; other columns of lists are padded at the right to the
                 longest row: input_ids with the tokenizer's pad id (0 where there is none), labels
                 with -100, others with 0. A column that the stream does not have is an error, which
@@ -91,8 +95,9 @@ class AsyncDataLoaderSignature:
             "num_threads": num_threads,
             "epochs": epochs,
             "bucket_batches": bucket_batches,
+            "prefetch_to_device": prefetch_to_device,
         }
         self._take(source, sharding_map, padding, options)
 
-    def _take(self, source: ShardedDataSource[Any], sharding_map: Mapping[str, Any] | None, padding: Mapping[str, PadSpec] | None, options: dict[str, Any]) -> None:
+    def _take(self, source: ShardedDataSource[Any], sharding_map: Mapping[str, Any] | Any, padding: Mapping[str, PadSpec] | None, options: dict[str, Any]) -> None:
         raise NotImplementedError

@@ -165,14 +165,36 @@ class Pipeline(Generic[_Built_co]):
         self._ready("save")
         return self._run(SaveStage(self._options("save", config)))
 
-    def load(self, config: LoadStageConfig | None = None) -> "Pipeline[AsyncDataLoader]":
+    def load(
+        self,
+        config: LoadStageConfig | None = None,
+        *,
+        sharding_map: Mapping[str, Any] | Any = None,
+        mesh: Any = None,
+        batch_axes: str | Sequence[str] | None = None,
+    ) -> "Pipeline[AsyncDataLoader]":
         """Makes batches.
 
         (To a type checker build() gives a loader after it. That of several unmixed datasets can
         do the same.)
+
+        Args:
+            config: Options in place of the pipeline's.
+            sharding_map: `{column: jax sharding}`, or one sharding for all columns: where arrays
+                are put.
+            mesh: In place of it: a `jax.sharding.Mesh` that the rows of each batch are split over.
+                `rank` and `world_size` follow from it.
+            batch_axes: The axes of the mesh that rows are split over, the outermost first; None:
+                the only axis that it has.
+
+        Raises:
+            ValueError: When `prefetch_to_device` is set and neither says which devices; as
+                easydata.jax.ranks() does for the mesh.
         """
         self._ready("load")
-        return self._run(LoadStage(self._options("load", config)))
+        options = self._options("load", config)
+        stage = LoadStage(options, sharding_map=sharding_map, mesh=mesh, batch_axes=batch_axes)
+        return self._run(stage)
 
     def apply(self, stage: PipelineStage) -> "Pipeline[Any]":
         """Adds a stage of your own (see BaseStage)."""

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -345,11 +345,31 @@ def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer
 
 
 class LoadStage(BaseStage):
-    """Makes batches of rows."""
+    """Makes batches of rows.
 
-    def __init__(self, config: LoadStageConfig | None = None) -> None:
+    Args:
+        config: The options.
+        sharding_map: Where arrays are put; see AsyncDataLoader.
+        mesh: In place of it: a `jax.sharding.Mesh` that the rows of each batch are split over.
+        batch_axes: The axes of the mesh that they are split over, the outermost first; None: the
+            only axis that it has.
+    """
+
+    def __init__(
+        self,
+        config: LoadStageConfig | None = None,
+        *,
+        sharding_map: Mapping[str, Any] | Any = None,
+        mesh: Any = None,
+        batch_axes: str | Sequence[str] | None = None,
+    ) -> None:
         super().__init__(config)
+        if mesh is not None and sharding_map is not None:
+            raise ValueError("mesh and sharding_map both say where arrays are put; give one")
+        if mesh is None and batch_axes is not None:
+            raise ValueError("batch_axes are axes of a mesh; give mesh=, too")
         self._config = config or LoadStageConfig()
+        self._sharding_map, self._mesh, self._batch_axes = sharding_map, mesh, batch_axes
 
     @property
     def name(self) -> str:
@@ -368,7 +388,23 @@ class LoadStage(BaseStage):
         options = options_of(config, "LoadOptions")
         if config.seed is None:
             options["seed"] = context.seed
-        return {name: loader(source, padding=padding, **options) for name, source in data.items()}
+        sharding_map = self._sharding_map
+        if self._mesh is not None:
+            # lazy: JAX is installed with an extra
+            from easydata.execution.mesh_rows import rows_over
+
+            sharding_map, ranks = rows_over(self._mesh, self._batch_axes)
+            if config.world_size > 1 and (config.rank, config.world_size) != tuple(ranks.values()):
+                raise ValueError(
+                    "load.rank and load.world_size are not those of the mesh; leave them out; they "
+                    f"are {config.rank} of {config.world_size}, the mesh has {ranks['rank']} of "
+                    f"{ranks['world_size']}"
+                )
+            options.update(ranks)
+        return {
+            name: loader(source, sharding_map=sharding_map, padding=padding, **options)
+            for name, source in data.items()
+        }
 
 
 class SaveStage(BaseStage):

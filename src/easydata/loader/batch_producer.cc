@@ -60,10 +60,14 @@ Result<Assembled> BatchProducer::Take() {
 std::optional<Assembled> BatchProducer::TryTake() {
   std::lock_guard<std::mutex> lock(mutex_);
   NoticeBurst();
-  if (queue_.empty() || !queue_.front().ok() || !queue_.front()->batch.has_value()) {
-    return std::nullopt;
-  }
+  if (!HasBatch()) return std::nullopt;
   return Pop().ValueUnsafe();
+}
+
+std::optional<LoaderBatch> BatchProducer::TryPeek() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!HasBatch()) return std::nullopt;
+  return queue_.front()->batch;
 }
 
 Result<Assembled> BatchProducer::Pop() {

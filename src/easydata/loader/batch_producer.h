@@ -79,6 +79,8 @@ class BatchProducer {
   Result<Assembled> Take();
   /// The next batch if there is one; waits for nothing and ends no thread.
   std::optional<Assembled> TryTake();
+  /// The batch that TryTake() would give, which stays where it is.
+  std::optional<LoaderBatch> TryPeek();
   void Cancel();
 
   /// Those of the stages, and under "trainer" the time for which the queue was full.
@@ -92,6 +94,10 @@ class BatchProducer {
   void Run();
   /// Takes the front of the queue; the lock is held where prefetching is on.
   Result<Assembled> Pop();
+  /// Whether a batch comes next, and is ready; the lock is held.
+  bool HasBatch() const {
+    return !queue_.empty() && queue_.front().ok() && queue_.front()->batch.has_value();
+  }
   /// Whether there is no room for another batch, assumed to be as large as the last one.
   bool full() const {
     return static_cast<int64_t>(queue_.size()) >= ahead_ ||

@@ -195,12 +195,17 @@ Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
 
 std::optional<LoaderBatch> Loader::TryTake(std::optional<int64_t> pass) {
   std::unique_lock<exec::ForkableMutex> lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || closed_ || !failed_.ok() || HasEnded(pass)) return std::nullopt;
-  if (producer_ == nullptr || forks_ != exec::NumForks()) return std::nullopt;
+  if (!lock.owns_lock() || !IsProducing() || HasEnded(pass)) return std::nullopt;
   auto item = producer_->TryTake();
   if (!item.has_value()) return std::nullopt;
   CountTraining();
   return Deliver(std::move(*item));
+}
+
+std::optional<LoaderBatch> Loader::TryPeek() {
+  std::unique_lock<exec::ForkableMutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || !IsProducing()) return std::nullopt;
+  return producer_->TryPeek();
 }
 
 void Loader::Advance(const Assembled& item) {

@@ -71,6 +71,10 @@ class Loader {
   /// Never waits, so that the caller may hold a lock that the engine's threads need (Python's).
   std::optional<LoaderBatch> TryTake(std::optional<int64_t> pass = std::nullopt);
 
+  /// The batch that TryTake() would give, which is not taken by this: it shares its columns with
+  /// the one that is taken later, and the position stays where it is.
+  std::optional<LoaderBatch> TryPeek();
+
   /// Number of passes that Take() has ended since the loader was made.
   int64_t passes_ended() const { return passes_ended_; }
 
@@ -119,6 +123,10 @@ class Loader {
   void CountWait();
   bool HasEnded(std::optional<int64_t> pass) const {
     return pass.has_value() && *pass != passes_ended_;
+  }
+  /// Whether batches may be ready. Called with mutex_ held.
+  bool IsProducing() const {
+    return !closed_ && failed_.ok() && producer_ != nullptr && forks_ == exec::NumForks();
   }
   /// Moves the position past `item`.
   void Advance(const Assembled& item);

@@ -242,5 +242,30 @@ TEST(TryTakeTest, TakesWhatIsReadyAndNothingElse) {
   EXPECT_FALSE(loader->TryTake().has_value());
 }
 
+TEST(TryPeekTest, ShowsTheBatchThatComesAndTakesNothing) {
+  auto loader = MakeLoader(SomePlan(), Options(10));
+  EXPECT_FALSE(loader->TryPeek().has_value()) << "nothing has been asked for";
+  Steps peeked;
+  Steps taken;
+  while (loader->Wait(10)) {
+    const auto before = loader->SaveState();
+    auto next = loader->TryPeek();
+    EXPECT_EQ(loader->SaveState(), before);
+    EXPECT_EQ(loader->stats().batches, static_cast<int64_t>(taken.size()));
+    auto batch = *loader->Take();
+    EXPECT_EQ(next.has_value(), batch.has_value()) << "an end is not shown";
+    if (!batch.has_value()) break;
+    EXPECT_EQ(next->columns[0].data, batch->columns[0].data);
+    peeked.push_back(Describe(*next));
+    taken.push_back(Describe(*batch));
+  }
+  EXPECT_EQ(peeked, taken);
+  EXPECT_EQ(taken, Drain(MakeLoader(SomePlan(), Options(10)).get()));
+  ASSERT_TRUE(loader->Wait(10));
+  EXPECT_TRUE(loader->TryPeek().has_value()) << "the next pass";
+  loader->Close();
+  EXPECT_FALSE(loader->TryPeek().has_value());
+}
+
 }  // namespace
 }  // namespace easydata::loader

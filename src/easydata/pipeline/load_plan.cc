@@ -77,6 +77,9 @@ void LoadOptions::Check(const std::string& path, config::Problems* problems) con
            "has no meaning beside steps: passes follow each other up to the last step; give one of "
            "the two");
   }
+  if (prefetch_to_device && !loader.prefetch) {
+    refuse("prefetch_to_device", "needs batches that are made ahead; leave prefetch_enabled=True");
+  }
   if (bucket_batches.value_or(1) > std::numeric_limits<int64_t>::max() / loader.steps.batch_size) {
     refuse("bucket_batches", "makes more rows than can be counted");
   }

@@ -21,6 +21,8 @@ struct LoadOptions {
   uint64_t seed = 0;
   /// An upper bound: one thread is enough.
   int64_t prefetch_workers = 2;
+  /// For the caller, who puts the batch after the one that is in use where it will be used.
+  bool prefetch_to_device = false;
 
   static constexpr const char* kName = "LoadOptions";
   static constexpr const char* kDoc = "The options of easydata.AsyncDataLoader.";
@@ -51,6 +53,9 @@ struct LoadOptions {
             config::Field{"prefetch_workers", &O::prefetch_workers,
                           "Threads that make batches ahead at most."}
                 .AtLeast(1),
+            config::Field{"prefetch_to_device", &O::prefetch_to_device,
+                          "Put the next batch on the JAX devices while one is in use, if it is "
+                          "ready by then. It needs a mesh or a sharding_map."},
         });
   }
 

@@ -246,7 +246,6 @@ struct LoadStageConfig {
                                            "batch_rampup",
                                            "padding"};
 
-  bool prefetch_to_device = false;
   std::optional<int64_t> seed;
   std::optional<config::Named<config::AnyValue>> padding;
   LoadOptions options;
@@ -255,10 +254,6 @@ struct LoadStageConfig {
     using C = LoadStageConfig;
     return std::tuple_cat(
         std::tuple{
-            config::Field{"prefetch_to_device", &C::prefetch_to_device,
-                          "Put batches on the device ahead of their use."}
-                .OnlyDefault("a config has no mesh to put them on: use "
-                             "easydata.jax.iterate(loader, mesh, prefetch=1)"),
             config::Field{"seed", &C::seed,
                           "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
                 .AtLeast(0),

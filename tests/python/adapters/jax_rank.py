@@ -38,6 +38,28 @@ def replicated(mesh: Mesh, array: jax.Array) -> Any:
     return np.asarray(whole.addressable_data(0))
 
 
+def check_pipelines(mesh: Mesh, axes: tuple[str, ...], corpus: str, tokenizer: str) -> None:
+    """A pipeline that is given the mesh makes the same global batches, one of them ahead."""
+    ranks = easydata.jax.ranks(mesh, axes)
+    devices = {"mesh": mesh, "batch_axes": axes}
+    with (
+        packed_loader(corpus, tokenizer, num_threads=1, **ranks) as plain,
+        packed_loader(corpus, tokenizer, devices=devices, prefetch_to_device=True) as loader,
+    ):
+        assert (loader.rank, loader.world_size) == (ranks["rank"], ranks["world_size"])
+        expected = easydata.jax.iterate(plain, mesh, axes)
+        for batch, same in zip(itertools.islice(loader, 4), expected, strict=False):
+            for column, array in batch.items():
+                assert array.shape == same[column].shape
+                assert array.sharding.is_equivalent_to(same[column].sharding, array.ndim)
+                for part, other in zip(
+                    array.addressable_shards, same[column].addressable_shards, strict=True
+                ):
+                    assert part.index == other.index
+                    np.testing.assert_array_equal(part.data, other.data)
+            assert loader.state_dict() == expected.state_dict()
+
+
 def check_refusals() -> None:
     """A mesh that gives each process scattered rows is no good."""
     devices = np.array(sorted(jax.devices(), key=lambda device: (device.process_index, device.id)))
@@ -77,6 +99,7 @@ def main() -> None:
                     assert array.shape[0] == BATCH_SIZE
                     assert not array.is_fully_addressable
                     out[f"{name}/{step}/{column}"] = replicated(mesh, array)
+            check_pipelines(mesh, axes, arguments.corpus, arguments.tokenizer)
             end = arguments.output / f"{name}-{arguments.rank}.json"
             end.write_text(json.dumps({"ranks": ranks, "state": data.state_dict()}))
     np.savez(arguments.output / f"batches-{arguments.rank}.npz", **out)

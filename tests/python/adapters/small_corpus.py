@@ -1,7 +1,9 @@
 """Two small sources, and a loader that tokenizes, mixes, packs and shuffles them."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,9 +35,13 @@ def packed_loader(
     rank: int = 0,
     world_size: int = 1,
     stop_strategy: str = "restart",
+    devices: Mapping[str, Any] = MappingProxyType({}),
     **load: Any,
 ) -> AsyncDataLoader:
-    """Batches of a mix of both sources, packed and shuffled; endless unless told otherwise."""
+    """Batches of a mix of both sources, packed and shuffled; endless unless told otherwise.
+
+    `devices` are arguments of Pipeline.load(), `load` its options.
+    """
     config = PipelineConfig.from_dict(
         {
             "seed": 5,
@@ -59,7 +65,7 @@ def packed_loader(
         }
     )
     loader: AsyncDataLoader = (
-        Pipeline.from_config(config).source().tokenize().mix().pack().load().build()
+        Pipeline.from_config(config).source().tokenize().mix().pack().load(**devices).build()
     )
     return loader
 

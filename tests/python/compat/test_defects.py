@@ -428,12 +428,11 @@ def test_d26_num_shards_overwrite_and_compression_act(folder: Path) -> None:
 def test_d27_options_act_or_are_refused(folder: Path) -> None:
     numbers("a.jsonl", 10)
     assert [row["n"] for row in create_source(DatasetConfig("a.jsonl", num_rows=3))] == [0, 1, 2]
-    for options in (
-        {"ray": RayConfig(enabled=True)},
-        {"load": LoadStageConfig(prefetch_to_device=True)},
-    ):
-        with pytest.raises(NotImplementedError, match="not supported yet"):
-            create_pipeline([{"data_files": "a.jsonl"}], **options).source()
+    with pytest.raises(NotImplementedError, match="not supported yet"):
+        create_pipeline([{"data_files": "a.jsonl"}], ray=RayConfig(enabled=True)).source()
+    load = LoadStageConfig(prefetch_to_device=True)
+    with pytest.raises(ValueError, match="which devices batches go to is not said"):
+        create_pipeline([{"data_files": "a.jsonl"}], load=load).source().load()
 
 
 def test_d28_pipelines_come_from_dicts(folder: Path) -> None:
