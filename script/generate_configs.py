@@ -324,7 +324,13 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
                 "DatasetWriterSignature",
                 "WriteOptions",
                 ("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
-                keywords=("num_threads",),
+                keywords=(
+                    "num_threads",
+                    "max_shard_rows",
+                    "shard_prefix",
+                    "encode",
+                    "writer_options",
+                ),
                 parameters=[
                     Parameter(
                         "output_path",
@@ -381,8 +387,9 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
                     _SOURCE,
                     Parameter(
                         "sharding_map",
-                        "Mapping[str, Any] | None",
-                        "{column: jax sharding}: where arrays are put.",
+                        "Mapping[str, Any] | Any",
+                        "{column: jax sharding}, or one sharding for all columns: where arrays are "
+                        "put; None: they stay arrays of numpy.",
                         "None",
                     ),
                     Parameter(

@@ -23,7 +23,7 @@ def thread_numbers() -> set[str]:
 
 
 def _looks() -> list[set[str]]:
-    """Several looks at the threads, but for those that Arrow's allocator starts when it sees fit."""
+    """Several looks at the threads, without those that Arrow's allocator starts as it sees fit."""
     looks = []
     for _ in range(10):
         numbers = os.listdir("/proc/self/task")

@@ -79,7 +79,10 @@ def _pack(values: dict[str, Any], report: Report) -> None:
 
 
 def _convert(values: dict[str, Any], report: Report) -> None:
-    """Write data in another format, row by row as it is; ArrayRecord files have one column."""
+    """Write data in another format, row by row as it is.
+
+    ArrayRecord files have one column, or rows as JSON (--encode json).
+    """
     convert(values, report)
 
 
@@ -117,6 +120,7 @@ _command(
             "type",
             "num_rows",
             "content_field",
+            "decode",
             "columns",
             "shuffle",
             "shuffle_window_bytes",
@@ -127,6 +131,10 @@ _command(
             "output_dir",
             "format",
             "num_shards",
+            "max_shard_rows",
+            "shard_prefix",
+            "encode",
+            "writer_options",
             "compression",
             "max_shard_size",
             "overwrite",

@@ -33,7 +33,7 @@ class DatasetConfig:
     cache_path: str | None = None
     cache_enabled: bool = True
     save_path: str | None = None
-    save_format: Literal["parquet", "arrow", "jsonl"] | None = None
+    save_format: Literal["parquet", "arrow", "jsonl", "array_record"] | None = None
     content_field: str = "text"
     additional_fields: list[str] | None = None
     format_callback: Callable[[dict[str, Any]], Any] | None = None
@@ -41,6 +41,7 @@ class DatasetConfig:
     shard_column: str | None = None
     num_shards: int | None = None
     columns: list[str] | None = None
+    decode: Literal["text", "int32", "bytes", "json"] | None = None
     shuffle: Literal["blocks", "rows", "grain"] | None = None
     shuffle_window_bytes: str | int | None = None
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
@@ -158,6 +159,10 @@ class SaveStageConfig:
     hub_token: str | None = None
     columns: list[str] | None = None
     storage_options: dict[str, Any] | None = None
+    max_shard_rows: int | None = None
+    shard_prefix: str | None = None
+    encode: Literal["json"] | None = None
+    writer_options: str | None = None
     num_threads: int | None = None
 
 @dataclass

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from easydata import _native
 from easydata.core.sizes import parse_size
@@ -222,7 +222,8 @@ class JsonlWriter(DatasetWriter):
 class ArrayRecordWriter(DatasetWriter):
     """Writes ArrayRecord files; see DatasetWriter. Each record is the value of the one column.
 
-    Text is written as UTF-8, lists of int32 little-endian, bytes as they are.
+    Text is written as UTF-8, lists of int32 little-endian, bytes as they are; with `encode="json"`
+    rows of any columns as JSON objects.
     """
 
     format = "array_record"
@@ -265,6 +266,10 @@ def save_dataset(
     overwrite: bool = False,
     columns: _Columns | None = None,
     num_threads: int | None = None,
+    max_shard_rows: int | None = None,
+    shard_prefix: str | None = None,
+    encode: Literal["json"] | None = None,
+    writer_options: str | None = None,
     progress: _Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WriteStats:
@@ -278,6 +283,10 @@ def save_dataset(
         overwrite,
         columns=columns,
         num_threads=num_threads,
+        max_shard_rows=max_shard_rows,
+        shard_prefix=shard_prefix,
+        encode=encode,
+        writer_options=writer_options,
         progress=progress,
         storage_options=storage_options,
     ).write(source)
@@ -293,6 +302,10 @@ def save_iterator(
     overwrite: bool = False,
     columns: _Columns | None = None,
     num_threads: int | None = None,
+    max_shard_rows: int | None = None,
+    shard_prefix: str | None = None,
+    encode: Literal["json"] | None = None,
+    writer_options: str | None = None,
     progress: _Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WriteStats:
@@ -314,6 +327,10 @@ def save_iterator(
         overwrite,
         columns=columns,
         num_threads=num_threads,
+        max_shard_rows=max_shard_rows,
+        shard_prefix=shard_prefix,
+        encode=encode,
+        writer_options=writer_options,
         progress=progress,
         storage_options=storage_options,
     )

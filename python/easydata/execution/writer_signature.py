@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +23,10 @@ class DatasetWriterSignature:
         overwrite: bool = False,
         *,
         num_threads: int | None = None,
+        max_shard_rows: int | None = None,
+        shard_prefix: str | None = None,
+        encode: Literal["json"] | None = None,
+        writer_options: str | None = None,
         columns: Sequence[str] | Mapping[str, str] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
@@ -41,6 +45,15 @@ class DatasetWriterSignature:
                 names is deleted: any other file in the folder is an error, and so is one that is
                 read.
             num_threads: Worker threads; unset: one for each core.
+            max_shard_rows: Exact number of rows of each shard but the last, in place of
+                max_shard_size.
+            shard_prefix: Shards are named <prefix>_000000, <prefix>_000001 and so on, as
+                ArrayRecord files of a split are ("train"). Unset: shard-00000, shard-00001, ...
+            encode: What a record of an ArrayRecord file is: with "json" the row, all of its
+                columns, as a JSON object. Unset: the value of the only column.
+            writer_options: Options of ArrayRecord files as the package array_record takes them,
+                such as "group_size:16,zstd:9": records of a chunk, which are read together, and
+                codec with its level. Unset: group_size:1 and compression.
             columns: Columns to write, in this order, or {name: type} with types such as "int32",
                 "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python
                 dicts) are those of the first 1,000 rows.
@@ -55,6 +68,10 @@ class DatasetWriterSignature:
             "compression": compression,
             "overwrite": overwrite,
             "num_threads": num_threads,
+            "max_shard_rows": max_shard_rows,
+            "shard_prefix": shard_prefix,
+            "encode": encode,
+            "writer_options": writer_options,
         }
         self._take(output_path, columns, storage_options, progress, options)
 

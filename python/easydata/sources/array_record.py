@@ -62,7 +62,9 @@ class ArrayRecordShardedSource(FileSource):
     def _of_config(
         cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
     ) -> FileSource:
-        return cls(files, column=config.content_field, **options)
+        decode = config.decode or "text"
+        column = config.content_field if decode == "text" else None
+        return cls(files, column=column, decode=decode, **options)
 
     def _format_options(self) -> dict[str, object]:
         return {"column": self._column or "", "decode": self._decode}

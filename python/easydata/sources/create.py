@@ -49,7 +49,7 @@ def create_source(
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
         ConfigError: `columns` names a field that no row has.
         ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
-            `shuffle="rows"`.
+            `shuffle="rows"`, or `decode` is given for files that are not ArrayRecord's.
     """
     source = _unlimited(config, listing)
     if config.columns is not None:
@@ -146,6 +146,10 @@ def _of_format(
     found = _native.find_format(name)
     if found is None:
         raise ValueError(f"unknown type {name!r}; expected one of {', '.join(sorted(_names()))}")
+    if config.decode is not None and found.kind != "array_record":
+        raise ValueError(
+            f"decode: says what records of ArrayRecord files are; the files are of format {name}"
+        )
     options: dict[str, Any] = {
         "name": config.name or "",
         "on_error": config.on_error,

@@ -10,7 +10,9 @@
 #include "easydata/io/file_info.h"
 #include "easydata/pipeline/tokenizer_config.h"
 #include "easydata/pipeline/transform_choice.h"
+#include "easydata/sink/shard_format.h"
 #include "easydata/source/data_formats.h"
+#include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 
 namespace easydata::pipeline {
@@ -37,6 +39,7 @@ struct DatasetConfig {
   std::optional<std::string> save_path;
   std::optional<std::string> save_format;
   std::string content_field = "text";
+  std::optional<source::RecordDecoding> decode;
   std::optional<std::vector<std::string>> additional_fields;
   std::optional<config::Callback> format_callback;
   std::optional<TransformChoice> transform;
@@ -101,7 +104,7 @@ struct DatasetConfig {
                       "Folder that this dataset is saved in, in place of output_dir/name."},
         config::Field{"save_format", &C::save_format,
                       "Format that this dataset is saved in, in place of the save stage's."}
-            .OneOf({"parquet", "arrow", "jsonl"}),
+            .OneOf(sink::FormatNames()),
         config::Field{
             "content_field", &C::content_field,
             "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat "
@@ -121,6 +124,10 @@ struct DatasetConfig {
             .AtLeast(1),
         config::Field{"columns", &C::columns,
                       "Read these columns only; unset: those that later stages need."},
+        config::Field{"decode", &C::decode,
+                      "What records of ArrayRecord files are: text in content_field (unset, too), "
+                      "tokens (little-endian int32) in input_ids, bytes in record, or JSON objects "
+                      "of several columns."},
         config::Field{
             "shuffle", &C::shuffle,
             "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "

@@ -108,6 +108,7 @@ void SaveStageConfig::Check(const std::string& path, config::Problems* problems)
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
+  options.Check(path, problems);
 }
 
 }  // namespace easydata::pipeline

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "easydata/json/json_column.h"
+#include "easydata/json/json_text.h"
 #include "easydata/record_file/array_record_writer.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/stream/columns.h"
@@ -84,33 +85,90 @@ bool CanBeRecord(const arrow::DataType& type) {
   return arrow::is_base_binary_like(type.id());
 }
 
+/// Calls `each(record)` for the values of a batch's only column.
+template <typename Each>
+Status ForEachValueOf(const arrow::RecordBatch& rows, const Each& each) {
+  const arrow::Array& column = *rows.column(0);
+  if (column.null_count() > 0) {
+    return Status::Invalid("column \"", rows.schema()->field(0)->name(), "\" has ",
+                           column.null_count(),
+                           " missing values (null), which no record can be; filter them out");
+  }
+  return ForEachRecord(column, each);
+}
+
+/// Calls `each(record)` for the rows of a batch, as JSON.
+template <typename Each>
+Status ForEachJson(const arrow::RecordBatch& rows, const Each& each) {
+  std::string lines;
+  ARROW_RETURN_NOT_OK(json::AppendJsonLines(rows, &lines));
+  std::string_view rest = lines;
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    ARROW_RETURN_NOT_OK(each(rest.substr(0, end)));
+    rest.remove_prefix(end + 1);
+  }
+  return Status::OK();
+}
+
+/// Collects records into chunks of the group size.
+class ChunkMaker {
+ public:
+  ChunkMaker(int64_t group_size, const record_file::ChunkCodec& codec, Chunks* out)
+      : group_size_(group_size), codec_(codec), out_(out) {}
+
+  Status Add(std::string_view record) {
+    if (group_size_ == 1) {
+      ends_.assign(1, static_cast<int64_t>(record.size()));
+      return Encode(record);
+    }
+    values_ += record;
+    ends_.push_back(static_cast<int64_t>(values_.size()));
+    return static_cast<int64_t>(ends_.size()) < group_size_ ? Status::OK() : Finish();
+  }
+
+  /// Makes a chunk of what is left.
+  Status Finish() {
+    if (values_.empty() && ends_.empty()) return Status::OK();
+    ARROW_RETURN_NOT_OK(Encode(values_));
+    values_.clear();
+    return Status::OK();
+  }
+
+ private:
+  Status Encode(std::string_view values) {
+    EncodedRecords chunk{
+        {}, static_cast<int64_t>(ends_.size()), static_cast<int64_t>(values.size())};
+    ARROW_ASSIGN_OR_RAISE(chunk.data, record_file::EncodeRecords(values, ends_, codec_));
+    out_->push_back(std::move(chunk));
+    ends_.clear();
+    return Status::OK();
+  }
+
+  const int64_t group_size_;
+  const record_file::ChunkCodec& codec_;
+  Chunks* const out_;
+  std::string values_;
+  std::vector<int64_t> ends_;
+};
+
 class ArrayRecordFormat : public ShardFormat {
  public:
-  explicit ArrayRecordFormat(record_file::ArrayRecordOptions options)
-      : options_(std::move(options)) {}
+  ArrayRecordFormat(record_file::ArrayRecordOptions options, bool is_json)
+      : options_(std::move(options)), is_json_(is_json) {}
 
   Result<EncodedGroup> Encode(
       const std::vector<std::shared_ptr<arrow::RecordBatch>>& parts) const override {
     ARROW_ASSIGN_OR_RAISE(const record_file::ChunkCodec codec, options_.MakeCodec());
     EncodedGroup group;
     auto chunks = std::make_shared<Chunks>();
-    std::vector<int64_t> ends(1);
+    ChunkMaker maker(options_.group_size, codec, chunks.get());
+    const auto add = [&maker](std::string_view record) { return maker.Add(record); };
     for (const auto& part : parts) {
-      const arrow::Array& column = *part->column(0);
-      if (column.null_count() > 0) {
-        return Status::Invalid("column \"", part->schema()->field(0)->name(), "\" has ",
-                               column.null_count(),
-                               " missing values (null), which no record can be; filter them out");
-      }
-      ARROW_RETURN_NOT_OK(ForEachRecord(column, [&](std::string_view record) -> Status {
-        ends[0] = static_cast<int64_t>(record.size());
-        EncodedRecords chunk{{}, 1, ends[0]};
-        ARROW_ASSIGN_OR_RAISE(chunk.data, record_file::EncodeRecords(record, ends, codec));
-        chunks->push_back(std::move(chunk));
-        return Status::OK();
-      }));
+      ARROW_RETURN_NOT_OK(is_json_ ? ForEachJson(*part, add) : ForEachValueOf(*part, add));
       group.rows += part->num_rows();
     }
+    ARROW_RETURN_NOT_OK(maker.Finish());
     group.details = std::move(chunks);
     return group;
   }
@@ -124,29 +182,47 @@ class ArrayRecordFormat : public ShardFormat {
 
  private:
   const record_file::ArrayRecordOptions options_;
+  const bool is_json_;
 };
+
+/// Invalid where the rows have more than one column, or one whose values cannot be records.
+Status CheckColumn(const arrow::Schema& schema) {
+  if (schema.num_fields() != 1) {
+    std::string names;
+    for (const auto& field : schema.fields()) names += (names.empty() ? "" : ", ") + field->name();
+    return Status::Invalid("an ArrayRecord file has one column, and the rows have ",
+                           schema.num_fields(), " (", names,
+                           "): choose one by columns or select_fields, write rows as JSON by "
+                           "encode=\"json\", or save as parquet");
+  }
+  const arrow::Field& field = *schema.field(0);
+  if (!json::IsJsonField(field) && CanBeRecord(*field.type())) return Status::OK();
+  return Status::Invalid("column \"", field.name(), "\" is of type ",
+                         json::IsJsonField(field) ? "JSON" : field.type()->ToString(),
+                         ", and a record of an ArrayRecord file is text, bytes or a list of "
+                         "int32; write rows as JSON by encode=\"json\", or save as parquet");
+}
 
 }  // namespace
 
+Result<int64_t> GroupSizeOf(const RecordOptions& records) {
+  ARROW_ASSIGN_OR_RAISE(const auto options,
+                        record_file::ArrayRecordOptions::Parse(records.writer_options));
+  return options.group_size;
+}
+
 Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow::Schema> schema,
-                                                           const std::string& compression) {
-  if (schema->num_fields() != 1) {
-    std::string names;
-    for (const auto& field : schema->fields()) names += (names.empty() ? "" : ", ") + field->name();
-    return Status::Invalid("an ArrayRecord file has one column, and the rows have ",
-                           schema->num_fields(), " (", names,
-                           "): choose one by select_fields, or save as parquet");
+                                                           const std::string& compression,
+                                                           const RecordOptions& records) {
+  const bool is_json = records.encode == "json";
+  if (!is_json) ARROW_RETURN_NOT_OK(CheckColumn(*schema));
+  for (const auto& field : schema->fields()) {
+    if (is_json) ARROW_RETURN_NOT_OK(json::CheckJsonType(*field));
   }
-  const arrow::Field& field = *schema->field(0);
-  if (json::IsJsonField(field) || !CanBeRecord(*field.type())) {
-    return Status::Invalid("column \"", field.name(), "\" is of type ",
-                           json::IsJsonField(field) ? "JSON" : field.type()->ToString(),
-                           ", and a record of an ArrayRecord file is text, bytes or a list of "
-                           "int32; save as parquet or jsonl");
-  }
-  record_file::ArrayRecordOptions options;
+  ARROW_ASSIGN_OR_RAISE(auto options,
+                        record_file::ArrayRecordOptions::Parse(records.writer_options));
   if (!compression.empty()) options.codec = compression == "none" ? "uncompressed" : compression;
-  return std::make_unique<ArrayRecordFormat>(options);
+  return std::make_unique<ArrayRecordFormat>(std::move(options), is_json);
 }
 
 }  // namespace easydata::sink

@@ -139,7 +139,7 @@ Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) 
   if (!said.staged || !said.metadata.is_null()) {
     for (const ShardRecord& shard : said.shards) named->insert(shard.name);
   }
-  if (said.identity == job_.identity && said.extension == job_.extension) {
+  if (said.identity == job_.identity && said.names == job_.names) {
     found->progress = std::move(*progress);
   }
   return Status::OK();
@@ -194,8 +194,7 @@ Status OutputFolder::CheckMayWrite(const Found& found) const {
   for (const std::string& name : found.foreign) {
     // A metadata.json that is not ours is the user's, and does no harm.
     const bool at_home = name == kFormerMetadataName && (job_.overwrite || goes_on);
-    const bool in_the_way = job_.overwrite || !goes_on ||
-                            (name.starts_with("shard-") && name.ends_with(job_.extension));
+    const bool in_the_way = job_.overwrite || !goes_on || job_.names.MayBe(name);
     if (at_home || !in_the_way) continue;
     return Exists(job_.path, "holds " + name +
                                  ", which no output of ours names: it is not written over, nor "
@@ -323,7 +322,7 @@ Status OutputFolder::DiscardAfter(size_t intact) {
 Status OutputFolder::StartOver(const Found& found) {
   progress_ = {};
   progress_.identity = job_.identity;
-  progress_.extension = job_.extension;
+  progress_.names = job_.names;
   progress_.staged = !found.ours.empty() || !job_.resumable;
   progress_.replaces = found.ours;
   // First, so that the files of the output before are listed at every moment.

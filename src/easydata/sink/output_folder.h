@@ -21,8 +21,7 @@ struct OutputJob {
   std::string path;
   /// How the path is reached; null: without options.
   std::shared_ptr<const io::Storage> storage = nullptr;
-  /// ".parquet", ".jsonl.gz", …
-  std::string extension;
+  ShardNames names;
   bool overwrite = false;
   /// Whether a later run can go on after the last finished shard.
   bool resumable = true;
@@ -76,7 +75,7 @@ class OutputFolder {
   /// Says what is kept of an earlier run, what not and why; "" where there was none.
   const std::string& notice() const { return notice_; }
 
-  std::string ShardNameOf(size_t index) const { return ShardName(index, job_.extension); }
+  std::string ShardNameOf(size_t index) const { return job_.names.Of(index); }
   /// Opens shard `index` to be written, before it is committed.
   Result<std::shared_ptr<io::OutputFile>> OpenShard(size_t index);
 

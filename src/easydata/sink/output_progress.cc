@@ -51,14 +51,29 @@ bool IsExtension(const nlohmann::json& value) {
          text.find_first_not_of(".abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
 }
 
+/// Reads what shards are called; nothing where that is damaged.
+std::optional<ShardNames> NamesOf(const nlohmann::json& header) {
+  if (!header.is_object() || !header.contains("extension") || !IsExtension(header.at("extension")))
+    return std::nullopt;
+  ShardNames names;
+  names.extension = header.at("extension").get<std::string>();
+  // Headers of shard-00000 have no prefix.
+  const auto prefix = header.find("prefix");
+  if (prefix == header.end()) return names;
+  if (!prefix->is_string() || !IsPlainName(prefix->get_ref<const std::string&>())) {
+    return std::nullopt;
+  }
+  names.prefix = prefix->get<std::string>();
+  return names;
+}
+
 Result<OutputProgress> ReadHeader(const nlohmann::json& line) {
   OutputProgress progress;
   if (!line.contains("identity")) return Status::Invalid("identity is missing");
   progress.identity = line.at("identity");
-  if (!line.contains("extension") || !IsExtension(line.at("extension"))) {
-    return Status::Invalid("extension is none");
-  }
-  progress.extension = line.at("extension").get<std::string>();
+  auto names = NamesOf(line);
+  if (!names.has_value()) return Status::Invalid("extension or prefix is none");
+  progress.names = std::move(*names);
   const auto staged = line.find("staged");
   if (staged == line.end() || !staged->is_boolean()) {
     return Status::Invalid("staged is neither true nor false");
@@ -88,7 +103,7 @@ Status ReadShard(const nlohmann::json& line, OutputProgress* progress) {
   const auto entry = line.find("shard");
   if (entry == line.end()) return Status::Invalid("it names no shard");
   ARROW_ASSIGN_OR_RAISE(ShardRecord shard, ShardFromJson(*entry));
-  const std::string name = ShardName(progress->shards.size(), progress->extension);
+  const std::string name = progress->names.Of(progress->shards.size());
   if (shard.name != name) return Status::Invalid("its shard is not ", name);
   const auto next = line.find("next");
   if (next == line.end() || !(next->is_null() || next->is_object())) {
@@ -101,18 +116,24 @@ Status ReadShard(const nlohmann::json& line, OutputProgress* progress) {
 
 }  // namespace
 
-std::string ShardName(size_t index, const std::string& extension) {
-  std::array<char, 32> name;
-  std::snprintf(name.data(), name.size(), "shard-%05zu", index);
-  return name.data() + extension;
+std::string ShardNames::Of(size_t index) const {
+  std::array<char, 32> number;
+  std::snprintf(number.data(), number.size(), prefix.empty() ? "shard-%05zu" : "_%06zu", index);
+  return prefix + number.data() + extension;
+}
+
+bool ShardNames::MayBe(const std::string& name) const {
+  return name.starts_with(prefix.empty() ? "shard-" : prefix + "_") && name.ends_with(extension);
 }
 
 std::string OutputProgress::ToText() const {
-  std::string text = LineOf({{"version", kVersion},
-                             {"identity", identity},
-                             {"extension", extension},
-                             {"staged", staged},
-                             {"replaces", replaces}});
+  nlohmann::json header = {{"version", kVersion},
+                           {"identity", identity},
+                           {"extension", names.extension},
+                           {"staged", staged},
+                           {"replaces", replaces}};
+  if (!names.prefix.empty()) header["prefix"] = names.prefix;
+  std::string text = LineOf(std::move(header));
   for (size_t i = 0; i < shards.size(); ++i) text += ShardLine(i);
   if (!metadata.is_null()) text += LineOf({{"metadata", metadata}});
   return text;
@@ -167,16 +188,12 @@ std::vector<std::string> NamesInDamagedProgress(const io::OutputStore& store,
   const std::vector<std::string> lines = WholeLines(*text);
   if (lines.empty()) return names;
   const auto header = ParseSaved(lines.front());
-  if (!header.has_value() || !header->is_object() || !header->contains("extension") ||
-      !IsExtension(header->at("extension"))) {
-    return names;
-  }
+  const auto shards = header.has_value() ? NamesOf(*header) : std::nullopt;
+  if (!shards.has_value()) return names;
   const auto sound = ParseLine(lines.front());
   auto progress = sound.ok() ? ReadHeader(*sound) : sound.status();
   if (progress.ok()) names = std::move(progress->replaces);
-  for (size_t i = 0; i + 1 < lines.size(); ++i) {
-    names.push_back(ShardName(i, header->at("extension").get<std::string>()));
-  }
+  for (size_t i = 0; i + 1 < lines.size(); ++i) names.push_back(shards->Of(i));
   return names;
 }
 

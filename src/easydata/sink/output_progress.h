@@ -11,13 +11,28 @@
 
 namespace easydata::sink {
 
+/// What the shards of an output are called.
+struct ShardNames {
+  /// "" for shard-00000, shard-00001, ...; else <prefix>_000000, as ArrayRecord files are named.
+  std::string prefix;
+  /// ".parquet", ".jsonl.gz", …
+  std::string extension;
+
+  /// "shard-00000.parquet" or "train_000000.parquet".
+  std::string Of(size_t index) const;
+  /// Whether a shard might have this name.
+  bool MayBe(const std::string& name) const;
+
+  bool operator==(const ShardNames&) const = default;
+};
+
 /// The progress of an unfinished output: a line with its job, one for each shard that is complete,
 /// one with the metadata when all are. Each line carries its own hash, since a number that changed
 /// would give other rows.
 struct OutputProgress {
   /// Of the job, see OutputJob.
   nlohmann::json identity;
-  std::string extension;
+  ShardNames names;
   /// Shards wait in the working folder until all are there.
   bool staged = false;
   /// The files of the output before, which are deleted when this one takes its place.
@@ -33,9 +48,6 @@ struct OutputProgress {
   /// The line of one shard.
   std::string ShardLine(size_t shard) const;
 };
-
-/// "shard-00000.parquet".
-std::string ShardName(size_t index, const std::string& extension);
 
 /// Reads a progress file: nothing where there is none. A last line that was cut off is left out;
 /// Invalid names a line with any other damage, and says what to do.

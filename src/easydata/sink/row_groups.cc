@@ -79,6 +79,12 @@ Result<std::vector<Batch>> RowGroupReader::Peek(int64_t rows) {
   return out;
 }
 
+bool RowGroupReader::IsFull(int64_t rows, int64_t bytes) const {
+  if (limits_.shard_rows.has_value() && in_shard_ + rows == *limits_.shard_rows) return true;
+  const bool enough = rows >= limits_.rows || (!limits_.exact_rows && bytes >= limits_.bytes);
+  return enough && rows % limits_.multiple == 0;
+}
+
 Result<std::optional<RowGroup>> RowGroupReader::Next() {
   RowGroup group;
   int64_t bytes = 0;
@@ -96,7 +102,7 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
       if (!limits_.exact_rows) bytes += piece.bytes[row];
       ++row;
       ++group.rows;
-      full = group.rows >= limits_.rows || (!limits_.exact_rows && bytes >= limits_.bytes);
+      full = IsFull(group.rows, bytes);
     }
     const bool whole = piece.used == 0 && row == end;
     group.parts.push_back(whole ? piece.batch : piece.batch.Slice(piece.used, row - piece.used));
@@ -116,6 +122,7 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
     return std::nullopt;
   }
   group.next.dropped = dropped_;
+  if (limits_.shard_rows.has_value()) in_shard_ = (in_shard_ + group.rows) % *limits_.shard_rows;
   return group;
 }
 

@@ -45,6 +45,10 @@ struct RowGroupLimits {
   int64_t bytes = 4 << 20;
   /// Rows count alone.
   bool exact_rows = false;
+  /// A group has a multiple of so many rows, but for the last of a shard.
+  int64_t multiple = 1;
+  /// Rows of a shard: a group ends with it. A reader begins with a shard.
+  std::optional<int64_t> shard_rows;
 };
 
 /// Cuts a stage's batches into row groups. For one thread.
@@ -74,13 +78,16 @@ class RowGroupReader {
     int64_t used = 0;            // rows that are in a group
   };
 
+  /// Whether a group of this size is closed.
+  bool IsFull(int64_t rows, int64_t bytes) const;
   /// Pulls one batch; false at the end, which may not come before the rows to pass over.
   Result<bool> Pull();
 
   Stage* const stage_;
   const RowGroupLimits limits_;
   std::deque<Piece> pieces_;
-  Cursor cursor_;  // before the next batch
+  int64_t in_shard_ = 0;  // rows of the shard that are in groups; counted where its rows are
+  Cursor cursor_;         // before the next batch
   int64_t skip_ = 0;
   std::vector<DropCount> pending_;  // dropped since the last row
   DropTotals dropped_;

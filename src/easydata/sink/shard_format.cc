@@ -72,11 +72,12 @@ std::vector<std::string> CompressionNames() {
 
 Result<std::unique_ptr<ShardFormat>> MakeShardFormat(const std::string& name,
                                                      std::shared_ptr<arrow::Schema> schema,
-                                                     const std::string& compression) {
+                                                     const std::string& compression,
+                                                     const RecordOptions& records) {
   ARROW_RETURN_NOT_OK(CheckFormat(name, compression));
   if (name == "parquet") return MakeParquetFormat(std::move(schema), compression);
   if (name == "arrow") return MakeArrowFormat(std::move(schema), compression);
-  if (name == "array_record") return MakeArrayRecordFormat(std::move(schema), compression);
+  if (name == kArrayRecord) return MakeArrayRecordFormat(std::move(schema), compression, records);
   return MakeJsonlFormat(std::move(schema), compression);
 }
 
@@ -87,7 +88,7 @@ Result<std::string> ShardExtension(const std::string& format, const std::string&
     if (compression == "lz4") return ".jsonl.lz4";
     if (compression == "zstd") return ".jsonl.zst";
   }
-  return format == "array_record" ? ".arecord" : "." + format;
+  return format == kArrayRecord ? ".arecord" : "." + format;
 }
 
 }  // namespace easydata::sink

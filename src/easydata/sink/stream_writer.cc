@@ -127,6 +127,33 @@ Status CheckEnds(const StreamFacts& facts) {
 
 }  // namespace
 
+void WriteOptions::Check(const std::string& path, config::Problems* problems) const {
+  const auto refuse = [&](const char* name, const std::string& text) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, name), text});
+  };
+  if (num_shards.has_value() && max_shard_rows.has_value()) {
+    refuse("max_shard_rows", "has no meaning beside num_shards; give one of the two");
+  }
+  // Names that begin so are passed over by those who read folders.
+  const bool is_hidden = shard_prefix.starts_with('.') || shard_prefix.starts_with('_');
+  if (!shard_prefix.empty() && (is_hidden || !IsPlainName(shard_prefix))) {
+    refuse("shard_prefix",
+           "must be a plain name, without \"/\" and not beginning with \".\" or \"_\", not \"" +
+               shard_prefix + "\"");
+  }
+  for (const auto& [name, value] :
+       {std::pair("encode", &encode), std::pair("writer_options", &writer_options)}) {
+    if (value->empty() || format == kArrayRecord) continue;
+    refuse(name, "is of the format " + std::string(kArrayRecord) + ", not of " + format);
+  }
+  if (writer_options.empty()) return;
+  const auto group_size = GroupSizeOf(records());
+  if (!group_size.ok()) refuse("writer_options", group_size.status().message());
+  if (!compression.empty()) {
+    refuse("compression", "is what writer_options say, too; give one of the two");
+  }
+}
+
 struct StreamWriter::Work {
   std::unique_ptr<OutputFolder> folder;
   StageContext context;
@@ -146,23 +173,29 @@ struct StreamWriter::Work {
   }
 };
 
-StreamWriter::StreamWriter(StreamPlan plan, WriteOptions options, std::string extension)
-    : plan_(std::move(plan)), options_(std::move(options)), extension_(std::move(extension)) {}
+StreamWriter::StreamWriter(StreamPlan plan, WriteOptions options, ShardNames names)
+    : plan_(std::move(plan)), options_(std::move(options)), names_(std::move(names)) {}
 
 StreamWriter::~StreamWriter() = default;
 
 Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options) {
-  ARROW_ASSIGN_OR_RAISE(auto extension, ShardExtension(options.format, options.compression));
+  ShardNames names{options.shard_prefix, ""};
+  ARROW_ASSIGN_OR_RAISE(names.extension, ShardExtension(options.format, options.compression));
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   if (options.num_shards.has_value()) {
     options.row_groups.rows = kRowsDealt;
     options.row_groups.exact_rows = true;
   }
+  options.row_groups.shard_rows = options.max_shard_rows;
+  if (options.format == kArrayRecord) {
+    // Records that are read together are encoded together.
+    ARROW_ASSIGN_OR_RAISE(options.row_groups.multiple, GroupSizeOf(options.records()));
+  }
   // A group larger than a shard would make the size of shards arbitrary.
   options.row_groups.bytes = std::min(options.row_groups.bytes, options.max_shard_size);
   ARROW_RETURN_NOT_OK(CheckEnds(plan.facts()));
   return std::unique_ptr<StreamWriter>(
-      new StreamWriter(std::move(plan), std::move(options), std::move(extension)));
+      new StreamWriter(std::move(plan), std::move(options), std::move(names)));
 }
 
 void StreamWriter::Cancel() {
@@ -184,7 +217,7 @@ OutputJob StreamWriter::Job() const {
   OutputJob job;
   job.path = options_.output_path;
   job.storage = options_.storage;
-  job.extension = extension_;
+  job.names = names_;
   job.overwrite = options_.overwrite;
   // Shards that are written side by side are not complete before the end.
   job.resumable = options_.resumable && !options_.num_shards.has_value();
@@ -208,6 +241,10 @@ nlohmann::json StreamWriter::Identity() const {
       {"plan", Fingerprint(Describe(*plan_.node))}, {"format", options_.format},
       {"compression", options_.compression},        {"group_rows", options_.row_groups.rows},
       {"group_bytes", options_.row_groups.bytes},   {"sample_rows", options_.sample_rows}};
+  // Options of later releases: jobs without them go on with outputs of earlier ones.
+  if (options_.max_shard_rows.has_value()) identity["max_shard_rows"] = *options_.max_shard_rows;
+  if (!options_.encode.empty()) identity["encode"] = options_.encode;
+  if (!options_.writer_options.empty()) identity["writer_options"] = options_.writer_options;
   if (options_.columns.has_value()) identity["columns"] = *options_.columns;
   if (options_.num_shards.has_value()) {
     identity["num_shards"] = *options_.num_shards;
@@ -269,23 +306,25 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
   for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
   nlohmann::json shards = nlohmann::json::array();
   for (const ShardRecord& shard : result.shards) shards.push_back(ToJson(shard));
-  return {{"kind", "easydata.output"},
-          {"metadata_version", 2},
-          {"easydata_version", Version()},
-          {"time", Now()},
-          {"format", options_.format},
-          {"columns", std::move(columns)},
-          {"config", Config()},
-          {"tokenizers", Tokenizers()},
-          {"plan", Describe(*plan_.node)},
-          {"job", JobHash(Identity())},
-          {"num_examples", result.rows},
-          {"num_tokens", result.tokens},
-          {"num_bytes", result.bytes},
-          {"dropped", result.dropped.rows},
-          {"dropped_tokens", result.dropped.tokens},
-          {"dropped_at", result.dropped.places},
-          {"shards", std::move(shards)}};
+  nlohmann::json metadata = {{"kind", "easydata.output"},
+                             {"metadata_version", 2},
+                             {"easydata_version", Version()},
+                             {"time", Now()},
+                             {"format", options_.format},
+                             {"columns", std::move(columns)},
+                             {"config", Config()},
+                             {"tokenizers", Tokenizers()},
+                             {"plan", Describe(*plan_.node)},
+                             {"job", JobHash(Identity())},
+                             {"num_examples", result.rows},
+                             {"num_tokens", result.tokens},
+                             {"num_bytes", result.bytes},
+                             {"dropped", result.dropped.rows},
+                             {"dropped_tokens", result.dropped.tokens},
+                             {"dropped_at", result.dropped.places},
+                             {"shards", std::move(shards)}};
+  if (!options_.encode.empty()) metadata["encode"] = options_.encode;
+  return metadata;
 }
 
 Result<OutputFolder*> StreamWriter::OpenFolder(Work* work) {
@@ -336,8 +375,8 @@ Result<WriteResult> StreamWriter::Run() {
   work.reader = std::make_unique<RowGroupReader>(work.stage.get(), options_.row_groups);
   ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
-  ARROW_ASSIGN_OR_RAISE(
-      work.format, MakeShardFormat(options_.format, work.layout->schema(), options_.compression));
+  ARROW_ASSIGN_OR_RAISE(work.format, MakeShardFormat(options_.format, work.layout->schema(),
+                                                     options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
     std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
     int64_t tokens = 0;
@@ -365,7 +404,8 @@ Result<WriteResult> StreamWriter::Run() {
 }
 
 Status StreamWriter::MakeLayout(Work* work) {
-  const JsonTarget json = options_.format == "jsonl" ? JsonTarget::kText : JsonTarget::kTyped;
+  const bool is_text = options_.format == "jsonl" || options_.encode == "json";
+  const JsonTarget json = is_text ? JsonTarget::kText : JsonTarget::kTyped;
   const std::shared_ptr<arrow::Schema> input = work->stage->schema();
   std::vector<Batch> sample;
   if (NeedsSample(*input, json)) {
@@ -404,7 +444,10 @@ Status StreamWriter::WriteBySize(Work* work) {
     rows_ += encoded->group.rows;
     tokens_ += encoded->group.tokens;
     bytes_ += shard->file->size() - before;
-    if (shard->file->size() >= options_.max_shard_size || shard->encoder->full()) {
+    const bool full = options_.max_shard_rows.has_value()
+                          ? shard->record.rows == *options_.max_shard_rows
+                          : shard->file->size() >= options_.max_shard_size;
+    if (full || shard->encoder->full()) {
       ARROW_RETURN_NOT_OK(close());
     }
   }

@@ -43,6 +43,11 @@ struct WriteOptions {
   std::string compression;
   int64_t max_shard_size = int64_t{500} << 20;
   std::optional<int64_t> num_shards;
+  std::optional<int64_t> max_shard_rows;
+  std::string shard_prefix;
+  /// "json" or "": see RecordOptions.
+  std::string encode;
+  std::string writer_options;
   bool overwrite = false;
   /// Worker threads; 0 for one a core.
   int32_t num_threads = 0;
@@ -76,6 +81,25 @@ struct WriteOptions {
             .AtLeast(1)
             .AtMost(100'000),
         config::Field{
+            "max_shard_rows", &O::max_shard_rows,
+            "Exact number of rows of each shard but the last, in place of max_shard_size."}
+            .AtLeast(1),
+        config::Field{"shard_prefix", &O::shard_prefix,
+                      "Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord "
+                      "files of a split are (\"train\"). Unset: shard-00000, shard-00001, ..."}
+            .OrNone(),
+        config::Field{"encode", &O::encode,
+                      "What a record of an ArrayRecord file is: with \"json\" the row, all of its "
+                      "columns, as a JSON object. Unset: the value of the only column."}
+            .OneOf({"json"})
+            .OrNone(),
+        config::Field{
+            "writer_options", &O::writer_options,
+            "Options of ArrayRecord files as the package array_record takes them, such as "
+            "\"group_size:16,zstd:9\": records of a chunk, which are read together, and "
+            "codec with its level. Unset: group_size:1 and compression."}
+            .OrNone(),
+        config::Field{
             "compression", &O::compression,
             "Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has "
             "some of them."}
@@ -90,6 +114,11 @@ struct WriteOptions {
             .OrNone(),
     };
   }
+
+  /// Adds what is wrong with options of which each is right by itself.
+  void Check(const std::string& path, config::Problems* problems) const;
+
+  RecordOptions records() const { return {encode, writer_options}; }
 };
 
 struct WriteResult {
@@ -138,7 +167,7 @@ class StreamWriter {
   std::string notice() const;
 
  private:
-  StreamWriter(StreamPlan plan, WriteOptions options, std::string extension);
+  StreamWriter(StreamPlan plan, WriteOptions options, ShardNames names);
   struct Work;
 
   OutputJob Job() const;
@@ -155,7 +184,7 @@ class StreamWriter {
 
   const StreamPlan plan_;
   const WriteOptions options_;
-  const std::string extension_;
+  const ShardNames names_;
   std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0}, kept_{0};
   std::atomic<bool> cancelled_{false};
   mutable std::mutex mutex_;  // guards what Cancel() touches, and the notice

@@ -26,23 +26,29 @@
 namespace easydata::verify {
 namespace {
 
-/// Opens a file by its name. `columns` are those of its output's metadata, or null: records do not
-/// tell what they are.
+/// What records are, by the metadata of their output: they do not tell it themselves.
+nlohmann::json RecordOptionsOf(const nlohmann::json& metadata) {
+  const auto encode = metadata.find("encode");
+  if (encode != metadata.end() && encode->is_string()) return {{"decode", *encode}};
+  const auto columns = metadata.value("columns", nlohmann::json());
+  nlohmann::json options = {{"decode", "bytes"}};
+  if (columns.is_object() && columns.size() == 1 && columns.front().is_string()) {
+    const std::string type = columns.front();
+    options["column"] = columns.begin().key();
+    if (type.find("list") != std::string::npos) options["decode"] = "int32";
+    if (type.find("string") != std::string::npos) options["decode"] = "text";
+  }
+  return options;
+}
+
+/// Opens a file by its name. `metadata` is that of its output, or an empty object.
 Result<std::shared_ptr<const source::Source>> OpenByName(const io::FileInfo& file,
-                                                         const nlohmann::json& columns) {
+                                                         const nlohmann::json& metadata) {
   const std::string format = source::FormatOfName(file.uri);
   if (format.empty()) return Status::Invalid("its name tells no format that can be read");
-  nlohmann::json options = nlohmann::json::object();
-  if (format == source::kArrayRecordFormat.name) {
-    options["decode"] = "bytes";
-    if (columns.is_object() && columns.size() == 1 && columns.front().is_string()) {
-      const std::string type = columns.front();
-      options["column"] = columns.begin().key();
-      if (type.find("list") != std::string::npos) options["decode"] = "int32";
-      if (type.find("string") != std::string::npos) options["decode"] = "text";
-    }
-  }
-  return source::MakeSource(format, {file}, options);
+  const bool is_records = format == source::kArrayRecordFormat.name;
+  return source::MakeSource(format, {file},
+                            is_records ? RecordOptionsOf(metadata) : nlohmann::json::object());
 }
 
 /// Columns and their types, as the metadata of an output has them.
@@ -149,10 +155,9 @@ class FileCheck {
   }
 
   Status ReadRows() {
-    const auto columns_of_output =
-        expected_.output == nullptr ? nlohmann::json()
-                                    : expected_.output->values.value("columns", nlohmann::json());
-    ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(file_, columns_of_output));
+    const nlohmann::json metadata =
+        expected_.output == nullptr ? nlohmann::json::object() : expected_.output->values;
+    ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(file_, metadata));
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, source::SourcePlan(std::move(source), {}));
     StageContext context;
     context.pool = pool_;

@@ -9,33 +9,16 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from array_record_files import some, write
 from easydata.sources import ArrayRecordDataSource, ArrayRecordShardedSource
 
-import easydata
-from easydata import DatasetConfig, ParquetShardedSource, create_source
-
-array_record = pytest.importorskip("array_record.python.array_record_module")
-
-
-def write(path: Path, records: list[bytes], options: str = "") -> Path:
-    writer = array_record.ArrayRecordWriter(str(path), options)
-    for record in records:
-        writer.write(record)
-    writer.close()
-    return path
+from easydata import DatasetConfig, create_source
 
 
 def bytes_of(path: Path | str, **options: Any) -> list[bytes]:
     source = ArrayRecordShardedSource(str(path), decode="bytes", **options)
     return [row["record"] for row in iter(source)]
-
-
-def some(count: int) -> list[bytes]:
-    sizes = [0, 1, 5, 17, 100, 255, 4000, 70_000, 65_536, 65_472, 24, 3]
-    return [bytes((131 * i + j) & 255 for j in range(sizes[i % len(sizes)])) for i in range(count)]
 
 
 OPTIONS = [
@@ -211,84 +194,3 @@ def test_recorded_damages(golden: Path, tmp_path: Path) -> None:
         outcomes["records"] += 1
     assert outcomes == {"refused": 48, "records": 21}
     assert len(cases) == 69
-
-
-# Writing.
-
-
-def theirs(path: Path) -> list[bytes]:
-    reader = array_record.ArrayRecordReader(str(path))
-    try:
-        return list(reader.read_all()) if reader.num_records() else []
-    finally:
-        reader.close()
-
-
-def saved(source: Any, folder: Path, **options: Any) -> list[Path]:
-    easydata.save_dataset(source, folder, format="array_record", **options)
-    assert easydata.verify(folder).ok
-    return sorted(folder.glob("*.arecord"))
-
-
-@pytest.mark.parametrize("compression", [None, "none", "zstd", "brotli", "snappy"])
-def test_array_record_reads_what_is_saved(tmp_path: Path, compression: str | None) -> None:
-    texts = [f"story {i} " + "ü" * (i % 300) for i in range(3000)] + ["x" * 200_000, ""]
-    source = ParquetShardedSource(parquet_of(tmp_path, texts))
-    options = {} if compression is None else {"compression": compression}
-    paths = saved(source, tmp_path / "out", **options)
-    assert [record.decode() for path in paths for record in theirs(path)] == texts
-    assert [
-        row["text"] for path in paths for row in iter(create_source(DatasetConfig(str(path))))
-    ] == texts
-
-
-def parquet_of(folder: Path, texts: list[str]) -> str:
-    path = folder / "a.parquet"
-    pq.write_table(pa.table({"text": texts}), path, row_group_size=500)
-    return str(path)
-
-
-def test_uncompressed_files_are_theirs_byte_for_byte(tmp_path: Path) -> None:
-    records = some(100)
-    table = pa.table({"record": pa.array(records, pa.binary())})
-    pq.write_table(table, tmp_path / "a.parquet", row_group_size=7)
-    source = ParquetShardedSource(str(tmp_path / "a.parquet"))
-    (path,) = saved(source, tmp_path / "out", compression="none")
-    expected = write(tmp_path / "a.arecord", records, "group_size:1,uncompressed")
-    assert path.read_bytes() == expected.read_bytes()
-    (path,) = saved(source, tmp_path / "snappy", compression="snappy")
-    assert theirs(path) == records
-
-
-def test_tokens_are_int32(tmp_path: Path) -> None:
-    tokens = [[1, 2, 3], [], [5, 2**31 - 1]]
-    table = pa.table({"input_ids": pa.array(tokens, pa.list_(pa.int32()))})
-    pq.write_table(table, tmp_path / "a.parquet")
-    (path,) = saved(ParquetShardedSource(str(tmp_path / "a.parquet")), tmp_path / "out")
-    assert theirs(path) == [struct.pack(f"<{len(each)}i", *each) for each in tokens]
-    found = ArrayRecordShardedSource(str(path), decode="int32")
-    assert [row["input_ids"] for row in iter(found)] == tokens
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ({"text": ["a"], "n": [1]}, r"has one column, and the rows have 2 \(text, n\)"),
-        ({"n": [1]}, 'column "n" is of type int64'),
-        ({"text": ["a", None]}, 'column "text" has 1 missing values'),
-    ],
-)
-def test_what_no_record_can_be(tmp_path: Path, table: dict[str, Any], says: str) -> None:
-    pq.write_table(pa.table(table), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match=says):
-        saved(ParquetShardedSource(str(tmp_path / "a.parquet")), tmp_path / "out")
-    assert not list((tmp_path / "out").glob("*.arecord"))
-
-
-def test_a_damaged_output_is_found(tmp_path: Path) -> None:
-    texts = [f"story {i}" for i in range(100)]
-    (path,) = saved(ParquetShardedSource(parquet_of(tmp_path, texts)), tmp_path / "out")
-    data = bytearray(path.read_bytes())
-    data[2000] ^= 1
-    path.write_bytes(data)
-    assert not easydata.verify(tmp_path / "out").ok
