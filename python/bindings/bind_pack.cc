@@ -52,12 +52,16 @@ void BindPack(nb::module_& m) {
   m.def(
       "pack",
       [](const Stream& stream, pipeline::PackedOptions options,
-         std::vector<std::string> token_fields) {
+         std::vector<std::string> token_fields, bool grain_numbers) {
         options.pack.token_fields = std::move(token_fields);
+        options.pack.grain_numbers = grain_numbers;
         return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options))};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
-      "Packs lists of tokens into rows of one length, shuffles and balances them.");
+      nb::arg("grain_numbers") = false,
+      "Packs lists of tokens into rows of one length, shuffles and balances them. With "
+      "`grain_numbers` segments count from 1, they and positions are 0 on padding, and there is no "
+      "attention_mask.");
   m.def("default_token_fields", &pack::DefaultTokenFields,
         "Columns that are packed beside the tokens where they exist.");
 

@@ -630,9 +630,9 @@ class PackedOptions:
     def splits_documents(self) -> bool:
         """Whether a document that is longer than a row goes on in the next one."""
 
-def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str]) -> Stream:
+def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], grain_numbers: bool = False) -> Stream:
     """
-    Packs lists of tokens into rows of one length, shuffles and balances them.
+    Packs lists of tokens into rows of one length, shuffles and balances them. With `grain_numbers` segments count from 1, they and positions are 0 on padding, and there is no attention_mask.
     """
 
 def default_token_fields() -> list[str]:

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
 from easydata.execution.loader import AsyncDataLoader
@@ -178,7 +178,7 @@ def preprocess_dataset(
             shuffle=shuffle,
             seed=0,
         )
-        stream = _native.pack(stream, options, [])
+        stream = _native.pack(stream, options, [], grain_numbers=True)
     stream = _column_op(
         stream,
         "llm_rows",
@@ -314,10 +314,10 @@ def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.St
 
 
 def _load_tokenizer(
-    path: str, token: str | None, cache_dir: str | os.PathLike[str] | None
+    path: Any, token: str | None, cache_dir: str | os.PathLike[str] | None
 ) -> Tokenizer:
-    """The tokenizer of a path or, where there is none, of a name."""
-    if os.path.exists(path):
+    """The tokenizer of a path, or of an object; of a name where there is no such path."""
+    if not isinstance(path, (str, os.PathLike)) or os.path.exists(path):
         return Tokenizer(path)
     try:
         # lazy: it takes seconds, and few need it

@@ -52,6 +52,9 @@ struct PackOptions {
   /// Grain's bins only: whether those of a group are permuted, by `seed`, as shuffle_bins does.
   bool shuffle_bins = false;
   uint64_t seed = 0;
+  /// Grain's numbers: segments from 1, and 0 on padding, like the positions there. They say what is
+  /// padding, and there is no attention_mask.
+  bool grain_numbers = false;
   /// Rows of an output batch; they do not change the stream.
   int64_t rows_per_batch = 64;
   /// The documents never end, so that the search for one that can be packed may not either: it is

@@ -15,7 +15,8 @@ namespace easydata::pack {
 ///
 /// Gives columns of fixed_size_list<int32>[seq_length]: the tokens as input_ids, attention_mask (0
 /// on padding), position_ids (restart at each segment and at a row's start), segment_ids (0-based;
-/// padding takes the next number) and the token fields, and a SpanTable in place of addresses.
+/// padding takes the next number; others with grain_numbers) and the token fields, and a SpanTable
+/// in place of addresses.
 /// Batches have options.rows_per_batch rows, the last one fewer. Rows that are not complete when an
 /// error comes are not given out.
 Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,

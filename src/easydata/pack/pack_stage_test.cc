@@ -266,6 +266,35 @@ TEST(PackStageTest, SegmentIdsCanBeLeftOut) {
   EXPECT_EQ(stage->Next().ValueOrDie()->rows->num_columns(), 3);
 }
 
+TEST(PackStageTest, GrainsNumbersSayWhatIsPadding) {
+  PackOptions options = Options(PackStrategy::kGrainFirstFit);
+  options.grain_numbers = true;
+  auto stage = Contract(options, {3, 2, 7, 1}, 4).make({}).ValueOrDie();
+  EXPECT_EQ(stage->schema()->GetFieldIndex("attention_mask"), -1);
+  PackOptions plain = options;
+  plain.grain_numbers = false;
+  auto other = Contract(plain, {3, 2, 7, 1}, 4).make({}).ValueOrDie();
+  int64_t padding = 0;
+  for (;;) {
+    const auto batch = stage->Next().ValueOrDie();
+    const auto same = other->Next().ValueOrDie();
+    ASSERT_EQ(batch.has_value(), same.has_value());
+    if (!batch.has_value()) break;
+    for (int64_t row = 0; row < batch->num_rows(); ++row) {
+      const auto mask = Values(*same->rows, "attention_mask", row);
+      EXPECT_EQ(Values(*batch->rows, "input_ids", row), Values(*same->rows, "input_ids", row));
+      for (size_t i = 0; i < mask.size(); ++i) {
+        padding += mask[i] == 0;
+        EXPECT_EQ(Values(*batch->rows, "segment_ids", row)[i],
+                  mask[i] * (Values(*same->rows, "segment_ids", row)[i] + 1));
+        EXPECT_EQ(Values(*batch->rows, "position_ids", row)[i],
+                  mask[i] * Values(*same->rows, "position_ids", row)[i]);
+      }
+    }
+  }
+  EXPECT_GT(padding, 0);
+}
+
 TEST(PackStageTest, BatchesAreReusedOnlyOnceTheyAreDropped) {
   auto stage = Contract(Options(PackStrategy::kGreedy), std::vector<int64_t>(60, 7), 10)
                    .make({})

@@ -21,10 +21,11 @@ constexpr int32_t kIgnoredLabel = -100;
 }  // namespace
 
 RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
-    : options_(options), fields_(std::move(fields)) {
+    : options_(options), fields_(std::move(fields)), segment_(options.grain_numbers ? 1 : 0) {
   const auto row = arrow::fixed_size_list(arrow::int32(), options_.seq_length);
-  arrow::FieldVector columns = {arrow::field("input_ids", row), arrow::field("attention_mask", row),
-                                arrow::field("position_ids", row)};
+  arrow::FieldVector columns = {arrow::field("input_ids", row)};
+  if (!options_.grain_numbers) columns.push_back(arrow::field("attention_mask", row));
+  columns.push_back(arrow::field("position_ids", row));
   if (options_.include_segment_ids) columns.push_back(arrow::field("segment_ids", row));
   for (size_t i = 1; i < fields_.size(); ++i) columns.push_back(arrow::field(fields_[i].name, row));
   bool has_labels = false;
@@ -135,20 +136,29 @@ void RowWriter::EndRow() {
   spans_->row_starts.push_back(static_cast<int64_t>(spans_->spans.size()));
   ++row_;
   used_ = 0;
-  segment_ = 0;
+  segment_ = options_.grain_numbers ? 1 : 0;
+}
+
+void RowWriter::MaskPadding(int64_t at, int32_t length) {
+  if (!padded_) {
+    padded_ = true;
+    std::fill_n(Plane(kMask), options_.rows_per_batch * options_.seq_length, 1);
+  }
+  std::fill_n(Plane(kMask) + at, length, 0);
 }
 
 void RowWriter::CloseRow() {
   if (used_ == 0) return;
   const int64_t at = row_ * options_.seq_length + used_;
   const int32_t length = room();
-  if (!padded_) {
-    padded_ = true;
-    std::fill_n(Plane(kMask), options_.rows_per_batch * options_.seq_length, 1);
+  if (options_.grain_numbers) {
+    std::fill_n(Plane(kPositions) + at, length, 0);
+    std::fill_n(Plane(kSegments) + at, length, 0);
+  } else {
+    MaskPadding(at, length);
+    std::iota(Plane(kPositions) + at, Plane(kPositions) + at + length, 0);
+    if (options_.include_segment_ids) std::fill_n(Plane(kSegments) + at, length, segment_);
   }
-  std::fill_n(Plane(kMask) + at, length, 0);
-  std::iota(Plane(kPositions) + at, Plane(kPositions) + at + length, 0);
-  if (options_.include_segment_ids) std::fill_n(Plane(kSegments) + at, length, segment_);
   for (size_t i = 0; i < fields_.size(); ++i) {
     int32_t padding = 0;
     if (fields_[i].rule == FieldRule::kTokens) padding = options_.pad_token_id;
@@ -163,7 +173,7 @@ Result<Batch> RowWriter::Finish() {
   const int64_t values = row_ * options_.seq_length;
   const int64_t plane_bytes =
       options_.rows_per_batch * options_.seq_length * static_cast<int64_t>(sizeof(int32_t));
-  if (!padded_ && all_ones_ == nullptr) {
+  if (!options_.grain_numbers && !padded_ && all_ones_ == nullptr) {
     // One buffer of ones serves every batch without padding; it must not be written to.
     ARROW_ASSIGN_OR_RAISE(all_ones_, arrow::AllocateBuffer(plane_bytes));
     std::fill_n(all_ones_->mutable_data_as<int32_t>(), plane_bytes / sizeof(int32_t), 1);
@@ -179,7 +189,7 @@ Result<Batch> RowWriter::Finish() {
     return arrow::SliceBuffer(slab_, static_cast<int64_t>(plane) * plane_bytes, plane_bytes);
   };
   add(slice(kFirstField));
-  add(padded_ ? slice(kMask) : all_ones_);
+  if (!options_.grain_numbers) add(padded_ ? slice(kMask) : all_ones_);
   add(slice(kPositions));
   if (options_.include_segment_ids) add(slice(kSegments));
   for (size_t i = 1; i < fields_.size(); ++i) add(slice(kFirstField + i));

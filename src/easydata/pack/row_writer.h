@@ -15,7 +15,7 @@
 namespace easydata::pack {
 
 /// Writes packed rows straight into the columns of a batch: fixed_size_list<int32>[seq_length] for
-/// input_ids, attention_mask, position_ids, segment_ids (where asked for) and the token fields.
+/// input_ids, attention_mask, position_ids, segment_ids (as far as asked for) and the token fields.
 ///
 /// Everything is written by runs: no work per token but copies and fills. The memory of freed
 /// batches is used again.
@@ -45,6 +45,8 @@ class RowWriter {
     return planes_ + plane * options_.rows_per_batch * options_.seq_length;
   }
 
+  /// Writes 0 into the attention mask for what lies at `at`.
+  void MaskPadding(int64_t at, int32_t length);
   /// Writes the labels of a run that has none of its own.
   void MakeLabels(int64_t at, int32_t length);
   Result<std::shared_ptr<arrow::Array>> SegmentLengths() const;
@@ -62,7 +64,7 @@ class RowWriter {
   std::shared_ptr<SpanTable> spans_;
   int64_t row_ = 0;
   int32_t used_ = 0;
-  int32_t segment_ = 0;
+  int32_t segment_;
   bool padded_ = false;  // a row of the batch has padding
 };
 

@@ -6,10 +6,10 @@
 #include <arrow/type.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/base/slab_pool.h"
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/row_tokens.h"
 #include "easydata/transform/column_op.h"
@@ -17,67 +17,66 @@
 namespace easydata::transform {
 namespace {
 
-/// The columns of a row, in the order of their names.
-enum Part {
-  kInputs,
-  kInputsPosition,
-  kInputsSegmentation,
-  kTargets,
-  kTargetsPosition,
-  kTargetsSegmentation,
-  kNumParts
+constexpr const char* kNames[] = {"inputs",  "inputs_position",  "inputs_segmentation",
+                                  "targets", "targets_position", kLiveTargetsColumn};
+
+/// What rows are made of. Inputs have the positions and segments of targets, in the same memory.
+struct RowColumns {
+  std::shared_ptr<arrow::Array> inputs, targets, position, segmentation;
+
+  /// The columns, in the order of kNames.
+  arrow::ArrayVector InOrder() const {
+    return {inputs, position, segmentation, targets, position, segmentation};
+  }
 };
-constexpr const char* kNames[kNumParts] = {"inputs",  "inputs_position",  "inputs_segmentation",
-                                           "targets", "targets_position", kLiveTargetsColumn};
 
-/// The memory of the columns: [rows, length] each.
-class RowArrays {
+/// Memory for columns of [rows, length].
+class Planes {
  public:
-  static Result<RowArrays> Make(int64_t rows, int64_t length) {
-    RowArrays out(rows, length);
-    for (auto& buffer : out.buffers_) {
-      ARROW_ASSIGN_OR_RAISE(buffer, arrow::AllocateBuffer(rows * length * sizeof(int32_t)));
-    }
-    return out;
+  static Result<Planes> Make(SlabPool* slabs, int count, int64_t rows, int64_t length) {
+    const int64_t bytes = rows * length * static_cast<int64_t>(sizeof(int32_t));
+    ARROW_ASSIGN_OR_RAISE(auto slab, slabs->Allocate(count * bytes));
+    return Planes(std::move(slab), rows, length);
   }
 
-  int32_t* At(Part part, int64_t row) {
-    return reinterpret_cast<int32_t*>(buffers_[part]->mutable_data()) + row * length_;
+  int32_t* At(int plane, int64_t row) {
+    return slab_->mutable_data_as<int32_t>() + (plane * rows_ + row) * length_;
   }
 
-  std::shared_ptr<arrow::RecordBatch> Finish(const std::shared_ptr<arrow::Schema>& schema) {
-    arrow::ArrayVector columns;
-    for (auto& buffer : buffers_) {
-      columns.push_back(std::make_shared<arrow::FixedSizeListArray>(
-          arrow::fixed_size_list(arrow::int32(), static_cast<int32_t>(length_)), rows_,
-          std::make_shared<arrow::Int32Array>(rows_ * length_, std::move(buffer))));
-    }
-    return arrow::RecordBatch::Make(schema, rows_, std::move(columns));
+  std::shared_ptr<arrow::Array> Column(int plane,
+                                       const std::shared_ptr<arrow::DataType>& type) const {
+    const int64_t values = rows_ * length_;
+    const auto bytes = values * static_cast<int64_t>(sizeof(int32_t));
+    return std::make_shared<arrow::FixedSizeListArray>(
+        type, rows_,
+        std::make_shared<arrow::Int32Array>(values,
+                                            arrow::SliceBuffer(slab_, plane * bytes, bytes)));
   }
 
  private:
-  RowArrays(int64_t rows, int64_t length) : rows_(rows), length_(length) {}
+  Planes(std::shared_ptr<arrow::Buffer> slab, int64_t rows, int64_t length)
+      : slab_(std::move(slab)), rows_(rows), length_(length) {}
 
+  std::shared_ptr<arrow::Buffer> slab_;
   int64_t rows_;
   int64_t length_;
-  std::array<std::shared_ptr<arrow::Buffer>, kNumParts> buffers_;
 };
 
 /// The values of a column of fixed_size_list<int32>.
-const int32_t* ValuesOf(const arrow::RecordBatch& rows, const char* name) {
-  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*rows.GetColumnByName(name));
+const int32_t* ValuesOf(const arrow::Array& column) {
+  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(column);
   return static_cast<const arrow::Int32Array&>(*lists.values()).raw_values() +
          lists.value_offset(0);
 }
 
 class LlmRowsOp : public BatchOp {
  public:
-  explicit LlmRowsOp(const LlmRowsOptions& options) : options_(options), length_(options.length) {
+  explicit LlmRowsOp(const LlmRowsOptions& options)
+      : options_(options),
+        length_(options.length),
+        type_(arrow::fixed_size_list(arrow::int32(), static_cast<int32_t>(options.length))) {
     arrow::FieldVector fields;
-    for (const char* name : kNames) {
-      fields.push_back(arrow::field(
-          name, arrow::fixed_size_list(arrow::int32(), static_cast<int32_t>(length_))));
-    }
+    for (const char* name : kNames) fields.push_back(arrow::field(name, type_));
     schema_ = arrow::schema(std::move(fields));
   }
 
@@ -95,9 +94,8 @@ class LlmRowsOp : public BatchOp {
           field == nullptr ? "is missing" : "holds " + field->type()->ToString());
     };
     if (options_.is_packed) {
-      const auto type = arrow::fixed_size_list(arrow::int32(), static_cast<int32_t>(length_));
-      for (const char* name : {"input_ids", "segment_ids", "position_ids", "attention_mask"}) {
-        ARROW_RETURN_NOT_OK(expect(name, type));
+      for (const char* name : {"input_ids", "segment_ids", "position_ids"}) {
+        ARROW_RETURN_NOT_OK(expect(name, type_));
       }
       return schema_;
     }
@@ -110,55 +108,38 @@ class LlmRowsOp : public BatchOp {
 
   Result<Batch> Apply(Batch batch) const override {
     ARROW_RETURN_NOT_OK(OutputSchema(batch.rows->schema()).status());
-    ARROW_ASSIGN_OR_RAISE(auto out, RowArrays::Make(batch.num_rows(), length_));
-    if (options_.is_packed) {
-      WritePacked(*batch.rows, &out);
-    } else {
-      ARROW_RETURN_NOT_OK(WriteDocuments(batch, &out));
-    }
-    for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      std::copy_n(out.At(kTargetsPosition, row), length_, out.At(kInputsPosition, row));
-      std::copy_n(out.At(kTargetsSegmentation, row), length_, out.At(kInputsSegmentation, row));
-    }
-    batch.rows = out.Finish(schema_);
+    ARROW_ASSIGN_OR_RAISE(const RowColumns columns,
+                          options_.is_packed ? OfPacked(*batch.rows) : OfDocuments(batch));
+    batch.rows = arrow::RecordBatch::Make(schema_, batch.num_rows(), columns.InOrder());
     return batch;
   }
 
  private:
-  /// Writes the inputs of a row whose targets are there.
-  void WriteInputs(RowArrays* out, int64_t row) const {
-    const int32_t* const targets = out->At(kTargets, row);
-    int32_t* const inputs = out->At(kInputs, row);
-    if (!options_.shifts) {
-      std::copy_n(targets, length_, inputs);
-      return;
-    }
+  /// Writes the inputs of a row.
+  void Shift(const int32_t* targets, int32_t* inputs) const {
     inputs[0] = options_.eod;
     std::copy_n(targets, length_ - 1, inputs + 1);
   }
 
-  void WritePacked(const arrow::RecordBatch& rows, RowArrays* out) const {
-    const int32_t* ids = ValuesOf(rows, "input_ids");
-    const int32_t* segments = ValuesOf(rows, "segment_ids");
-    const int32_t* positions = ValuesOf(rows, "position_ids");
-    const int32_t* mask = ValuesOf(rows, "attention_mask");
+  /// All but the inputs are the packer's own columns.
+  Result<RowColumns> OfPacked(const arrow::RecordBatch& rows) const {
+    RowColumns out;
+    out.targets = rows.GetColumnByName("input_ids");
+    out.position = rows.GetColumnByName("position_ids");
+    out.segmentation = rows.GetColumnByName("segment_ids");
+    out.inputs = out.targets;
+    if (!options_.shifts) return out;
+    ARROW_ASSIGN_OR_RAISE(Planes planes, Planes::Make(&slabs_, 1, rows.num_rows(), length_));
+    const int32_t* targets = ValuesOf(*out.targets);
     for (int64_t row = 0; row < rows.num_rows(); ++row) {
-      std::copy_n(ids, length_, out->At(kTargets, row));
-      int32_t* const segmentation = out->At(kTargetsSegmentation, row);
-      int32_t* const position = out->At(kTargetsPosition, row);
-      for (int64_t i = 0; i < length_; ++i) {
-        segmentation[i] = mask[i] * (segments[i] + 1);
-        position[i] = mask[i] * positions[i];
-      }
-      WriteInputs(out, row);
-      ids += length_;
-      segments += length_;
-      positions += length_;
-      mask += length_;
+      Shift(targets + row * length_, planes.At(0, row));
     }
+    out.inputs = planes.Column(0, type_);
+    return out;
   }
 
-  Status WriteDocuments(const Batch& batch, RowArrays* out) const {
+  Result<RowColumns> OfDocuments(const Batch& batch) const {
+    enum Plane { kTargets, kPosition, kSegmentation, kInputs };
     const arrow::RecordBatch& rows = *batch.rows;
     const auto& lists = static_cast<const arrow::ListArray&>(*rows.GetColumnByName("input_ids"));
     const auto* const values = static_cast<const arrow::Int32Array&>(*lists.values()).raw_values();
@@ -166,6 +147,8 @@ class LlmRowsOp : public BatchOp {
                              ? nullptr
                              : std::static_pointer_cast<arrow::BooleanArray>(
                                    rows.GetColumnByName(options_.padding_column));
+    const int count = options_.shifts ? 4 : 3;
+    ARROW_ASSIGN_OR_RAISE(Planes planes, Planes::Make(&slabs_, count, rows.num_rows(), length_));
     for (int64_t row = 0; row < rows.num_rows(); ++row) {
       const int64_t length = lists.value_length(row);
       if (length > length_) {
@@ -174,24 +157,26 @@ class LlmRowsOp : public BatchOp {
                                                   std::to_string(length_));
       }
       if (padding != nullptr && padding->Value(row)) {
-        for (const Part part : {kInputs, kTargets, kTargetsPosition, kTargetsSegmentation}) {
-          std::fill_n(out->At(part, row), length_, 0);
-        }
+        for (int plane = 0; plane < count; ++plane) std::fill_n(planes.At(plane, row), length_, 0);
         continue;
       }
-      int32_t* const targets = out->At(kTargets, row);
+      int32_t* const targets = planes.At(kTargets, row);
       std::fill(std::copy_n(values + lists.value_offset(row), length, targets), targets + length_,
                 0);
-      WriteInputs(out, row);
-      InferSegments(out, row, length);
+      if (options_.shifts) Shift(targets, planes.At(kInputs, row));
+      InferSegments(options_.shifts ? planes.At(kInputs, row) : targets, length,
+                    planes.At(kSegmentation, row), planes.At(kPosition, row));
     }
-    return Status::OK();
+    RowColumns out;
+    out.targets = planes.Column(kTargets, type_);
+    out.position = planes.Column(kPosition, type_);
+    out.segmentation = planes.Column(kSegmentation, type_);
+    out.inputs = options_.shifts ? planes.Column(kInputs, type_) : out.targets;
+    return out;
   }
 
-  void InferSegments(RowArrays* out, int64_t row, int64_t length) const {
-    const int32_t* const inputs = out->At(kInputs, row);
-    int32_t* const segmentation = out->At(kTargetsSegmentation, row);
-    int32_t* const position = out->At(kTargetsPosition, row);
+  void InferSegments(const int32_t* inputs, int64_t length, int32_t* segmentation,
+                     int32_t* position) const {
     int32_t segment = inputs[0] == options_.eod ? 0 : 1;
     int64_t begin = 0;
     for (int64_t i = 0; i < length; ++i) {
@@ -208,7 +193,9 @@ class LlmRowsOp : public BatchOp {
 
   const LlmRowsOptions options_;
   const int64_t length_;
+  const std::shared_ptr<arrow::DataType> type_;
   std::shared_ptr<arrow::Schema> schema_;
+  mutable SlabPool slabs_;  // which is for any thread
 };
 
 }  // namespace

@@ -144,14 +144,12 @@ TEST(LlmRowsTest, SlicesOfDocumentsAreReadFromTheirOffset) {
             (Lists{{1, 0, 0}, {2, 3, 0}}));
 }
 
-/// Rows of a packer; padding has the segment that would come next.
+/// Rows of a packer.
 Batch PackedRows() {
   return TestRows()
       .FixedTokens("input_ids", 6, {{1, 2, E, 3, E, 0}, {4, 5, 6, 7, 8, E}, {E, 1, 0, 0, 0, 0}})
-      .FixedTokens("segment_ids", 6, {{0, 0, 0, 1, 1, 2}, {0, 0, 0, 0, 0, 0}, {0, 1, 2, 2, 2, 2}})
-      .FixedTokens("position_ids", 6, {{0, 1, 2, 0, 1, 5}, {0, 1, 2, 3, 4, 5}, {0, 0, 0, 1, 2, 3}})
-      .FixedTokens("attention_mask", 6,
-                   {{1, 1, 1, 1, 1, 0}, {1, 1, 1, 1, 1, 1}, {1, 1, 0, 0, 0, 0}})
+      .FixedTokens("segment_ids", 6, {{1, 1, 1, 2, 2, 0}, {1, 1, 1, 1, 1, 1}, {1, 2, 0, 0, 0, 0}})
+      .FixedTokens("position_ids", 6, {{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 4, 5}, {0, 0, 0, 0, 0, 0}})
       .Make();
 }
 
@@ -217,7 +215,7 @@ TEST(LlmRowsTest, ColumnsAreCheckedBeforeAnythingRuns) {
 
   const LlmOptions packed{.length = 6, .eod = E, .is_packed = true};
   EXPECT_THAT(error(documents, packed), HasSubstr("it holds list<item: int32>"));
-  for (const char* name : {"input_ids", "segment_ids", "position_ids", "attention_mask"}) {
+  for (const char* name : {"input_ids", "segment_ids", "position_ids"}) {
     Batch in = PackedRows();
     in.rows = in.rows->RemoveColumn(in.rows->schema()->GetFieldIndex(name)).ValueOrDie();
     EXPECT_THAT(error(in, packed),
