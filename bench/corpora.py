@@ -7,6 +7,7 @@ in ../shared.
 
 import json
 import random
+import re
 import sys
 import sysconfig
 from collections.abc import Collection, Iterator
@@ -83,7 +84,7 @@ def write_prose(path: Path, num_bytes: int) -> int:
             text = "\n\n".join(rows)
         else:
             text = source.read_text(encoding="utf-8")
-        paragraphs += [p for p in text.split("\n\n") if len(p) > 40]
+        paragraphs += [p for p in re.split(r"\n\s*\n", text) if len(p) > 40]
     choose = random.Random(0)
     written = 0
     with path.open("w", encoding="utf-8") as file:
