@@ -52,6 +52,7 @@ def steps(lines: list[str]) -> list[int]:
     [
         ("train_torch_loop.py", ["torch", "tokenizers"]),
         ("train_jax_loop.py", ["jax", "tokenizers"]),
+        ("train_grain_loop.py", ["jax", "tokenizers"]),
         ("train_accelerate.py", ["accelerate", "torch", "tokenizers"]),
     ],
 )
