@@ -48,7 +48,7 @@ struct RowGroupLimits {
   /// A group has a multiple of so many rows, but for the last of a shard.
   int64_t multiple = 1;
   /// Rows of a shard: a group ends with it. A reader begins with a shard.
-  std::optional<int64_t> shard_rows;
+  std::optional<int64_t> shard_rows = std::nullopt;
 };
 
 /// Cuts a stage's batches into row groups. For one thread.
