@@ -81,6 +81,14 @@ Result<Batch> WithPaddingColumn(Batch batch, const std::string& name,
   return batch;
 }
 
+/// Rows that are read by themselves need not be many: fewer stay in the processor's caches, and in
+/// memory that is there already. Of blocks, many rows are taken each time that it is read.
+int64_t RowsPerBatch(const Source& source, const GrainOrderOptions& options) {
+  constexpr int64_t kMostTaken = 1024;
+  return source.takes_rows() ? std::min(options.rows_per_batch, kMostTaken)
+                             : options.rows_per_batch;
+}
+
 class GrainOrderStage : public Stage {
  public:
   GrainOrderStage(std::shared_ptr<const Source> source, const GrainOrderOptions& options,
@@ -93,7 +101,7 @@ class GrainOrderStage : public Stage {
         // Tasks must not wait for others of their own pool, as readers do.
         read_context_{std::make_shared<exec::ThreadPool>(context.pool->num_threads()),
                       [bytes = bytes_read_](int64_t n) { *bytes += n; }},
-        grid_(options.rows_per_batch * context.lanes),
+        grid_(RowsPerBatch(*source_, options) * context.lanes),
         cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {
     if (!options_.padding_column.empty()) {
       schema_ = schema_

@@ -41,7 +41,7 @@ struct GrainOrderOptions {
   /// Where it is not empty: a column of this name says which rows are empty ones (bool).
   std::string padding_column = {};
   /// Rows of an output batch, and of a task, which reads each of their blocks once.
-  int64_t rows_per_batch = 1024;
+  int64_t rows_per_batch = 4096;
   /// Content of decoded blocks that is kept for the next batches.
   int64_t cache_bytes = int64_t{256} << 20;
 };
