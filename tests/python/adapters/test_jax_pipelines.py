@@ -87,6 +87,14 @@ def puts(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     return seen
 
 
+def await_batches(loader: AsyncDataLoader, count: int) -> None:
+    """Returns when so many batches are ready."""
+    end = time.monotonic() + 60
+    while loader.stats()["queue"]["batches"] < count:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 @pytest.mark.parametrize("how", ["mesh", "one sharding", "a sharding for a column"])
 @pytest.mark.parametrize("prefetch", [False, True])
 def test_a_pipeline_gives_the_same_batches_on_devices(
@@ -135,7 +143,7 @@ def test_the_next_batch_is_put_there_while_one_is_in_use(
             if len(found) > 1 and following < ROWS:
                 # Put there by the call that gave the one before it.
                 assert puts[-1] == list(range(following, following + BATCH))
-            time.sleep(0.05)  # so that the next one is ready
+            await_batches(loader, min(2, (ROWS - following) // BATCH))
         assert found == np.arange(ROWS).reshape(-1, BATCH).tolist()
         # Each once, though most of them were put there ahead.
         assert sorted(puts) == found
