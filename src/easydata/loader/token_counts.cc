@@ -31,12 +31,11 @@ int64_t ValuesIn(const arrow::Array& column, int64_t begin, int64_t end) {
   }
 }
 
-/// The tokens in rows `begin` .. `end` of a batch with typed columns.
-int64_t TokensIn(const arrow::RecordBatch& rows, int64_t begin, int64_t end) {
-  if (const auto ids = rows.GetColumnByName("input_ids")) return ValuesIn(*ids, begin, end);
-  const auto column = rows.GetColumnByName(kLiveTargetsColumn);
-  if (column == nullptr || column->type_id() != arrow::Type::FIXED_SIZE_LIST) return 0;
-  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*column);
+/// Values other than 0 in rows `begin` .. `end` of a column of fixed_size_list<int32>; 0 for
+/// others.
+int64_t LiveValuesIn(const arrow::Array& column, int64_t begin, int64_t end) {
+  if (column.type_id() != arrow::Type::FIXED_SIZE_LIST) return 0;
+  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(column);
   if (lists.values()->type_id() != arrow::Type::INT32) return 0;
   const int32_t* values = static_cast<const arrow::Int32Array&>(*lists.values()).raw_values();
   const int64_t first = lists.value_offset(begin);
@@ -99,11 +98,13 @@ void TokenCounts::Visit(const Batch& batch, int64_t begin, int64_t end, Count co
     return;
   }
   const auto ids = batch.rows->GetColumnByName("input_ids");
+  const auto live = ids == nullptr ? batch.rows->GetColumnByName(kLiveTargetsColumn) : nullptr;
   const bool typed = ids != nullptr && ids->type_id() != arrow::Type::STRING;
   std::vector<int64_t> tokens;  // of rows of JSON
   if (!typed) tokens = RowTokens(batch, "input_ids").ValueOr(tokens);
   VisitRuns(batch.addresses, begin, end, [&](const auto& run, int64_t from, int64_t to) {
-    int64_t of_run = TokensIn(*batch.rows, from, to);
+    int64_t of_run = typed ? ValuesIn(*ids, from, to) : 0;
+    if (live != nullptr) of_run = LiveValuesIn(*live, from, to);
     for (int64_t i = from; i < to && !tokens.empty(); ++i) of_run += tokens[i];
     count(&Of(run.shard.get()), to - from, of_run, [&] { return batch.addresses.At(from); });
   });
