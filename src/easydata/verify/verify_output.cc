@@ -30,11 +30,12 @@ namespace {
 nlohmann::json RecordOptionsOf(const nlohmann::json& metadata) {
   const auto encode = metadata.find("encode");
   if (encode != metadata.end() && encode->is_string()) return {{"decode", *encode}};
-  const auto columns = metadata.value("columns", nlohmann::json());
+  const auto columns = metadata.find("columns");
   nlohmann::json options = {{"decode", "bytes"}};
-  if (columns.is_object() && columns.size() == 1 && columns.front().is_string()) {
-    const std::string type = columns.front();
-    options["column"] = columns.begin().key();
+  if (columns != metadata.end() && columns->is_object() && columns->size() == 1 &&
+      columns->front().is_string()) {
+    const std::string type = columns->front();
+    options["column"] = columns->begin().key();
     if (type.find("list") != std::string::npos) options["decode"] = "int32";
     if (type.find("string") != std::string::npos) options["decode"] = "text";
   }
@@ -155,9 +156,10 @@ class FileCheck {
   }
 
   Status ReadRows() {
-    const nlohmann::json metadata =
-        expected_.output == nullptr ? nlohmann::json::object() : expected_.output->values;
-    ARROW_ASSIGN_OR_RAISE(auto source, OpenByName(file_, metadata));
+    static const nlohmann::json kNoMetadata = nlohmann::json::object();
+    ARROW_ASSIGN_OR_RAISE(
+        auto source,
+        OpenByName(file_, expected_.output == nullptr ? kNoMetadata : expected_.output->values));
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, source::SourcePlan(std::move(source), {}));
     StageContext context;
     context.pool = pool_;
