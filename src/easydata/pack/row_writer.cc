@@ -21,7 +21,7 @@ constexpr int32_t kIgnoredLabel = -100;
 }  // namespace
 
 RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
-    : options_(options), fields_(std::move(fields)), segment_(options.grain_numbers ? 1 : 0) {
+    : options_(options), fields_(std::move(fields)) {
   const auto row = arrow::fixed_size_list(arrow::int32(), options_.seq_length);
   arrow::FieldVector columns = {arrow::field("input_ids", row)};
   if (!options_.grain_numbers) columns.push_back(arrow::field("attention_mask", row));
@@ -136,7 +136,7 @@ void RowWriter::EndRow() {
   spans_->row_starts.push_back(static_cast<int64_t>(spans_->spans.size()));
   ++row_;
   used_ = 0;
-  segment_ = options_.grain_numbers ? 1 : 0;
+  segment_ = first_segment();
 }
 
 void RowWriter::MaskPadding(int64_t at, int32_t length) {

@@ -45,6 +45,7 @@ class RowWriter {
     return planes_ + plane * options_.rows_per_batch * options_.seq_length;
   }
 
+  int32_t first_segment() const { return options_.grain_numbers ? 1 : 0; }
   /// Writes 0 into the attention mask for what lies at `at`.
   void MaskPadding(int64_t at, int32_t length);
   /// Writes the labels of a run that has none of its own.
@@ -64,7 +65,7 @@ class RowWriter {
   std::shared_ptr<SpanTable> spans_;
   int64_t row_ = 0;
   int32_t used_ = 0;
-  int32_t segment_;
+  int32_t segment_ = first_segment();
   bool padded_ = false;  // a row of the batch has padding
 };
 
