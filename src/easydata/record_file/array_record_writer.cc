@@ -122,22 +122,42 @@ Result<std::unique_ptr<ArrayRecordWriter>> ArrayRecordWriter::Make(
   return writer;
 }
 
-Status ArrayRecordWriter::Write(std::string_view record) {
+Result<EncodedRecords> GroupEncoder::Encode(std::string_view values) {
+  EncodedRecords chunk;
+  ARROW_ASSIGN_OR_RAISE(chunk.data, EncodeRecords(values, ends_, codec_));
+  chunk.num_records = static_cast<int64_t>(ends_.size());
+  chunk.decoded_size = static_cast<int64_t>(values.size());
+  ends_.clear();
+  return chunk;
+}
+
+Result<std::optional<EncodedRecords>> GroupEncoder::Add(std::string_view record) {
+  if (group_size_ == 1) {
+    ends_.assign(1, static_cast<int64_t>(record.size()));
+    return Encode(record);
+  }
   values_ += record;
   ends_.push_back(static_cast<int64_t>(values_.size()));
+  if (static_cast<int64_t>(ends_.size()) < group_size_) return std::nullopt;
+  return Finish();
+}
+
+Result<std::optional<EncodedRecords>> GroupEncoder::Finish() {
+  if (ends_.empty()) return std::nullopt;
+  auto chunk = Encode(values_);
+  values_.clear();
+  return chunk;
+}
+
+Status ArrayRecordWriter::Write(std::string_view record) {
   ++num_records_;
-  return static_cast<int64_t>(ends_.size()) < options_.group_size ? Status::OK() : WriteGroup();
+  ARROW_ASSIGN_OR_RAISE(const auto chunk, group_.Add(record));
+  return chunk.has_value() ? WriteEncoded(*chunk) : Status::OK();
 }
 
 Status ArrayRecordWriter::WriteGroup() {
-  if (ends_.empty()) return Status::OK();
-  EncodedRecords chunk;
-  ARROW_ASSIGN_OR_RAISE(chunk.data, EncodeRecords(values_, ends_, codec_));
-  chunk.num_records = static_cast<int64_t>(ends_.size());
-  chunk.decoded_size = static_cast<int64_t>(values_.size());
-  values_.clear();
-  ends_.clear();
-  return WriteEncoded(chunk);
+  ARROW_ASSIGN_OR_RAISE(const auto chunk, group_.Finish());
+  return chunk.has_value() ? WriteEncoded(*chunk) : Status::OK();
 }
 
 Status ArrayRecordWriter::Write(const EncodedRecords& chunk) {

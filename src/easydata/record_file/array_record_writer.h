@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -44,6 +45,26 @@ struct EncodedRecords {
   int64_t decoded_size = 0;  // bytes
 };
 
+/// Puts records together into chunks of the group size. Thread-compatible.
+class GroupEncoder {
+ public:
+  GroupEncoder(int64_t group_size, ChunkCodec codec)
+      : group_size_(group_size), codec_(std::move(codec)) {}
+
+  /// Adds a record; the chunk of its group, where it is the last of it.
+  Result<std::optional<EncodedRecords>> Add(std::string_view record);
+  /// The chunk of what is left, if there is anything.
+  Result<std::optional<EncodedRecords>> Finish();
+
+ private:
+  Result<EncodedRecords> Encode(std::string_view values);
+
+  const int64_t group_size_;
+  const ChunkCodec codec_;
+  std::string values_;         // of the group that is being collected
+  std::vector<int64_t> ends_;  // of its records
+};
+
 /// Writes records as an ArrayRecord file, byte for byte as array_record's writer where the codec
 /// gives the same bytes. Thread-compatible.
 class ArrayRecordWriter {
@@ -63,7 +84,10 @@ class ArrayRecordWriter {
  private:
   ArrayRecordWriter(std::shared_ptr<arrow::io::OutputStream> out, ArrayRecordOptions options,
                     ChunkCodec codec)
-      : out_(std::move(out)), options_(std::move(options)), codec_(std::move(codec)) {}
+      : out_(std::move(out)),
+        options_(std::move(options)),
+        codec_(codec),
+        group_(options_.group_size, std::move(codec)) {}
 
   Status WriteGroup();
   Status WriteEncoded(const EncodedRecords& chunk);
@@ -75,8 +99,7 @@ class ArrayRecordWriter {
   const std::shared_ptr<arrow::io::OutputStream> out_;
   const ArrayRecordOptions options_;
   const ChunkCodec codec_;
-  std::string values_;         // of the group that is being collected
-  std::vector<int64_t> ends_;  // of its records
+  GroupEncoder group_;
   std::vector<FooterEntry> entries_;
   int64_t place_ = 0;
   int64_t num_records_ = 0;

@@ -111,47 +111,6 @@ Status ForEachJson(const arrow::RecordBatch& rows, const Each& each) {
   return Status::OK();
 }
 
-/// Collects records into chunks of the group size.
-class ChunkMaker {
- public:
-  ChunkMaker(int64_t group_size, const record_file::ChunkCodec& codec, Chunks* out)
-      : group_size_(group_size), codec_(codec), out_(out) {}
-
-  Status Add(std::string_view record) {
-    if (group_size_ == 1) {
-      ends_.assign(1, static_cast<int64_t>(record.size()));
-      return Encode(record);
-    }
-    values_ += record;
-    ends_.push_back(static_cast<int64_t>(values_.size()));
-    return static_cast<int64_t>(ends_.size()) < group_size_ ? Status::OK() : Finish();
-  }
-
-  /// Makes a chunk of what is left.
-  Status Finish() {
-    if (values_.empty() && ends_.empty()) return Status::OK();
-    ARROW_RETURN_NOT_OK(Encode(values_));
-    values_.clear();
-    return Status::OK();
-  }
-
- private:
-  Status Encode(std::string_view values) {
-    EncodedRecords chunk{
-        {}, static_cast<int64_t>(ends_.size()), static_cast<int64_t>(values.size())};
-    ARROW_ASSIGN_OR_RAISE(chunk.data, record_file::EncodeRecords(values, ends_, codec_));
-    out_->push_back(std::move(chunk));
-    ends_.clear();
-    return Status::OK();
-  }
-
-  const int64_t group_size_;
-  const record_file::ChunkCodec& codec_;
-  Chunks* const out_;
-  std::string values_;
-  std::vector<int64_t> ends_;
-};
-
 class ArrayRecordFormat : public ShardFormat {
  public:
   ArrayRecordFormat(record_file::ArrayRecordOptions options, bool is_json)
@@ -162,13 +121,18 @@ class ArrayRecordFormat : public ShardFormat {
     ARROW_ASSIGN_OR_RAISE(const record_file::ChunkCodec codec, options_.MakeCodec());
     EncodedGroup group;
     auto chunks = std::make_shared<Chunks>();
-    ChunkMaker maker(options_.group_size, codec, chunks.get());
-    const auto add = [&maker](std::string_view record) { return maker.Add(record); };
+    record_file::GroupEncoder encoder(options_.group_size, codec);
+    const auto keep = [&chunks](Result<std::optional<EncodedRecords>> chunk) -> Status {
+      ARROW_RETURN_NOT_OK(chunk.status());
+      if (chunk->has_value()) chunks->push_back(std::move(**chunk));
+      return Status::OK();
+    };
+    const auto add = [&](std::string_view record) { return keep(encoder.Add(record)); };
     for (const auto& part : parts) {
       ARROW_RETURN_NOT_OK(is_json_ ? ForEachJson(*part, add) : ForEachValueOf(*part, add));
       group.rows += part->num_rows();
     }
-    ARROW_RETURN_NOT_OK(maker.Finish());
+    ARROW_RETURN_NOT_OK(keep(encoder.Finish()));
     group.details = std::move(chunks);
     return group;
   }
