@@ -120,8 +120,8 @@ class DevicePrefetch:
             return
         try:
             put = preshard_batch(following, self._sharding_map)
-        except ValueError:
-            return  # it comes again, and is raised, where the batch is handed out
+        except Exception:  # it comes again, and is raised, where the batch is handed out
+            return
         self._ahead = {name: (value, put[name]) for name, value in following.items()}
 
 

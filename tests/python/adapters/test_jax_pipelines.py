@@ -191,6 +191,33 @@ def test_a_batch_that_cannot_be_split_comes_behind_those_before_it(path: str, me
             next(batches)
 
 
+def test_devices_without_room_for_the_next_batch_lose_none(
+    path: str, mesh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch that is there is handed out; the next one is put there again in its turn."""
+    put, calls = jax.device_put, []
+
+    def device_put(value: Any, sharding: Any) -> Any:
+        calls.append(int(np.asarray(value)[0]))
+        if calls.count(calls[-1]) == 1 and len(calls) > 1:
+            raise RuntimeError("RESOURCE_EXHAUSTED")
+        return put(value, sharding)
+
+    monkeypatch.setattr(jax, "device_put", device_put)
+    source = ParquetShardedSource(path).select_fields(["n"])
+    options: dict[str, Any] = {"sharding_map": over(mesh), "prefetch_to_device": True}
+    with AsyncDataLoader(source, batch_size=BATCH, **options) as loader:
+        batches = iter(loader)
+        loader._native.wait(10)  # for the first batch, and then for those after it
+        await_batches(loader, 4)
+        found = []
+        for _ in range(4):
+            found += plain(next(batches))["n"]
+            await_batches(loader, 1)
+    assert found == list(range(4 * BATCH))
+    assert calls.count(BATCH) == 2
+
+
 def test_several_datasets_in_turn(path: str, mesh: Any) -> None:
     two = {"datasets": [{"data_files": path, "name": name} for name in "ab"]}
     load = {"batch_size": BATCH, "prefetch_to_device": True}
