@@ -236,21 +236,30 @@ Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
   return CheckInputsOutside(plan, store->folder());
 }
 
-nlohmann::json StreamWriter::Identity() const {
-  nlohmann::json identity = {
-      {"plan", Fingerprint(Describe(*plan_.node))}, {"format", options_.format},
-      {"compression", options_.compression},        {"group_rows", options_.row_groups.rows},
-      {"group_bytes", options_.row_groups.bytes},   {"sample_rows", options_.sample_rows}};
-  // Options of later releases: jobs without them go on with outputs of earlier ones.
-  if (options_.max_shard_rows.has_value()) identity["max_shard_rows"] = *options_.max_shard_rows;
-  if (!options_.encode.empty()) identity["encode"] = options_.encode;
-  if (!options_.writer_options.empty()) identity["writer_options"] = options_.writer_options;
-  if (options_.columns.has_value()) identity["columns"] = *options_.columns;
+/// What makes two outputs of the same rows differ: in the job's identity, and for people.
+nlohmann::json StreamWriter::Form() const {
+  nlohmann::json form = {{"format", options_.format}, {"compression", options_.compression}};
+  if (options_.columns.has_value()) form["columns"] = *options_.columns;
   if (options_.num_shards.has_value()) {
-    identity["num_shards"] = *options_.num_shards;
+    form["num_shards"] = *options_.num_shards;
+  } else if (options_.max_shard_rows.has_value()) {
+    form["max_shard_rows"] = *options_.max_shard_rows;
   } else {
-    identity["max_shard_size"] = options_.max_shard_size;
+    form["max_shard_size"] = options_.max_shard_size;
   }
+  // Options of later releases: jobs without them go on with outputs of earlier ones.
+  if (!options_.shard_prefix.empty()) form["shard_prefix"] = options_.shard_prefix;
+  if (!options_.encode.empty()) form["encode"] = options_.encode;
+  if (!options_.writer_options.empty()) form["writer_options"] = options_.writer_options;
+  return form;
+}
+
+nlohmann::json StreamWriter::Identity() const {
+  nlohmann::json identity = Form();
+  identity["plan"] = Fingerprint(Describe(*plan_.node));
+  identity["group_rows"] = options_.row_groups.rows;
+  identity["group_bytes"] = options_.row_groups.bytes;
+  identity["sample_rows"] = options_.sample_rows;
   return identity;
 }
 
@@ -269,16 +278,9 @@ WriteResult StreamWriter::ResultOf(const OutputFolder& folder, DropTotals droppe
 
 nlohmann::json StreamWriter::Config() const {
   if (!options_.config.is_null()) return options_.config;
-  nlohmann::json config = {{"output_path", options_.output_path},
-                           {"format", options_.format},
-                           {"compression", options_.compression},
-                           {"overwrite", options_.overwrite}};
-  if (options_.columns.has_value()) config["columns"] = *options_.columns;
-  if (options_.num_shards.has_value()) {
-    config["num_shards"] = *options_.num_shards;
-  } else {
-    config["max_shard_size"] = options_.max_shard_size;
-  }
+  nlohmann::json config = Form();
+  config["output_path"] = options_.output_path;
+  config["overwrite"] = options_.overwrite;
   return config;
 }
 

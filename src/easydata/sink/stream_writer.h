@@ -171,6 +171,7 @@ class StreamWriter {
   struct Work;
 
   OutputJob Job() const;
+  nlohmann::json Form() const;
   nlohmann::json Identity() const;
   nlohmann::json Config() const;
   nlohmann::json Tokenizers() const;

@@ -178,6 +178,20 @@ def test_a_job_that_stopped_goes_on_with_its_shards(tmp_path: Path, group_size: 
         saved(source, tmp_path / "out", **{**options, "shard_prefix": "validation"})
 
 
+def test_a_finished_output_of_other_names_is_another_job(tmp_path: Path) -> None:
+    """What decides it is the job's hash in the metadata."""
+    source = ParquetShardedSource(parquet_of(tmp_path, some_texts(20)))
+    jobs = set()
+    for i, prefix in enumerate((None, "train", "test")):
+        saved(source, tmp_path / str(i), shard_prefix=prefix, max_shard_rows=7)
+        metadata = json.loads((tmp_path / str(i) / "_metadata.json").read_text())
+        jobs.add(metadata["job"])
+        assert metadata["config"].get("shard_prefix") == prefix
+        assert metadata["config"]["max_shard_rows"] == 7
+        assert "max_shard_size" not in metadata["config"]
+    assert len(jobs) == 3
+
+
 def several_columns() -> list[dict[str, Any]]:
     return [
         {"text": f'line "one"\nline {i}', "n": i, "tags": ["a"] * (i % 3), "score": i / 7}
