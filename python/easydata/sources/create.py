@@ -49,7 +49,7 @@ def create_source(
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
         ConfigError: `columns` names a field that no row has.
         ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
-            `shuffle="rows"`, or `decode` is given for files that are not ArrayRecord's.
+            `shuffle="rows"`, or `decode` is given for what are no ArrayRecord files.
     """
     source = _unlimited(config, listing)
     if config.columns is not None:
@@ -82,6 +82,8 @@ def _unlimited(
 ) -> ShardedDataSource[Any]:
     data: Any = config.data_files
     kind = None if config.type is None else str(config.type).lower()
+    if isinstance(data, ShardedDataSource) or not names_data(data):
+        _refuse_decode(config, "the data are in memory")
     if isinstance(data, ShardedDataSource):
         return data
     if not names_data(data):
@@ -95,6 +97,11 @@ def _unlimited(
     if kind is None or kind in _HUB:
         kind = _format_of(files.uris, data)
     return _of_format(kind, files, config)
+
+
+def _refuse_decode(config: DatasetConfig, why: str) -> None:
+    if config.decode is not None:
+        raise ValueError(f"decode: says what records of ArrayRecord files are; {why}; leave it out")
 
 
 def names_data(data: Any) -> bool:
@@ -146,10 +153,8 @@ def _of_format(
     found = _native.find_format(name)
     if found is None:
         raise ValueError(f"unknown type {name!r}; expected one of {', '.join(sorted(_names()))}")
-    if config.decode is not None and found.kind != "array_record":
-        raise ValueError(
-            f"decode: says what records of ArrayRecord files are; the files are of format {name}"
-        )
+    if found.kind != "array_record":
+        _refuse_decode(config, f"the files are of format {name}")
     options: dict[str, Any] = {
         "name": config.name or "",
         "on_error": config.on_error,

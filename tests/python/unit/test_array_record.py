@@ -9,11 +9,13 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from array_record_files import some, write
 from easydata.sources import ArrayRecordDataSource, ArrayRecordShardedSource
 
-from easydata import DatasetConfig, create_source
+from easydata import DatasetConfig, ParquetShardedSource, create_source
 
 
 def bytes_of(path: Path | str, **options: Any) -> list[bytes]:
@@ -194,3 +196,12 @@ def test_recorded_damages(golden: Path, tmp_path: Path) -> None:
         outcomes["records"] += 1
     assert outcomes == {"refused": 48, "records": 21}
     assert len(cases) == 69
+
+
+def test_decode_is_refused_where_it_has_no_say(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"decode: .* the files are of format parquet; leave it"):
+        create_source(DatasetConfig(str(tmp_path / "a.parquet"), decode="json"))
+    for data in ([{"text": "a"}], ParquetShardedSource(str(tmp_path / "a.parquet"))):
+        with pytest.raises(ValueError, match=r"decode: .* the data are in memory; leave it out"):
+            create_source(DatasetConfig(data, decode="text"))
