@@ -73,6 +73,10 @@ nb::list StringsToPython(const arrow::Array& array, JsonValues* json) {
   return out;
 }
 
+nb::str NameOf(const loader::LoaderColumn& column) {
+  return nb::str(column.name.c_str(), column.name.size());
+}
+
 nb::object ColumnToPython(const loader::LoaderColumn& column, JsonValues* json) {
   if (column.dense()) return DenseToPython(column);
   switch (column.values->type_id()) {
@@ -152,7 +156,7 @@ class PyLoader {
     for (const loader::LoaderColumn& column : batch->columns) {
       const bool wanted = columns.empty() ||
                           std::find(columns.begin(), columns.end(), column.name) != columns.end();
-      if (wanted && column.dense()) out[nb::str(column.name.c_str())] = DenseToPython(column);
+      if (wanted && column.dense()) out[NameOf(column)] = DenseToPython(column);
     }
     return out;
   }
@@ -273,7 +277,7 @@ class PyLoader {
   nb::object ToPython(const loader::LoaderBatch& batch) {
     nb::dict out;
     for (const loader::LoaderColumn& column : batch.columns) {
-      out[nb::str(column.name.c_str(), column.name.size())] = ColumnToPython(column, &json_);
+      out[NameOf(column)] = ColumnToPython(column, &json_);
     }
     return out;
   }
