@@ -237,7 +237,9 @@ def seaweed_server() -> Iterator[S3Store]:
         (folder / "data").mkdir()
         roles = ["master", "volume", "filer", "s3"]
         ports = free_ports(2 * len(roles))
-        command = [weed, "-logtostderr=true", "server", "-s3", f"-s3.config={config}"]
+        # A bucket takes one volume at a time, not seven: a few dozen would use up what there is.
+        command = ["env", "WEED_MASTER_VOLUME_GROWTH_COPY_1=1"]
+        command += [weed, "-logtostderr=true", "server", "-s3", f"-s3.config={config}"]
         for role, (http, grpc) in zip(
             roles, zip(ports[::2], ports[1::2], strict=True), strict=True
         ):
