@@ -76,6 +76,22 @@ void CheckRestores(const StageContract& contract, const Recorded& whole) {
   }
 }
 
+/// Writes a value as its Scalar does; texts and ids, nearly all there is, without making one.
+void AppendValue(const arrow::Array& values, int64_t i, std::string* line) {
+  const bool is_null = values.IsNull(i);
+  if (!is_null && values.type_id() == arrow::Type::STRING) {
+    *line += static_cast<const arrow::StringArray&>(values).GetView(i);
+  } else if (!is_null && values.type_id() == arrow::Type::LARGE_STRING) {
+    *line += static_cast<const arrow::LargeStringArray&>(values).GetView(i);
+  } else if (!is_null && values.type_id() == arrow::Type::INT32) {
+    *line += std::to_string(static_cast<const arrow::Int32Array&>(values).Value(i));
+  } else if (!is_null && values.type_id() == arrow::Type::INT64) {
+    *line += std::to_string(static_cast<const arrow::Int64Array&>(values).Value(i));
+  } else {
+    *line += values.GetScalar(i).ValueOrDie()->ToString();
+  }
+}
+
 /// Goes to rows by their number, where the stage can.
 void CheckSeeks(const StageContract& contract, const Recorded& whole) {
   StageContext context = Context(2);
@@ -103,12 +119,15 @@ void CheckSeeks(const StageContract& contract, const Recorded& whole) {
 }  // namespace
 
 std::vector<std::string> DescribeRows(const Batch& batch) {
-  std::vector<std::string> out;
+  std::vector<std::string> out(batch.num_rows());
+  const auto columns = batch.rows->columns();
+  const auto names = batch.rows->schema()->field_names();
   for (int64_t i = 0; i < batch.num_rows(); ++i) {
-    std::string line;
-    for (int c = 0; c < batch.rows->num_columns(); ++c) {
-      line += batch.rows->column_name(c) + "=";
-      line += batch.rows->column(c)->GetScalar(i).ValueOrDie()->ToString() + " ";
+    std::string& line = out[i];
+    for (size_t c = 0; c < columns.size(); ++c) {
+      line += names[c] + "=";
+      AppendValue(*columns[c], i, &line);
+      line += " ";
     }
     if (batch.addresses.size() > 0) line += "@" + batch.addresses.At(i).ToString();
     if (batch.spans != nullptr) {
@@ -118,7 +137,6 @@ std::vector<std::string> DescribeRows(const Batch& batch) {
                 " at " + std::to_string(span.row_offset) + " x" + std::to_string(span.length) + "]";
       }
     }
-    out.push_back(std::move(line));
   }
   return out;
 }
