@@ -24,15 +24,17 @@ Result<GrainMix> GrainMix::Make(std::span<const double> weights) {
   if (weights.empty()) return Status::Invalid("a mix needs at least one weight");
   constexpr double kLeastShare = 100;
   constexpr double kMostShares = 1e18;
-  const double least = *std::min_element(weights.begin(), weights.end());
-  const double scale = kLeastShare / least;
-  double total = 0;
-  std::vector<uint64_t> shares;
   for (const double weight : weights) {
     if (!(weight > 0) || !std::isfinite(weight)) {
       return Status::Invalid("weights of a mix must be above 0; got ", weight,
                              "; leave the data set out instead");
     }
+  }
+  const double least = *std::min_element(weights.begin(), weights.end());
+  const double scale = kLeastShare / least;
+  double total = 0;
+  std::vector<uint64_t> shares;
+  for (const double weight : weights) {
     const double share = weight * scale;
     total += share;
     if (total > kMostShares) {
