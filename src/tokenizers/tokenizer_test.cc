@@ -349,7 +349,7 @@ TEST(TokenizerTest, LongTextsAreCutForThreads) {
 }
 
 // The sanitizers' own allocators are not to be used in a process forked off while threads run.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef EASYDATA_SANITIZED
 TEST(TokenizerTest, WorksInAForkedProcess) {
   std::mt19937 random(19);
   const auto tokenizer = TokenizerFrom(RandomTokenizerFile(&random));

@@ -5,7 +5,7 @@
 namespace easydata::io {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef EASYDATA_SANITIZED
 constexpr int kLoadMode = RTLD_NOW | RTLD_LOCAL;  // sanitizers refuse RTLD_DEEPBIND
 #else
 constexpr int kLoadMode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
