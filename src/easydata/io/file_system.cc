@@ -111,7 +111,7 @@ Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t byt
     hash = Hash64({part.data(), static_cast<size_t>(got)}, hash);
     at += got;
   }
-  return ToHex(hash);
+  return easydata::ToHex(hash);
 }
 
 Status FileChangedError(std::string message) {
