@@ -33,6 +33,10 @@ class OutputMetadataTest : public ::testing::Test {
   static nlohmann::json Metadata(nlohmann::json shards) {
     return {{"kind", "easydata.output"}, {"metadata_version", 2}, {"shards", std::move(shards)}};
   }
+  // Compilers differ on what {json} is: a list of one, or the one.
+  static nlohmann::json Metadata(std::initializer_list<nlohmann::json> shards) {
+    return Metadata(nlohmann::json(nlohmann::json::array_t(shards)));
+  }
   Result<std::optional<OutputMetadata>> Read() const {
     ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(folder_.string()));
     return ReadOutputMetadata(*store);
