@@ -186,7 +186,10 @@ TEST_P(ArrayRecordTest, ADamagedLoneRecordIsTheErrorOfItsChunk) {
   const std::string whole = Written(records, GetParam());
   const auto sound = Opened(whole).ValueOrDie();
   const auto end = static_cast<size_t>(sound->chunk(sound->num_chunks() - 1).end);
-  for (size_t at = 64; at < end; ++at) {
+  const std::string zeros(128, '\0');
+  // Within the padding of a block, one byte is as good as another.
+  const auto is_padding = [&](size_t at) { return whole.compare(at - 64, 128, zeros) == 0; };
+  for (size_t at = 64; at < end; at += is_padding(at) ? 61 : 1) {
     std::string damaged = whole;
     damaged[at] ^= 1;
     for (const bool keeps : {false, true}) {

@@ -52,9 +52,15 @@ std::unique_ptr<Stage> MakeOrFail(const StageContract& contract, const StageCont
   return stage.ok() ? std::move(*stage) : nullptr;
 }
 
+// How far apart the positions are that are tried, of `count`.
+template <typename Count>
+Count StepOver(const StageContract& contract, Count count) {
+  return std::max<Count>(1, count / std::max(4, contract.max_restores / kCaseStride));
+}
+
 void CheckRestores(const StageContract& contract, const Recorded& whole) {
   const size_t count = whole.cursors.size();
-  const size_t step = kCaseStride * std::max<size_t>(1, count / contract.max_restores);
+  const size_t step = StepOver(contract, count);
   for (size_t k = 0; k < count; k += step) {
     StageContext context = Context(2);
     auto stage = MakeOrFail(contract, context);
@@ -99,7 +105,7 @@ void CheckSeeks(const StageContract& contract, const Recorded& whole) {
   const auto known = MakeOrFail(contract, context)->NumRows();
   ASSERT_TRUE(known.ok()) << known.status();
   EXPECT_EQ(known->value_or(count), count);
-  const int64_t step = kCaseStride * std::max<int64_t>(1, count / contract.max_restores);
+  const int64_t step = StepOver(contract, count);
   for (int64_t row = 0; row < count; row += step) {
     auto stage = MakeOrFail(contract, context);
     const auto found = stage->Seek(row);
