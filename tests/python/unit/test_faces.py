@@ -78,7 +78,7 @@ def test_type_checkers_see_every_name(tmp_path: Path) -> None:
             lines.append(f"{face}.no_such_name")
     (tmp_path / "program.py").write_text("\n".join(lines) + "\n")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "program.py"],
+        [sys.executable, "-m", "mypy", "--cache-dir=../mypy_cache", "--strict", "program.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
