@@ -82,13 +82,13 @@ def _unlimited(
 ) -> ShardedDataSource[Any]:
     data: Any = config.data_files
     kind = None if config.type is None else str(config.type).lower()
-    if isinstance(data, ShardedDataSource) or not names_data(data):
-        _refuse_decode(config, "the data are in memory")
-    if isinstance(data, ShardedDataSource):
-        return data
     if not names_data(data):
+        _refuse_decode(config, "the data are in memory")
+        if isinstance(data, ShardedDataSource):
+            return data
         return wrap_hf_dataset(data, config.name)
     if kind in _HUB and not _names_files(data):
+        _refuse_decode(config, "the rows are a data set's of the Hub")
         names = data if isinstance(data, (str, os.PathLike)) else ", ".join(map(str, data))
         return HuggingFaceShardedSource(
             os.fspath(names), config.split, subset=config.dataset_split_name
