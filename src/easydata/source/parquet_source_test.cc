@@ -56,8 +56,7 @@ TEST(ParquetSourceTest, KeepsTheContractWhereRowGroupsAreCut) {
   // About 20 MB and 12 MB of text: decoded in slices.
   const std::string a = WriteParquet(folder, "a.parquet", 32000, 20000, 1000);
   auto source = MakeParquetSource(Listed({a})).ValueOrDie();
-  auto contract = ContractOf(source, Columns3({"text"}));
-  contract.max_restores = 16;  // each reads what is left of 32 MB
+  const auto contract = ContractOf(source, Columns3({"text"}));
   CheckStageContract(contract);
   const auto whole = AllRows(contract);
   ASSERT_EQ(whole.size(), 32000u);

@@ -155,11 +155,11 @@ TEST_P(PositionsTest, RowsAndAddressesAreTheSameFromAnyRowAndChunkOn) {
 }
 
 TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
-  // After two chunks of rows and one and a half of blank lines, if those are none.
+  // After two chunks of rows and one and a half of blank lines.
   const int before = 3000;
   std::string text = RowsText(format_, 0, before);
   ASSERT_GT(text.size(), 2 * kChunkBytes);
-  const int64_t blank = format_.blank_lines_are_rows ? 5000 : kChunkBytes * 3 / 2;
+  const int64_t blank = kChunkBytes * 3 / 2 / (format_.blank_lines_are_rows ? kCaseStride : 1);
   text += std::string(blank, '\n');
   const std::string front = format_.begin + text;
   // A comma and a line's end stand before the array's value.

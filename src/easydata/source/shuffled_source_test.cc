@@ -225,9 +225,7 @@ TEST(ShuffledSourceTest, ManyShardsAreDrawnInGroups) {
     files.push_back(WriteRowGroups(folder, std::to_string(1000 + i), i * 20, 20, 10));
   }
   const auto source = MakeParquetSource(Listed(files)).ValueOrDie();
-  StageContract contract = ContractOf(source, Shuffled(SourceShuffle::kBlocks));
-  contract.max_restores = 16;  // each opens what is left of 200 files
-  CheckStageContract(contract);
+  CheckStageContract(ContractOf(source, Shuffled(SourceShuffle::kBlocks)));
   auto order = Pass(source, Shuffled(SourceShuffle::kBlocks));
   std::set<int64_t> early;  // shards among the first 64 * 2 blocks
   for (size_t i = 0; i < 64 * 2 * 10; ++i) early.insert(order[i] / 20);
