@@ -84,17 +84,21 @@ void CheckRestores(const StageContract& contract, const Recorded& whole) {
 
 /// Writes a value as its Scalar does; texts and ids, nearly all there is, without making one.
 void AppendValue(const arrow::Array& values, int64_t i, std::string* line) {
-  const bool is_null = values.IsNull(i);
-  if (!is_null && values.type_id() == arrow::Type::STRING) {
-    *line += static_cast<const arrow::StringArray&>(values).GetView(i);
-  } else if (!is_null && values.type_id() == arrow::Type::LARGE_STRING) {
-    *line += static_cast<const arrow::LargeStringArray&>(values).GetView(i);
-  } else if (!is_null && values.type_id() == arrow::Type::INT32) {
-    *line += std::to_string(static_cast<const arrow::Int32Array&>(values).Value(i));
-  } else if (!is_null && values.type_id() == arrow::Type::INT64) {
-    *line += std::to_string(static_cast<const arrow::Int64Array&>(values).Value(i));
-  } else {
-    *line += values.GetScalar(i).ValueOrDie()->ToString();
+  switch (values.IsNull(i) ? arrow::Type::NA : values.type_id()) {
+    case arrow::Type::STRING:
+      *line += static_cast<const arrow::StringArray&>(values).GetView(i);
+      return;
+    case arrow::Type::LARGE_STRING:
+      *line += static_cast<const arrow::LargeStringArray&>(values).GetView(i);
+      return;
+    case arrow::Type::INT32:
+      *line += std::to_string(static_cast<const arrow::Int32Array&>(values).Value(i));
+      return;
+    case arrow::Type::INT64:
+      *line += std::to_string(static_cast<const arrow::Int64Array&>(values).Value(i));
+      return;
+    default:
+      *line += values.GetScalar(i).ValueOrDie()->ToString();
   }
 }
 
