@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "easydata/base/case_stride.h"
+#include "easydata/base/chosen_cases.h"
 #include "tokenizers/utf8.h"
 
 namespace easydata::tokenizers {
@@ -88,7 +88,8 @@ TEST(BertWordsTest, AgreesWithTheComponentsOnRandomText) {
 TEST(BertWordsTest, EveryCodePointBetweenLetters) {
   const BothWays uncased({true, true, true, true});
   const BothWays cased({true, false, false, false});
-  for (char32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : kCaseStride) {
+  const auto stride = static_cast<char32_t>(ChosenCases().step);
+  for (char32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : stride) {
     if (c - 0xD800 < 0x800) continue;
     std::string text = "Ab";
     utf8::Append(c, &text);

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "easydata/base/case_stride.h"
+#include "easydata/base/chosen_cases.h"
 #include "easydata/loader/loader.h"
 #include "easydata/loader/test_streams.h"
 
@@ -115,6 +115,7 @@ TEST(RampupTest, WrongOnesAreNamedAndItIsPartOfTheState) {
 }
 
 TEST(AtTest, IsTheBatchOfThatStepFromAnywhere) {
+  const auto stride = static_cast<size_t>(ChosenCases().step);
   for (bool drop_last : {true, false}) {
     for (int64_t passes : {1, 2}) {
       for (int64_t world : {1, 2}) {
@@ -133,7 +134,7 @@ TEST(AtTest, IsTheBatchOfThatStepFromAnywhere) {
           auto restored = MakeLoader(SomePlan(true), options);
           ASSERT_TRUE(restored->LoadState(running->SaveState()).ok());
           for (Loader* loader : {running.get(), restored.get()}) {
-            for (size_t step = k % kCaseStride; step < end; step += kCaseStride) {
+            for (size_t step = k % stride; step < end; step += stride) {
               auto batch = loader->At(static_cast<int64_t>(step));
               ASSERT_TRUE(batch.ok()) << batch.status() << " at " << k;
               EXPECT_EQ(Describe(*batch), expected[step]) << "step " << step << " at " << k;

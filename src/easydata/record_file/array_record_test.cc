@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "easydata/base/case_stride.h"
+#include "easydata/base/chosen_cases.h"
 #include "easydata/exec/parallel_for.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/record_file/array_record_writer.h"
@@ -190,7 +190,8 @@ TEST_P(ArrayRecordTest, ADamagedLoneRecordIsTheErrorOfItsChunk) {
   const std::string zeros(128, '\0');
   // Within the padding of a block, one byte is as good as another.
   const auto is_padding = [&](size_t at) { return whole.compare(at - 64, 128, zeros) == 0; };
-  for (size_t at = 64; at < end; at += is_padding(at) ? kCaseStride : 1) {
+  const auto stride = static_cast<size_t>(ChosenCases().step);
+  for (size_t at = 64; at < end; at += is_padding(at) ? stride : 1) {
     std::string damaged = whole;
     damaged[at] ^= 1;
     for (const bool keeps : {false, true}) {

@@ -19,7 +19,7 @@
 #include <map>
 #include <set>
 
-#include "easydata/base/case_stride.h"
+#include "easydata/base/chosen_cases.h"
 #include "easydata/base/fault_point.h"
 #include "easydata/sink/stream_writer.h"
 #include "easydata/stream/memory_stage.h"
@@ -324,7 +324,8 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
 };
 
 TEST_P(CrashPoints, KilledAnywhereItGoesOn) {
-  for (int k = 1; k <= points_ && !HasFailure(); k += kCaseStride) {
+  for (const int64_t k : ChosenCases(1, points_ + 1)) {
+    if (HasFailure()) break;
     const std::string where =
         "killed at call " + std::to_string(k) + " of " + std::to_string(points_);
     Copy();
@@ -382,7 +383,8 @@ TEST_P(CrashPoints, AnyCallMayFail) {
   const std::pair<const char*, int> failures[] = {{"", EIO}, {"+", ENOSPC}};
   for (const auto& [kind, count] : kinds_) {
     for (const auto& [later, error] : failures) {
-      for (int n = 1; n <= count && !HasFailure(); n += kCaseStride) {
+      for (const int64_t n : ChosenCases(1, count + 1)) {
+        if (HasFailure()) break;
         const std::string plan =
             "fail:" + kind + "@" + std::to_string(n) + later + "=" + std::to_string(error);
         Copy();
@@ -407,7 +409,8 @@ TEST_P(CrashPoints, AnyCallMayFail) {
 
 TEST_P(CrashPoints, SignalsDisturbNothing) {
   for (const auto& [kind, count] : kinds_) {
-    for (int n = 1; n <= count && !HasFailure(); n += kCaseStride) {
+    for (const int64_t n : ChosenCases(1, count + 1)) {
+      if (HasFailure()) break;
       const std::string plan =
           "fail:" + kind + "@" + std::to_string(n) + "=" + std::to_string(EINTR);
       Copy();

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "easydata/base/case_stride.h"
+#include "easydata/base/chosen_cases.h"
 #include "easydata/base/fault_point.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_chunk.h"
@@ -144,7 +144,7 @@ TEST_P(PositionsTest, RowsAndAddressesAreTheSameFromAnyRowAndChunkOn) {
   }
   CheckStageContract(contract);
   std::vector<int64_t> starts = {1, static_cast<int64_t>(whole.size()) - 1};
-  for (int64_t row = 270; row < kTextRows; row += 270 * kCaseStride) starts.push_back(row);
+  for (const int64_t k : ChosenCases(1, (kTextRows - 1) / 270 + 1)) starts.push_back(270 * k);
   for (const int64_t row : starts) {
     SourceStageOptions options = TwoColumns(format_);
     options.start_row = row;
@@ -159,7 +159,8 @@ TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
   const int before = 3000;
   std::string text = RowsText(format_, 0, before);
   ASSERT_GT(text.size(), 2 * kChunkBytes);
-  const int64_t blank = kChunkBytes * 3 / 2 / (format_.blank_lines_are_rows ? kCaseStride : 1);
+  const int64_t blank =
+      kChunkBytes * 3 / 2 / (format_.blank_lines_are_rows ? ChosenCases().step : 1);
   text += std::string(blank, '\n');
   const std::string front = format_.begin + text;
   // A comma and a line's end stand before the array's value.

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "easydata/base/case_stride.h"
+#include "easydata/base/chosen_cases.h"
 #include "easydata/exec/thread_pool.h"
 
 namespace easydata {
@@ -55,7 +55,8 @@ std::unique_ptr<Stage> MakeOrFail(const StageContract& contract, const StageCont
 // How far apart the positions are that are tried, of `count`.
 template <typename Count>
 Count StepOver(const StageContract& contract, Count count) {
-  return std::max<Count>(1, count / std::max(4, contract.max_restores / kCaseStride));
+  return std::max<Count>(
+      1, count / std::max(4, contract.max_restores / static_cast<int>(ChosenCases().step)));
 }
 
 void CheckRestores(const StageContract& contract, const Recorded& whole) {
