@@ -1,11 +1,12 @@
-# easydata_module(<module> [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
+# easydata_module(<module> [OPTIMISED] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
 # Adds one module of src/easydata, or src/tokenizers, out of all files of its folder: an object library easydata_<module>, one test binary
 # <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of *_benchmark.cc. EXCEPT are files that
 # the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
-# SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them.
+# SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
+# OPTIMISED: what the module does may differ in an optimised build (kernels, hashes, system calls): its tests run there in CI, too.
 function(easydata_module module)
-  cmake_parse_arguments(ARG "" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
   set(_target easydata_${module})
   file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
   list(REMOVE_ITEM _sources ${ARG_EXCEPT})
@@ -34,10 +35,16 @@ function(easydata_module module)
   if(EASYDATA_SANITIZE STREQUAL "thread")
     list(REMOVE_ITEM _tests ${ARG_SERIAL_TESTS})
     list(FILTER _tests EXCLUDE REGEX "_for_tests\\.cc$")
+    if(ARG_SERIAL)
+      set(_tests "")
+    endif()
   endif()
   if(EASYDATA_TESTS AND _tests)
     easydata_test(${module} ${_tests})
     target_link_libraries(${module}_test PRIVATE ${_target})
+    if(ARG_OPTIMISED)
+      easydata_optimised_test(${module})
+    endif()
   endif()
   if(EASYDATA_BENCHMARKS AND _benchmarks)
     add_executable(${module}_benchmark ${_benchmarks})
@@ -46,22 +53,29 @@ function(easydata_module module)
   endif()
 endfunction()
 
-# easydata_test(<name> <file>...): one test binary <name>_test, and its tests as <name>.*.
+# easydata_test(<name> <file>...): one test binary <name>_test, whose tests run in four processes, <name>.0 to <name>.3. The target
+# cpp_tests builds all of them.
 function(easydata_test name)
   add_executable(${name}_test ${ARGN})
   easydata_target(${name}_test)
   target_link_libraries(${name}_test PRIVATE GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
-  if(EASYDATA_SANITIZE)
-    # A process starts slowly under a sanitizer: four for a module, not one for a test.
-    foreach(shard RANGE 3)
-      add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
-      set_tests_properties(
-        ${name}.${shard} PROPERTIES LABELS cpp ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
-    endforeach()
-  else()
-    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS cpp)
-  endif()
+  foreach(shard RANGE 3)
+    add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
+    set_tests_properties(
+      ${name}.${shard}
+      PROPERTIES LABELS cpp ENVIRONMENT
+                 "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${name}.${shard}.xml")
+  endforeach()
+  add_dependencies(cpp_tests ${name}_test)
+endfunction()
+
+# easydata_optimised_test(<name>): a test binary that optimised_tests builds, too.
+function(easydata_optimised_test name)
+  foreach(shard RANGE 3)
+    set_tests_properties(${name}.${shard} PROPERTIES LABELS "cpp;optimised")
+  endforeach()
+  add_dependencies(optimised_tests ${name}_test)
 endfunction()
 
 # The compile settings that every target of ours shares.
