@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Runs one part of what is not in every run of script/test.
+
+    script/slice.py K/N           the K-th of N parts, K from 1 on
+    script/slice.py --list K/N    says what that part has, and runs nothing
+
+script/slices.toml has the checks, each with its minutes and a command. They are dealt out by their
+minutes, so that parts take about as long as each other; the same table gives the same parts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of script/slices.toml."""
+
+    name: str
+    minutes: float
+    run: str
+
+
+def read_checks(text: str) -> list[Check]:
+    """Reads the table of checks; a name stands for one check only."""
+    checks = [Check(**each) for each in tomllib.loads(text)["check"]]
+    if len({check.name for check in checks}) != len(checks):
+        raise ValueError("script/slices.toml: two checks have the same name")
+    return checks
+
+
+def deal(checks: list[Check], parts: int) -> list[list[Check]]:
+    """Deals checks out: the longest first, each to the part that has the fewest minutes."""
+    dealt: list[list[Check]] = [[] for _ in range(parts)]
+    for check in sorted(checks, key=lambda check: (-check.minutes, check.name)):
+        min(dealt, key=lambda part: sum(each.minutes for each in part)).append(check)
+    return dealt
+
+
+def run(checks: list[Check]) -> list[str]:
+    """Runs checks one after the other, and returns the names of those that failed."""
+    environ = {**os.environ, "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
+    failed = []
+    for check in checks:
+        print(f"-- {check.name}", flush=True)
+        begin = time.monotonic()
+        if subprocess.run(["bash", "-euo", "pipefail", "-c", check.run], cwd=ROOT, env=environ).returncode:
+            failed.append(check.name)
+        took = (time.monotonic() - begin) / 60
+        print(f"-- {check.name}: {took:.1f} minutes ({check.minutes} in the table)", flush=True)
+    return failed
+
+
+def main() -> int:
+    """Runs, or lists, the part that the arguments name."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--list"]
+    try:
+        part, parts = (int(number) for number in arguments[0].split("/"))
+        if not 1 <= part <= parts:
+            raise ValueError(part)
+    except (IndexError, ValueError):
+        print("usage: script/slice [--list] K/N, such as 3/12", file=sys.stderr)
+        return 2
+    checks = deal(read_checks((ROOT / "script/slices.toml").read_text("utf-8")), parts)[part - 1]
+    if "--list" in sys.argv:
+        print("\n".join(f"{check.minutes:5} min  {check.name}" for check in checks))
+        return 0
+    failed = run(checks)
+    if failed:
+        print(f"slice {part}/{parts}: failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
