@@ -63,7 +63,7 @@ Result<int64_t> DecompressedStream::Read(int64_t size, void* out) {
   }
   if (got == 0 && size > 0) ARROW_RETURN_NOT_OK(status_);
   handed_out_.Add({static_cast<const char*>(out), static_cast<size_t>(got)});
-  place_ += got;
+  position_ += got;
   return got;
 }
 
@@ -95,13 +95,13 @@ Result<int64_t> DecompressedStream::Next(int64_t size, uint8_t* out) {
 
 Status DecompressedStream::Hold() {
   do {
-    int64_t room = 0;
-    uint8_t* const out = held_.Room(&room);
-    if (room == 0) {
+    int64_t size = 0;
+    uint8_t* const out = held_.Reserve(&size);
+    if (size == 0) {
       is_passed_ = true;
       return Status::OK();
     }
-    ARROW_ASSIGN_OR_RAISE(const int64_t got, decoder_.Decode(room, out));
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, decoder_.Decode(size, out));
     held_.Add(got);
   } while (!decoder_.is_ended() && !decoder_.is_between_members());
   return Status::OK();
@@ -118,7 +118,7 @@ Status DecompressedStream::ReadAgain() {
   ARROW_RETURN_NOT_OK(decoder_.Start());
   RunningHash again;
   std::vector<uint8_t> bytes(256 << 10);
-  for (int64_t left = place_; left > 0 && !decoder_.is_ended();) {
+  for (int64_t left = position_; left > 0 && !decoder_.is_ended();) {
     ARROW_ASSIGN_OR_RAISE(const int64_t got,
                           decoder_.Decode(std::min<int64_t>(left, bytes.size()), bytes.data()));
     again.Add({reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(got)});

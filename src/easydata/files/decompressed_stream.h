@@ -26,8 +26,8 @@ class RunningHash {
   uint64_t hash_ = 0;
 };
 
-/// When the checksum of a member is compared: for those who look at a file's beginning only, what
-/// is behind it is not read.
+/// When the checksum of a member is compared. Those who look at a file's beginning only do not read
+/// what follows it.
 enum class MemberCheck { kBeforeUse, kAtEnd };
 
 /// The content of a compressed file, from its start. Thread-compatible.
@@ -47,7 +47,7 @@ class DecompressedStream final : public arrow::io::InputStream {
 
   Status Close() override { return decoder_.Close(); }
   bool closed() const override { return decoder_.closed(); }
-  Result<int64_t> Tell() const override { return place_; }
+  Result<int64_t> Tell() const override { return position_; }
 
   /// Gives fewer bytes than asked for at the end and before an error only.
   Result<int64_t> Read(int64_t size, void* out) override;
@@ -72,7 +72,7 @@ class DecompressedStream final : public arrow::io::InputStream {
   bool is_passed_ = false;  // parts of the member were handed out: it is too large
   bool is_second_ = false;  // read once more already
   RunningHash handed_out_;
-  int64_t place_ = 0;
+  int64_t position_ = 0;
   Status status_;
 };
 

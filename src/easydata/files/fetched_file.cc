@@ -35,7 +35,7 @@ Result<std::shared_ptr<arrow::Buffer>> FetchedFile::FetchEnd(int64_t position, i
 Result<int64_t> FetchedFile::ReadAt(int64_t position, int64_t size, void* out) {
   ARROW_RETURN_NOT_OK(CheckRange(position, size));
   const int64_t length = std::clamp<int64_t>(info().size - position, 0, size);
-  auto* place = static_cast<char*>(out);
+  auto* to = static_cast<char*>(out);
   for (int64_t at = position; at < position + length;) {
     int64_t next = position + length;
     ARROW_ASSIGN_OR_RAISE(auto known, fetched_.Find(at, &next));
@@ -43,12 +43,12 @@ Result<int64_t> FetchedFile::ReadAt(int64_t position, int64_t size, void* out) {
       ARROW_ASSIGN_OR_RAISE(known, FetchEnd(at, &next));
     }
     if (known == nullptr) {
-      ARROW_RETURN_NOT_OK(fetch_(at, next - at, place));
+      ARROW_RETURN_NOT_OK(fetch_(at, next - at, to));
     } else {
       next = std::min(position + length, at + known->size());
-      std::memcpy(place, known->data(), static_cast<size_t>(next - at));
+      std::memcpy(to, known->data(), static_cast<size_t>(next - at));
     }
-    place += next - at;
+    to += next - at;
     at = next;
   }
   return length;

@@ -146,10 +146,10 @@ Result<std::shared_ptr<arrow::Buffer>> FetchedRanges::Find(int64_t position, int
   }
   if (buffer != nullptr) return arrow::SliceBuffer(buffer, position - found->begin);
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto place = std::find(ranges_.begin(), ranges_.end(), found);
-  if (place != ranges_.end()) {
+  const auto listed = std::find(ranges_.begin(), ranges_.end(), found);
+  if (listed != ranges_.end()) {
     bytes_ -= found->end - found->begin;
-    ranges_.erase(place);
+    ranges_.erase(listed);
   }
   ARROW_RETURN_NOT_OK(failed);
   return nullptr;

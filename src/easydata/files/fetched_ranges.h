@@ -37,7 +37,7 @@ class FetchedRanges {
   void Announce(const std::vector<arrow::io::ReadRange>& ranges);
 
   /// The part of a range that is known: its buffer, beginning at `position`, waited for. Null where
-  /// the byte is not known; `next` is set to the first known one behind it. Cancelled where waiting
+  /// the byte is not known; `next` is set to the first known one after it. Cancelled where waiting
   /// was interrupted.
   Result<std::shared_ptr<arrow::Buffer>> Find(int64_t position, int64_t* next);
 

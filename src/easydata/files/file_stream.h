@@ -19,7 +19,7 @@ class FileStream final : public arrow::io::InputStream {
 
   Result<int64_t> Read(int64_t size, void* out) override;
   Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override;
-  Result<int64_t> Tell() const override { return place_; }
+  Result<int64_t> Tell() const override { return position_; }
   Status Close() override {
     is_closed_ = true;
     return Status::OK();
@@ -30,7 +30,7 @@ class FileStream final : public arrow::io::InputStream {
   const std::shared_ptr<arrow::io::RandomAccessFile> file_;
   const int64_t size_;
   SequentialReads reads_;
-  int64_t place_ = 0;
+  int64_t position_ = 0;
   bool is_closed_ = false;
 };
 

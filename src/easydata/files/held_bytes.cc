@@ -18,13 +18,13 @@ ByteLimit held_limit(HeldBytes::kMostOfProcess);
 
 HeldBytes::~HeldBytes() { Clear(); }
 
-uint8_t* HeldBytes::Room(int64_t* room) {
+uint8_t* HeldBytes::Reserve(int64_t* size) {
   const bool is_full = bytes_ == nullptr || end_ == bytes_->size();
   if (is_full && !Grow()) {
-    *room = 0;
+    *size = 0;
     return nullptr;
   }
-  *room = bytes_->size() - end_;
+  *size = bytes_->size() - end_;
   return bytes_->mutable_data() + end_;
 }
 

@@ -19,10 +19,10 @@ class HeldBytes {
   HeldBytes(const HeldBytes&) = delete;
   HeldBytes& operator=(const HeldBytes&) = delete;
 
-  /// Room for more of them, behind those that are held; `room` is none where they are too many, or
-  /// there is no memory.
-  uint8_t* Room(int64_t* room);
-  /// Takes over what was written there.
+  /// Memory for `size` more bytes, to be followed by Add(); null, and 0 bytes, where as many are
+  /// held as may be, or there is no memory.
+  uint8_t* Reserve(int64_t* size);
+  /// Holds the first `bytes` that were written there.
   void Add(int64_t bytes) { end_ += bytes; }
 
   /// How many are held.

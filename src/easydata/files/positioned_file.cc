@@ -36,19 +36,19 @@ PositionedFile::PositionedFile(FileInfo file) : file_(std::move(file)) {
 
 Status PositionedFile::Seek(int64_t position) {
   if (position < 0) return Status::Invalid("a place in a file cannot be negative: ", position);
-  place_ = position;
+  position_ = position;
   return Status::OK();
 }
 
 Result<int64_t> PositionedFile::Read(int64_t size, void* out) {
-  ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(place_, size, out));
-  place_ += got;
+  ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(position_, size, out));
+  position_ += got;
   return got;
 }
 
 Result<std::shared_ptr<arrow::Buffer>> PositionedFile::Read(int64_t size) {
-  ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(place_, size));
-  place_ += buffer->size();
+  ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, size));
+  position_ += buffer->size();
   return buffer;
 }
 

@@ -21,7 +21,7 @@ class PositionedFile : public arrow::io::RandomAccessFile {
     return Status::OK();
   }
   bool closed() const override { return is_closed_; }
-  Result<int64_t> Tell() const override { return place_; }
+  Result<int64_t> Tell() const override { return position_; }
   Result<int64_t> GetSize() override { return file_.size; }
   Status Seek(int64_t position) override;
   Result<int64_t> Read(int64_t size, void* out) override;
@@ -32,7 +32,7 @@ class PositionedFile : public arrow::io::RandomAccessFile {
   using arrow::io::RandomAccessFile::ReadAt;
 
   /// Bytes from `position` on that are in memory, or are on their way there and waited for: at
-  /// least `size` of them, and kRangePadding readable ones behind. Null where they are not; the
+  /// least `size` of them, and kRangePadding readable ones after them. Null where they are not; the
   /// caller reads them then.
   virtual Result<std::shared_ptr<arrow::Buffer>> View(int64_t /*position*/, int64_t /*size*/) {
     return nullptr;
@@ -50,7 +50,7 @@ class PositionedFile : public arrow::io::RandomAccessFile {
 
  private:
   const FileInfo file_;
-  int64_t place_ = 0;
+  int64_t position_ = 0;
   bool is_closed_ = false;
 };
 
@@ -65,7 +65,7 @@ bool IsWorthReadingAgain(arrow::io::RandomAccessFile* file);
 Result<std::shared_ptr<arrow::Buffer>> ViewOfFile(arrow::io::RandomAccessFile* file,
                                                   int64_t position, int64_t size);
 
-/// Invalid where a range has a negative place or length.
+/// Invalid where a range has a negative position or length.
 Status CheckRange(int64_t position, int64_t size);
 
 }  // namespace easydata::files

@@ -9,7 +9,7 @@
 
 namespace easydata::files {
 
-/// Bytes that may be read behind each range, so that vectorised parsers need no copy.
+/// Bytes that may be read after each range, so that vectorised parsers need no copy.
 inline constexpr int64_t kRangePadding = 64;
 
 /// Memory for a range of a file, and its padding, which is used again when nobody holds it any

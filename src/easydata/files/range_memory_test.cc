@@ -13,20 +13,20 @@ constexpr int64_t kMegabyte = int64_t{1} << 20;
 
 TEST(RangeMemoryTest, IsUsedAgain) {
   auto first = TakeRangeMemory(8 * kMegabyte).ValueOrDie();
-  const auto* const place = first->data();
+  const auto* const address = first->data();
   const auto slice = arrow::SliceBuffer(first, kMegabyte);
   first = nullptr;
   // The slice still holds it.
-  EXPECT_NE(TakeRangeMemory(8 * kMegabyte).ValueOrDie()->data(), place);
+  EXPECT_NE(TakeRangeMemory(8 * kMegabyte).ValueOrDie()->data(), address);
 }
 
 TEST(RangeMemoryTest, SmallerRangesTakeWhatIsNotMuchLarger) {
-  const auto* const place = TakeRangeMemory(6 * kMegabyte).ValueOrDie()->data();
+  const auto* const address = TakeRangeMemory(6 * kMegabyte).ValueOrDie()->data();
   const auto smaller = TakeRangeMemory(5 * kMegabyte).ValueOrDie();
-  EXPECT_EQ(smaller->data(), place);
+  EXPECT_EQ(smaller->data(), address);
   EXPECT_EQ(smaller->size(), 5 * kMegabyte);
   const auto small = TakeRangeMemory(1000).ValueOrDie();
-  EXPECT_NE(small->data(), place);
+  EXPECT_NE(small->data(), address);
   EXPECT_EQ(small->size(), 1000);
 }
 

@@ -23,7 +23,7 @@ Status SequentialReads::At(int64_t position) {
   const int64_t until = std::min(size_, position + ahead);
   std::vector<arrow::io::ReadRange> ranges;
   while (announced_ < until) {
-    // On a grid, but for the first one; with the end of the line that goes on behind it.
+    // On a grid, but for the first one; with the end of the line that goes on after it.
     const int64_t end = step_ == 0 ? announced_ + kFirstBytes
                                    : ((announced_ - kLineEnd) / step_ + 1) * step_ + kLineEnd;
     step_ = step_ == 0 ? kLeastRange : std::min(2 * step_, kRangeBytes);

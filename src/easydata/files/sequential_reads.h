@@ -14,7 +14,7 @@ namespace easydata::files {
 /// bytes are soon there. Files of this machine take no notice. Thread-compatible.
 class SequentialReads {
  public:
-  /// What ranges have behind the chunks of lines in them: the end of the last line, mostly.
+  /// Bytes of a range after the chunks of lines in it: mostly the end of the last line.
   static constexpr int64_t kLineEnd = 64 << 10;
   /// The first range: a chunk of lines, and the end of its last line.
   static constexpr int64_t kFirstBytes = (int64_t{1} << 20) + kLineEnd;

@@ -44,7 +44,7 @@ std::string Unescaped(std::string_view text) {
   return out;
 }
 
-/// What is inside the next element of this name from `*at` on; `*at` is moved behind it.
+/// What is inside the next element of this name from `*at` on; `*at` is moved past it.
 std::optional<std::string_view> NextElement(std::string_view xml, std::string_view name,
                                             size_t* at) {
   for (size_t open = xml.find('<', *at); open != std::string_view::npos;

@@ -5,8 +5,8 @@
 namespace easydata::http {
 namespace {
 
-constexpr char kDigits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr char kUrlDigits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr char kUrlDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string Unpadded(std::string_view bytes, const char* digits) {
   std::string out;
@@ -23,11 +23,11 @@ std::string Unpadded(std::string_view bytes, const char* digits) {
 }  // namespace
 
 std::string Base64(std::string_view bytes) {
-  std::string out = Unpadded(bytes, kDigits64);
+  std::string out = Unpadded(bytes, kDigits);
   out.append((4 - out.size() % 4) % 4, '=');
   return out;
 }
 
-std::string Base64Url(std::string_view bytes) { return Unpadded(bytes, kUrlDigits64); }
+std::string Base64Url(std::string_view bytes) { return Unpadded(bytes, kUrlDigits); }
 
 }  // namespace easydata::http

@@ -15,10 +15,10 @@ namespace {
 constexpr size_t kMostReason = 8 << 10;  // bytes of a refusal that are looked at
 constexpr int kMostHops = 10;
 
-/// Hands good answers on, and keeps what the others say.
-class AnswerSorter final : public HttpReceiver {
+/// Gives the call the bodies of good answers, and keeps what refusals say.
+class AnswerReceiver final : public HttpReceiver {
  public:
-  explicit AnswerSorter(HttpCall* call) : call_(call) {}
+  explicit AnswerReceiver(HttpCall* call) : call_(call) {}
 
   bool OnHeaders(const HttpResponse& response) override {
     is_good_ = response.is_good();
@@ -195,13 +195,13 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
   bool may_reauthorize = true;
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const HttpRequest request, call->MakeRequest());
-    AnswerSorter sorter(call);
+    AnswerReceiver receiver(call);
     HttpRequest sent;
     const auto began = std::chrono::steady_clock::now();
-    ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &sorter, &sent));
-    response.reason = sorter.Reason();
+    ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &receiver, &sent));
+    response.reason = receiver.Reason();
     const int64_t useful = call->UsefulBytes();
-    store.counters()->Received(useful, std::max<int64_t>(sorter.bytes() - useful, 0));
+    store.counters()->Received(useful, std::max<int64_t>(receiver.bytes() - useful, 0));
     if (may_reauthorize && IsRefusal(response)) {
       ARROW_ASSIGN_OR_RAISE(const bool is_other, store.Reauthorize(sent, response));
       if (is_other) {

@@ -28,7 +28,7 @@ milliseconds Seconds(int64_t seconds) {
   return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, 10'000'000));
 }
 
-/// The number behind ";name=" in a structured header.
+/// The number after ";name=" in a structured header.
 std::optional<int64_t> Parameter(std::string_view header, std::string_view name) {
   for (size_t at = header.find(';'); at != std::string_view::npos; at = header.find(';', at + 1)) {
     std::string_view rest = header.substr(at + 1);

@@ -141,7 +141,7 @@ inline ScriptedAnswer AnswerOf(const std::string& status, const std::string& bod
           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body};
 }
 
-/// What a request carries behind its headers.
+/// What a request carries after its headers.
 inline std::string BodyOf(const std::string& request) {
   return request.substr(request.find("\r\n\r\n") + 4);
 }

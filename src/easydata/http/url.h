@@ -17,7 +17,7 @@ std::string ResolveUrl(std::string_view base, std::string_view location);
 /// `keeps_slash` (RFC 3986, and what AWS signs).
 std::string PercentEncode(std::string_view text, bool keeps_slash);
 
-/// Undoes that; what is not two hexadecimal digits behind "%" stays as it is.
+/// Undoes that; what is not two hexadecimal digits after "%" stays as it is.
 std::string PercentDecode(std::string_view text);
 
 /// An address without its user's name and password, where it has a password:

@@ -88,7 +88,7 @@ Result<std::unique_ptr<ObjectLock>> ObjectLock::Take(
 
 Status ObjectLock::TakeAndKeep() {
   ARROW_RETURN_NOT_OK(TakeIt());
-  ARROW_RETURN_NOT_OK(FindOutConditions());
+  ARROW_RETURN_NOT_OK(CheckConditionalWrites());
   return StartRenewing();
 }
 
@@ -100,7 +100,7 @@ Status ObjectLock::HeldError(const std::string& text) const {
                          " after it was last renewed: ", output_);
 }
 
-Status ObjectLock::Lose(const std::string& how) {
+Status ObjectLock::MarkLost(const std::string& how) {
   std::lock_guard<std::mutex> lock(mutex_);
   lost_ = Status::IOError("this process has no longer the lock ", uri_, ": ", how,
                           "; it writes nothing more to ", output_);
@@ -157,8 +157,9 @@ Status ObjectLock::WaitUntilItLapses(const std::string& text) const {
   return Status::OK();
 }
 
-/// Tries what every store says that it can: to put the lock where it is already.
-Status ObjectLock::FindOutConditions() {
+/// Finds out whether the store honours conditional writes, whatever it says: puts the lock where it
+/// is already.
+Status ObjectLock::CheckConditionalWrites() {
   const auto is_put = store_->PutIfAbsent(uri_, owner_.ToText(1));
   renewals_ = 1;
   if (!is_put.ok() && !is_put.status().IsNotImplemented()) return is_put.status();
@@ -202,9 +203,9 @@ void ObjectLock::KeepRenewing() {
 Status ObjectLock::Renew() {
   ARROW_ASSIGN_OR_RAISE(const auto text, Read());
   const auto owner = LockOwner::FromText(text.value_or(""));
-  if (!text.has_value()) return Lose("it was deleted");
+  if (!text.has_value()) return MarkLost("it was deleted");
   if (!owner.has_value() || owner->token != owner_.token) {
-    return Lose("it was taken over by " + OwnerOf(*text));
+    return MarkLost("it was taken over by " + OwnerOf(*text));
   }
   std::unique_lock<std::mutex> lock(mutex_);
   ARROW_RETURN_NOT_OK(lost_);

@@ -58,12 +58,12 @@ class ObjectLock {
   Status TakeIt();
   Status TakeOver(const std::string& text);
   Status WaitUntilItLapses(const std::string& text) const;
-  Status FindOutConditions();
+  Status CheckConditionalWrites();
   Status StartRenewing();
   void StopRenewing();
   void KeepRenewing();
   Status Renew();
-  Status Lose(const std::string& how);
+  Status MarkLost(const std::string& how);
   /// The lock's text; nothing where there is none.
   Result<std::optional<std::string>> Read() const;
   Status HeldError(const std::string& text) const;

@@ -13,7 +13,7 @@
 namespace easydata::outputs {
 namespace {
 
-/// How long it may take to tidy up behind those who did not unlock.
+/// How long it may take to tidy up after those who did not unlock.
 constexpr std::chrono::milliseconds kTidyUpWithin{5000};
 
 /// Files at once that have the part in memory that they are to send next.
@@ -51,13 +51,13 @@ ObjectOutputStore::ObjectOutputStore(std::shared_ptr<const stores::ObjectStore> 
 
 Result<std::unique_ptr<OutputStore>> ObjectOutputStore::Make(
     std::shared_ptr<const stores::ObjectStore> store, std::string folder, LockTimes times) {
-  ARROW_ASSIGN_OR_RAISE(stores::BucketAndKey place, stores::SplitObjectUri(folder));
-  while (place.key.ends_with('/')) place.key.pop_back();
+  ARROW_ASSIGN_OR_RAISE(stores::BucketAndKey output, stores::SplitObjectUri(folder));
+  while (output.key.ends_with('/')) output.key.pop_back();
   while (folder.ends_with('/')) folder.pop_back();
-  std::string prefix = std::move(place.key);
+  std::string prefix = std::move(output.key);
   if (!prefix.empty()) prefix += '/';
   return std::unique_ptr<OutputStore>(new ObjectOutputStore(
-      std::move(store), std::move(folder), std::move(place.bucket), std::move(prefix), times));
+      std::move(store), std::move(folder), std::move(output.bucket), std::move(prefix), times));
 }
 
 ObjectOutputStore::~ObjectOutputStore() {
@@ -171,16 +171,16 @@ Status ObjectOutputStore::MakeFolder(const std::string&, bool* made) {
   return Status::OK();
 }
 
-void ObjectOutputStore::Say(const std::string& text) {
+void ObjectOutputStore::AddNotice(const std::string& text) {
   if (!text.empty()) notice_ += (notice_.empty() ? "" : "; ") + text;
 }
 
 Status ObjectOutputStore::Lock(const std::string& name) {
   ARROW_ASSIGN_OR_RAISE(lock_, ObjectLock::Take(store_, PathOf(name), folder(), times_));
-  Say(lock_->notice());
+  AddNotice(lock_->notice());
   const Status ended = EndOpenUploads();
   if (ended.IsCancelled()) return ended;
-  if (!ended.ok()) Say("uploads that earlier jobs left open may stay so: " + ended.message());
+  if (!ended.ok()) AddNotice("uploads that earlier jobs left open may stay so: " + ended.message());
   return Status::OK();
 }
 

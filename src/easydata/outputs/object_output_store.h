@@ -68,7 +68,7 @@ class ObjectOutputStore final : public OutputStore {
   Status CheckLock();
   Status EndOpenUploads();
   Status CopyByReading(const std::string& from, const std::string& to);
-  void Say(const std::string& text);
+  void AddNotice(const std::string& text);
 
   const std::shared_ptr<const stores::ObjectStore> store_;
   const std::string bucket_;

@@ -94,7 +94,7 @@ Status PartSender::AbortAll() {
     std::swap(open, open_);
   }
   if (open.empty()) return Status::OK();
-  // A part that comes behind the end of its upload may be kept.
+  // A part that comes after the end of its upload may be kept.
   stops_ = true;
   Status status = Await([&] { return under_way_ == 0; }, [] { return Status::OK(); });
   for (const auto& [id, upload] : open) {

@@ -56,7 +56,7 @@ class UploadStore final : public stores::ObjectStore {
     if (exec::StopScope::Stopped()) return Status::Cancelled("it was stopped");
     if (number == fails_at_) return Status::IOError("no part ", number, " of ", uri);
     std::lock_guard<std::mutex> lock(mutex_);
-    EXPECT_TRUE(open_.contains(id)) << "a part behind the end";
+    EXPECT_TRUE(open_.contains(id)) << "a part after the end";
     if (!is_last) {
       EXPECT_EQ(static_cast<int64_t>(content.size()), PartSize(number));
     }

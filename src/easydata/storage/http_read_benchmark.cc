@@ -28,13 +28,13 @@ namespace {
 constexpr int64_t kMegabyte = int64_t{1} << 20;
 constexpr int64_t kZeros = int64_t{1} << 30;
 
-/// The ranges that are read, and the memory that they are read into: one place for each that is
+/// The ranges that are read, and the memory that they are read into: one buffer for each that is
 /// under way at once.
 struct Reads {
   std::string url;
   int64_t size = 0;  // of each
   std::vector<int64_t> offsets;
-  std::vector<std::vector<char>> places;
+  std::vector<std::vector<char>> buffers;
 
   int64_t bytes() const { return size * static_cast<int64_t>(offsets.size()); }
 };
@@ -43,7 +43,7 @@ Reads InOrder(std::string url, int64_t total, int64_t size, int in_flight) {
   Reads reads{std::move(url), size, {}, {}};
   for (int64_t at = 0; at < total; at += size) reads.offsets.push_back(at);
   // Filled, so that no page of it is touched for the first time while the clock runs.
-  reads.places.assign(static_cast<size_t>(in_flight), std::vector<char>(size, 1));
+  reads.buffers.assign(static_cast<size_t>(in_flight), std::vector<char>(size, 1));
   return reads;
 }
 
@@ -62,7 +62,7 @@ class BareLoop {
  public:
   explicit BareLoop(const Reads& reads)
       : curl_(*http::CurlLibrary::Load().ValueOrDie()), multi_(curl_.multi_init()) {
-    for (size_t i = 0; i < reads.places.size(); ++i) {
+    for (size_t i = 0; i < reads.buffers.size(); ++i) {
       auto slot = std::make_unique<Slot>();
       slot->easy = curl_.easy_init();
       curl_.easy_setopt(slot->easy, CURLOPT_URL, reads.url.c_str());
@@ -79,19 +79,19 @@ class BareLoop {
   bool Run(Reads* reads) {
     size_t next = 0;
     bool is_good = true;
-    const auto start = [&](Slot* slot, char* place) {
+    const auto start = [&](Slot* slot, char* buffer) {
       if (next == reads->offsets.size()) return false;
       const int64_t at = reads->offsets[next++];
       const std::string range = std::to_string(at) + "-" + std::to_string(at + reads->size - 1);
       curl_.easy_setopt(slot->easy, CURLOPT_RANGE, range.c_str());
-      slot->begin = slot->at = place;
-      slot->end = place + reads->size;
+      slot->begin = slot->at = buffer;
+      slot->end = buffer + reads->size;
       curl_.multi_add_handle(multi_, slot->easy);
       return true;
     };
     size_t under_way = 0;
     for (size_t i = 0; i < slots_.size(); ++i) {
-      under_way += start(slots_[i].get(), reads->places[i].data());
+      under_way += start(slots_[i].get(), reads->buffers[i].data());
     }
     while (under_way > 0) {
       int running = 0;
@@ -132,7 +132,7 @@ class BareLoop {
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
-/// EasyData's reader, asked by as many threads as there are places.
+/// EasyData's reader, asked by as many threads as there are buffers.
 class OwnReader {
  public:
   OwnReader(const Reads& reads, const stores::StorageOptions& options) : storage_(options) {
@@ -145,10 +145,10 @@ class OwnReader {
     std::atomic<size_t> next = 0;
     std::atomic<bool> is_good = true;
     std::vector<std::thread> threads;
-    for (std::vector<char>& place : reads->places) {
+    for (std::vector<char>& buffer : reads->buffers) {
       threads.emplace_back([&] {
         for (size_t i = next++; i < reads->offsets.size(); i = next++) {
-          const auto got = file_->ReadAt(reads->offsets[i], reads->size, place.data());
+          const auto got = file_->ReadAt(reads->offsets[i], reads->size, buffer.data());
           if (!got.ok() || *got != reads->size) is_good = false;
         }
       });
@@ -177,7 +177,7 @@ class InOrderReader {
     bool is_good = true;
     for (const int64_t at : reads->offsets) {
       is_good = is_good && ahead.At(at).ok();
-      const auto got = file->ReadAt(at, reads->size, reads->places[0].data());
+      const auto got = file->ReadAt(at, reads->size, reads->buffers[0].data());
       is_good = is_good && got.ok() && *got == reads->size;
     }
     return is_good;

@@ -92,27 +92,27 @@ bool IsMissing(const Status& status) {
 
 Result<files::Listing> KeyedFileSystem::List(const std::string& given,
                                              const files::NameFilter& is_wanted) const {
-  ARROW_ASSIGN_OR_RAISE(const Place place, Split(given));
-  if (files::HasBraces(place.key)) return ListBraces(place, is_wanted);
-  if (files::IsPattern(place.key)) return ListPattern(place, is_wanted);
-  const std::string uri = place.root + place.key;
+  ARROW_ASSIGN_OR_RAISE(const RootAndKey path, Split(given));
+  if (files::HasBraces(path.key)) return ListBraces(path, is_wanted);
+  if (files::IsPattern(path.key)) return ListPattern(path, is_wanted);
+  const std::string uri = path.root + path.key;
   files::Listing listing;
-  if (HasSuffix(place.key)) {
+  if (HasSuffix(path.key)) {
     auto info = Stat(uri);
     if (info.ok()) return SingleFile(std::move(*info));
     if (!IsMissing(info.status())) return info.status();
   }
-  ARROW_ASSIGN_OR_RAISE(listing, ListFolder(place, is_wanted));
-  if (!listing.files.empty() || place.key.empty() || HasSuffix(place.key)) return listing;
+  ARROW_ASSIGN_OR_RAISE(listing, ListFolder(path, is_wanted));
+  if (!listing.files.empty() || path.key.empty() || HasSuffix(path.key)) return listing;
   auto info = Stat(uri);
   if (IsMissing(info.status())) return listing;
   ARROW_RETURN_NOT_OK(info.status());
   return SingleFile(std::move(*info));
 }
 
-Result<files::Listing> KeyedFileSystem::ListFolder(const Place& place,
+Result<files::Listing> KeyedFileSystem::ListFolder(const RootAndKey& path,
                                                    const files::NameFilter& is_wanted) const {
-  Place folder = place;
+  RootAndKey folder = path;
   if (!folder.key.empty() && !folder.key.ends_with('/')) folder.key += '/';
   ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll(folder, false));
   const size_t above = folder.root.size() + folder.key.size();
@@ -126,32 +126,32 @@ Result<files::Listing> KeyedFileSystem::ListFolder(const Place& place,
   return listing;
 }
 
-Result<files::Listing> KeyedFileSystem::ListPattern(const Place& place,
+Result<files::Listing> KeyedFileSystem::ListPattern(const RootAndKey& path,
                                                     const files::NameFilter& is_wanted) const {
-  const std::string prefix = PrefixOf(place.key);
+  const std::string prefix = PrefixOf(path.key);
   // Only the last part is a pattern: folders below need not be looked into.
-  const bool by_folder = place.key.find('/', prefix.size()) == std::string::npos &&
-                         place.key.find("**") == std::string::npos;
-  ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll({place.root, prefix}, by_folder));
-  const std::vector<std::string> pattern = PartsOf(place.key);
+  const bool by_folder = path.key.find('/', prefix.size()) == std::string::npos &&
+                         path.key.find("**") == std::string::npos;
+  ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll({path.root, prefix}, by_folder));
+  const std::vector<std::string> pattern = PartsOf(path.key);
   files::Listing listing;
   listing.by = files::ListedBy::kPattern;
   for (files::FileInfo& object : found.objects) {
-    const std::string_view key = std::string_view(object.uri).substr(place.root.size());
-    if (key == place.key) return SingleFile(std::move(object));
+    const std::string_view key = std::string_view(object.uri).substr(path.root.size());
+    if (key == path.key) return SingleFile(std::move(object));
     if (MatchesParts(pattern, 0, PartsOf(key), 0, is_wanted)) Add(std::move(object), &listing);
   }
   return listing;
 }
 
 /// Lists each of the names that braces stand for; one that nothing is there for is a problem.
-Result<files::Listing> KeyedFileSystem::ListBraces(const Place& place,
+Result<files::Listing> KeyedFileSystem::ListBraces(const RootAndKey& path,
                                                    const files::NameFilter& is_wanted) const {
-  const std::string uri = place.root + place.key;
+  const std::string uri = path.root + path.key;
   ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> names, files::ExpandBraces(uri));
-  const std::string prefix = PrefixOf(place.key);
-  const bool by_folder = place.key.find('/', prefix.size()) == std::string::npos;
-  ARROW_ASSIGN_OR_RAISE(ObjectPage page, ListAll({place.root, prefix}, by_folder));
+  const std::string prefix = PrefixOf(path.key);
+  const bool by_folder = path.key.find('/', prefix.size()) == std::string::npos;
+  ARROW_ASSIGN_OR_RAISE(ObjectPage page, ListAll({path.root, prefix}, by_folder));
   std::map<std::string, files::FileInfo> known;
   for (files::FileInfo& object : page.objects) {
     if (object.uri == uri) return SingleFile(std::move(object));
@@ -161,18 +161,18 @@ Result<files::Listing> KeyedFileSystem::ListBraces(const Place& place,
 }
 
 Status KeyedFileSystem::NothingFound(const std::string& given) const {
-  ARROW_ASSIGN_OR_RAISE(const Place place, Split(given));
-  const std::string prefix = PrefixOf(place.key);
+  ARROW_ASSIGN_OR_RAISE(const RootAndKey path, Split(given));
+  const std::string prefix = PrefixOf(path.key);
   const std::string folder = prefix.substr(0, prefix.rfind('/') + 1);
-  ARROW_ASSIGN_OR_RAISE(const ObjectPage page, ListSome({place.root, folder}));
+  ARROW_ASSIGN_OR_RAISE(const ObjectPage page, ListSome({path.root, folder}));
   std::vector<std::string> names;
   for (const std::string& below : page.folders) names.push_back(below.substr(folder.size()));
   for (const files::FileInfo& object : page.objects) {
-    const std::string name = object.uri.substr(place.root.size() + folder.size());
+    const std::string name = object.uri.substr(path.root.size() + folder.size());
     if (!name.empty()) names.push_back(name);
   }
-  const std::string wanted = PartsOf(place.key.substr(folder.size())).front();
-  return NoMatch(given, files::IsPattern(wanted) ? "" : wanted, place.root + folder, names,
+  const std::string wanted = PartsOf(path.key.substr(folder.size())).front();
+  return NoMatch(given, files::IsPattern(wanted) ? "" : wanted, path.root + folder, names,
                  ", where there is nothing");
 }
 

@@ -23,25 +23,28 @@ class KeyedFileSystem : public files::FileSystem {
 
  protected:
   /// A name as two parts: "s3://bucket/" and a key, which may be empty.
-  struct Place {
+  struct RootAndKey {
     std::string root;
     std::string key;
   };
 
   /// Takes a name apart, and puts aliases right. Invalid where it can name no file.
-  virtual Result<Place> Split(const std::string& uri) const = 0;
+  virtual Result<RootAndKey> Split(const std::string& uri) const = 0;
 
-  /// Files whose keys begin with `prefix`; by folder: of those only that have no "/" behind it, and
+  /// Files whose keys begin with `prefix`; by folder: of those only that have no "/" after it, and
   /// the folders. Nothing where there is no such folder.
-  virtual Result<ObjectPage> ListAll(const Place& prefix, bool by_folder) const = 0;
+  virtual Result<ObjectPage> ListAll(const RootAndKey& prefix, bool by_folder) const = 0;
 
   /// Some of the same by folder, for a look at what is there.
-  virtual Result<ObjectPage> ListSome(const Place& folder) const = 0;
+  virtual Result<ObjectPage> ListSome(const RootAndKey& folder) const = 0;
 
  private:
-  Result<files::Listing> ListFolder(const Place& place, const files::NameFilter& is_wanted) const;
-  Result<files::Listing> ListPattern(const Place& place, const files::NameFilter& is_wanted) const;
-  Result<files::Listing> ListBraces(const Place& place, const files::NameFilter& is_wanted) const;
+  Result<files::Listing> ListFolder(const RootAndKey& path,
+                                    const files::NameFilter& is_wanted) const;
+  Result<files::Listing> ListPattern(const RootAndKey& path,
+                                     const files::NameFilter& is_wanted) const;
+  Result<files::Listing> ListBraces(const RootAndKey& path,
+                                    const files::NameFilter& is_wanted) const;
 };
 
 }  // namespace easydata::stores

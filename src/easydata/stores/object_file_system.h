@@ -20,9 +20,9 @@ class ObjectFileSystem final : public KeyedFileSystem {
       const files::FileInfo& file) const override;
 
  private:
-  Result<Place> Split(const std::string& uri) const override;
-  Result<ObjectPage> ListAll(const Place& prefix, bool by_folder) const override;
-  Result<ObjectPage> ListSome(const Place& folder) const override;
+  Result<RootAndKey> Split(const std::string& uri) const override;
+  Result<ObjectPage> ListAll(const RootAndKey& prefix, bool by_folder) const override;
+  Result<ObjectPage> ListSome(const RootAndKey& folder) const override;
 
   const std::shared_ptr<const ObjectStore> store_;
 };

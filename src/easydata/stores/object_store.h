@@ -50,7 +50,7 @@ class ObjectStore : public http::HttpStore {
   virtual const char* scheme() const = 0;
 
   /// A page of the keys that begin with `prefix`, sorted; by folder: of those only that have no "/"
-  /// behind the prefix, and the folders. `page`: ObjectPage::next of the one before, or empty.
+  /// after the prefix, and the folders. `page`: ObjectPage::next of the one before, or empty.
   virtual Result<ObjectPage> ListPage(const std::string& bucket, const std::string& prefix,
                                       bool by_folder, const std::string& page) const = 0;
 

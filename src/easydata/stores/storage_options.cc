@@ -51,11 +51,11 @@ std::string_view OptionOf(std::string_view name) {
 /// Puts an option where it is not yet; Invalid where it says another thing.
 Status Take(std::string_view option, const Json& value, Json* out) {
   if (option.empty() || value.is_null()) return Status::OK();
-  Json& place = (*out)[std::string(option)];
-  if (!place.is_null() && place != value) {
+  Json& known = (*out)[std::string(option)];
+  if (!known.is_null() && known != value) {
     return Status::Invalid("storage_options: ", option, " is given twice, with two values");
   }
-  place = value;
+  known = value;
   return Status::OK();
 }
 

@@ -1,9 +1,6 @@
 #include "easydata/stores/credentials/aws_credentials.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -18,34 +15,29 @@
 namespace easydata::credentials {
 namespace {
 
-using Found = std::optional<http::Credentials>;
-
 constexpr std::chrono::seconds kProgramLimit{60};
 constexpr const char* kGiveThem =
     "; give key and secret or a profile in storage_options, set these variables, or run `aws "
     "configure`; anonymous=True asks without credentials, for what everyone may read";
 
-Status NotGiven(const std::string& message) {
-  return arrow::internal::IOErrorFromErrno(EACCES, message);
-}
-
-/// A key and its secret out of one place; nothing where it has neither.
-Result<Found> Pair(const std::optional<std::string>& key, const std::optional<std::string>& secret,
-                   const std::optional<std::string>& token, const std::string& key_name,
-                   const std::string& secret_name, const std::string& place) {
+/// A key and its secret out of one source; nothing where it has neither.
+Result<MaybeCredentials> Pair(const std::optional<std::string>& key,
+                              const std::optional<std::string>& secret,
+                              const std::optional<std::string>& token, const std::string& key_name,
+                              const std::string& secret_name, const std::string& source) {
   if (!key.has_value() && !secret.has_value()) return std::nullopt;
   if (!key.has_value() || !secret.has_value()) {
-    return Status::Invalid(place, " has ", key.has_value() ? key_name : secret_name, " without ",
+    return Status::Invalid(source, " has ", key.has_value() ? key_name : secret_name, " without ",
                            key.has_value() ? secret_name : key_name, ": both belong together");
   }
   http::Credentials out;
   out.key = *key;
   out.secret = *secret;
   out.token = token.value_or("");
-  return Found(std::move(out));
+  return MaybeCredentials(std::move(out));
 }
 
-Result<Found> FromEnvironment() {
+Result<MaybeCredentials> FromEnvironment() {
   auto token = exec::EnvironmentValue("AWS_SESSION_TOKEN");
   if (!token.has_value()) token = exec::EnvironmentValue("AWS_SECURITY_TOKEN");
   return Pair(exec::EnvironmentValue("AWS_ACCESS_KEY_ID"),
@@ -71,32 +63,33 @@ struct NamedSection {
   std::string title() const { return "profile \"" + name + "\""; }
 };
 
-/// One look along the places that AWS's own tools look at, in the order of botocore.
+/// One look through the sources that AWS's own tools look at, in the order of botocore.
 class AwsChain {
  public:
   AwsChain(const stores::StorageOptions& options, const AwsProfiles& profiles, NamedSection profile)
       : options_(options), profiles_(profiles), profile_(std::move(profile)) {}
 
-  Result<Found> Find() {
+  Result<MaybeCredentials> Find() {
     // Not what the environment says where the program says a profile.
     const bool uses_environment = !options_.profile.has_value();
-    ARROW_ASSIGN_OR_RAISE(Found found, FromProfile(profile_, uses_environment));
+    ARROW_ASSIGN_OR_RAISE(MaybeCredentials found, FromProfile(profile_, uses_environment));
     if (found.has_value()) return found;
     ARROW_ASSIGN_OR_RAISE(found, FindContainerCredentials(options_.http()));
     if (found.has_value()) return found;
     std::string why;
     ARROW_ASSIGN_OR_RAISE(found, FindEc2Credentials(options_.http(), &why));
     if (found.has_value()) return found;
-    return NotGiven("no AWS credentials are found: not in storage_options (key, secret), " +
-                    std::string(uses_environment ? "AWS_ACCESS_KEY_ID, " : "") + profile_.title() +
-                    " of " + profiles_.paths() +
-                    ", AWS_WEB_IDENTITY_TOKEN_FILE, AWS_CONTAINER_CREDENTIALS_FULL_URI, nor by "
-                    "the metadata service of EC2 (" +
-                    why + ")" + kGiveThem);
+    return CredentialError(
+        "no AWS credentials are found: not in storage_options (key, secret), " +
+        std::string(uses_environment ? "AWS_ACCESS_KEY_ID, " : "") + profile_.title() + " of " +
+        profiles_.paths() +
+        ", AWS_WEB_IDENTITY_TOKEN_FILE, AWS_CONTAINER_CREDENTIALS_FULL_URI, nor by "
+        "the metadata service of EC2 (" +
+        why + ")" + kGiveThem);
   }
 
  private:
-  Result<Found> FromProfile(const NamedSection& profile, bool uses_environment) {
+  Result<MaybeCredentials> FromProfile(const NamedSection& profile, bool uses_environment) {
     visited_.push_back(profile.name);
     const bool has_role =
         profile.Get("role_arn").has_value() && !profile.Get("web_identity_token_file").has_value();
@@ -105,8 +98,8 @@ class AwsChain {
   }
 
   /// All but a role that other credentials are needed for.
-  Result<Found> FromRest(const NamedSection& profile, bool uses_environment) {
-    ARROW_ASSIGN_OR_RAISE(Found found, FromWebIdentity(profile, uses_environment));
+  Result<MaybeCredentials> FromRest(const NamedSection& profile, bool uses_environment) {
+    ARROW_ASSIGN_OR_RAISE(MaybeCredentials found, FromWebIdentity(profile, uses_environment));
     if (found.has_value()) return found;
     if (profile.Get("sso_session").has_value() || profile.Get("sso_start_url").has_value()) {
       return FromCommandLine(profile, "signs in by SSO", "aws sso login");
@@ -119,7 +112,7 @@ class AwsChain {
     return FromProcess(profile);
   }
 
-  Result<Found> FromKeys(const NamedSection& profile) {
+  Result<MaybeCredentials> FromKeys(const NamedSection& profile) {
     auto token = profile.Get("aws_session_token");
     if (!token.has_value()) token = profile.Get("aws_security_token");
     return Pair(profile.Get("aws_access_key_id"), profile.Get("aws_secret_access_key"), token,
@@ -137,19 +130,20 @@ class AwsChain {
     return role;
   }
 
-  Result<Found> FromRole(const NamedSection& profile) {
+  Result<MaybeCredentials> FromRole(const NamedSection& profile) {
     if (profile.Get("mfa_serial").has_value()) {
-      return NotGiven("AWS " + profile.title() +
-                      " wants the code of a device (mfa_serial), which nobody types here; run "
-                      "`eval \"$(aws configure export-credentials --profile " +
-                      profile.name +
-                      " --format env)\"` before, without a profile in "
-                      "storage_options");
+      return CredentialError(
+          "AWS " + profile.title() +
+          " wants the code of a device (mfa_serial), which nobody types here; run "
+          "`eval \"$(aws configure export-credentials --profile " +
+          profile.name +
+          " --format env)\"` before, without a profile in "
+          "storage_options");
     }
     ARROW_ASSIGN_OR_RAISE(const http::Credentials source, SourceOf(profile));
     ARROW_ASSIGN_OR_RAISE(const AwsRole role, RoleOf(profile, *profile.Get("role_arn")));
     ARROW_ASSIGN_OR_RAISE(http::Credentials found, AssumeRole(role, source, options_.http()));
-    return Found(std::move(found));
+    return MaybeCredentials(std::move(found));
   }
 
   /// The credentials that a profile takes its role on with.
@@ -161,20 +155,21 @@ class AwsChain {
                              source_profile.has_value() ? "both of" : "neither of",
                              " source_profile and credential_source: it takes one of them");
     }
-    Found found;
+    MaybeCredentials found;
     if (source_profile.has_value()) {
       ARROW_ASSIGN_OR_RAISE(found, FromSourceProfile(profile, *source_profile));
     } else {
       ARROW_ASSIGN_OR_RAISE(found, FromSource(profile, *credential_source));
     }
     if (found.has_value()) return *found;
-    return NotGiven("no AWS credentials are found in the " +
-                    (source_profile.has_value() ? "source_profile \"" + *source_profile
-                                                : "credential_source \"" + *credential_source) +
-                    "\" of " + profile.title());
+    return CredentialError("no AWS credentials are found in the " +
+                           (source_profile.has_value()
+                                ? "source_profile \"" + *source_profile
+                                : "credential_source \"" + *credential_source) +
+                           "\" of " + profile.title());
   }
 
-  Result<Found> FromSourceProfile(const NamedSection& profile, const std::string& name) {
+  Result<MaybeCredentials> FromSourceProfile(const NamedSection& profile, const std::string& name) {
     const AwsSection* const section = profiles_.Find(name);
     if (section == nullptr) return profiles_.Missing(name);
     const NamedSection source{name, *section};
@@ -190,7 +185,7 @@ class AwsChain {
                     : FromProfile(source, /*uses_environment=*/false);
   }
 
-  Result<Found> FromSource(const NamedSection& profile, const std::string& source) {
+  Result<MaybeCredentials> FromSource(const NamedSection& profile, const std::string& source) {
     if (source == "Environment") return FromEnvironment();
     if (source == "EcsContainer") return FindContainerCredentials(options_.http());
     if (source != "Ec2InstanceMetadata") {
@@ -198,13 +193,13 @@ class AwsChain {
                              "\": it takes Environment, EcsContainer or Ec2InstanceMetadata");
     }
     std::string why;
-    ARROW_ASSIGN_OR_RAISE(Found found, FindEc2Credentials(options_.http(), &why));
+    ARROW_ASSIGN_OR_RAISE(MaybeCredentials found, FindEc2Credentials(options_.http(), &why));
     if (found.has_value()) return found;
-    return NotGiven("AWS " + profile.title() +
-                    " takes its credentials from the metadata service of EC2: " + why);
+    return CredentialError("AWS " + profile.title() +
+                           " takes its credentials from the metadata service of EC2: " + why);
   }
 
-  Result<Found> FromWebIdentity(const NamedSection& profile, bool uses_environment) {
+  Result<MaybeCredentials> FromWebIdentity(const NamedSection& profile, bool uses_environment) {
     const auto get = [&](const char* variable, const char* name) {
       auto value = uses_environment ? exec::EnvironmentValue(variable) : std::nullopt;
       return value.has_value() ? value : profile.Get(name);
@@ -221,10 +216,10 @@ class AwsChain {
     role.session_name = get("AWS_ROLE_SESSION_NAME", "role_session_name").value_or("");
     ARROW_ASSIGN_OR_RAISE(http::Credentials found,
                           AssumeRoleWithWebIdentity(role, exec::HomePath(*file), options_.http()));
-    return Found(std::move(found));
+    return MaybeCredentials(std::move(found));
   }
 
-  Result<Found> FromProcess(const NamedSection& profile) {
+  Result<MaybeCredentials> FromProcess(const NamedSection& profile) {
     const auto command = profile.Get("credential_process");
     if (!command.has_value()) return std::nullopt;
     const std::string source = "credential_process of AWS " + profile.title();
@@ -234,14 +229,14 @@ class AwsChain {
   }
 
   /// SSO, and the like, are the command line's: it has the session, and renews it.
-  Result<Found> FromCommandLine(const NamedSection& profile, const std::string& how,
-                                const std::string& login) {
+  Result<MaybeCredentials> FromCommandLine(const NamedSection& profile, const std::string& how,
+                                           const std::string& login) {
     const std::string to_do = "run `" + login + " --profile " + profile.name + "`";
     if (!exec::IsInPath("aws")) {
-      return NotGiven("AWS " + profile.title() + " " + how +
-                      ", which takes the command line of AWS: install it "
-                      "(https://aws.amazon.com/cli/) and " +
-                      to_do);
+      return CredentialError("AWS " + profile.title() + " " + how +
+                             ", which takes the command line of AWS: install it "
+                             "(https://aws.amazon.com/cli/) and " +
+                             to_do);
     }
     return FromProgram({"aws", "configure", "export-credentials", "--profile", profile.name,
                         "--format", "process"},
@@ -249,15 +244,16 @@ class AwsChain {
                        "; " + to_do + " (it takes version 2.10 of the command line, or newer)");
   }
 
-  static Result<Found> FromProgram(const std::vector<std::string>& command,
-                                   const std::string& source, const std::string& to_do) {
+  static Result<MaybeCredentials> FromProgram(const std::vector<std::string>& command,
+                                              const std::string& source, const std::string& to_do) {
     const auto output = exec::OutputOf(command, kProgramLimit);
     if (output.status().IsCancelled()) return output.status();
     if (!output.ok()) {
-      return NotGiven(source + " gives no AWS credentials: " + output.status().message() + to_do);
+      return CredentialError(source + " gives no AWS credentials: " + output.status().message() +
+                             to_do);
     }
     ARROW_ASSIGN_OR_RAISE(http::Credentials found, ParseAwsCredentials(*output, source));
-    return Found(std::move(found));
+    return MaybeCredentials(std::move(found));
   }
 
   const stores::StorageOptions& options_;
@@ -270,10 +266,11 @@ class AwsCredentialFinder final : public CredentialFinder {
  public:
   explicit AwsCredentialFinder(const stores::StorageOptions& options) : options_(options) {}
 
-  Result<Found> Find() override {
+  Result<MaybeCredentials> Find() override {
     if (options_.anonymous) return std::nullopt;
-    ARROW_ASSIGN_OR_RAISE(Found found, Pair(options_.key, options_.secret, options_.token, "key",
-                                            "secret", "storage_options"));
+    ARROW_ASSIGN_OR_RAISE(
+        MaybeCredentials found,
+        Pair(options_.key, options_.secret, options_.token, "key", "secret", "storage_options"));
     if (found.has_value()) return found;
     if (options_.token.has_value()) {
       return Status::Invalid(
@@ -301,22 +298,22 @@ std::unique_ptr<CredentialFinder> MakeAwsCredentialFinder(const stores::StorageO
   return std::make_unique<AwsCredentialFinder>(options);
 }
 
-Result<AwsPlace> FindAwsPlace(const stores::StorageOptions& options) {
+Result<AwsEndpoint> FindAwsEndpoint(const stores::StorageOptions& options) {
   if (options.region.has_value() && options.endpoint_url.has_value()) {
-    return AwsPlace{options.region, options.endpoint_url};
+    return AwsEndpoint{options.region, options.endpoint_url};
   }
   ARROW_ASSIGN_OR_RAISE(const AwsProfiles profiles, AwsProfiles::Read());
   const AwsSection* section = profiles.Find(ChosenProfile(options.profile).name);
   if (section == nullptr && options.profile.has_value()) return profiles.Missing(*options.profile);
   const AwsSection none;
   if (section == nullptr) section = &none;
-  AwsPlace place;
-  place.region = RegionOf(options, *section);
-  place.endpoint_url = options.endpoint_url;
-  if (!place.endpoint_url.has_value()) {
-    ARROW_ASSIGN_OR_RAISE(place.endpoint_url, profiles.EndpointOf("s3", *section));
+  AwsEndpoint endpoint;
+  endpoint.region = RegionOf(options, *section);
+  endpoint.endpoint_url = options.endpoint_url;
+  if (!endpoint.endpoint_url.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(endpoint.endpoint_url, profiles.EndpointOf("s3", *section));
   }
-  return place;
+  return endpoint;
 }
 
 }  // namespace easydata::credentials

@@ -15,11 +15,11 @@ namespace easydata::credentials {
 /// AWS_WEB_IDENTITY_TOKEN_FILE; the container's address; the metadata service of EC2.
 std::unique_ptr<CredentialFinder> MakeAwsCredentialFinder(const stores::StorageOptions& options);
 
-/// What the profile of `options`, or the environment, says of where to ask.
-struct AwsPlace {
+/// Where AWS is asked, as `options`, their profile or the environment say.
+struct AwsEndpoint {
   std::optional<std::string> region;
   std::optional<std::string> endpoint_url;
 };
-Result<AwsPlace> FindAwsPlace(const stores::StorageOptions& options);
+Result<AwsEndpoint> FindAwsEndpoint(const stores::StorageOptions& options);
 
 }  // namespace easydata::credentials

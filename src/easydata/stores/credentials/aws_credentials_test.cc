@@ -360,7 +360,7 @@ TEST(AwsCredentialsTest, DoesNotWaitForAMetadataServiceThatIsNotThere) {
   EXPECT_EQ(server.requests().size(), 2u);
 }
 
-TEST(AwsPlaceTest, PrefersWhatIsSaidNearer) {
+TEST(AwsEndpointTest, PrefersWhatIsSaidNearer) {
   ScopedEnvironment environment;
   environment.Write(".aws/config",
                     "[default]\nregion = eu-west-1\nendpoint_url = http://own\n"
@@ -368,9 +368,9 @@ TEST(AwsPlaceTest, PrefersWhatIsSaidNearer) {
                     "[services mine]\ns3 =\n   endpoint_url = http://services\n"
                     "[profile absent]\nservices = other\n");
   const auto shown = [](const stores::StorageOptions& options) {
-    const auto place = FindAwsPlace(options);
-    if (!place.ok()) return place.status().message();
-    return place->region.value_or("-") + " " + place->endpoint_url.value_or("-");
+    const auto endpoint = FindAwsEndpoint(options);
+    if (!endpoint.ok()) return endpoint.status().message();
+    return endpoint->region.value_or("-") + " " + endpoint->endpoint_url.value_or("-");
   };
   stores::StorageOptions options;
   EXPECT_EQ(shown({}), "eu-west-1 http://own");

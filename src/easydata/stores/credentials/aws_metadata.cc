@@ -75,7 +75,7 @@ Result<std::string> ContainerToken() {
 class Ec2Metadata {
  public:
   explicit Ec2Metadata(const http::HttpOptions& options)
-      : options_(NearbyService(
+      : options_(LocalServiceOptions(
             options, std::chrono::seconds(NumberInEnvironment("AWS_METADATA_SERVICE_TIMEOUT", 1)),
             NumberInEnvironment("AWS_METADATA_SERVICE_NUM_ATTEMPTS", 2) - 1)) {
     origin_ = exec::EnvironmentValue("AWS_EC2_METADATA_SERVICE_ENDPOINT").value_or("");
@@ -103,7 +103,7 @@ class Ec2Metadata {
     const int status = answer.response.status;
     const bool is_first_version = status == 403 || status == 404 || status == 405;
     if (is_first_version && !exec::IsSetToTrue("AWS_EC2_METADATA_V1_DISABLED")) return true;
-    *why = WhyNot(answer);
+    *why = FailureOf(answer);
     return false;
   }
 
@@ -140,9 +140,9 @@ Result<std::optional<http::Credentials>> FindContainerCredentials(
   ARROW_ASSIGN_OR_RAISE(const std::string token, ContainerToken());
   if (!token.empty()) request.headers.push_back("Authorization: " + token);
   const std::string source = "the container's service at " + http::OriginOf(request.url);
-  ARROW_ASSIGN_OR_RAISE(
-      const CredentialAnswer answer,
-      AskForCredentials(request, NearbyService(options, kContainerPatience, kContainerRetries)));
+  ARROW_ASSIGN_OR_RAISE(const CredentialAnswer answer,
+                        AskForCredentials(request, LocalServiceOptions(options, kContainerPatience,
+                                                                       kContainerRetries)));
   if (!answer.response.is_good()) {
     return NoCredentials("get AWS credentials from " + source, answer);
   }
@@ -163,13 +163,13 @@ Result<std::optional<http::Credentials>> FindEc2Credentials(const http::HttpOpti
   const std::string role = roles.body.substr(0, roles.body.find_first_of("\r\n"));
   if (!roles.response.is_good() || role.empty()) {
     *why = roles.response.status == 404 || roles.response.is_good() ? "this machine has no role"
-                                                                    : WhyNot(roles);
+                                                                    : FailureOf(roles);
     return std::nullopt;
   }
   ARROW_ASSIGN_OR_RAISE(const CredentialAnswer answer,
                         service.Get(kRolePath + http::PercentEncode(role, /*keeps_slash=*/false)));
   if (!answer.response.is_good()) {
-    *why = WhyNot(answer);
+    *why = FailureOf(answer);
     return std::nullopt;
   }
   ARROW_ASSIGN_OR_RAISE(

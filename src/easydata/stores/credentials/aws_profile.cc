@@ -15,12 +15,12 @@
 namespace easydata::credentials {
 namespace {
 
-constexpr std::string_view kIniBlank = " \t\r\f\v";
+constexpr std::string_view kBlank = " \t\r\f\v";
 
 std::string_view Stripped(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kIniBlank);
+  const size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kIniBlank) - begin + 1);
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
 std::string InLowerCase(std::string_view text) {
@@ -29,11 +29,11 @@ std::string InLowerCase(std::string_view text) {
   return out;
 }
 
-/// The name behind a word in a section's title, "profile my-name" or "profile \"my name\"".
-std::optional<std::string> NameBehind(std::string_view word, std::string_view title) {
+/// The name after a word in a section's title, "profile my-name" or "profile \"my name\"".
+std::optional<std::string> NameAfter(std::string_view word, std::string_view title) {
   if (!title.starts_with(word) || title.size() == word.size()) return std::nullopt;
   std::string_view name = title.substr(word.size());
-  if (kIniBlank.find(name[0]) == std::string_view::npos) return std::nullopt;
+  if (kBlank.find(name[0]) == std::string_view::npos) return std::nullopt;
   name = Stripped(name);
   const bool is_quoted =
       name.size() >= 2 && (name[0] == '"' || name[0] == '\'') && name.back() == name.front();
@@ -51,7 +51,7 @@ class IniReader {
     ++number_;
     const std::string_view text = Stripped(line);
     if (text.empty() || text[0] == '#' || text[0] == ';') return Status::OK();
-    const size_t indent = line.find_first_not_of(kIniBlank);
+    const size_t indent = line.find_first_not_of(kBlank);
     if (section_ != nullptr && !option_.empty() && indent > indent_) return GoOn(text);
     indent_ = indent;
     option_.clear();
@@ -136,9 +136,9 @@ Result<AwsProfiles> AwsProfiles::Read() {
   for (auto& [title, section] : config) {
     if (title == "default") {
       out.profiles_[title].merge(section);
-    } else if (const auto name = NameBehind("profile", title)) {
+    } else if (const auto name = NameAfter("profile", title)) {
       out.profiles_[*name].merge(section);
-    } else if (const auto services = NameBehind("services", title)) {
+    } else if (const auto services = NameAfter("services", title)) {
       out.services_[*services].merge(section);
     }
   }

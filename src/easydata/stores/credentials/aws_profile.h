@@ -14,7 +14,7 @@ namespace easydata::credentials {
 using AwsSection = std::map<std::string, std::string>;
 
 /// Reads a file as botocore does (configparser of Python): sections in brackets, "name = value",
-/// whole lines of comments behind "#" or ";", and indented lines that go on with a value. Invalid
+/// whole lines of comments after "#" or ";", and indented lines that go on with a value. Invalid
 /// says path and line, never what stands there.
 /// https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 Result<std::map<std::string, AwsSection>> ParseAwsFile(std::string_view text,

@@ -1,5 +1,8 @@
 #include "easydata/stores/credentials/credential_cache.h"
 
+#include <arrow/util/io_util.h>
+
+#include <cerrno>
 #include <mutex>
 
 namespace easydata::credentials {
@@ -9,14 +12,18 @@ using SystemClock = std::chrono::system_clock;
 
 constexpr std::chrono::minutes kBeforeExpiry{5};
 
-bool IsSame(const std::optional<http::Credentials>& a, const std::optional<http::Credentials>& b) {
+bool IsSame(const MaybeCredentials& a, const MaybeCredentials& b) {
   if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
   return a->key == b->key && a->secret == b->secret && a->token == b->token;
 }
 
 }  // namespace
 
-Result<std::optional<http::Credentials>> CredentialCache::Get() {
+Status CredentialError(const std::string& message) {
+  return arrow::internal::IOErrorFromErrno(EACCES, message);
+}
+
+Result<MaybeCredentials> CredentialCache::Get() {
   Lock();
   std::lock_guard<exec::ForkableMutex> lock(mutex_, std::adopt_lock);
   const bool is_old = found_.has_value() && found_->expires != SystemClock::time_point::max() &&
@@ -31,7 +38,7 @@ Result<std::optional<http::Credentials>> CredentialCache::Get() {
   return found;
 }
 
-Result<bool> CredentialCache::Renew(const std::optional<http::Credentials>& refused) {
+Result<bool> CredentialCache::Renew(const MaybeCredentials& refused) {
   Lock();
   std::lock_guard<exec::ForkableMutex> lock(mutex_, std::adopt_lock);
   // Another thread may have been here first.
@@ -47,7 +54,7 @@ void CredentialCache::Lock() {
   mutex_.lock();
 }
 
-Result<std::optional<http::Credentials>> CredentialCache::FindLocked() {
+Result<MaybeCredentials> CredentialCache::FindLocked() {
   found_at_ = std::chrono::steady_clock::now();
   ARROW_ASSIGN_OR_RAISE(auto found, finder_->Find());
   is_found_ = true;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "easydata/base/status.h"
@@ -11,13 +12,18 @@
 
 namespace easydata::credentials {
 
+/// Credentials; nothing for those who ask without.
+using MaybeCredentials = std::optional<http::Credentials>;
+
+/// The error of credentials that are not found, or of no use: an IOError (EACCES).
+Status CredentialError(const std::string& message);
+
 /// Finds credentials where a platform keeps them. Called by one thread at a time.
 class CredentialFinder {
  public:
   virtual ~CredentialFinder() = default;
-  /// Finds them anew; nothing for those who ask without. An IOError (EACCES) says where they were
-  /// looked for, and what to do.
-  virtual Result<std::optional<http::Credentials>> Find() = 0;
+  /// Finds them anew. A CredentialError() says where they were looked for, and what to do.
+  virtual Result<MaybeCredentials> Find() = 0;
 };
 
 /// Keeps credentials: finds them when they are first wanted, again five minutes before they expire,
@@ -26,19 +32,19 @@ class CredentialCache {
  public:
   explicit CredentialCache(std::unique_ptr<CredentialFinder> finder) : finder_(std::move(finder)) {}
 
-  Result<std::optional<http::Credentials>> Get();
+  Result<MaybeCredentials> Get();
 
   /// Finds others in place of those that a store refused; false where the same are found.
-  Result<bool> Renew(const std::optional<http::Credentials>& refused);
+  Result<bool> Renew(const MaybeCredentials& refused);
 
  private:
   void Lock();
-  Result<std::optional<http::Credentials>> FindLocked();
+  Result<MaybeCredentials> FindLocked();
 
   exec::ForkableMutex mutex_;
   const std::unique_ptr<CredentialFinder> finder_;
   bool is_found_ = false;
-  std::optional<http::Credentials> found_;
+  MaybeCredentials found_;
   std::chrono::steady_clock::time_point found_at_;
 };
 

@@ -54,7 +54,7 @@ Result<CredentialAnswer> AskForCredentials(const http::HttpRequest& wanted,
   }
 }
 
-std::string WhyNot(const CredentialAnswer& answer) {
+std::string FailureOf(const CredentialAnswer& answer) {
   const http::HttpResponse& response = answer.response;
   if (response.status == 0) return response.error;
   std::string why = "status " + std::to_string(response.status);
@@ -68,11 +68,11 @@ Status NoCredentials(const std::string& what, const CredentialAnswer& answer) {
   const int status = answer.response.status;
   const bool is_refusal = status >= 400 && status < 500 && status != 408 && status != 429;
   return arrow::internal::IOErrorFromErrno(is_refusal ? EACCES : EIO, "cannot ", what, ": ",
-                                           WhyNot(answer));
+                                           FailureOf(answer));
 }
 
-http::HttpOptions NearbyService(const http::HttpOptions& options,
-                                std::chrono::milliseconds patience, int most_retries) {
+http::HttpOptions LocalServiceOptions(const http::HttpOptions& options,
+                                      std::chrono::milliseconds patience, int most_retries) {
   http::HttpOptions out = options;
   out.limits.connect_timeout = std::min(options.limits.connect_timeout, patience);
   out.limits.stall_timeout = std::min(options.limits.stall_timeout, patience);

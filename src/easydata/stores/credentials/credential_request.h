@@ -24,13 +24,13 @@ Result<CredentialAnswer> AskForCredentials(const http::HttpRequest& request,
 
 /// Why an answer is of no use: "status 403 (AccessDenied: ...)", "Connection refused". Of the body
 /// it tells what an error in XML or JSON says, and nothing else.
-std::string WhyNot(const CredentialAnswer& answer);
+std::string FailureOf(const CredentialAnswer& answer);
 
 /// The error of an answer that is of no use: "cannot <what>: <why>".
 Status NoCredentials(const std::string& what, const CredentialAnswer& answer);
 
 /// How a service of this machine is asked: it answers within `patience`, or is not there.
-http::HttpOptions NearbyService(const http::HttpOptions& options,
-                                std::chrono::milliseconds patience, int most_retries);
+http::HttpOptions LocalServiceOptions(const http::HttpOptions& options,
+                                      std::chrono::milliseconds patience, int most_retries);
 
 }  // namespace easydata::credentials

@@ -1,9 +1,6 @@
 #include "easydata/stores/credentials/google_credentials.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -19,8 +16,6 @@
 namespace easydata::credentials {
 namespace {
 
-using MaybeCredentials = std::optional<http::Credentials>;
-
 constexpr const char* kTokenUri = "https://oauth2.googleapis.com/token";
 constexpr const char* kScope = "https://www.googleapis.com/auth/devstorage.read_write";
 constexpr const char* kGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -28,14 +23,11 @@ constexpr std::chrono::seconds kAssertionHolds{3600};
 constexpr std::chrono::seconds kServerPatience{1};
 constexpr const char* kUsualFile = "application_default_credentials.json";
 
-Status NoGoogle(const std::string& message) {
-  return arrow::internal::IOErrorFromErrno(EACCES, message);
-}
-
 /// A value that a file of credentials must have.
 Result<std::string> Needed(const nlohmann::json& json, const char* name, const std::string& path) {
   std::string value = http::JsonText(json, name);
-  if (value.empty()) return NoGoogle("the Google credentials in " + path + " have no " + name);
+  if (value.empty())
+    return CredentialError("the Google credentials in " + path + " have no " + name);
   return value;
 }
 
@@ -45,7 +37,7 @@ Result<MaybeCredentials> ParseToken(const std::string& text, const std::string& 
   http::Credentials out;
   if (json.is_object()) out.token = http::JsonText(json, "access_token");
   if (out.token.empty() || out.token.find_first_of("\r\n") != std::string::npos) {
-    return NoGoogle(source + " gives no Google credentials: its answer has no access_token");
+    return CredentialError(source + " gives no Google credentials: its answer has no access_token");
   }
   const auto seconds = json.find("expires_in");
   if (seconds != json.end() && seconds->is_number()) {
@@ -110,8 +102,8 @@ Result<MaybeCredentials> FromServiceAccount(const nlohmann::json& json, const st
       http::Base64Url(header.dump()) + "." + http::Base64Url(claims.dump());
   const auto signature = SignByRsa(key, signed_part);
   if (!signature.ok()) {
-    return NoGoogle("the Google credentials in " + path +
-                    " are of no use: " + signature.status().message());
+    return CredentialError("the Google credentials in " + path +
+                           " are of no use: " + signature.status().message());
   }
   const std::string form = "grant_type=" + http::PercentEncode(kGrant, /*keeps_slash=*/false) +
                            "&assertion=" + signed_part + "." + http::Base64Url(*signature);
@@ -121,21 +113,24 @@ Result<MaybeCredentials> FromServiceAccount(const nlohmann::json& json, const st
 Result<MaybeCredentials> FromText(const std::string& text, const std::string& path,
                                   const http::HttpOptions& options) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return NoGoogle("the Google credentials in " + path + " are not JSON");
+  if (!json.is_object())
+    return CredentialError("the Google credentials in " + path + " are not JSON");
   const std::string type = http::JsonText(json, "type");
   if (type == "authorized_user") return FromUser(json, path, options);
   if (type == "service_account") return FromServiceAccount(json, path, options);
-  return NoGoogle("the Google credentials in " + path + " are of type \"" + type.substr(0, 40) +
-                  "\", and those that are read here are authorized_user and service_account; run "
-                  "`gcloud auth print-access-token` and give what it prints as token in "
-                  "storage_options (it holds for an hour)");
+  return CredentialError(
+      "the Google credentials in " + path + " are of type \"" + type.substr(0, 40) +
+      "\", and those that are read here are authorized_user and service_account; run "
+      "`gcloud auth print-access-token` and give what it prints as token in "
+      "storage_options (it holds for an hour)");
 }
 
 /// A file that someone named.
 Result<MaybeCredentials> FromNamedFile(const std::string& path, const std::string& who,
                                        const http::HttpOptions& options) {
   ARROW_ASSIGN_OR_RAISE(const auto text, files::ReadSettings(path));
-  if (!text.has_value()) return NoGoogle("there is no file " + path + ", which " + who + " names");
+  if (!text.has_value())
+    return CredentialError("there is no file " + path + ", which " + who + " names");
   return FromText(*text, path, options);
 }
 
@@ -161,11 +156,12 @@ Result<MaybeCredentials> FromMetadataServer(const http::HttpOptions& options, st
                 "/computeMetadata/v1/instance/service-accounts/default/token";
   request.headers = {"Metadata-Flavor: Google"};
   request.avoids_proxies = true;
-  ARROW_ASSIGN_OR_RAISE(const CredentialAnswer answer,
-                        AskForCredentials(request, NearbyService(options, kServerPatience, 1)));
+  ARROW_ASSIGN_OR_RAISE(
+      const CredentialAnswer answer,
+      AskForCredentials(request, LocalServiceOptions(options, kServerPatience, 1)));
   const bool is_google = answer.response.headers.Get("metadata-flavor") == "Google";
   if (!answer.response.is_good() || !is_google) {
-    *why = answer.response.is_good() ? "who answers is not it" : WhyNot(answer);
+    *why = answer.response.is_good() ? "who answers is not it" : FailureOf(answer);
     return std::nullopt;
   }
   return ParseToken(answer.body, "the metadata server of Compute Engine");
@@ -189,12 +185,13 @@ class GoogleCredentialFinder final : public CredentialFinder {
     std::string why;
     ARROW_ASSIGN_OR_RAISE(auto found, FromMetadataServer(options, &why));
     if (found.has_value()) return found;
-    return NoGoogle("no Google credentials are found: not in storage_options (token), " +
-                    std::string(kVariable) + ", " + usual +
-                    ", nor by the metadata server of Compute Engine (" + why +
-                    "); run `gcloud auth application-default login`, or give a token or the path "
-                    "of a service account's key as token in storage_options; anonymous=True asks "
-                    "without credentials, for what everyone may read");
+    return CredentialError(
+        "no Google credentials are found: not in storage_options (token), " +
+        std::string(kVariable) + ", " + usual + ", nor by the metadata server of Compute Engine (" +
+        why +
+        "); run `gcloud auth application-default login`, or give a token or the path "
+        "of a service account's key as token in storage_options; anonymous=True asks "
+        "without credentials, for what everyone may read");
   }
 
  private:

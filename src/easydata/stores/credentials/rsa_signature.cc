@@ -29,7 +29,7 @@ struct CryptoLibrary {
   void (*clear_errors)();
 };
 
-constexpr const char* kCryptoNames[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
+constexpr const char* kNames[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
 
 Status NoCrypto(const std::string& why) {
   return arrow::internal::IOErrorFromErrno(
@@ -40,7 +40,7 @@ Status NoCrypto(const std::string& why) {
 }
 
 Result<CryptoLibrary> LoadCrypto() {
-  exec::LoadedLibrary library(kCryptoNames);
+  exec::LoadedLibrary library(kNames);
   CryptoLibrary crypto = {};
   library.Find("BIO_new_mem_buf", &crypto.new_memory_bio);
   library.Find("BIO_free", &crypto.free_bio);

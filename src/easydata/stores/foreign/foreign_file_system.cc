@@ -156,7 +156,7 @@ const std::shared_ptr<files::IoCounters>& ForeignFileSystem::shared_counters() c
   return reader_->counters();
 }
 
-Result<stores::KeyedFileSystem::Place> ForeignFileSystem::Split(const std::string& uri) const {
+Result<stores::KeyedFileSystem::RootAndKey> ForeignFileSystem::Split(const std::string& uri) const {
   const std::string root = scheme_ + "://";
   std::string key = uri.substr(root.size());
   if (const std::string shown = http::WithoutPassword(uri); shown != uri) {
@@ -167,10 +167,11 @@ Result<stores::KeyedFileSystem::Place> ForeignFileSystem::Split(const std::strin
   if (key.find("::") != std::string::npos) {
     return Status::Invalid(uri, ": chained addresses (::) are not read; unpack the files first");
   }
-  return Place{root, std::move(key)};
+  return RootAndKey{root, std::move(key)};
 }
 
-Result<stores::ObjectPage> ForeignFileSystem::ListAll(const Place& prefix, bool by_folder) const {
+Result<stores::ObjectPage> ForeignFileSystem::ListAll(const RootAndKey& prefix,
+                                                      bool by_folder) const {
   // A library lists folders, not prefixes.
   const size_t name = prefix.key.rfind('/') + 1;
   const std::string folder = prefix.root + prefix.key.substr(0, name);
@@ -189,7 +190,7 @@ Result<stores::ObjectPage> ForeignFileSystem::ListAll(const Place& prefix, bool 
   return page;
 }
 
-Result<stores::ObjectPage> ForeignFileSystem::ListSome(const Place& folder) const {
+Result<stores::ObjectPage> ForeignFileSystem::ListSome(const RootAndKey& folder) const {
   return ListAll(folder, true);
 }
 

@@ -28,9 +28,9 @@ class ForeignFileSystem final : public stores::KeyedFileSystem {
   class Reader;
 
   /// Invalid for addresses with a password, and for chained ones.
-  Result<Place> Split(const std::string& uri) const override;
-  Result<stores::ObjectPage> ListAll(const Place& prefix, bool by_folder) const override;
-  Result<stores::ObjectPage> ListSome(const Place& folder) const override;
+  Result<RootAndKey> Split(const std::string& uri) const override;
+  Result<stores::ObjectPage> ListAll(const RootAndKey& prefix, bool by_folder) const override;
+  Result<stores::ObjectPage> ListSome(const RootAndKey& folder) const override;
 
   const std::string scheme_;
   const std::shared_ptr<const Reader> reader_;  // that open files share

@@ -9,7 +9,7 @@
 
 namespace easydata::foreign {
 
-/// What is said of a scheme that nobody knows, behind "name://".
+/// What is said of a scheme that nobody knows, after "name://".
 inline constexpr const char kOtherSchemes[] =
     " is no scheme that EasyData reads: it knows s3, gs, http, https and paths of this machine";
 
@@ -25,7 +25,7 @@ class ForeignStore {
  public:
   virtual ~ForeignStore() = default;
 
-  /// The files below a folder, named by its address and what comes behind it, and by folder alone
+  /// The files below a folder, named by its address and what comes after it, and by folder alone
   /// the files in it, with the names of the folders in `folders`, from `folder` on.
   virtual Result<ObjectPage> List(const std::string& folder, bool by_folder) const = 0;
 

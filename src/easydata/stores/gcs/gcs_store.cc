@@ -16,10 +16,10 @@
 namespace easydata::gcs {
 namespace {
 
-constexpr char kGoogleEndpoint[] = "https://storage.googleapis.com";
+constexpr char kEndpoint[] = "https://storage.googleapis.com";
 
 std::string EndpointOf(const stores::StorageOptions& options) {
-  std::string endpoint = kGoogleEndpoint;
+  std::string endpoint = kEndpoint;
   if (options.endpoint_url.has_value()) {
     endpoint = *options.endpoint_url;
   } else if (const auto emulator = exec::EnvironmentValue("STORAGE_EMULATOR_HOST")) {
@@ -72,8 +72,8 @@ std::string GcsStore::ObjectPath(const std::string& bucket, const std::string& k
 }
 
 Result<std::string> GcsStore::UrlOf(const std::string& uri) const {
-  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey place, stores::SplitObjectUri(uri));
-  return ObjectPath(place.bucket, place.key) + "?alt=media";
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
+  return ObjectPath(object.bucket, object.key) + "?alt=media";
 }
 
 std::string GcsStore::TagOf(const http::HttpHeaders& headers) const {
@@ -138,11 +138,11 @@ Result<stores::ObjectPage> GcsStore::ListPage(const std::string& bucket, const s
 
 Result<http::HttpRequest> GcsStore::UploadRequest(const std::string& uri,
                                                   const std::string& query) const {
-  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey place, stores::SplitObjectUri(uri));
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
   http::HttpRequest request;
   request.method = "POST";
-  request.url = endpoint_ + "/upload/storage/v1/b/" + http::PercentEncode(place.bucket, false) +
-                "/o?" + query + "&name=" + http::PercentEncode(place.key, false);
+  request.url = endpoint_ + "/upload/storage/v1/b/" + http::PercentEncode(object.bucket, false) +
+                "/o?" + query + "&name=" + http::PercentEncode(object.key, false);
   return request;
 }
 
@@ -177,11 +177,11 @@ Result<bool> GcsStore::PutIfAbsent(const std::string& uri, std::string_view cont
 }
 
 Status GcsStore::Delete(const std::string& uri) const {
-  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey place, stores::SplitObjectUri(uri));
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
   return http::ExchangeText(
              *this, "cannot delete " + uri,
              [&]() -> Result<http::HttpRequest> {
-               return http::HttpRequest{ObjectPath(place.bucket, place.key), "DELETE"};
+               return http::HttpRequest{ObjectPath(object.bucket, object.key), "DELETE"};
              },
              JudgeGone)
       .status();

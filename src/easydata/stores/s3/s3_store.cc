@@ -19,7 +19,7 @@
 namespace easydata::s3 {
 namespace {
 
-constexpr char kUsualRegion[] = "us-east-1";
+constexpr char kDefaultRegion[] = "us-east-1";
 constexpr int64_t kLittleSkew = 60;  // seconds; signatures hold for 15 minutes
 constexpr int64_t kMostCopied = int64_t{5} << 30;
 
@@ -31,9 +31,9 @@ bool IsHostName(const std::string& bucket) {
          });
 }
 
-bool IsPathStyle(const stores::StorageOptions& options, const credentials::AwsPlace& place) {
+bool IsPathStyle(const stores::StorageOptions& options, const credentials::AwsEndpoint& endpoint) {
   if (options.addressing_style != "auto") return options.addressing_style == "path";
-  return place.endpoint_url.has_value();
+  return endpoint.endpoint_url.has_value();
 }
 
 std::string WithoutSlash(std::string url) {
@@ -59,29 +59,30 @@ Result<http::HttpCall::Outcome> JudgeLong(const http::TextAnswer& answer) {
 
 }  // namespace
 
-S3Store::S3Store(const stores::StorageOptions& options, const credentials::AwsPlace& place)
+S3Store::S3Store(const stores::StorageOptions& options, const credentials::AwsEndpoint& endpoint)
     : stores::ObjectStore(options.http()),
-      endpoint_(WithoutSlash(place.endpoint_url.value_or(""))),
-      is_path_style_(IsPathStyle(options, place)),
+      endpoint_(WithoutSlash(endpoint.endpoint_url.value_or(""))),
+      is_path_style_(IsPathStyle(options, endpoint)),
       requester_pays_(options.requester_pays),
-      region_(place.region.value_or("")),
+      region_(endpoint.region.value_or("")),
       credentials_(std::make_unique<credentials::CredentialCache>(
           credentials::MakeAwsCredentialFinder(options))) {}
 
 Result<std::shared_ptr<const S3Store>> S3Store::Make(const stores::StorageOptions& options) {
-  ARROW_ASSIGN_OR_RAISE(const credentials::AwsPlace place, credentials::FindAwsPlace(options));
-  if (place.endpoint_url.has_value() && !http::IsHttpUrl(*place.endpoint_url)) {
+  ARROW_ASSIGN_OR_RAISE(const credentials::AwsEndpoint endpoint,
+                        credentials::FindAwsEndpoint(options));
+  if (endpoint.endpoint_url.has_value() && !http::IsHttpUrl(*endpoint.endpoint_url)) {
     return Status::Invalid("endpoint_url must begin with http:// or https://, not be ",
-                           *place.endpoint_url);
+                           *endpoint.endpoint_url);
   }
-  return std::shared_ptr<const S3Store>(new S3Store(options, place));
+  return std::shared_ptr<const S3Store>(new S3Store(options, endpoint));
 }
 
 std::string S3Store::RegionOf(const std::string& bucket) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto known = regions_.find(bucket);
   if (known != regions_.end()) return known->second;
-  return region_.empty() ? kUsualRegion : region_;
+  return region_.empty() ? kDefaultRegion : region_;
 }
 
 std::string S3Store::BucketUrl(const std::string& bucket) const {
@@ -108,8 +109,8 @@ std::string S3Store::BucketOf(const std::string& url) const {
 }
 
 Result<std::string> S3Store::UrlOf(const std::string& uri) const {
-  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey place, stores::SplitObjectUri(uri));
-  return BucketUrl(place.bucket) + "/" + http::PercentEncode(place.key, /*keeps_slash=*/true);
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
+  return BucketUrl(object.bucket) + "/" + http::PercentEncode(object.key, /*keeps_slash=*/true);
 }
 
 Status S3Store::Authorize(http::HttpRequest* request) const {
@@ -329,17 +330,17 @@ Status S3Store::AbortUpload(const std::string& uri, const std::string& id) const
 }
 
 Result<std::vector<stores::OpenUpload>> S3Store::ListUploads(const std::string& prefix_uri) const {
-  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey place, stores::SplitObjectUri(prefix_uri));
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey prefix, stores::SplitObjectUri(prefix_uri));
   std::vector<stores::OpenUpload> out;
   std::string key_marker;
   std::string id_marker;
   for (;;) {
     const auto make = [&]() -> Result<http::HttpRequest> {
       http::HttpRequest request;
-      request.url = BucketUrl(place.bucket) + "/?encoding-type=url";
+      request.url = BucketUrl(prefix.bucket) + "/?encoding-type=url";
       if (!key_marker.empty())
         request.url += "&key-marker=" + http::PercentEncode(key_marker, false);
-      request.url += "&prefix=" + http::PercentEncode(place.key, false);
+      request.url += "&prefix=" + http::PercentEncode(prefix.key, false);
       if (!id_marker.empty())
         request.url += "&upload-id-marker=" + http::PercentEncode(id_marker, false);
       request.url += "&uploads=";
@@ -351,9 +352,9 @@ Result<std::vector<stores::OpenUpload>> S3Store::ListUploads(const std::string& 
     for (const std::string_view entry : http::XmlElements(answer.body, "Upload")) {
       const std::string key = NameIn(entry, "Key", is_escaped);
       // Not every store heeds the prefix.
-      if (!key.starts_with(place.key)) continue;
+      if (!key.starts_with(prefix.key)) continue;
       out.push_back(
-          {"s3://" + place.bucket + "/" + key, http::XmlText(entry, "UploadId").value_or("")});
+          {"s3://" + prefix.bucket + "/" + key, http::XmlText(entry, "UploadId").value_or("")});
     }
     if (http::XmlText(answer.body, "IsTruncated") != "true") return out;
     key_marker = NameIn(answer.body, "NextKeyMarker", is_escaped);

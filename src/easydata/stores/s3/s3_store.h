@@ -43,7 +43,7 @@ class S3Store final : public stores::ObjectStore {
   int parts_in_flight() const override { return 4; }
 
  private:
-  S3Store(const stores::StorageOptions& options, const credentials::AwsPlace& place);
+  S3Store(const stores::StorageOptions& options, const credentials::AwsEndpoint& endpoint);
 
   /// The address of a bucket, without "/" at its end.
   std::string BucketUrl(const std::string& bucket) const;
