@@ -23,7 +23,7 @@ from peer_environment import peer_python
 from peer_process import PEERS, run_peer
 from remote_servers import as_bucket, far_away, s3_store, upload, web_server
 
-PROGRAM = corpora.ROOT / "build" / "dev" / "src" / "easydata" / "io" / "io_benchmark"
+PROGRAM = corpora.ROOT / "build" / "dev" / "src" / "easydata" / "storage" / "storage_benchmark"
 KEY_OPTIONS = ("key", "secret")
 LATENCY = 0.02
 Run = dict[str, float]
@@ -58,7 +58,7 @@ def parquet_of(texts: Path) -> Path:
 
 
 def program(name: str, **environment: str) -> Run:
-    """One run of a benchmark of io_benchmark: seconds, processor seconds, bytes, requests."""
+    """One run of a benchmark of storage_benchmark: seconds, processor seconds, bytes, requests."""
     command = [str(PROGRAM), f"--benchmark_filter=^{name}/iterations", "--benchmark_format=json"]
     done = subprocess.run(
         command,
@@ -282,7 +282,7 @@ PARTS = {
 def remote(rounds: int) -> list[dict[str, object]]:
     """All of it."""
     cmake = str(Path(sys.executable).with_name("cmake"))
-    build = [cmake, "--build", str(corpora.ROOT / "build" / "dev"), "--target", "io_benchmark"]
+    build = [cmake, "--build", str(corpora.ROOT / "build" / "dev"), "--target", "storage_benchmark"]
     subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     results = []
     for name, part in PARTS.items():

@@ -1,6 +1,6 @@
 # easydata_module(<module> [OPTIMISED] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
-# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder: an object library easydata_<module>, one test binary
+# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library easydata_<module>, one test binary
 # <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of *_benchmark.cc. EXCEPT are files that
 # the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
@@ -9,6 +9,14 @@ function(easydata_module module)
   cmake_parse_arguments(ARG "OPTIMISED;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
   set(_target easydata_${module})
   file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
+  # Folders with a CMakeLists.txt are modules of their own.
+  file(GLOB_RECURSE _nested RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS CMakeLists.txt)
+  foreach(_file IN LISTS _nested)
+    get_filename_component(_folder "${_file}" DIRECTORY)
+    if(_folder)
+      list(FILTER _sources EXCLUDE REGEX "^${_folder}/")
+    endif()
+  endforeach()
   list(REMOVE_ITEM _sources ${ARG_EXCEPT})
   set(_tests ${_sources})
   list(FILTER _tests INCLUDE REGEX "_(test|for_tests)[a-z_]*\\.cc$")

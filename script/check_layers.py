@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks that every file of the engine includes what its module may use, and nothing else.
 
-A module uses modules of lower rank, never its neighbours. Nothing under src/ knows Python, and the
-Parquet library is known to the modules that read and write files only. Base and io alone ask the
-system about files. The tokenizers are a library of their own, which knows two of the engine's
-modules and is known to those that run it. The packages of Python keep an order, too; see
-python_layers.py.
+A module uses modules of lower rank, never its neighbours: no store uses another one. Nothing under
+src/ knows Python, and the Parquet library is known to the modules that read and write files only.
+Base, files and outputs alone ask the system about files. Of the modules up to storage, which reach
+files here and elsewhere, all others use four. The tokenizers are a library of their own, which
+knows two of the engine's modules and is known to those that run it. The packages of Python keep an
+order, too; see python_layers.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -19,11 +20,17 @@ from pathlib import Path
 
 import python_layers
 
-# Modules of one line are neighbours.
+# Modules of one line are neighbours. A folder within a module's is a module of its own, called by
+# its last name in namespaces and targets.
 RANKS = (
     ("base",),
     ("config", "exec"),
-    ("io", "json", "jinja"),
+    ("files", "json", "jinja"),
+    ("http",),
+    ("stores",),
+    ("stores/credentials",),
+    ("stores/s3", "stores/gcs", "stores/web", "stores/foreign", "outputs"),
+    ("storage",),
     ("stream", "chat", "record_file"),
     ("order",),
     ("source", "transform", "trainer", "mix", "pack", "sink"),
@@ -31,18 +38,24 @@ RANKS = (
     ("pipeline",),
 )
 RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules}
+# Of the modules up to storage, those above it, the bindings and tests across modules use these.
+FACES = ("files", "outputs", "storage", "stores/foreign")
+INNER = {one for one in RANK if one == "http" or one.split("/")[0] == "stores"} - {*FACES}
+OUTSIDE = ("python/bindings", "tests/cpp", "examples", "bench")
 PARQUET_MODULES = ("source", "sink")
 TOKENIZERS = "tokenizers"
 TOKENIZERS_USE = ("base", "exec")
 TOKENIZERS_USERS = ("transform", "trainer", "pipeline")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
-# Calls that open, look at or walk files are for base and io; tests make files as they like.
-FILE_MODULES = ("base", "io")
+# Calls that open, look at or walk files are for these; tests make files as they like.
+FILE_MODULES = ("base", "files", "outputs")
 FILE_HEADERS = re.compile(
     r"^(fcntl\.h|unistd\.h|dirent\.h|glob\.h|ftw\.h|filesystem|sys/(stat|file|mman)\.h)$"
 )
-TEST_FILE = re.compile(r"(_test\.cc|_benchmark\.cc|/test_\w+\.h|_for_tests\.h)$")
+TEST_FILE = re.compile(r"(_test\.cc|_benchmark\.cc|/test_\w+\.h|_for_(tests|benchmarks)\.h)$")
 FILE_EXCEPTIONS = {
+    "exec/child_program.cc": "starts programs, and reads what they print",
+    "exec/environment.cc": "getuid: whose home folder it is",
     "exec/thread_pool.cc": "getpid: a fork makes threads of its own",
     "exec/work_gate.cc": "getpid: a fork has gates of its own",
     "tokenizers/encode_workers.cc": "getpid: a fork has workers of its own",
@@ -61,6 +74,10 @@ def problems(root: Path) -> Iterator[str]:
     """Yields one line for every include and namespace that breaks a rule."""
     engine = root / "src" / "easydata"
     tokenizers = root / "src" / TOKENIZERS
+    for folder in OUTSIDE:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cc"):
+                yield from check_outside(path, root)
     for path in [*sorted(engine.rglob("*")), *sorted(tokenizers.rglob("*"))]:
         if path.suffix not in (".h", ".cc"):
             continue
@@ -69,7 +86,7 @@ def problems(root: Path) -> Iterator[str]:
             module = TOKENIZERS
         else:
             name = path.relative_to(engine)
-            module = name.parts[0] if len(name.parts) > 1 else ""
+            module = module_of(name.parts[:-1])
         if module and module not in RANK and module != TOKENIZERS:
             yield f"{path.relative_to(root)}: the module '{module}' has no place in check_layers.py"
             continue
@@ -80,11 +97,37 @@ def problems(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{number}: {problem}"
             match = INCLUDE.match(line)
             if match:
-                problem = check(module, match[1]) or check_files(name, match[1])
+                problem = check(module, match[1]) or check_files(name, module, match[1])
                 if match[1].startswith("reference_tokenizer/") and not path.stem.endswith("_test"):
                     problem = f"'{match[1]}': it is there for tests alone"
                 if problem:
                     yield f"{path.relative_to(root)}:{number}: {problem}"
+
+
+def module_of(folders: tuple[str, ...]) -> str:
+    """The module of a file in these folders; "" at the top."""
+    has_inner = any(module.startswith(f"{folders[0]}/") for module in RANK) if folders else False
+    return "/".join(folders[: 2 if has_inner else 1])
+
+
+def check_outside(path: Path, root: Path) -> Iterator[str]:
+    """Yields what a file outside of the engine includes of modules that are not for it."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        problem = check_faces(match[1]) if match else None
+        if problem:
+            yield f"{path.relative_to(root)}:{number}: {problem}"
+
+
+def check_faces(header: str) -> str | None:
+    """Says that a header is not for those who only read and write files, or None."""
+    if not header.startswith("easydata/"):
+        return None
+    other = module_of(tuple(header.split("/")[1:-1]))
+    if other not in INNER:
+        return None
+    faces = f"{', '.join(FACES[:-1])} and {FACES[-1]}"
+    return f"'{header}': '{other}' is for the stores and storage; others use {faces}"
 
 
 def check(module: str, header: str) -> str | None:
@@ -104,7 +147,7 @@ def check(module: str, header: str) -> str | None:
         return f"'{header}': only {users} know the tokenizers"
     if not header.startswith("easydata/"):
         return None
-    other = header.split("/")[1]
+    other = module_of(tuple(header.split("/")[1:-1]))
     if module == TOKENIZERS:
         if other in TOKENIZERS_USE:
             return None
@@ -114,10 +157,11 @@ def check(module: str, header: str) -> str | None:
     if other not in RANK:
         return f"'{header}': there is no module '{other}'"
     if RANK[other] == RANK[module]:
-        return f"'{header}': '{other}' is a neighbour of '{module}'; they meet through stream/"
+        meeting = "stream/" if RANK[module] > RANK["stream"] else "what is below both"
+        return f"'{header}': '{other}' is a neighbour of '{module}'; they meet through {meeting}"
     if RANK[other] > RANK[module]:
         return f"'{header}': '{other}' stands above '{module}'"
-    return None
+    return check_faces(header) if RANK[module] > RANK["storage"] else None
 
 
 def check_namespace(module: str, lines: list[str], number: int) -> str | None:
@@ -128,22 +172,23 @@ def check_namespace(module: str, lines: list[str], number: int) -> str | None:
     match = NAMESPACE.match(lines[number - 1])
     if not match or not module:
         return None
-    wanted = None if module in NAMESPACE_LESS else module
+    wanted = None if module in NAMESPACE_LESS else module.rsplit("/", 1)[-1]
     if match[1] == wanted or (number < len(lines) and FORWARD.match(lines[number])):
         return None
     return f"the names of this module belong into easydata{'::' + wanted if wanted else ''}"
 
 
-def check_files(path: Path, header: str) -> str | None:
+def check_files(path: Path, module: str, header: str) -> str | None:
     """Says that a file of the engine may not call the system about files, or None."""
     name = path.as_posix()
-    if not FILE_HEADERS.match(header) or path.parts[0] in FILE_MODULES:
+    if not FILE_HEADERS.match(header) or module in FILE_MODULES:
         return None
     if name in FILE_EXCEPTIONS or TEST_FILE.search("/" + name):
         return None
+    modules = f"{', '.join(FILE_MODULES[:-1])} and {FILE_MODULES[-1]}"
     return (
-        f"<{header}>: only {' and '.join(FILE_MODULES)} call the system about files; use "
-        "io/file_system.h or io/file_calls.h"
+        f"<{header}>: only {modules} call the system about files; use "
+        "files/file_system.h or files/file_calls.h"
     )
 
 

@@ -37,7 +37,10 @@ def names_in(text: str) -> list[str]:
 def compiled_together(module: Path) -> dict[str, list[Path]]:
     """The module's files by what they are compiled for; kernels are compiled one by one."""
     together = defaultdict(list)
+    inner = [path.parent for path in module.rglob("CMakeLists.txt") if path.parent != module]
     for path in sorted(module.rglob("*.cc")):
+        if any(path.is_relative_to(folder) for folder in inner):
+            continue
         if re.search(r"_(avx\d+|shani)\.cc$|_benchmark\.cc$", path.name) or "fuzz" in path.parts:
             continue
         test = "test" in path.stem
@@ -95,7 +98,8 @@ def problems(files: list[Path]) -> list[str]:
 def main() -> int:
     """Prints what is called the same; 1 where something is."""
     found = []
-    for module in [*sorted((SOURCE / "easydata").iterdir()), SOURCE / "tokenizers", REFERENCE]:
+    modules = sorted(path.parent for path in SOURCE.rglob("CMakeLists.txt"))
+    for module in [*modules, REFERENCE]:
         for files in compiled_together(module).values():
             found += problems(files)
     for problem in found:

@@ -14,38 +14,38 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/io/brace_pattern.h"
-#include "easydata/io/file_system.h"
-#include "easydata/io/web_store.h"
+#include "easydata/files/brace_pattern.h"
 #include "easydata/source/data_files.h"
+#include "easydata/storage/open_file.h"
+#include "easydata/storage/storage.h"
 #include "engine_gil.h"
 #include "option_value.h"
 #include "py_source.h"
 #include "rows.h"
 
 namespace easydata {
-std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options) {
-  if (options.is_none()) return std::make_shared<io::Storage>(io::StorageOptions());
+std::shared_ptr<const storage::Storage> StorageFromPython(nb::handle options) {
+  if (options.is_none()) return std::make_shared<storage::Storage>(storage::StorageOptions());
   const nlohmann::json json =
       JsonFromPython(MappingOption("storage_options", options), "storage_options");
-  return std::make_shared<io::Storage>(Unwrap(io::StorageOptions::FromJson(json)));
+  return std::make_shared<storage::Storage>(Unwrap(storage::StorageOptions::FromJson(json)));
 }
 
 namespace {
 
-io::IdentityKind IdentityOf(const std::string& name) {
-  return ChoiceOf<io::IdentityKind>("identity", name);
+files::IdentityKind IdentityOf(const std::string& name) {
+  return ChoiceOf<files::IdentityKind>("identity", name);
 }
 
 /// The same files by another identity. Hashing goes on without the GIL; Ctrl-C ends it.
 PyFileListing WithIdentity(const PyFileListing& listing, const std::string& identity) {
-  const io::IdentityKind kind = IdentityOf(identity);
+  const files::IdentityKind kind = IdentityOf(identity);
   PyFileListing out = listing;
   Status status;
   {
     WithoutGil released;
-    for (io::FileInfo& file : out.files) {
-      status = io::SetIdentity(kind, exec::StopScope::Interrupted, &file);
+    for (files::FileInfo& file : out.files) {
+      status = storage::SetIdentity(kind, exec::StopScope::Interrupted, &file);
       if (!status.ok()) break;
     }
   }
@@ -60,9 +60,9 @@ using PickledListing = std::tuple<std::vector<PickledFile>, std::string, std::ve
 
 PickledListing PickleFiles(const PyFileListing& listing) {
   std::vector<PickledFile> files;
-  for (const io::FileInfo& file : listing.files) {
+  for (const files::FileInfo& file : listing.files) {
     files.emplace_back(file.uri, file.size,
-                       NameOf(io::NamesOf(file.identity.kind), file.identity.kind),
+                       NameOf(files::NamesOf(file.identity.kind), file.identity.kind),
                        file.identity.mtime_ns, file.identity.tag);
   }
   return {std::move(files), listing.storage->options().ToJson().dump(),
@@ -72,8 +72,8 @@ PickledListing PickleFiles(const PyFileListing& listing) {
 PyFileListing UnpickleFiles(const PickledListing& pickled) {
   const auto& [files, options, addresses] = pickled;
   PyFileListing out;
-  out.storage = std::make_shared<io::Storage>(
-      Unwrap(io::StorageOptions::FromJson(nlohmann::json::parse(options))));
+  out.storage = std::make_shared<storage::Storage>(
+      Unwrap(storage::StorageOptions::FromJson(nlohmann::json::parse(options))));
   for (const std::string& address : addresses) Unwrap(out.storage->NameOf(address));
   for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
     out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}, out.storage});
@@ -84,7 +84,7 @@ PyFileListing UnpickleFiles(const PickledListing& pickled) {
 /// A listing as JSON, for other processes of the job: [[uri, bytes, mtime_ns, tag], ...].
 std::string ListingToJson(const PyFileListing& listing) {
   nlohmann::json files = nlohmann::json::array();
-  for (const io::FileInfo& file : listing.files) {
+  for (const files::FileInfo& file : listing.files) {
     files.push_back({file.uri, file.size, file.identity.mtime_ns, file.identity.tag});
   }
   return files.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -97,7 +97,7 @@ PyFileListing ListingFromJson(const std::string& text, const std::vector<std::st
   out.storage = StorageFromPython(storage_options);
   for (const std::string& item : data_files) {
     if (item.find("://") == std::string::npos) continue;
-    for (const std::string& name : Unwrap(io::ExpandBraces(item)))
+    for (const std::string& name : Unwrap(files::ExpandBraces(item)))
       Unwrap(out.storage->NameOf(name));
   }
   const auto files = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -112,7 +112,7 @@ PyFileListing ListingFromJson(const std::string& text, const std::vector<std::st
     out.files.push_back(
         {file[0].get<std::string>(),
          file[1].get<int64_t>(),
-         {io::IdentityKind::kTime, file[2].get<int64_t>(), file[3].get<std::string>()},
+         {files::IdentityKind::kTime, file[2].get<int64_t>(), file[3].get<std::string>()},
          out.storage});
   }
   return out;
@@ -125,11 +125,11 @@ struct PyFile {
 };
 
 PyFile OpenListed(const PyFileListing& listing, size_t index) {
-  const io::FileInfo& info = listing.files.at(index);
+  const files::FileInfo& info = listing.files.at(index);
   Result<std::shared_ptr<arrow::io::RandomAccessFile>> opened = nullptr;
   {
     WithoutGil released;
-    opened = io::OpenFile(info);
+    opened = storage::OpenFile(info);
   }
   return {Unwrap(std::move(opened)), info.size};
 }
@@ -155,7 +155,7 @@ void BindFiles(nb::module_& m) {
       .def_prop_ro("uris",
                    [](const PyFileListing& self) {
                      std::vector<std::string> uris;
-                     for (const io::FileInfo& file : self.files) uris.push_back(file.uri);
+                     for (const files::FileInfo& file : self.files) uris.push_back(file.uri);
                      return uris;
                    })
       .def(
@@ -201,12 +201,12 @@ void BindFiles(nb::module_& m) {
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
   m.def(
-      "public_address", [](const std::string& address) { return io::PublicAddress(address); },
+      "public_address", [](const std::string& address) { return storage::PublicAddress(address); },
       nb::arg("address"), "An address without what is secret in it.");
   m.def(
       "exists",
       [](const std::string& uri) {
-        const auto files = io::FileSystemOf(uri);
+        const auto files = storage::FileSystemOf(uri);
         bool exists = false;
         {
           WithoutGil released;

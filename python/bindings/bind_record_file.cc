@@ -12,9 +12,9 @@
 
 #include "bindings.h"
 #include "easydata/exec/parallel_for.h"
-#include "easydata/io/file_system.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/source/damaged_file.h"
+#include "easydata/storage/open_file.h"
 #include "engine_gil.h"
 #include "py_source.h"
 
@@ -34,8 +34,8 @@ class RecordFiles {
     {
       WithoutGil released;
       status = exec::ParallelFor(files_.size(), kOpenedAtOnce, [&](size_t i) -> Status {
-        const io::FileInfo& info = listing_.files[i];
-        ARROW_ASSIGN_OR_RAISE(auto opened, io::OpenFile(info));
+        const files::FileInfo& info = listing_.files[i];
+        ARROW_ASSIGN_OR_RAISE(auto opened, storage::OpenFile(info));
         auto file = ArrayRecordFile::Open(std::move(opened), /*keeps=*/true);
         if (!file.ok()) return source::NotWhole(info.uri, "ArrayRecord file", file.status());
         files_[i] = std::move(*file);
@@ -152,7 +152,7 @@ class RecordFiles {
   template <typename T>
   T Named(size_t file, T result) const {
     const Status& status = StatusOf(result);
-    if (status.ok() || !io::IsOfContent(status) || status.IsNotImplemented()) return result;
+    if (status.ok() || !files::IsOfContent(status) || status.IsNotImplemented()) return result;
     return Status::IOError(listing_.files[file].uri, ": ", status.message(),
                            "; the file is damaged: get it again");
   }

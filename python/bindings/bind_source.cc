@@ -17,7 +17,6 @@
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/io/file_system.h"
 #include "easydata/json/json_column.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
@@ -210,7 +209,7 @@ void BindFormats(nb::module_& m) {
       "Raises ValueError for what on_error and on_missing cannot be.");
   m.def(
       "check_identity",
-      [](nb::handle identity) { OptionReader<io::IdentityKind>::Read("identity", identity); },
+      [](nb::handle identity) { OptionReader<files::IdentityKind>::Read("identity", identity); },
       nb::arg("identity"), "Raises ValueError for what identity cannot be.");
   m.def(
       "find_format",

@@ -17,8 +17,8 @@
 
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/foreign_store.h"
-#include "easydata/io/storage.h"
+#include "easydata/storage/storage.h"
+#include "easydata/stores/foreign/foreign_store.h"
 #include "engine_gil.h"
 
 namespace easydata {
@@ -37,9 +37,9 @@ void CollectTexts(const nlohmann::json& value, std::vector<std::string>* out) {
 
 using Entry = std::tuple<std::string, int64_t, int64_t, std::string>;
 
-io::FileInfo InfoOf(std::string uri, Entry entry) {
+files::FileInfo InfoOf(std::string uri, Entry entry) {
   auto& [_, size, mtime_ns, tag] = entry;
-  return {std::move(uri), size, {io::IdentityKind::kTime, mtime_ns, std::move(tag)}};
+  return {std::move(uri), size, {files::IdentityKind::kTime, mtime_ns, std::move(tag)}};
 }
 
 bool IsOf(const nb::python_error& error, std::initializer_list<PyObject*> types) {
@@ -59,9 +59,9 @@ int ErrnoOf(const nb::python_error& error) {
   return nb::try_cast<int>(number, value) && value > 0 ? value : EIO;
 }
 
-class FsspecStore final : public io::ForeignStore {
+class FsspecStore final : public foreign::ForeignStore {
  public:
-  FsspecStore(std::string scheme, const io::StorageOptions& options)
+  FsspecStore(std::string scheme, const storage::StorageOptions& options)
       : scheme_(std::move(scheme)), options_(nlohmann::json::object()) {
     if (!options.fsspec.has_value()) return;
     for (const auto& [name, value] : options.fsspec->values) options_[name] = value.value;
@@ -73,8 +73,8 @@ class FsspecStore final : public io::ForeignStore {
 
   ~FsspecStore() override { DropReference(&files_); }
 
-  Result<io::ObjectPage> List(const std::string& folder, bool by_folder) const override {
-    io::ObjectPage page;
+  Result<foreign::ObjectPage> List(const std::string& folder, bool by_folder) const override {
+    foreign::ObjectPage page;
     ARROW_RETURN_NOT_OK(Call([&](nb::handle files) {
       auto [entries, folders] = nb::cast<std::tuple<std::vector<Entry>, std::vector<std::string>>>(
           files.attr("list_folder")(folder, by_folder));
@@ -88,8 +88,8 @@ class FsspecStore final : public io::ForeignStore {
     return page;
   }
 
-  Result<io::FileInfo> Stat(const std::string& uri) const override {
-    io::FileInfo info;
+  Result<files::FileInfo> Stat(const std::string& uri) const override {
+    files::FileInfo info;
     ARROW_RETURN_NOT_OK(Call([&](nb::handle files) {
       info = InfoOf(uri, nb::cast<Entry>(files.attr("stat")(uri)));
       return Status::OK();
@@ -171,9 +171,10 @@ class FsspecStore final : public io::ForeignStore {
 }  // namespace
 
 void UseFsspec() {
-  io::Storage::SetForeignStores([](const std::string& scheme, const io::StorageOptions& options) {
-    return std::make_shared<FsspecStore>(scheme, options);
-  });
+  storage::Storage::SetForeignStores(
+      [](const std::string& scheme, const storage::StorageOptions& options) {
+        return std::make_shared<FsspecStore>(scheme, options);
+      });
 }
 
 }  // namespace easydata

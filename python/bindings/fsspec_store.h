@@ -2,7 +2,7 @@
 
 namespace easydata {
 
-/// Lets io::Storage reach schemes that are not ours through fsspec, by
+/// Lets storage::Storage reach schemes that are not ours through fsspec, by
 /// `easydata.sources.fsspec_files`. Imports nothing before one is asked for.
 void UseFsspec();
 

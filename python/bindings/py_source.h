@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "easydata/exec/thread_pool.h"
-#include "easydata/io/file_info.h"
-#include "easydata/io/storage.h"
+#include "easydata/files/file_info.h"
 #include "easydata/source/source.h"
+#include "easydata/storage/storage.h"
 
 namespace easydata {
 
@@ -17,14 +17,14 @@ struct PySource {
 
 /// What Python holds as `_native.FileListing`.
 struct PyFileListing {
-  std::vector<io::FileInfo> files;
+  std::vector<files::FileInfo> files;
   /// How they are reached: each of them has it, and a listing of none has it, too.
-  std::shared_ptr<const io::Storage> storage;
+  std::shared_ptr<const storage::Storage> storage;
 };
 
 /// How files on other machines are reached by these options, a mapping or None: a new storage, with
 /// counters of its own. Needs the GIL.
-std::shared_ptr<const io::Storage> StorageFromPython(nb::handle options);
+std::shared_ptr<const storage::Storage> StorageFromPython(nb::handle options);
 
 /// What iterators of rows share, however many are open; it ends with the last of them.
 std::shared_ptr<exec::ThreadPool> SharedPool();

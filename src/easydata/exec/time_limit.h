@@ -11,7 +11,7 @@
 namespace easydata::exec {
 
 /// While it lives, the work of this thread is no longer wanted (StopScope) when the time is over,
-/// and not before that, whatever was stopped already: for what tidies up behind stopped work.
+/// and not before that, whatever was stopped already: for what tidies up after stopped work.
 class TimeLimit {
  public:
   /// Without a thread to watch the clock, which the system may refuse, the time is over at once.

@@ -79,7 +79,7 @@ Status NoStep(int64_t step, int64_t steps) {
 }
 
 /// What an explanation says of reading from other machines; "" where nothing went wrong there.
-std::string SentenceOf(const io::IoCounts& io) {
+std::string SentenceOf(const files::IoCounts& io) {
   const int64_t retries = io.num_retries();
   if (retries == 0) return "";
   char text[160];

@@ -14,7 +14,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/exec/work_gate.h"
-#include "easydata/io/io_counters.h"
+#include "easydata/files/io_counters.h"
 #include "easydata/loader/batch_producer.h"
 #include "easydata/loader/bottleneck.h"
 #include "easydata/loader/loader_state.h"
@@ -40,7 +40,7 @@ struct LoaderStats {
   TokenCounts counts;
   int64_t epoch = 0;  // of the lane that is furthest
   /// What files on other machines took; with other loaders of the same source, of all of them.
-  io::IoCounts io;
+  files::IoCounts io;
 };
 
 /// Hands out a stream in steps of `batch_size` rows, this rank's share of them, pass after pass.
@@ -150,8 +150,8 @@ class Loader {
   std::unique_ptr<BatchProducer> producer_;
   StepFinder finder_;
   std::shared_ptr<exec::ThreadPool> pool_;
-  const io::IoCounts io_before_;  // when it was made
-  uint64_t forks_;                // before the process that made the producer
+  const files::IoCounts io_before_;  // when it was made
+  uint64_t forks_;                   // before the process that made the producer
   Status failed_;
   KnownPositions known_;
   std::vector<TokenCounts> counts_;  // by lane read

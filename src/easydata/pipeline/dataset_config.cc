@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "easydata/io/storage.h"
+#include "easydata/storage/storage.h"
 
 namespace easydata::pipeline {
 
@@ -20,7 +20,7 @@ void CheckPlace(const std::string& value, bool is_written, const std::string& pa
   }
   // What is read may be at schemes that are known when they are asked for.
   if (!is_written || value.find("://") == std::string::npos) return;
-  if (io::IsObjectScheme(io::SchemeOf(value))) return;
+  if (storage::IsObjectScheme(storage::SchemeOf(value))) return;
   add(config::Problem::Kind::kLater,
       " is not supported: outputs go to s3://, gs:// and local folders (by their paths)");
 }
@@ -40,7 +40,7 @@ void CheckStorageOptions(const config::Named<config::AnyValue>& options, const s
                          config::Problems* problems) {
   config::Json json = config::Json::object();
   for (const auto& [name, value] : options.values) json[name] = value.value;
-  const auto read = io::StorageOptions::FromJson(json);
+  const auto read = storage::StorageOptions::FromJson(json);
   if (read.ok()) return;
   problems->push_back({config::Problem::Kind::kValue, path, read.status().message()});
 }

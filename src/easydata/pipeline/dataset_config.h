@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "easydata/io/file_info.h"
+#include "easydata/files/file_info.h"
 #include "easydata/pipeline/tokenizer_config.h"
 #include "easydata/pipeline/transform_choice.h"
 #include "easydata/sink/shard_format.h"
@@ -54,7 +54,7 @@ struct DatasetConfig {
   source::OnError on_error = source::SourceStageOptions().on_error;
   source::OnError on_missing = source::SourceStageOptions().on_missing;
   std::optional<std::string> quarantine_path;
-  io::IdentityKind identity = io::FileIdentity().kind;
+  files::IdentityKind identity = files::FileIdentity().kind;
   std::optional<config::Named<config::AnyValue>> storage_options;
 
   static auto Fields() {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "easydata/io/damaged_read.h"
+#include "easydata/files/damaged_read.h"
 #include "easydata/record_file/array_record_layout.h"
 
 namespace easydata::record_file {
@@ -72,7 +72,7 @@ Result<int64_t> FooterOffset(arrow::io::RandomAccessFile* file, int64_t size) {
 
 Result<std::shared_ptr<const ArrayRecordFile>> ArrayRecordFile::Open(
     std::shared_ptr<arrow::io::RandomAccessFile> file, bool keeps) {
-  return io::ReadTwiceIfDamaged(
+  return files::ReadTwiceIfDamaged(
       file.get(), [&]() -> Result<std::shared_ptr<const ArrayRecordFile>> {
         std::shared_ptr<ArrayRecordFile> opened(new ArrayRecordFile(file));
         ARROW_RETURN_NOT_OK(opened->ReadFooter());
@@ -189,11 +189,11 @@ Result<Records> ArrayRecordFile::Decode(int64_t k,
 
 Result<Records> ArrayRecordFile::ReadChunk(int64_t k) const {
   const RecordChunk place = chunk(k);
-  auto records = io::ReadTwiceIfDamaged(file_.get(), [&]() -> Result<Records> {
+  auto records = files::ReadTwiceIfDamaged(file_.get(), [&]() -> Result<Records> {
     ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAll(file_.get(), place.begin, place.end));
     return Decode(k, bytes);
   });
-  if (records.ok() || io::IsFileError(records.status())) return records;
+  if (records.ok() || files::IsFileError(records.status())) return records;
   return Damaged(k, records.status());
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "easydata/base/byte_limit.h"
-#include "easydata/io/positioned_file.h"
+#include "easydata/files/positioned_file.h"
 
 namespace easydata::record_file {
 namespace {
@@ -21,7 +21,7 @@ ByteLimit windows_limit(FileWindows::kMostOfProcess);
 FileWindows::FileWindows(arrow::io::RandomAccessFile* file, int64_t size)
     : file_(file),
       size_(size),
-      windows_(io::IsOfAnotherMachine(*file) || size > kMostOfProcess
+      windows_(files::IsOfAnotherMachine(*file) || size > kMostOfProcess
                    ? 0
                    : static_cast<size_t>((size + kStep - 1) / kStep)) {}
 

@@ -10,6 +10,7 @@
 
 #include "easydata/base/hash.h"
 #include "easydata/exec/time_limit.h"
+#include "easydata/storage/open_output_store.h"
 
 namespace easydata::sink {
 namespace {
@@ -27,12 +28,15 @@ Status Exists(const std::string& path, const std::string& what) {
 }
 
 /// The name of a file in the working folder.
-std::string WorkName(const std::string& name) { return std::string(io::kWorkFolder) + "/" + name; }
+std::string WorkName(const std::string& name) {
+  return std::string(outputs::kWorkFolder) + "/" + name;
+}
 
 /// Whether we give names like this to files of the working folder.
 bool IsWorkName(const std::string& name) {
-  return name == kLock || name == kProgress || name == io::OutputStore::UnfinishedName(kProgress) ||
-         name == io::OutputStore::UnfinishedName(kMetadataName) ||
+  return name == kLock || name == kProgress ||
+         name == outputs::OutputStore::UnfinishedName(kProgress) ||
+         name == outputs::OutputStore::UnfinishedName(kMetadataName) ||
          name.starts_with(WorkName("shard-"));
 }
 
@@ -51,7 +55,7 @@ bool OutputFolder::Found::is_finished(const OutputJob& job) const {
          metadata->values.value("job", nlohmann::json()) == JobHash(job.identity);
 }
 
-OutputFolder::OutputFolder(OutputJob job, std::unique_ptr<io::OutputStore> store)
+OutputFolder::OutputFolder(OutputJob job, std::unique_ptr<outputs::OutputStore> store)
     : job_(std::move(job)), store_(std::move(store)) {}
 
 Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
@@ -62,23 +66,23 @@ Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(OutputJob job) {
   if (job.path.find('\0') != std::string::npos) {
     return Status::Invalid("output_path: must not hold a zero byte");
   }
-  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path, job.storage));
+  ARROW_ASSIGN_OR_RAISE(auto store, storage::OpenOutputStore(job.path, job.storage));
   std::unique_ptr<OutputFolder> folder(new OutputFolder(std::move(job), std::move(store)));
   ARROW_RETURN_NOT_OK(folder->Prepare());
   return folder;
 }
 
 Result<bool> OutputFolder::IsFinished(OutputJob job) {
-  ARROW_ASSIGN_OR_RAISE(auto store, io::OutputStore::Open(job.path, job.storage));
+  ARROW_ASSIGN_OR_RAISE(auto store, storage::OpenOutputStore(job.path, job.storage));
   const OutputFolder folder(std::move(job), std::move(store));
   ARROW_ASSIGN_OR_RAISE(const Found found, folder.Look());
   return found.is_finished(folder.job_);
 }
 
-Result<int64_t> OutputFolder::UnfinishedShards(const std::string& path,
-                                               const std::shared_ptr<const io::Storage>& storage) {
+Result<int64_t> OutputFolder::UnfinishedShards(
+    const std::string& path, const std::shared_ptr<const storage::Storage>& storage) {
   const exec::TimeLimit limit(kStopWithin);  // asked by somebody who stopped the job
-  ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(path, storage));
+  ARROW_ASSIGN_OR_RAISE(const auto store, storage::OpenOutputStore(path, storage));
   ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(*store, kProgress));
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
 }
@@ -87,7 +91,7 @@ std::string OutputFolder::PlaceOf(const std::string& shard) const {
   return progress_.staged ? WorkName(shard) : shard;
 }
 
-Result<std::shared_ptr<io::OutputFile>> OutputFolder::OpenShard(size_t index) {
+Result<std::shared_ptr<outputs::OutputFile>> OutputFolder::OpenShard(size_t index) {
   return store_->OpenNew(PlaceOf(ShardNameOf(index)));
 }
 
@@ -103,18 +107,18 @@ Status OutputFolder::DamagedPosition(const std::string& what) const {
 /// All files in the working folder; an error where one is nothing that we put there.
 Result<std::vector<std::string>> OutputFolder::WorkEntries() const {
   std::vector<std::string> entries;
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(io::kWorkFolder));
-  if (kind == io::PathKind::kNothing) return entries;
-  if (kind != io::PathKind::kFolder) {
-    return Status::IOError(store_->PathOf(io::kWorkFolder), " is ",
-                           kind == io::PathKind::kLink ? "a symbolic link" : "not a folder",
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(outputs::kWorkFolder));
+  if (kind == files::PathKind::kNothing) return entries;
+  if (kind != files::PathKind::kFolder) {
+    return Status::IOError(store_->PathOf(outputs::kWorkFolder), " is ",
+                           kind == files::PathKind::kLink ? "a symbolic link" : "not a folder",
                            ", and nothing behind it is touched; take it away");
   }
-  ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(io::kWorkFolder));
+  ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(outputs::kWorkFolder));
   for (const std::string& name : names) {
     entries.push_back(WorkName(name));
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind entry, store_->KindOf(entries.back()));
-    const bool may_be_ours = entry == io::PathKind::kFile || entry == io::PathKind::kNothing;
+    ARROW_ASSIGN_OR_RAISE(const files::PathKind entry, store_->KindOf(entries.back()));
+    const bool may_be_ours = entry == files::PathKind::kFile || entry == files::PathKind::kNothing;
     if (IsWorkName(entries.back()) && may_be_ours) continue;
     return Status::IOError(store_->PathOf(entries.back()),
                            " is nothing that we put there; move it away");
@@ -149,9 +153,9 @@ Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) 
 Result<OutputFolder::Found> OutputFolder::Look() const {
   Found found;
   store_->LookAnew();
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOfFolder());
-  if (kind == io::PathKind::kNothing) return found;
-  if (kind != io::PathKind::kFolder) {
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOfFolder());
+  if (kind == files::PathKind::kNothing) return found;
+  if (kind != files::PathKind::kFolder) {
     return Exists(job_.path, "is a file; an output needs a folder: choose another output path");
   }
   found.is_there = true;
@@ -167,7 +171,7 @@ Result<OutputFolder::Found> OutputFolder::Look() const {
   ARROW_RETURN_NOT_OK(LookAtProgress(&found, &named));
   ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(""));
   for (const std::string& name : names) {
-    if (name == io::kWorkFolder) continue;
+    if (name == outputs::kWorkFolder) continue;
     if (named.contains(name)) {
       ARROW_RETURN_NOT_OK(CheckOwnFile(*store_, name));
       found.ours.push_back(name);
@@ -220,7 +224,7 @@ Status OutputFolder::Prepare() {
   ARROW_RETURN_NOT_OK(CheckMayWrite(found));
   ARROW_RETURN_NOT_OK(store_->MakeFolder("", &created_));
   bool made = false;
-  ARROW_RETURN_NOT_OK(store_->MakeFolder(io::kWorkFolder, &made));
+  ARROW_RETURN_NOT_OK(store_->MakeFolder(outputs::kWorkFolder, &made));
   ARROW_RETURN_NOT_OK(store_->Lock(kLock));
   locked_ = true;
   notice_ = store_->notice();
@@ -241,7 +245,7 @@ Status OutputFolder::Keep(Found found) {
 
 /// The present name of a shard that is as it was written; else "".
 Result<std::string> OutputFolder::Find(const ShardRecord& shard) const {
-  std::vector<std::string> places = {shard.name, io::OutputStore::UnfinishedName(shard.name)};
+  std::vector<std::string> places = {shard.name, outputs::OutputStore::UnfinishedName(shard.name)};
   if (progress_.staged) places.insert(places.begin(), WorkName(shard.name));
   for (const std::string& place : places) {
     ARROW_ASSIGN_OR_RAISE(const auto size, store_->SizeOf(place));
@@ -259,8 +263,8 @@ Result<std::vector<std::string>> OutputFolder::FindShards(std::string* problem) 
   for (const ShardRecord& shard : progress_.shards) {
     ARROW_ASSIGN_OR_RAISE(std::string place, Find(shard));
     if (place.empty()) {
-      ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
-      const bool is_there = kind != io::PathKind::kNothing;
+      ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
+      const bool is_there = kind != files::PathKind::kNothing;
       *problem = shard.name + (is_there ? " is not what was written" : " is missing");
       break;
     }
@@ -290,7 +294,7 @@ Status OutputFolder::Resume(const Found& found) {
   for (size_t i = 0; i < places.size(); ++i) {
     // Stopped between the shard's line and its rename.
     const std::string& name = progress_.shards[i].name;
-    if (places[i] != io::OutputStore::UnfinishedName(name)) continue;
+    if (places[i] != outputs::OutputStore::UnfinishedName(name)) continue;
     ARROW_RETURN_NOT_OK(store_->Publish(PlaceOf(name)));
   }
   if (progress_.metadata.is_null()) return WriteProgress();
@@ -303,9 +307,9 @@ Status OutputFolder::Resume(const Found& found) {
 Status OutputFolder::DiscardAfter(size_t intact) {
   for (size_t i = 0; i < progress_.shards.size(); ++i) {
     const std::string& name = progress_.shards[i].name;
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(name));
+    ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(name));
     const bool moved =
-        progress_.staged && !progress_.metadata.is_null() && kind == io::PathKind::kFile;
+        progress_.staged && !progress_.metadata.is_null() && kind == files::PathKind::kFile;
     auto& replaces = progress_.replaces;
     if (moved && std::find(replaces.begin(), replaces.end(), name) == replaces.end()) {
       replaces.push_back(name);
@@ -370,16 +374,16 @@ Status OutputFolder::TakePlace() {
   if (progress_.staged) {
     ARROW_RETURN_NOT_OK(RemoveReplaced());
     for (const ShardRecord& shard : progress_.shards) {
-      ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
-      if (kind != io::PathKind::kFile) continue;  // moved by the run before
+      ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
+      if (kind != files::PathKind::kFile) continue;  // moved by the run before
       ARROW_RETURN_NOT_OK(store_->Move(PlaceOf(shard.name), shard.name));
     }
     ARROW_RETURN_NOT_OK(store_->Sync(""));
   }
   store_->LookAnew();
   for (const ShardRecord& shard : progress_.shards) {
-    ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store_->KindOf(shard.name));
-    if (kind == io::PathKind::kFile) continue;
+    ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(shard.name));
+    if (kind == files::PathKind::kFile) continue;
     return Status::IOError("a finished shard was taken away while the output was written; run ",
                            "again to write it anew: ", store_->PathOf(shard.name));
   }
@@ -392,7 +396,7 @@ Status OutputFolder::TakePlace() {
   ARROW_RETURN_NOT_OK(store_->Remove(kProgress));
   done_ = true;
   // An empty folder does no harm, and the output is complete.
-  (void)store_->RemoveFolder(io::kWorkFolder);
+  (void)store_->RemoveFolder(outputs::kWorkFolder);
   return Status::OK();
 }
 
@@ -439,19 +443,19 @@ Status OutputFolder::LeaveUnfinished() const {
     ARROW_RETURN_NOT_OK(RemoveWork());
     ARROW_RETURN_NOT_OK(store_->RemoveLock());
     ARROW_RETURN_NOT_OK(store_->Remove(kProgress));
-    return store_->RemoveFolder(io::kWorkFolder);
+    return store_->RemoveFolder(outputs::kWorkFolder);
   }
   std::set<std::string> kept;
   for (const ShardRecord& shard : progress_.shards) {
-    kept.insert(io::OutputStore::UnfinishedName(shard.name));
+    kept.insert(outputs::OutputStore::UnfinishedName(shard.name));
   }
   for (const std::string& name : names) {
     if (name.ends_with(".tmp") && !kept.contains(name)) ARROW_RETURN_NOT_OK(store_->Remove(name));
   }
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind progress, store_->KindOf(kProgress));
-  if (progress != io::PathKind::kNothing) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind progress, store_->KindOf(kProgress));
+  if (progress != files::PathKind::kNothing) return Status::OK();
   ARROW_RETURN_NOT_OK(store_->RemoveLock());
-  return store_->RemoveFolder(io::kWorkFolder);
+  return store_->RemoveFolder(outputs::kWorkFolder);
 }
 
 }  // namespace easydata::sink

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/output_store.h"
+#include "easydata/outputs/output_store.h"
 #include "easydata/sink/output_metadata.h"
 #include "easydata/sink/output_progress.h"
+#include "easydata/storage/storage.h"
 
 namespace easydata::sink {
 
@@ -20,7 +21,7 @@ namespace easydata::sink {
 struct OutputJob {
   std::string path;
   /// How the path is reached; null: without options.
-  std::shared_ptr<const io::Storage> storage = nullptr;
+  std::shared_ptr<const storage::Storage> storage = nullptr;
   ShardNames names;
   bool overwrite = false;
   /// Whether a later run can go on after the last finished shard.
@@ -58,7 +59,7 @@ class OutputFolder {
   /// Number of shards of an unfinished output that a job keeps when it is run again; an error where
   /// a store does not say so within a second.
   static Result<int64_t> UnfinishedShards(const std::string& path,
-                                          const std::shared_ptr<const io::Storage>& storage);
+                                          const std::shared_ptr<const storage::Storage>& storage);
 
   /// Leaves an unfinished output in a state to resume from, or nothing where it cannot be resumed.
   ~OutputFolder();
@@ -77,7 +78,7 @@ class OutputFolder {
 
   std::string ShardNameOf(size_t index) const { return job_.names.Of(index); }
   /// Opens shard `index` to be written, before it is committed.
-  Result<std::shared_ptr<io::OutputFile>> OpenShard(size_t index);
+  Result<std::shared_ptr<outputs::OutputFile>> OpenShard(size_t index);
 
   /// Gives a complete shard its name; `position` is where the stream goes on after it.
   Status Commit(ShardRecord shard, nlohmann::json position);
@@ -106,7 +107,7 @@ class OutputFolder {
     bool is_finished(const OutputJob& job) const;
   };
 
-  OutputFolder(OutputJob job, std::unique_ptr<io::OutputStore> store);
+  OutputFolder(OutputJob job, std::unique_ptr<outputs::OutputStore> store);
 
   Result<Found> Look() const;
   Status LookAtProgress(Found* found, std::set<std::string>* named) const;
@@ -129,7 +130,7 @@ class OutputFolder {
   std::string PlaceOf(const std::string& shard) const;
 
   const OutputJob job_;
-  const std::unique_ptr<io::OutputStore> store_;
+  const std::unique_ptr<outputs::OutputStore> store_;
   bool created_ = false;
   // The content of progress.jsonl is of this job.
   bool owns_progress_ = false;

@@ -61,7 +61,7 @@ Status Damaged(const std::string& path, const std::string& what) {
                          "another folder or after this one was moved away");
 }
 
-Result<std::vector<ShardRecord>> ShardsOf(const io::OutputStore& store,
+Result<std::vector<ShardRecord>> ShardsOf(const outputs::OutputStore& store,
                                           const nlohmann::json& values) {
   const auto listed = values.find("shards");
   if (listed == values.end() || !listed->is_array()) return Status::Invalid("shards is no list");
@@ -126,20 +126,20 @@ bool IsPlainName(const std::string& name) {
          name.find_first_of(std::string("/\0", 2)) == std::string::npos;
 }
 
-Status CheckOwnFile(const io::OutputStore& store, const std::string& name) {
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store.KindOf(name));
-  if (kind == io::PathKind::kFile || kind == io::PathKind::kNothing) return Status::OK();
+Status CheckOwnFile(const outputs::OutputStore& store, const std::string& name) {
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store.KindOf(name));
+  if (kind == files::PathKind::kFile || kind == files::PathKind::kNothing) return Status::OK();
   return Status::Invalid(Shown(name), " is ",
-                         kind == io::PathKind::kLink ? "a symbolic link" : "not a regular file",
+                         kind == files::PathKind::kLink ? "a symbolic link" : "not a regular file",
                          ", which is nothing that we wrote");
 }
 
-Result<std::optional<OutputMetadata>> ReadMetadataFile(const io::OutputStore& store,
+Result<std::optional<OutputMetadata>> ReadMetadataFile(const outputs::OutputStore& store,
                                                        const std::string& name) {
   const std::string path = store.PathOf(name);
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store.KindOf(name));
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store.KindOf(name));
   const bool named_by_us = name == kMetadataName;
-  if (kind == io::PathKind::kNothing || (kind != io::PathKind::kFile && !named_by_us))
+  if (kind == files::PathKind::kNothing || (kind != files::PathKind::kFile && !named_by_us))
     return std::nullopt;
   ARROW_RETURN_NOT_OK(CheckOwnFile(store, name));
   ARROW_ASSIGN_OR_RAISE(const std::string text, store.Read(name));
@@ -162,7 +162,7 @@ Result<std::optional<OutputMetadata>> ReadMetadataFile(const io::OutputStore& st
   return OutputMetadata{name, std::move(*shards), std::move(*values)};
 }
 
-Result<std::optional<OutputMetadata>> ReadOutputMetadata(const io::OutputStore& store) {
+Result<std::optional<OutputMetadata>> ReadOutputMetadata(const outputs::OutputStore& store) {
   for (const char* name : {kMetadataName, kFormerMetadataName}) {
     ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(store, name));
     if (metadata.has_value()) return metadata;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/output_store.h"
+#include "easydata/outputs/output_store.h"
 
 namespace easydata::sink {
 
@@ -42,10 +42,10 @@ struct OutputMetadata {
 ///
 /// It is not trusted: each shard must be named once, by a plain name, and what is there under this
 /// name must be a regular file. Anything else is an error, before a file of that name is opened.
-Result<std::optional<OutputMetadata>> ReadOutputMetadata(const io::OutputStore& store);
+Result<std::optional<OutputMetadata>> ReadOutputMetadata(const outputs::OutputStore& store);
 
 /// The same for the file of one of the two names.
-Result<std::optional<OutputMetadata>> ReadMetadataFile(const io::OutputStore& store,
+Result<std::optional<OutputMetadata>> ReadMetadataFile(const outputs::OutputStore& store,
                                                        const std::string& name);
 
 // For other files that name shards.
@@ -60,6 +60,6 @@ Result<ShardRecord> ShardFromJson(const nlohmann::json& value);
 bool IsPlainName(const std::string& name);
 
 /// OK where this name is a regular file or nothing.
-Status CheckOwnFile(const io::OutputStore& store, const std::string& name);
+Status CheckOwnFile(const outputs::OutputStore& store, const std::string& name);
 
 }  // namespace easydata::sink

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "easydata/storage/open_output_store.h"
+
 namespace easydata::sink {
 namespace {
 
@@ -38,7 +40,7 @@ class OutputMetadataTest : public ::testing::Test {
     return Metadata(nlohmann::json(nlohmann::json::array_t(shards)));
   }
   Result<std::optional<OutputMetadata>> Read() const {
-    ARROW_ASSIGN_OR_RAISE(const auto store, io::OutputStore::Open(folder_.string()));
+    ARROW_ASSIGN_OR_RAISE(const auto store, storage::OpenOutputStore(folder_.string()));
     return ReadOutputMetadata(*store);
   }
 

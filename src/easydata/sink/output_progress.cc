@@ -148,11 +148,11 @@ Status DamagedProgress(const std::string& path, const std::string& what) {
                          "; set overwrite=True (--overwrite) to start over, in ", path);
 }
 
-Result<std::optional<OutputProgress>> ReadProgress(const io::OutputStore& store,
+Result<std::optional<OutputProgress>> ReadProgress(const outputs::OutputStore& store,
                                                    const std::string& name) {
   const std::string path = store.PathOf(name);
-  ARROW_ASSIGN_OR_RAISE(const io::PathKind kind, store.KindOf(name));
-  if (kind == io::PathKind::kNothing) return std::nullopt;
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store.KindOf(name));
+  if (kind == files::PathKind::kNothing) return std::nullopt;
   ARROW_ASSIGN_OR_RAISE(const std::string text, store.Read(name));
   const std::vector<std::string> lines = WholeLines(text);
   if (lines.empty()) return DamagedProgress(path, "its first line is cut off");
@@ -180,7 +180,7 @@ Result<std::optional<OutputProgress>> ReadProgress(const io::OutputStore& store,
   return progress;
 }
 
-std::vector<std::string> NamesInDamagedProgress(const io::OutputStore& store,
+std::vector<std::string> NamesInDamagedProgress(const outputs::OutputStore& store,
                                                 const std::string& name) {
   std::vector<std::string> names;
   const auto text = store.Read(name);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/output_store.h"
+#include "easydata/outputs/output_store.h"
 #include "easydata/sink/output_metadata.h"
 
 namespace easydata::sink {
@@ -51,7 +51,7 @@ struct OutputProgress {
 
 /// Reads a progress file: nothing where there is none. A last line that was cut off is left out;
 /// Invalid names a line with any other damage, and says what to do.
-Result<std::optional<OutputProgress>> ReadProgress(const io::OutputStore& store,
+Result<std::optional<OutputProgress>> ReadProgress(const outputs::OutputStore& store,
                                                    const std::string& name);
 
 /// Makes the error of ReadProgress() for a damaged file at `path`.
@@ -59,7 +59,7 @@ Status DamagedProgress(const std::string& path, const std::string& what);
 
 /// The names that a damaged progress file may have given to shards, as far as it can be read, and
 /// those of the files it replaces.
-std::vector<std::string> NamesInDamagedProgress(const io::OutputStore& store,
+std::vector<std::string> NamesInDamagedProgress(const outputs::OutputStore& store,
                                                 const std::string& name);
 
 }  // namespace easydata::sink

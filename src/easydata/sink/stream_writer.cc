@@ -12,9 +12,10 @@
 #include "easydata/config/descriptor.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/io/output_file.h"
+#include "easydata/outputs/output_file.h"
 #include "easydata/sink/plan_inputs.h"
 #include "easydata/sink/shard_format.h"
+#include "easydata/storage/open_output_store.h"
 #include "easydata/stream/fingerprint.h"
 
 namespace easydata::sink {
@@ -29,7 +30,7 @@ struct Encoded {
 
 /// A shard that is being written, under its temporary name.
 struct OpenShard {
-  std::shared_ptr<io::OutputFile> file;
+  std::shared_ptr<outputs::OutputFile> file;
   std::unique_ptr<ShardEncoder> encoder;
   ShardRecord record;
 
@@ -232,7 +233,7 @@ Result<bool> StreamWriter::IsFinished() const { return OutputFolder::IsFinished(
 
 Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
   ARROW_ASSIGN_OR_RAISE(const auto store,
-                        io::OutputStore::Open(options_.output_path, options_.storage));
+                        storage::OpenOutputStore(options_.output_path, options_.storage));
   return CheckInputsOutside(plan, store->folder());
 }
 

@@ -16,6 +16,7 @@
 #include "easydata/sink/output_folder.h"
 #include "easydata/sink/row_groups.h"
 #include "easydata/sink/shard_format.h"
+#include "easydata/storage/storage.h"
 #include "easydata/stream/column_layout.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
@@ -37,7 +38,7 @@ struct WriteOptions {
   /// A local folder, made where it does not exist, or a prefix of an object store.
   std::string output_path;
   /// How it is reached; null: without options.
-  std::shared_ptr<const io::Storage> storage;
+  std::shared_ptr<const storage::Storage> storage;
   std::string format = "parquet";
   /// "" for the format's own default; see shard_format.h.
   std::string compression;

@@ -9,8 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "easydata/io/damaged_read.h"
-#include "easydata/io/file_system.h"
+#include "easydata/files/damaged_read.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/source/damaged_file.h"
 #include "easydata/source/data_format.h"
@@ -22,6 +21,7 @@
 #include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/storage/open_file.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata::source {
@@ -52,9 +52,9 @@ struct RecordsFile {
   }
 };
 
-Result<std::shared_ptr<RecordsFile>> OpenRecords(const io::FileInfo& info) {
+Result<std::shared_ptr<RecordsFile>> OpenRecords(const files::FileInfo& info) {
   auto out = std::make_shared<RecordsFile>();
-  ARROW_ASSIGN_OR_RAISE(auto opened, io::OpenFile(info));
+  ARROW_ASSIGN_OR_RAISE(auto opened, storage::OpenFile(info));
   auto file = record_file::ArrayRecordFile::Open(std::move(opened));
   if (!file.ok()) return NotWhole(info.uri, "ArrayRecord file", file.status());
   out->file = std::move(*file);
@@ -197,7 +197,7 @@ Result<DecodedBlock> DecodeRecordsOf(const RecordsFile& file, int64_t number,
         // What is wrong with the way to the file, or with memory, is not wrong with the chunk; and
         // what cannot be read at all is no bad row, whatever becomes of these.
         if (!records.ok() &&
-            (!io::IsOfContent(records.status()) || records.status().IsNotImplemented())) {
+            (!files::IsOfContent(records.status()) || records.status().IsNotImplemented())) {
           return records.status();
         }
         chunks.push_back({chunk.first_record - begin, chunk.num_records, std::move(records)});
@@ -395,7 +395,7 @@ class ArrayRecordSource : public FileSource {
           return Status::OK();
         });
     ARROW_RETURN_NOT_OK(of_row);
-    if (!read.ok() && io::IsOfContent(read)) {
+    if (!read.ok() && files::IsOfContent(read)) {
       return RowError(Address{ref, rows[next]},
                       OneLine(read.message()) + "; the file is damaged: get it again", read.code());
     }
@@ -424,7 +424,7 @@ std::string DefaultColumn(RecordDecoding decoding) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeArrayRecordSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeArrayRecordSource(std::vector<files::FileInfo> files,
                                                             const std::string& column,
                                                             RecordDecoding decoding) {
   if (decoding == RecordDecoding::kJson && !column.empty()) {
@@ -443,7 +443,7 @@ constinit const DataFormat kArrayRecordFormat = {
     .suffixes = {".arecord", ".array_record", ".arrayrecord"},
     .has_one_schema = true,
     .options = {"column", "decode"},
-    .make = [](std::vector<io::FileInfo> files,
+    .make = [](std::vector<files::FileInfo> files,
                const nlohmann::json& options) -> Result<std::shared_ptr<const Source>> {
       ARROW_ASSIGN_OR_RAISE(const RecordDecoding decoding,
                             ParseName(NamesOf(RecordDecoding()), "way to decode records (decode)",

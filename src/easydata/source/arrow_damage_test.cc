@@ -14,6 +14,7 @@
 #include "easydata/source/arrow_file.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
+#include "easydata/storage/open_file.h"
 
 namespace easydata::source {
 namespace {
@@ -208,8 +209,8 @@ TEST(ArrowDamageTest, InvalidBatchesAreNamed) {
 TEST(ArrowDamageTest, FileThatIsCutWhileItIsReadIsAnError) {
   TestFolder folder;
   const std::string path = WriteBatches(folder, "a.arrow", false, Compression::UNCOMPRESSED);
-  const io::FileInfo info = io::StatFile(path).ValueOrDie();
-  auto file = ArrowFile::Open(info, io::OpenFile(info).ValueOrDie()).ValueOrDie();
+  const files::FileInfo info = storage::StatFile(path).ValueOrDie();
+  auto file = ArrowFile::Open(info, storage::OpenFile(info).ValueOrDie()).ValueOrDie();
   const auto first = file->Next().ValueOrDie();
   std::filesystem::resize_file(path, 0);
   Ok(first->ValidateFull());

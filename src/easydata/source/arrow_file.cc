@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "easydata/base/machine_memory.h"
-#include "easydata/io/compression.h"
+#include "easydata/files/compression.h"
 #include "easydata/source/arrow_footer.h"
 #include "easydata/source/damaged_file.h"
 
@@ -116,7 +116,8 @@ std::vector<int> PlacesOf(const arrow::Schema& wanted, const arrow::Schema& file
 /// Whether a file is of the format with a footer, not a stream.
 Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                            arrow::Compression::type codec) {
-  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(file, codec, io::MemberCheck::kAtEnd));
+  ARROW_ASSIGN_OR_RAISE(auto stream,
+                        files::ReadDecompressed(file, codec, files::MemberCheck::kAtEnd));
   ARROW_ASSIGN_OR_RAISE(const auto head, stream->Read(6));
   return head->ToString() == "ARROW1";
 }
@@ -124,9 +125,9 @@ Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& f
 }  // namespace
 
 Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
-    const io::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file,
+    const files::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file,
     const arrow::Schema* wanted) {
-  ARROW_ASSIGN_OR_RAISE(const auto codec, io::DetectCompression(file.get(), info.uri));
+  ARROW_ASSIGN_OR_RAISE(const auto codec, files::DetectCompression(file.get(), info.uri));
   if (codec != arrow::Compression::UNCOMPRESSED) {
     ARROW_ASSIGN_OR_RAISE(const bool is_file, HasFileFormat(file, codec));
     // The file format needs its end first; only streams can be read as they come out of a
@@ -139,11 +140,11 @@ Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
   }
   std::unique_ptr<ArrowFile> out(new ArrowFile(info, std::move(file)));
   out->most_bytes_ = MostBytes(info.size, codec);
-  Status status = out->OpenReader(codec, {}, io::MemberCheck::kAtEnd);
+  Status status = out->OpenReader(codec, {}, files::MemberCheck::kAtEnd);
   if (status.ok() && wanted != nullptr) {
     const std::vector<int> fields = PlacesOf(*wanted, *out->schema_);
     if (!fields.empty() || codec != arrow::Compression::UNCOMPRESSED) {
-      status = out->OpenReader(codec, fields, io::MemberCheck::kBeforeUse);
+      status = out->OpenReader(codec, fields, files::MemberCheck::kBeforeUse);
     }
   }
   if (!status.ok()) return NotWhole(info.uri, kKind, status);
@@ -151,7 +152,7 @@ Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
 }
 
 Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<int>& fields,
-                             io::MemberCheck check) {
+                             files::MemberCheck check) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = false;
   options.memory_pool = SoundSizes::Get();
@@ -163,7 +164,7 @@ Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<i
     schema_ = file_->schema();
     return Status::OK();
   }
-  ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(random_file_, codec, check));
+  ARROW_ASSIGN_OR_RAISE(auto stream, files::ReadDecompressed(random_file_, codec, check));
   ARROW_ASSIGN_OR_RAISE(auto reader,
                         arrow::ipc::RecordBatchStreamReader::Open(std::move(stream), options));
   // With some fields only, the reader's schema is of those.
@@ -203,7 +204,7 @@ Status ArrowFile::Skip(int64_t batches) {
   return Status::OK();
 }
 
-Result<std::vector<int64_t>> RowsOfBatches(const io::FileInfo& info,
+Result<std::vector<int64_t>> RowsOfBatches(const files::FileInfo& info,
                                            arrow::io::RandomAccessFile* file) {
   auto rows = RowsOfBatches(file);
   if (!rows.ok()) return NotWhole(info.uri, "Arrow IPC file", rows.status());

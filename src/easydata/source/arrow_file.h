@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/decompressed_stream.h"
-#include "easydata/io/file_info.h"
+#include "easydata/files/decompressed_stream.h"
+#include "easydata/files/file_info.h"
 
 namespace easydata::source {
 
@@ -28,7 +28,7 @@ namespace easydata::source {
 class ArrowFile {
  public:
   /// `wanted`: the names of the columns to read; null for all.
-  static Result<std::unique_ptr<ArrowFile>> Open(const io::FileInfo& info,
+  static Result<std::unique_ptr<ArrowFile>> Open(const files::FileInfo& info,
                                                  std::shared_ptr<arrow::io::RandomAccessFile> file,
                                                  const arrow::Schema* wanted = nullptr);
 
@@ -46,13 +46,13 @@ class ArrowFile {
   bool is_stream() const { return file_ == nullptr; }
 
  private:
-  ArrowFile(const io::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
+  ArrowFile(const files::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
       : info_(info), random_file_(std::move(file)) {}
   Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields,
-                    io::MemberCheck check);
+                    files::MemberCheck check);
   Result<std::shared_ptr<arrow::RecordBatch>> Read();
 
-  const io::FileInfo info_;
+  const files::FileInfo info_;
   const std::shared_ptr<arrow::io::RandomAccessFile> random_file_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
   std::shared_ptr<arrow::RecordBatchReader> stream_;
@@ -62,7 +62,7 @@ class ArrowFile {
 };
 
 /// Rows of each batch of a file of the file format, from their headers.
-Result<std::vector<int64_t>> RowsOfBatches(const io::FileInfo& info,
+Result<std::vector<int64_t>> RowsOfBatches(const files::FileInfo& info,
                                            arrow::io::RandomAccessFile* file);
 
 }  // namespace easydata::source

@@ -16,6 +16,7 @@
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/storage/open_file.h"
 
 namespace easydata::source {
 namespace {
@@ -141,7 +142,7 @@ class ArrowSource : public FileSource {
  public:
   explicit ArrowSource(FileList files)
       : FileSource(std::move(files)),
-        open_(this->files().files(), io::OpenFile),
+        open_(this->files().files(), storage::OpenFile),
         rows_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
@@ -207,7 +208,7 @@ class ArrowSource : public FileSource {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<io::FileInfo> files) {
+Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<files::FileInfo> files) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ArrowSource>(std::move(list));
 }
@@ -217,7 +218,7 @@ constinit const DataFormat kArrowFormat = {
     .kind = "arrow",
     .suffixes = {".arrow", ".ipc", ".feather"},
     .builder = "arrow",
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json&) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json&) {
       return MakeArrowSource(std::move(files));
     }};
 

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "easydata/io/compression.h"
+#include "easydata/files/compression.h"
 #include "easydata/json/python_json.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
@@ -22,6 +22,7 @@
 #include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/storage/open_file.h"
 #include "easydata/stream/rest_column.h"
 
 namespace easydata::source {
@@ -322,7 +323,7 @@ Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter
 }
 
 /// Finds the first record of a file, which gives `header`, and what comes after it.
-Status ReadHeader(const io::FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
+Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
                   Header* header) {
   int64_t begin = window->at();
   CsvCutter cutter(std::move(window), delimiter);
@@ -355,10 +356,10 @@ Status ReadHeader(const io::FileInfo& info, std::unique_ptr<TextWindow> window, 
   return Status::OK();
 }
 
-Result<std::shared_ptr<CsvFile>> OpenCsv(const io::FileInfo& info, char delimiter) {
+Result<std::shared_ptr<CsvFile>> OpenCsv(const files::FileInfo& info, char delimiter) {
   auto out = std::make_shared<CsvFile>();
-  ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(info));
-  ARROW_ASSIGN_OR_RAISE(out->header.codec, io::DetectCompression(out->file.get(), info.uri));
+  ARROW_ASSIGN_OR_RAISE(out->file, storage::OpenFile(info));
+  ARROW_ASSIGN_OR_RAISE(out->header.codec, files::DetectCompression(out->file.get(), info.uri));
   ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(out->file, out->header.codec, 0, true));
   ARROW_RETURN_NOT_OK(ReadHeader(info, std::move(window), delimiter, &out->header));
   return out;
@@ -371,7 +372,7 @@ class CsvSource : public FileSource {
         delimiter_(delimiter),
         keep_rest_(keep_rest),
         open_(this->files().files(),
-              [delimiter](const io::FileInfo& file) { return OpenCsv(file, delimiter); }),
+              [delimiter](const files::FileInfo& file) { return OpenCsv(file, delimiter); }),
         counts_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
@@ -428,7 +429,7 @@ class CsvSource : public FileSource {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<files::FileInfo> files,
                                                     const std::string& delimiter, bool keep_rest) {
   if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
     return Status::Invalid(
@@ -445,7 +446,7 @@ constinit const DataFormat kCsvFormat = {
     .suffixes = {".csv"},
     .builder = "csv",
     .options = {"delimiter", "keep_rest"},
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeCsvSource(std::move(files), options.value("delimiter", ","),
                            options.value("keep_rest", false));
     }};
@@ -456,7 +457,7 @@ constinit const DataFormat kTsvFormat = {
     .suffixes = {".tsv"},
     .builder = "csv",
     .options = {"delimiter", "keep_rest"},
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeCsvSource(std::move(files), options.value("delimiter", "\t"),
                            options.value("keep_rest", false));
     }};

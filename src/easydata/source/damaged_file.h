@@ -3,7 +3,7 @@
 #include <string>
 
 #include "easydata/base/status.h"
-#include "easydata/io/damaged_read.h"
+#include "easydata/files/damaged_read.h"
 
 namespace easydata::source {
 
@@ -18,7 +18,7 @@ inline std::string OneLine(const std::string& message) {
 
 /// Makes the error of a file that cannot be opened as its kind: "Parquet file", ...
 inline Status NotWhole(const std::string& path, const std::string& kind, const Status& cause) {
-  if (!io::IsOfContent(cause)) return cause;
+  if (!files::IsOfContent(cause)) return cause;
   return Status::IOError(path, " is not a whole ", kind, " (", OneLine(cause.message()),
                          "); it may be cut short or of another kind: get it again, or take it out");
 }
@@ -26,7 +26,7 @@ inline Status NotWhole(const std::string& path, const std::string& kind, const S
 /// Makes the error of a part of an open file that cannot be read.
 inline Status Damaged(const std::string& part, const Status& cause) {
   if (cause.IsOutOfMemory()) return cause.WithMessage(part, ": ", OneLine(cause.message()));
-  if (!io::IsOfContent(cause)) return cause;
+  if (!files::IsOfContent(cause)) return cause;
   return Status::IOError(part, " cannot be read (", OneLine(cause.message()),
                          "); the file is damaged or cut short: get it again, or take it out");
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "easydata/io/file_system.h"
+#include "easydata/files/file_system.h"
 #include "easydata/source/data_format.h"
 
 namespace easydata::source {
@@ -29,7 +29,7 @@ bool IsBesideShards(const std::string& name) {
 
 /// Whether `datasets` put a result of map() or filter() there, beside the shards of a saved data
 /// set.
-bool IsCached(const io::FileSystem& files, const std::string& uri) {
+bool IsCached(const files::FileSystem& files, const std::string& uri) {
   const std::string name = NameOf(uri);
   if (!name.starts_with("cache-") || !name.ends_with(".arrow")) return false;
   const std::string folder = uri.substr(0, uri.size() - name.size());
@@ -37,15 +37,16 @@ bool IsCached(const io::FileSystem& files, const std::string& uri) {
 }
 
 /// Removes files that are not data from those found.
-void LeaveOut(const io::FileSystem& files, std::vector<io::ListedFile>* found,
+void LeaveOut(const files::FileSystem& files, std::vector<files::ListedFile>* found,
               std::vector<std::string>* left_out) {
-  const bool has_shards = std::any_of(found->begin(), found->end(), [](const io::ListedFile& file) {
-    const std::string format = FormatOfName(file.info.uri);
-    return !format.empty() && format != "json" && !IsBesideShards(NameOf(file.info.uri));
-  });
+  const bool has_shards =
+      std::any_of(found->begin(), found->end(), [](const files::ListedFile& file) {
+        const std::string format = FormatOfName(file.info.uri);
+        return !format.empty() && format != "json" && !IsBesideShards(NameOf(file.info.uri));
+      });
   // Beside shards of JSON, only files without a format are known not to be data.
   size_t left = found->size();
-  std::erase_if(*found, [&](const io::ListedFile& file) {
+  std::erase_if(*found, [&](const files::ListedFile& file) {
     const std::string& uri = file.info.uri;
     const bool is_beside =
         IsBesideShards(NameOf(uri)) && (has_shards || (FormatOfName(uri).empty() && left > 1));
@@ -56,8 +57,8 @@ void LeaveOut(const io::FileSystem& files, std::vector<io::ListedFile>* found,
   });
 }
 
-bool IsWanted(io::ListedBy by, std::string_view name) {
-  return IsData(name) && (by != io::ListedBy::kFolder || !FormatOfName(name).empty());
+bool IsWanted(files::ListedBy by, std::string_view name) {
+  return IsData(name) && (by != files::ListedBy::kFolder || !FormatOfName(name).empty());
 }
 
 Status CheckItem(const std::string& item) {
@@ -70,24 +71,24 @@ Status CheckItem(const std::string& item) {
 }  // namespace
 
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
-                                std::shared_ptr<const io::Storage> storage) {
+                                std::shared_ptr<const storage::Storage> storage) {
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
-  std::map<std::string, io::FileInfo> found;
+  std::map<std::string, files::FileInfo> found;
   DataFiles out;
   // Two addresses of one name are refused before anyone is asked for them.
   for (const std::string& item : data_files) ARROW_RETURN_NOT_OK(storage->NameOf(item).status());
   for (const std::string& given : data_files) {
     ARROW_RETURN_NOT_OK(CheckItem(given));
-    ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage->FileSystemOf(given));
+    ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(given));
     // file:///path is the path.
-    const bool is_local = io::SchemeOf(given).empty();
+    const bool is_local = storage::SchemeOf(given).empty();
     ARROW_ASSIGN_OR_RAISE(const std::string item,
                           is_local ? storage->NameOf(given) : Result<std::string>(given));
-    ARROW_ASSIGN_OR_RAISE(io::Listing listing, files->List(item, IsWanted));
-    if (listing.by != io::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
-    for (const io::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
+    ARROW_ASSIGN_OR_RAISE(files::Listing listing, files->List(item, IsWanted));
+    if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
+    for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
     if (listing.files.empty()) return files->NothingFound(item);
-    for (const io::ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
+    for (const files::ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
   }
   for (auto& [uri, info] : found) {
     info.storage = storage;

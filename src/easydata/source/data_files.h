@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/file_info.h"
-#include "easydata/io/storage.h"
+#include "easydata/files/file_info.h"
+#include "easydata/storage/storage.h"
 
 namespace easydata::source {
 
 struct DataFiles {
-  std::vector<io::FileInfo> files;  // sorted by URI, distinct
+  std::vector<files::FileInfo> files;  // sorted by URI, distinct
   /// Files that were found and are not data, by their names; hidden names are not listed.
   std::vector<std::string> left_out;
 };
@@ -34,6 +34,6 @@ struct DataFiles {
 /// scheme that is not known yet is NotImplemented.
 Result<DataFiles> ListDataFiles(
     const std::vector<std::string>& data_files,
-    std::shared_ptr<const io::Storage> storage = io::Storage::Default());
+    std::shared_ptr<const storage::Storage> storage = storage::Storage::Default());
 
 }  // namespace easydata::source

@@ -18,9 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::string> UrisOf(const std::vector<io::FileInfo>& files) {
+std::vector<std::string> UrisOf(const std::vector<files::FileInfo>& files) {
   std::vector<std::string> uris;
-  for (const io::FileInfo& file : files) uris.push_back(file.uri);
+  for (const files::FileInfo& file : files) uris.push_back(file.uri);
   return uris;
 }
 

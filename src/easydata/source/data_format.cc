@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "easydata/base/nearest_name.h"
-#include "easydata/io/compression.h"
+#include "easydata/files/compression.h"
 
 namespace easydata::source {
 namespace {
@@ -46,7 +46,7 @@ const DataFormat* FindFormat(std::string_view name) {
 }
 
 std::string FormatOfName(std::string_view path) {
-  const std::string name = io::UncompressedName(path);
+  const std::string name = files::UncompressedName(path);
   for (const DataFormat* format : DataFormats()) {
     for (const std::string_view suffix : format->suffixes) {
       if (!suffix.empty() && name.ends_with(suffix)) return std::string(format->name);
@@ -56,7 +56,7 @@ std::string FormatOfName(std::string_view path) {
 }
 
 Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
-                                                 std::vector<io::FileInfo> files,
+                                                 std::vector<files::FileInfo> files,
                                                  const nlohmann::json& options) {
   const DataFormat* found = FindFormat(format);
   if (found == nullptr) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/file_info.h"
+#include "easydata/files/file_info.h"
 #include "easydata/source/data_formats.h"
 #include "easydata/source/source.h"
 
@@ -30,7 +30,7 @@ struct DataFormat {
   /// Options that `make` knows; the others are refused before.
   std::array<std::string_view, 4> options{};
   /// Makes a source of files; an option that is missing has its default.
-  Result<std::shared_ptr<const Source>> (*make)(std::vector<io::FileInfo> files,
+  Result<std::shared_ptr<const Source>> (*make)(std::vector<files::FileInfo> files,
                                                 const nlohmann::json& options);
 };
 
@@ -51,7 +51,7 @@ std::string FormatOfName(std::string_view path);
 /// Makes a source of files of a format. Invalid, with near names, for an unknown format or option;
 /// TypeError for an option of another type.
 Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
-                                                 std::vector<io::FileInfo> files,
+                                                 std::vector<files::FileInfo> files,
                                                  const nlohmann::json& options);
 
 }  // namespace easydata::source

@@ -6,11 +6,11 @@
 
 namespace easydata::source {
 
-Result<FileList> FileList::Make(std::vector<io::FileInfo> files) {
+Result<FileList> FileList::Make(std::vector<files::FileInfo> files) {
   std::unordered_set<std::string> seen;
   std::vector<std::string> uris;
   uris.reserve(files.size());
-  for (const io::FileInfo& file : files) {
+  for (const files::FileInfo& file : files) {
     if (!seen.insert(file.uri).second) {
       return Status::Invalid("the file ", file.uri, " is named twice; each may be given once");
     }
@@ -40,20 +40,20 @@ std::vector<std::string> NamesBelowFolder(const std::vector<std::string>& uris) 
 
 nlohmann::json FileList::Describe(const std::string& kind) const {
   // Files that are known by content or size are the same wherever a copy of them lies.
-  const bool anywhere = std::all_of(files_.begin(), files_.end(), [](const io::FileInfo& file) {
-    return file.identity.kind != io::IdentityKind::kTime;
+  const bool anywhere = std::all_of(files_.begin(), files_.end(), [](const files::FileInfo& file) {
+    return file.identity.kind != files::IdentityKind::kTime;
   });
   nlohmann::json out = {{"kind", kind}, {"files", uris_}};
   if (anywhere) out["names"] = NamesBelowFolder(uris_);
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
-  for (const io::FileInfo& file : files_) {
+  for (const files::FileInfo& file : files_) {
     sizes.push_back(file.size);
-    if (file.identity.kind == io::IdentityKind::kTime) {
+    if (file.identity.kind == files::IdentityKind::kTime) {
       // A tag says it all: a copy of the same bytes may have another time.
       out["mtimes"].push_back(file.identity.tag.empty() ? file.identity.mtime_ns : 0);
       if (!file.identity.tag.empty()) out["tags"].push_back(file.identity.tag);
     }
-    if (file.identity.kind == io::IdentityKind::kContent)
+    if (file.identity.kind == files::IdentityKind::kContent)
       out["hashes"].push_back(file.identity.tag);
   }
   return out;

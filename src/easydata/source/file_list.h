@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/file_info.h"
+#include "easydata/files/file_info.h"
 
 namespace easydata::source {
 
@@ -14,10 +14,10 @@ namespace easydata::source {
 class FileList {
  public:
   /// Invalid where a URI occurs twice: shards need distinct names.
-  static Result<FileList> Make(std::vector<io::FileInfo> files);
+  static Result<FileList> Make(std::vector<files::FileInfo> files);
 
   const std::vector<std::string>& uris() const { return uris_; }
-  const std::vector<io::FileInfo>& files() const { return files_; }
+  const std::vector<files::FileInfo>& files() const { return files_; }
 
   /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" with a server's "tags", or
   /// "hashes": as the files were when they were listed. Those that are known by content or size
@@ -26,10 +26,10 @@ class FileList {
   nlohmann::json Describe(const std::string& kind) const;
 
  private:
-  FileList(std::vector<std::string> uris, std::vector<io::FileInfo> files)
+  FileList(std::vector<std::string> uris, std::vector<files::FileInfo> files)
       : uris_(std::move(uris)), files_(std::move(files)) {}
   std::vector<std::string> uris_;
-  std::vector<io::FileInfo> files_;
+  std::vector<files::FileInfo> files_;
 };
 
 }  // namespace easydata::source

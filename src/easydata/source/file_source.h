@@ -16,7 +16,7 @@ class FileSource : public Source {
   explicit FileSource(FileList files) : files_(std::move(files)) {}
 
   const std::vector<std::string>& shard_names() const override { return files_.uris(); }
-  std::shared_ptr<const io::Storage> storage() const override {
+  std::shared_ptr<const files::FileSystems> storage() const override {
     return files_.files().empty() ? nullptr : files_.files().front().storage;
   }
 

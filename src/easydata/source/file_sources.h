@@ -21,24 +21,24 @@ enum class JsonLayout {
 /// so is one that is missing.
 
 /// JSON objects as rows. See JsonRowSchema() for the columns.
-Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<files::FileInfo> files,
                                                      JsonLayout layout);
 
 /// Each line a row with the one text column `field`, without the line's end.
-Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<files::FileInfo> files,
                                                      std::string field);
 
 /// Parquet: blocks are row groups, large ones in slices.
-Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<io::FileInfo> files);
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<files::FileInfo> files);
 
 /// Arrow IPC, file or stream format, whichever a file is.
-Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<io::FileInfo> files);
+Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<files::FileInfo> files);
 
 /// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the
 /// columns, all values are text, a field that a short record lacks is null. A record with more
 /// fields than the header is an error of the row, or has the rest of them in a column of their own
 /// (RestField, when all columns are read).
-Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<files::FileInfo> files,
                                                     const std::string& delimiter,
                                                     bool keep_rest = false);
 
@@ -55,7 +55,7 @@ std::span<const NamedValue<RecordDecoding>> NamesOf(RecordDecoding);
 /// ArrayRecord files, each record a row with the one column `column`, or with the columns of its
 /// JSON. Empty: "text", "input_ids" or "record". The records of a damaged chunk are bad rows where
 /// these are left out, and else an IOError after the rows before them.
-Result<std::shared_ptr<const Source>> MakeArrayRecordSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeArrayRecordSource(std::vector<files::FileInfo> files,
                                                             const std::string& column,
                                                             RecordDecoding decoding);
 

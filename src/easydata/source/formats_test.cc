@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "easydata/base/nearest_name.h"
-#include "easydata/io/compression.h"
+#include "easydata/files/compression.h"
 #include "easydata/json/python_json.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"

@@ -209,7 +209,7 @@ class JsonSource : public FileSource {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<files::FileInfo> files,
                                                      JsonLayout layout) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const JsonSource>(std::move(list), layout);
@@ -218,7 +218,7 @@ Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<io::FileInfo> f
 namespace {
 
 /// A source of JSON in the layout that the options name, or in `layout`.
-Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<files::FileInfo> files,
                                                         const nlohmann::json& options,
                                                         const std::string& layout) {
   const std::string name = options.value("layout", layout);
@@ -237,7 +237,7 @@ constinit const DataFormat kJsonFormat = {
     .builder = "json",
     .has_one_schema = true,
     .options = {"layout"},
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "auto");
     }};
 
@@ -248,7 +248,7 @@ constinit const DataFormat kJsonlFormat = {
     .builder = "json",
     .has_one_schema = true,
     .options = {"layout"},
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "lines");
     }};
 

@@ -10,8 +10,8 @@
 
 #include "easydata/base/fault_point.h"
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/positioned_file.h"
-#include "easydata/io/range_memory.h"
+#include "easydata/files/positioned_file.h"
+#include "easydata/files/range_memory.h"
 
 namespace easydata::source {
 namespace {
@@ -60,8 +60,9 @@ struct ChunkPlace {
 Result<std::optional<std::string_view>> FindLineChunk(arrow::io::RandomAccessFile* file,
                                                       int64_t file_size, const ChunkPlace& place,
                                                       ChunkBuffer* buffer, int64_t* bytes_read) {
-  static_assert(io::kRangePadding >= kChunkPadding);
-  ARROW_ASSIGN_OR_RAISE(auto known, io::ViewOfFile(file, place.origin, place.end - place.origin));
+  static_assert(files::kRangePadding >= kChunkPadding);
+  ARROW_ASSIGN_OR_RAISE(auto known,
+                        files::ViewOfFile(file, place.origin, place.end - place.origin));
   if (known == nullptr) return std::nullopt;
   const char* const data = reinterpret_cast<const char*>(known->data());
   const int64_t first = place.FirstLine(data);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "easydata/io/fetched_file.h"
+#include "easydata/files/fetched_file.h"
 
 namespace easydata::source {
 namespace {
@@ -29,9 +29,9 @@ std::string Lines(uint64_t seed, int64_t bytes, int64_t longest, bool ends_in_ne
 }
 
 /// A file of another machine, all of it announced in ranges of this size.
-std::shared_ptr<io::FetchedFile> Fetched(const std::string& text, int64_t range) {
-  auto file = std::make_shared<io::FetchedFile>(
-      io::FileInfo{"http://there/file", static_cast<int64_t>(text.size()), {}},
+std::shared_ptr<files::FetchedFile> Fetched(const std::string& text, int64_t range) {
+  auto file = std::make_shared<files::FetchedFile>(
+      files::FileInfo{"http://there/file", static_cast<int64_t>(text.size()), {}},
       [&text](int64_t position, int64_t size, void* out) {
         std::memcpy(out, text.data() + position, static_cast<size_t>(size));
         return Status::OK();

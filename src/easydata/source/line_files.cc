@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "easydata/io/compression.h"
-#include "easydata/io/fetched_ranges.h"
+#include "easydata/files/compression.h"
+#include "easydata/files/sequential_reads.h"
+#include "easydata/storage/open_file.h"
 
 namespace easydata::source {
 
-LineFiles::LineFiles(std::vector<io::FileInfo> files)
-    : files_(std::move(files)), open_(files_, io::OpenFile), shards_(files_.size()) {}
+LineFiles::LineFiles(std::vector<files::FileInfo> files)
+    : files_(std::move(files)), open_(files_, storage::OpenFile), shards_(files_.size()) {}
 
 Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
   ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(i, is_look));
@@ -20,9 +21,9 @@ Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
     auto shard = std::make_shared<LineShard>();
     shard->info = files_[i];
     // What it is, its first row and its first chunk are in here: one request for all of them.
-    const int64_t first = std::min(shard->info.size, io::SequentialReads::kFirstBytes);
+    const int64_t first = std::min(shard->info.size, files::SequentialReads::kFirstBytes);
     ARROW_RETURN_NOT_OK(file->WillNeed({{0, first}}));
-    ARROW_ASSIGN_OR_RAISE(shard->codec, io::DetectCompression(file.get(), shard->info.uri));
+    ARROW_ASSIGN_OR_RAISE(shard->codec, files::DetectCompression(file.get(), shard->info.uri));
     shards_[i] = std::move(shard);
   }
   return OpenLines{shards_[i], std::move(file)};

@@ -15,7 +15,7 @@ namespace easydata::source {
 /// is first opened.
 class LineFiles {
  public:
-  explicit LineFiles(std::vector<io::FileInfo> files);
+  explicit LineFiles(std::vector<files::FileInfo> files);
 
   /// Opens file `i`; with `is_look` it stays open for the pass that comes.
   Result<OpenLines> Open(size_t i, bool is_look) const;
@@ -24,7 +24,7 @@ class LineFiles {
   std::optional<int64_t> CountedRows(size_t i) const;
 
  private:
-  const std::vector<io::FileInfo> files_;
+  const std::vector<files::FileInfo> files_;
   mutable OpenFiles<arrow::io::RandomAccessFile> open_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<LineShard>> shards_;

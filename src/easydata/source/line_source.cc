@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "easydata/exec/ordered_map.h"
-#include "easydata/io/compression.h"
-#include "easydata/io/fetched_ranges.h"
+#include "easydata/files/compression.h"
+#include "easydata/files/sequential_reads.h"
 #include "easydata/source/read_ahead.h"
 
 namespace easydata::source {
@@ -134,7 +134,7 @@ class PlainReader : public ShardReader {
   const bool skip_blank_;
   const std::shared_ptr<const LineDecoder> decoder_;
   const ReadContext context_;
-  io::SequentialReads reads_;
+  files::SequentialReads reads_;
   int64_t next_ = 0;
 };
 
@@ -157,9 +157,9 @@ class CompressedReader : public ShardReader {
 
   Result<ShardPosition> Start() override {
     ARROW_ASSIGN_OR_RAISE(
-        auto stream, io::ReadDecompressed(
-                         lines_.file, lines_.shard->codec,
-                         context_.is_look ? io::MemberCheck::kAtEnd : io::MemberCheck::kBeforeUse));
+        auto stream, files::ReadDecompressed(lines_.file, lines_.shard->codec,
+                                             context_.is_look ? files::MemberCheck::kAtEnd
+                                                              : files::MemberCheck::kBeforeUse));
     auto cutter = std::make_shared<LineCutter>(std::move(stream));
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(
@@ -270,7 +270,7 @@ Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const Rea
         rows, ExtendIndex(shard, FileOf(lines), std::numeric_limits<int64_t>::max(), skip_blank,
                           context));
   } else {
-    ARROW_ASSIGN_OR_RAISE(auto stream, io::ReadDecompressed(lines.file, shard->codec));
+    ARROW_ASSIGN_OR_RAISE(auto stream, files::ReadDecompressed(lines.file, shard->codec));
     LineCutter cutter(std::move(stream));
     std::vector<char> text;
     int64_t size = 0;

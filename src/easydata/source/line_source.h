@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "easydata/io/file_info.h"
+#include "easydata/files/file_info.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/source.h"
 
@@ -29,7 +29,7 @@ class LineDecoder {
 
 /// What is known of one file of lines.
 struct LineShard {
-  io::FileInfo info;
+  files::FileInfo info;
   arrow::Compression::type codec;
   LineIndex index;
   std::mutex mutex;

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/file_info.h"
-#include "easydata/io/file_system.h"
+#include "easydata/files/file_info.h"
+#include "easydata/files/file_system.h"
+#include "easydata/storage/open_file.h"
 
 namespace easydata::source {
 
@@ -29,9 +30,9 @@ std::shared_ptr<void> TakeKeptPlace();
 template <typename File>
 class OpenFiles {
  public:
-  using Opener = std::function<Result<std::shared_ptr<File>>(const io::FileInfo& file)>;
+  using Opener = std::function<Result<std::shared_ptr<File>>(const files::FileInfo& file)>;
 
-  OpenFiles(std::vector<io::FileInfo> files, Opener open)
+  OpenFiles(std::vector<files::FileInfo> files, Opener open)
       : files_(std::move(files)), open_(std::move(open)) {}
 
   /// Opens file `i`: for a look it stays open for a while, for a pass the caller alone keeps it.
@@ -66,9 +67,9 @@ class OpenFiles {
   }
 
   Result<std::shared_ptr<File>> Get(size_t i) {
-    const io::FileInfo& info = files_[i];
+    const files::FileInfo& info = files_[i];
     if (auto file = Shared(i); file != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(const io::FileSystem* system, io::FileSystemOf(info));
+      ARROW_ASSIGN_OR_RAISE(const files::FileSystem* system, storage::FileSystemOf(info));
       if (!system->IsKnownToDiffer(info)) return file;
     }
     ARROW_ASSIGN_OR_RAISE(auto file, open_(info));
@@ -85,7 +86,7 @@ class OpenFiles {
     return found == shared_.end() ? nullptr : found->second.lock();
   }
 
-  const std::vector<io::FileInfo> files_;
+  const std::vector<files::FileInfo> files_;
   const Opener open_;
   std::mutex mutex_;
   std::unordered_map<size_t, std::weak_ptr<File>> shared_;  // those that are in use

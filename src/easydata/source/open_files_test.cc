@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "easydata/base/fault_point.h"
-#include "easydata/io/file_system.h"
+#include "easydata/files/file_system.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
 
@@ -21,10 +21,10 @@ namespace {
 using CountedFiles = OpenFiles<arrow::io::RandomAccessFile>;
 
 /// Opens files, and counts how often.
-CountedFiles Counted(std::vector<io::FileInfo> files, int* opens) {
-  return CountedFiles(std::move(files), [opens](const io::FileInfo& file) {
+CountedFiles Counted(std::vector<files::FileInfo> files, int* opens) {
+  return CountedFiles(std::move(files), [opens](const files::FileInfo& file) {
     ++*opens;
-    return io::OpenFile(file);
+    return storage::OpenFile(file);
   });
 }
 
@@ -64,7 +64,7 @@ TEST(OpenFilesTest, AFileThatIsAnotherOneIsNotHandedOut) {
   folder.Write("new", "text");
   std::filesystem::rename(folder.Path("new"), folder.Path("a"));
   const Status error = files.Open(0, false).status();
-  EXPECT_TRUE(io::IsFileError(error)) << error;
+  EXPECT_TRUE(files::IsFileError(error)) << error;
   EXPECT_NE(error.message().find("is not the file any more that was listed"), std::string::npos);
 }
 

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/file_system.h"
 #include "easydata/source/damaged_file.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
@@ -25,6 +24,7 @@
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/storage/open_file.h"
 
 namespace easydata::source {
 namespace {
@@ -86,11 +86,11 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> OpenGroup(const ParquetFile&
   });
 }
 
-Result<std::shared_ptr<ParquetFile>> OpenParquet(const io::FileInfo& file) {
+Result<std::shared_ptr<ParquetFile>> OpenParquet(const files::FileInfo& file) {
   auto out = std::make_shared<ParquetFile>();
   out->path = file.uri;
-  ARROW_ASSIGN_OR_RAISE(out->file, io::OpenFile(file));
-  auto schema = io::ReadTwiceIfDamaged(out->file.get(), [&] {
+  ARROW_ASSIGN_OR_RAISE(out->file, storage::OpenFile(file));
+  auto schema = files::ReadTwiceIfDamaged(out->file.get(), [&] {
     return Guard([&]() -> Result<std::shared_ptr<arrow::Schema>> {
       auto raw = parquet::ParquetFileReader::Open(out->file);
       out->metadata = raw->metadata();
@@ -238,7 +238,7 @@ class ParquetReader : public ShardReader {
   static Result<Batch> ReadGroup(const ParquetFile& file, int group, const std::vector<int>& leaves,
                                  int64_t rows, const std::function<void(int64_t)>& count) {
     CountGroup(file, group, leaves, count);
-    return io::ReadTwiceIfDamaged(file.file.get(), [&] {
+    return files::ReadTwiceIfDamaged(file.file.get(), [&] {
       return Guard([&]() -> Result<Batch> {
         ARROW_ASSIGN_OR_RAISE(auto reader, OpenGroup(file, false));
         // As a table: a reader of batches would not look past the rows that the footer states.
@@ -337,7 +337,7 @@ class ParquetReader : public ShardReader {
               return batch;
             }
           };
-          return io::ReadTwiceIfDamaged(file->file.get(), [&] {
+          return files::ReadTwiceIfDamaged(file->file.get(), [&] {
             auto slice = Guard(read);
             // Another attempt begins with the group.
             if (!slice.ok()) state->reader = nullptr;
@@ -420,7 +420,7 @@ class ParquetSource : public FileSource {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<io::FileInfo> files) {
+Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<files::FileInfo> files) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const ParquetSource>(std::move(list));
 }
@@ -430,7 +430,7 @@ constinit const DataFormat kParquetFormat = {
     .kind = "parquet",
     .suffixes = {".parquet", ".pq"},
     .builder = "parquet",
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json&) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json&) {
       return MakeParquetSource(std::move(files));
     }};
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "easydata/io/file_calls.h"
+#include "easydata/files/file_calls.h"
 
 namespace easydata::source {
 
@@ -12,7 +12,7 @@ namespace {
 Status AppendLine(const std::string& path, const nlohmann::json& line) {
   const std::string text =
       line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  const Status status = io::AppendAtOnce(path, text);
+  const Status status = files::AppendAtOnce(path, text);
   if (status.ok()) return status;
   return status.WithMessage("the quarantine file: ", status.message());
 }

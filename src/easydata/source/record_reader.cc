@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
-#include "easydata/io/compression.h"
+#include "easydata/files/compression.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/read_ahead.h"
 
@@ -139,9 +139,9 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(
                                             file, std::min(at, size), size - std::min(at, size)));
   } else {
     ARROW_ASSIGN_OR_RAISE(
-        out->stream_,
-        io::ReadDecompressed(std::move(file), codec,
-                             is_look ? io::MemberCheck::kAtEnd : io::MemberCheck::kBeforeUse));
+        out->stream_, files::ReadDecompressed(
+                          std::move(file), codec,
+                          is_look ? files::MemberCheck::kAtEnd : files::MemberCheck::kBeforeUse));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     while (out->bytes_read_ < at) {
       const int64_t step = std::min<int64_t>(at - out->bytes_read_, kStep);

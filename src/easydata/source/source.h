@@ -20,9 +20,9 @@
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata::io {
-class Storage;
-}  // namespace easydata::io
+namespace easydata::files {
+class FileSystems;
+}  // namespace easydata::files
 
 namespace easydata::source {
 
@@ -87,7 +87,7 @@ class Source {
   virtual const std::vector<std::string>& shard_names() const = 0;
 
   /// What its files are reached by; null for what is in no files.
-  virtual std::shared_ptr<const io::Storage> storage() const { return nullptr; }
+  virtual std::shared_ptr<const files::FileSystems> storage() const { return nullptr; }
 
   /// The schema that a reader of these columns of shard `shard` gives. May read a file's header;
   /// KeyError where a typed source lacks a column, with its near misses. No shards: any number

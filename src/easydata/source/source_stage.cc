@@ -18,7 +18,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/io/file_system.h"
+#include "easydata/files/file_system.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/quarantine.h"
@@ -266,7 +266,7 @@ class SourceStage : public Stage {
 
   /// Whether an error is about a shard that may be left out.
   bool IsLost(const Status& error) const {
-    return options_.on_missing != OnError::kRaise && io::IsFileError(error);
+    return options_.on_missing != OnError::kRaise && files::IsFileError(error);
   }
 
   /// Counts and reports what is left of a shard behind the rows of a block.
@@ -519,10 +519,10 @@ Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
   auto schema = source.Schema(options.columns, shards.empty() ? 0 : shards[0]);
-  if (options.on_missing == OnError::kRaise || !io::IsFileError(schema.status())) return schema;
+  if (options.on_missing == OnError::kRaise || !files::IsFileError(schema.status())) return schema;
   for (size_t i = 1; i < shards.size(); ++i) {
     auto other = source.Schema(options.columns, shards[i]);
-    if (!io::IsFileError(other.status())) return other;
+    if (!files::IsFileError(other.status())) return other;
   }
   if (options.shards.has_value()) return arrow::schema(arrow::FieldVector{});
   return schema;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "easydata/exec/thread_pool.h"
-#include "easydata/io/file_system.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/storage/open_file.h"
 #include "easydata/stream/stage_contract.h"
 
 namespace easydata::source {
@@ -37,9 +37,9 @@ class TestFolder {
 };
 
 /// The files of these paths, in this order, as they are now.
-inline std::vector<io::FileInfo> Listed(const std::vector<std::string>& paths) {
-  std::vector<io::FileInfo> files;
-  for (const std::string& path : paths) files.push_back(io::StatFile(path).ValueOrDie());
+inline std::vector<files::FileInfo> Listed(const std::vector<std::string>& paths) {
+  std::vector<files::FileInfo> files;
+  for (const std::string& path : paths) files.push_back(storage::StatFile(path).ValueOrDie());
   return files;
 }
 

@@ -120,7 +120,7 @@ class TextSource : public FileSource {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<io::FileInfo> files,
+Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<files::FileInfo> files,
                                                      std::string field) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
   return std::make_shared<const TextSource>(std::move(list), std::move(field));
@@ -133,7 +133,7 @@ constinit const DataFormat kTxtFormat = {
     .builder = "text",
     .has_one_schema = true,
     .options = {"field"},
-    .make = [](std::vector<io::FileInfo> files, const nlohmann::json& options) {
+    .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeTextSource(std::move(files), options.value("field", "text"));
     }};
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "easydata/io/storage.h"
+#include "easydata/files/file_system.h"
 
 namespace easydata {
 
@@ -53,9 +53,9 @@ void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>
   visit(node);
 }
 
-io::IoCounts IoCountsOf(const PlanNode& node) {
-  std::set<const io::Storage*> seen;
-  io::IoCounts sum;
+files::IoCounts IoCountsOf(const PlanNode& node) {
+  std::set<const files::FileSystems*> seen;
+  files::IoCounts sum;
   VisitNodes(node, [&](const PlanNode& one) {
     if (one.storage != nullptr && seen.insert(one.storage.get()).second) {
       sum.Add(one.storage->counts());

@@ -9,10 +9,10 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/stage.h"
 
-namespace easydata::io {
-class Storage;
+namespace easydata::files {
+class FileSystems;
 struct IoCounts;
-}  // namespace easydata::io
+}  // namespace easydata::files
 
 namespace easydata {
 
@@ -64,7 +64,7 @@ struct PlanNode {
   /// Files that the operator itself reads; null: none.
   std::shared_ptr<const std::vector<std::string>> files;
   /// What these are reached by; null: nothing that counts.
-  std::shared_ptr<const io::Storage> storage;
+  std::shared_ptr<const files::FileSystems> storage;
   /// Fingerprint of the tokenizer that it uses; empty: none.
   std::string tokenizer;
 };
@@ -98,7 +98,7 @@ nlohmann::json Describe(const PlanNode& node);
 void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>& visit);
 
 /// What the files of a plan took so far of other machines.
-io::IoCounts IoCountsOf(const PlanNode& node);
+files::IoCounts IoCountsOf(const PlanNode& node);
 
 /// Whether every operator of a plan can be recognised in another process.
 bool HasIdentity(const PlanNode& node);

@@ -6,8 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "easydata/io/output_store.h"
+#include "easydata/outputs/output_store.h"
 #include "easydata/source/data_files.h"
+#include "easydata/storage/open_output_store.h"
 
 namespace easydata::verify {
 namespace {
@@ -17,7 +18,8 @@ namespace fs = std::filesystem;
 /// Collects files folder by folder, so that each metadata file is read once.
 class Collector {
  public:
-  explicit Collector(std::shared_ptr<const io::Storage> storage) : storage_(std::move(storage)) {}
+  explicit Collector(std::shared_ptr<const storage::Storage> storage)
+      : storage_(std::move(storage)) {}
 
   Status Add(const std::string& item) {
     const std::optional<std::string> folder = FolderOf(item);
@@ -25,7 +27,7 @@ class Collector {
     if (folder.has_value()) AddOutputs(*folder);
     auto files = source::ListDataFiles({item}, storage_);
     if (!files.ok()) return files_.size() > before ? Status::OK() : files.status();
-    for (io::FileInfo& file : files->files) AddFile(std::move(file), !folder.has_value());
+    for (files::FileInfo& file : files->files) AddFile(std::move(file), !folder.has_value());
     return Status::OK();
   }
 
@@ -38,8 +40,8 @@ class Collector {
  private:
   using Output = std::shared_ptr<const sink::OutputMetadata>;
 
-  Result<std::unique_ptr<io::OutputStore>> Open(const std::string& folder) const {
-    return io::OutputStore::Open(folder.empty() ? "." : folder, storage_);
+  Result<std::unique_ptr<outputs::OutputStore>> Open(const std::string& folder) const {
+    return storage::OpenOutputStore(folder.empty() ? "." : folder, storage_);
   }
 
   /// A folder that outputs can be in, as it stands before "/" and a name ("" for the current one);
@@ -48,7 +50,7 @@ class Collector {
     const auto store = Open(item);
     if (!store.ok()) return std::nullopt;
     const auto kind = (*store)->KindOfFolder();
-    if (!kind.ok() || *kind != io::PathKind::kFolder) return std::nullopt;
+    if (!kind.ok() || *kind != files::PathKind::kFolder) return std::nullopt;
     if (item.find("://") != std::string::npos) return (*store)->folder();
     const fs::path folder = fs::path(item).lexically_normal();
     return (folder.has_filename() ? folder : folder.parent_path()).string();
@@ -92,7 +94,7 @@ class Collector {
     const auto names = store.ok() ? (*store)->NamesIn("") : store.status();
     if (!names.ok()) return;
     for (const std::string& name : *names) {
-      if (name == io::kWorkFolder && !(output != nullptr && IsEmptyFolder(**store, name))) {
+      if (name == outputs::kWorkFolder && !(output != nullptr && IsEmptyFolder(**store, name))) {
         const std::string path = In(folder, name);
         files_[path] = {
             path, nullptr, nullptr,
@@ -100,19 +102,19 @@ class Collector {
       }
       if (name[0] == '.' || name[0] == '_') continue;
       const auto kind = (*store)->KindOf(name);
-      if (kind.ok() && *kind == io::PathKind::kFolder) AddOutputs(In(folder, name));
+      if (kind.ok() && *kind == files::PathKind::kFolder) AddOutputs(In(folder, name));
     }
   }
 
   /// Stopped at the very end, an output leaves its working folder behind, empty.
-  static bool IsEmptyFolder(const io::OutputStore& store, const std::string& name) {
+  static bool IsEmptyFolder(const outputs::OutputStore& store, const std::string& name) {
     const auto kind = store.KindOf(name);
-    if (!kind.ok() || *kind != io::PathKind::kFolder) return false;
+    if (!kind.ok() || *kind != files::PathKind::kFolder) return false;
     const auto names = store.NamesIn(name);
     return names.ok() && names->empty();
   }
 
-  void AddFile(io::FileInfo info, bool alone) {
+  void AddFile(files::FileInfo info, bool alone) {
     const std::string path = info.uri;
     if (const auto known = files_.find(path); known != files_.end()) {
       known->second.listed = std::move(info);
@@ -137,15 +139,15 @@ class Collector {
     files_[path] = std::move(file);
   }
 
-  const std::shared_ptr<const io::Storage> storage_;
+  const std::shared_ptr<const storage::Storage> storage_;
   std::map<std::string, Output> outputs_;
   std::map<std::string, ExpectedFile> files_;
 };
 
 }  // namespace
 
-Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data,
-                                              const std::shared_ptr<const io::Storage>& storage) {
+Result<std::vector<ExpectedFile>> ExpectFiles(
+    const std::vector<std::string>& data, const std::shared_ptr<const storage::Storage>& storage) {
   if (data.empty()) return Status::Invalid("verify: no data is named; name a folder or files");
   Collector collector(storage);
   for (const std::string& item : data) ARROW_RETURN_NOT_OK(collector.Add(item));

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/storage.h"
 #include "easydata/sink/output_metadata.h"
+#include "easydata/storage/storage.h"
 
 namespace easydata::verify {
 
@@ -21,12 +21,12 @@ struct ExpectedFile {
   /// What is wrong before it is opened; empty where nothing is.
   std::string problem;
   /// The file as it was listed; nothing of one that metadata alone names.
-  std::optional<io::FileInfo> listed = std::nullopt;
+  std::optional<files::FileInfo> listed = std::nullopt;
 };
 
 /// Lists the files that folders, files and patterns stand for, sorted by path: those that are
 /// there, and those that metadata in these folders names.
-Result<std::vector<ExpectedFile>> ExpectFiles(const std::vector<std::string>& data,
-                                              const std::shared_ptr<const io::Storage>& storage);
+Result<std::vector<ExpectedFile>> ExpectFiles(
+    const std::vector<std::string>& data, const std::shared_ptr<const storage::Storage>& storage);
 
 }  // namespace easydata::verify

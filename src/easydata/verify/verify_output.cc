@@ -14,11 +14,12 @@
 
 #include "easydata/exec/parallel_for.h"
 #include "easydata/exec/thread_pool.h"
-#include "easydata/io/file_system.h"
-#include "easydata/io/output_file.h"
+#include "easydata/files/file_system.h"
 #include "easydata/json/json_column.h"
+#include "easydata/outputs/output_file.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/storage/open_file.h"
 #include "easydata/stream/column_layout.h"
 #include "easydata/stream/columns.h"
 #include "easydata/verify/expected_files.h"
@@ -43,7 +44,7 @@ nlohmann::json RecordOptionsOf(const nlohmann::json& metadata) {
 }
 
 /// Opens a file by its name. `metadata` is that of its output, or an empty object.
-Result<std::shared_ptr<const source::Source>> OpenByName(const io::FileInfo& file,
+Result<std::shared_ptr<const source::Source>> OpenByName(const files::FileInfo& file,
                                                          const nlohmann::json& metadata) {
   const std::string format = source::FormatOfName(file.uri);
   if (format.empty()) return Status::Invalid("its name tells no format that can be read");
@@ -80,7 +81,7 @@ std::string Shown(const TypesByName& types) {
 /// Reads one file, and counts what is in it.
 class FileCheck {
  public:
-  FileCheck(const ExpectedFile& expected, std::shared_ptr<const io::Storage> storage,
+  FileCheck(const ExpectedFile& expected, std::shared_ptr<const storage::Storage> storage,
             std::optional<int64_t> vocab_size, std::shared_ptr<exec::ThreadPool> pool,
             const std::atomic<bool>* cancelled)
       : expected_(expected),
@@ -127,7 +128,7 @@ class FileCheck {
     if (is_remote && expected_.listed.has_value()) {
       file_ = *expected_.listed;
     } else {
-      ARROW_ASSIGN_OR_RAISE(const io::FileSystem* files, storage_->FileSystemOf(expected_.path));
+      ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage_->FileSystemOf(expected_.path));
       ARROW_ASSIGN_OR_RAISE(file_, files->Stat(expected_.path));
     }
     file_.storage = storage_;
@@ -147,12 +148,12 @@ class FileCheck {
   }
 
   Result<std::string> HashOfPath() const {
-    return io::HashOfFile(expected_.path, [this] { return cancelled_->load(); });
+    return outputs::HashOfFile(expected_.path, [this] { return cancelled_->load(); });
   }
 
   Result<std::string> HashOfObject() const {
-    ARROW_ASSIGN_OR_RAISE(const auto file, io::OpenFile(file_));
-    return io::HashOfOpenFile(file.get(), file_.size, [this] { return cancelled_->load(); });
+    ARROW_ASSIGN_OR_RAISE(const auto file, storage::OpenFile(file_));
+    return outputs::HashOfOpenFile(file.get(), file_.size, [this] { return cancelled_->load(); });
   }
 
   Status ReadRows() {
@@ -275,11 +276,11 @@ class FileCheck {
   }
 
   const ExpectedFile& expected_;
-  const std::shared_ptr<const io::Storage> storage_;
+  const std::shared_ptr<const storage::Storage> storage_;
   const std::optional<int64_t> vocab_size_;
   const std::shared_ptr<exec::ThreadPool> pool_;
   const std::atomic<bool>* const cancelled_;
-  io::FileInfo file_;
+  files::FileInfo file_;
   VerifiedFile found_;
   std::optional<TypesByName> types_;
   bool free_form_ = false;
@@ -319,7 +320,7 @@ void CompareSchemas(const std::vector<std::optional<TypesByName>>& types,
 }  // namespace
 
 Result<std::vector<VerifiedFile>> Verifier::Run() {
-  const auto storage = options_.storage ? options_.storage : io::Storage::Default();
+  const auto storage = options_.storage ? options_.storage : storage::Storage::Default();
   ARROW_ASSIGN_OR_RAISE(const auto expected, ExpectFiles(options_.data, storage));
   const int threads = options_.num_threads > 0 ? options_.num_threads : exec::AvailableCores();
   auto pool = std::make_shared<exec::ThreadPool>(threads);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/io/storage.h"
+#include "easydata/storage/storage.h"
 
 namespace easydata::verify {
 
@@ -29,7 +29,7 @@ struct VerifyOptions {
   /// Folders, files and glob patterns.
   std::vector<std::string> data;
   /// How they are reached; null: without options.
-  std::shared_ptr<const io::Storage> storage;
+  std::shared_ptr<const storage::Storage> storage;
   /// Ids must be below it; unset: below the limit of the tokenizers that the metadata names.
   std::optional<int64_t> vocab_size;
   /// Files that are read at once; 0 for one a core.

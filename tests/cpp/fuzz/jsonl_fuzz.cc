@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "easydata/exec/thread_pool.h"
-#include "easydata/io/file_system.h"
 #include "easydata/json/python_json.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/storage/open_file.h"
 
 namespace easydata {
 namespace {
@@ -177,7 +177,7 @@ void Compare(const uint8_t* data, size_t size) {
         {{kText, ColumnKind::kText}, {kTokens, ColumnKind::kTokens}, {kAny, ColumnKind::kAny}}};
   }
   const auto source =
-      source::MakeJsonSource({io::StatFile(path).ValueOrDie()}, source::JsonLayout::kLines)
+      source::MakeJsonSource({storage::StatFile(path).ValueOrDie()}, source::JsonLayout::kLines)
           .ValueOrDie();
   StageContext context;
   context.pool = pool;

@@ -21,7 +21,18 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
     [
         ("stream/a.h", '"easydata/source/jsonl.h"', "'source' stands above 'stream'"),
         ("transform/a.cc", '"easydata/pack/pack_stage.h"', "neighbour"),
-        ("io/a.cc", '"easydata/stream/batch.h"', "'stream' stands above 'io'"),
+        ("files/a.cc", '"easydata/stream/batch.h"', "'stream' stands above 'files'"),
+        ("files/a.cc", '"easydata/http/http_client.h"', "'http' stands above 'files'"),
+        ("http/a.cc", '"easydata/stores/object_store.h"', "'stores' stands above 'http'"),
+        ("stores/a.h", '"easydata/stores/s3/s3_store.h"', "'stores/s3' stands above 'stores'"),
+        ("stores/gcs/a.cc", '"easydata/stores/s3/s3_store.h"', "'stores/s3' is a neighbour"),
+        ("stores/web/a.cc", '"easydata/stores/foreign/foreign_store.h"', "what is below both"),
+        ("outputs/a.cc", '"easydata/stores/gcs/gcs_store.h"', "neighbour of 'outputs'"),
+        ("stores/s3/a.cc", '"easydata/storage/storage.h"', "'storage' stands above 'stores/s3'"),
+        ("stores/azure/a.cc", "<string>", "the module 'stores/azure' has no place"),
+        ("source/a.cc", '"easydata/http/url.h"', "'http' is for the stores and storage"),
+        ("stream/a.cc", '"easydata/stores/s3/s3_store.h"', "others use files, outputs, storage"),
+        ("sink/a_test.cc", '"easydata/stores/object_store.h"', "and stores/foreign"),
         ("config/a.cc", '"easydata/exec/thread_pool.h"', "neighbour"),
         ("loader/a.cc", "<Python.h>", "knows nothing of Python"),
         ("mix/a.cc", "<nanobind/nanobind.h>", "knows nothing of Python"),
@@ -29,9 +40,10 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
         ("base/a.cc", '"easydata/Utils/x.h"', "no module 'Utils'"),
         ("helpers/a.cc", "<string>", "has no place"),
         ("source/a.cc", '"tokenizers/tokenizer.h"', "only transform, trainer and pipeline"),
-        ("source/a.cc", "<fcntl.h>", "only base and io call the system about files"),
-        ("sink/a.cc", "<sys/stat.h>", "use io/file_system.h"),
+        ("source/a.cc", "<fcntl.h>", "only base, files and outputs call the system about files"),
+        ("sink/a.cc", "<sys/stat.h>", "use files/file_system.h"),
         ("verify/a.h", "<filesystem>", "call the system about files"),
+        ("stores/s3/a.cc", "<sys/stat.h>", "call the system about files"),
     ],
 )
 def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint: str) -> None:
@@ -78,8 +90,37 @@ def test_lower_modules_are_fine(tmp_path: Path) -> None:
     assert run(tmp_path).returncode == 0
 
 
-def test_files_are_the_business_of_io_and_of_tests(tmp_path: Path) -> None:
-    for file in ("io/a.cc", "source/a_test.cc", "sink/plan_inputs.cc"):
+def test_modules_within_a_folder_have_namespaces_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "src" / "easydata" / "stores" / "s3" / "a.cc"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        '#include "easydata/stores/object_store.h"\n'
+        '#include "easydata/stores/credentials/aws_signature.h"\n'
+        "namespace easydata::s3 {\n"
+    )
+    assert run(tmp_path).returncode == 0
+    path.write_text("namespace easydata::stores {\n")
+    result = run(tmp_path)
+    assert result.returncode == 1
+    assert "the names of this module belong into easydata::s3" in result.stdout
+
+
+@pytest.mark.parametrize("folder", ["python/bindings", "tests/cpp/fuzz", "examples/cpp"])
+def test_all_others_use_four_of_the_modules_that_reach_files(tmp_path: Path, folder: str) -> None:
+    path = tmp_path / folder / "a.cc"
+    path.parent.mkdir(parents=True)
+    faces = ("files/a.h", "outputs/a.h", "storage/a.h", "stores/foreign/a.h")
+    path.write_text("".join(f'#include "easydata/{header}"\n' for header in faces))
+    assert run(tmp_path).returncode == 0
+    path.write_text('#include "easydata/stores/web/web_store.h"\n')
+    result = run(tmp_path)
+    assert result.returncode == 1
+    assert f"{folder}/a.cc:1: 'easydata/stores/web/web_store.h'" in result.stdout
+    assert "others use files, outputs, storage and stores/foreign" in result.stdout
+
+
+def test_files_are_the_business_of_few_modules_and_of_tests(tmp_path: Path) -> None:
+    for file in ("files/a.cc", "outputs/a.cc", "source/a_test.cc", "sink/plan_inputs.cc"):
         path = tmp_path / "src" / "easydata" / file
         path.parent.mkdir(parents=True)
         path.write_text("#include <filesystem>\n")

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "easydata/base/status.h"
+
+namespace easydata::files {
+
+// The system calls of files that are written, each with its fault point. They go on after EINTR,
+// and their errors name the path and keep the errno.
+
+/// `cannot <what> <path>: <reason>`, an IOError with the errno of the call that failed.
+Status PathError(const std::string& what, const std::string& path, int error);
+
+/// Opens a file with these flags of open(2) and gives its descriptor, which exec closes.
+Result<int> OpenPath(const std::string& path, int flags);
+Status WriteAll(int fd, const void* data, int64_t size, const std::string& path);
+/// Reads up to `size` bytes from where the last call ended; 0 at the end.
+Result<int64_t> ReadSome(int fd, void* data, size_t size, const std::string& path);
+/// Waits until the written data is on the disk.
+Status SyncFile(int fd, const std::string& path);
+Status CloseFile(int fd, const std::string& path);
+
+Status RenameFile(const std::string& from, const std::string& to);
+/// OK also where there is none.
+Status RemoveFile(const std::string& path);
+/// Makes a folder and those above it; OK where it is there. `made` says whether it was not.
+Status MakeFolder(const std::string& path, bool* made);
+/// Removes an empty folder.
+Status RemoveFolder(const std::string& path);
+/// Waits until added and removed names of a folder are on the disk.
+Status SyncFolder(const std::string& path);
+
+/// The kind of what a path names, without following a symbolic link at its end.
+enum class PathKind { kNothing, kFile, kFolder, kLink, kOther };
+Result<PathKind> KindOfPath(const std::string& path);
+
+/// All of a regular file; an error for anything else, which is never opened.
+Result<std::string> ReadWholeFile(const std::string& path);
+
+/// Appends to a file that is there, and waits until it is on the disk.
+Status AppendToFile(const std::string& path, const std::string& content);
+
+/// Appends to a file, made where there is none, by one call: appends of several processes do not
+/// mix.
+Status AppendAtOnce(const std::string& path, const std::string& content);
+
+/// Locks a file against other processes; it is made where there is none. Gives its descriptor,
+/// which UnlockFile() closes, or -1 where another process has it.
+Result<int> LockFile(const std::string& path);
+void UnlockFile(int fd);
+
+/// Replaces a small file atomically: the new one is written to the disk under the name `temporary`
+/// in the same file system, then renamed, so that readers see the old one or the new one, also
+/// after the machine crashed.
+Status WriteFileAtomically(const std::string& path, const std::string& temporary,
+                           const std::string& content);
+
+}  // namespace easydata::files

@@ -1,0 +1,89 @@
+#include "easydata/http/url.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "easydata/base/character_codes.h"
+
+namespace easydata::http {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789ABCDEF";
+
+}  // namespace
+
+bool IsHttpUrl(std::string_view url) {
+  return url.starts_with("http://") || url.starts_with("https://");
+}
+
+std::string OriginOf(std::string_view url) {
+  const size_t host = url.find("://");
+  if (host == std::string_view::npos) return "";
+  std::string origin(url.substr(0, url.find_first_of("/?#", host + 3)));
+  std::transform(origin.begin(), origin.end(), origin.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // What a user's name might be in.
+  if (const size_t at = origin.rfind('@'); at != std::string::npos)
+    origin.erase(host + 3, at - host - 2);
+  return origin;
+}
+
+std::string ResolveUrl(std::string_view base, std::string_view location) {
+  if (location.find("://") != std::string_view::npos) return std::string(location);
+  const size_t scheme = base.find("://");
+  if (location.starts_with("//")) {
+    return std::string(base.substr(0, scheme + 1)).append(location);
+  }
+  const size_t path = std::min(base.find_first_of("/?#", scheme + 3), base.size());
+  if (location.starts_with('/')) return std::string(base.substr(0, path)).append(location);
+  const std::string_view folder = base.substr(0, std::min(base.find_first_of("?#"), base.size()));
+  const size_t slash = folder.rfind('/');
+  if (slash < path || slash == std::string_view::npos) {
+    return std::string(base.substr(0, path)).append("/").append(location);
+  }
+  return std::string(folder.substr(0, slash + 1)).append(location);
+}
+
+std::string PercentEncode(std::string_view text, bool keeps_slash) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (byte < 0x80 && std::isalnum(byte) != 0) || c == '-' || c == '.' ||
+                          c == '_' || c == '~' || (keeps_slash && c == '/');
+    if (is_plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHexDigits[byte >> 4];
+      out += kHexDigits[byte & 15];
+    }
+  }
+  return out;
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
+        HexDigit(text[i + 2]) >= 0) {
+      out += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string WithoutPassword(const std::string& address) {
+  const size_t scheme = address.find("://");
+  // github://owner:repository@branch/path has none.
+  if (scheme == std::string::npos || address.starts_with("github:")) return address;
+  const size_t host = scheme + 3;
+  const size_t at = address.substr(host, address.find('/', host) - host).rfind('@');
+  if (at == std::string::npos || address.find(':', host) >= host + at) return address;
+  return address.substr(0, host) + address.substr(host + at + 1);
+}
+
+}  // namespace easydata::http

@@ -1,0 +1,9 @@
+#include "easydata/outputs/output_store.h"
+
+namespace easydata::outputs {
+
+std::string OutputStore::UnfinishedName(const std::string& name) {
+  return std::string(kWorkFolder) + "/" + name.substr(name.rfind('/') + 1) + ".tmp";
+}
+
+}  // namespace easydata::outputs

@@ -1,0 +1,134 @@
+#include "easydata/storage/storage.h"
+
+#include <utility>
+
+#include "easydata/files/local_file_system.h"
+#include "easydata/http/url.h"
+#include "easydata/stores/foreign/foreign_file_system.h"
+#include "easydata/stores/gcs/gcs_store.h"
+#include "easydata/stores/object_file_system.h"
+#include "easydata/stores/s3/s3_store.h"
+#include "easydata/stores/web/web_file_system.h"
+#include "easydata/stores/web/web_store.h"
+
+namespace easydata::storage {
+namespace {
+
+Storage::ForeignStores& ForeignStoresOfProcess() {
+  static auto* const stores = new Storage::ForeignStores;
+  return *stores;
+}
+
+/// The path of file:///path.
+Result<std::string> PathOf(const std::string& address) {
+  const std::string path =
+      http::PercentDecode(std::string_view(address).substr(address.find("://") + 3));
+  if (path.starts_with('/')) return path;
+  if (path.starts_with("localhost/")) return path.substr(9);
+  return Status::Invalid(address,
+                         " names no file of this machine: write file:///path, or the path");
+}
+
+}  // namespace
+
+std::string SchemeOf(std::string_view uri) {
+  const size_t end = uri.find("://");
+  if (end == std::string_view::npos) return "";
+  std::string scheme(uri.substr(0, end));
+  if (scheme == "file") return "";
+  if (scheme == "https") return "http";
+  if (scheme == "s3a" || scheme == "s3n") return "s3";
+  if (scheme == "gcs") return "gs";
+  return scheme;
+}
+
+bool IsObjectScheme(std::string_view scheme) { return scheme == "s3" || scheme == "gs"; }
+
+std::string PublicAddress(const std::string& address) {
+  return http::IsHttpUrl(address) ? web::WebStore::NameOf(address) : http::WithoutPassword(address);
+}
+
+Storage::Storage(StorageOptions options)
+    : options_(std::move(options)), web_(std::make_shared<web::WebStore>(options_)) {
+  counters_.push_back(web_->shared_counters());
+}
+
+Storage::~Storage() = default;
+
+void Storage::SetForeignStores(ForeignStores make) { ForeignStoresOfProcess() = std::move(make); }
+
+const std::shared_ptr<const Storage>& Storage::Default() {
+  static const auto* const storage =
+      new std::shared_ptr<const Storage>(std::make_shared<Storage>(StorageOptions()));
+  return *storage;
+}
+
+std::shared_ptr<const files::FileSystem> Storage::Keep(
+    std::shared_ptr<const stores::ObjectStore> store) const {
+  counters_.push_back(store->shared_counters());
+  object_stores_[store->scheme()] = store;
+  return std::make_shared<stores::ObjectFileSystem>(std::move(store));
+}
+
+Result<std::shared_ptr<const files::FileSystem>> Storage::Make(const std::string& scheme) const {
+  if (scheme.empty()) return std::make_shared<files::LocalFileSystem>();
+  if (scheme == "http") return std::make_shared<web::WebFileSystem>(web_);
+  if (scheme == "s3") {
+    ARROW_ASSIGN_OR_RAISE(auto store, s3::S3Store::Make(options_));
+    return Keep(std::move(store));
+  }
+  if (scheme == "gs") {
+    ARROW_ASSIGN_OR_RAISE(auto store, gcs::GcsStore::Make(options_));
+    return Keep(std::move(store));
+  }
+  if (const ForeignStores& make = ForeignStoresOfProcess(); make != nullptr) {
+    auto files = std::make_shared<foreign::ForeignFileSystem>(scheme, make(scheme, options_),
+                                                              options_.http().retries);
+    counters_.push_back(files->shared_counters());
+    return files;
+  }
+  return Status::NotImplemented(scheme, "://", foreign::kOtherSchemes);
+}
+
+Result<const files::FileSystem*> Storage::FileSystemOf(std::string_view uri) const {
+  const std::string scheme = SchemeOf(uri);
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<const files::FileSystem>& system = systems_[scheme];
+  if (system == nullptr) {
+    auto made = Make(scheme);
+    if (!made.ok()) {
+      systems_.erase(scheme);
+      return made.status();
+    }
+    system = std::move(*made);
+  }
+  return system.get();
+}
+
+Result<std::shared_ptr<const stores::ObjectStore>> Storage::ObjectStoreOf(
+    std::string_view uri) const {
+  const Status made = FileSystemOf(uri).status();
+  if (!made.ok() && !made.IsNotImplemented()) return made;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto store = object_stores_.find(SchemeOf(uri));
+  return store == object_stores_.end() ? nullptr : store->second;
+}
+
+Result<std::string> Storage::NameOf(const std::string& address) const {
+  if (http::IsHttpUrl(address)) return web_->Keep(address);
+  const size_t scheme = address.find("://");
+  if (scheme == std::string::npos) return address;
+  if (SchemeOf(address).empty()) return PathOf(address);
+  return SchemeOf(address) + address.substr(scheme);
+}
+
+std::vector<std::string> Storage::secret_addresses() const { return web_->kept(); }
+
+files::IoCounts Storage::counts() const {
+  files::IoCounts sum;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& counters : counters_) sum.Add(counters->Get());
+  return sum;
+}
+
+}  // namespace easydata::storage

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/files/file_system.h"
+#include "easydata/files/io_counters.h"
+#include "easydata/stores/foreign/foreign_store.h"
+#include "easydata/stores/object_store.h"
+#include "easydata/stores/storage_options.h"
+
+namespace easydata::web {
+class WebStore;
+}
+
+namespace easydata::storage {
+
+using stores::StorageOptions;
+
+/// The scheme that an address is reached by: "s3" for s3a://, "http" for https://; "" for paths and
+/// file://.
+std::string SchemeOf(std::string_view uri);
+
+/// Whether a scheme is an object store's, which is read and written; "http" is read alone.
+bool IsObjectScheme(std::string_view scheme);
+
+/// An address without what is secret in it: a user's name and password, and the query of a web
+/// address.
+std::string PublicAddress(const std::string& address);
+
+/// The file systems and object stores that one set of options reaches. Thread-safe.
+class Storage final : public files::FileSystems {
+ public:
+  explicit Storage(StorageOptions options);
+  ~Storage() override;
+
+  /// The one without options.
+  static const std::shared_ptr<const Storage>& Default();
+
+  /// Makes the files of a scheme that is not ours.
+  using ForeignStores = std::function<std::shared_ptr<const foreign::ForeignStore>(
+      const std::string& scheme, const StorageOptions&)>;
+  /// Sets what reaches the schemes that are not ours: once, before any is asked for.
+  static void SetForeignStores(ForeignStores make);
+
+  /// Made when it is first asked for.
+  Result<const files::FileSystem*> FileSystemOf(std::string_view uri) const override;
+
+  /// The store that a URI names an object of, for those who write there; null where it names none.
+  Result<std::shared_ptr<const stores::ObjectStore>> ObjectStoreOf(std::string_view uri) const;
+
+  /// What an address is called everywhere. A web address: without a user's name and password and
+  /// without its query, which this object keeps; Invalid where two would be called alike.
+  /// file:///path: the path; Invalid where it is none of this machine.
+  Result<std::string> NameOf(const std::string& address) const;
+
+  const StorageOptions& options() const { return options_; }
+
+  /// The addresses that NameOf() keeps, as they were given: for a copy in another process.
+  std::vector<std::string> secret_addresses() const;
+
+  files::IoCounts counts() const override;
+
+ private:
+  Result<std::shared_ptr<const files::FileSystem>> Make(const std::string& scheme) const;
+  std::shared_ptr<const files::FileSystem> Keep(
+      std::shared_ptr<const stores::ObjectStore> store) const;
+
+  const StorageOptions options_;
+  const std::shared_ptr<web::WebStore> web_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::shared_ptr<const files::FileSystem>> systems_;  // by scheme
+  mutable std::map<std::string, std::shared_ptr<const stores::ObjectStore>> object_stores_;
+  mutable std::vector<std::shared_ptr<files::IoCounters>> counters_;
+};
+
+}  // namespace easydata::storage

@@ -1,0 +1,293 @@
+#include "easydata/stores/gcs/gcs_store.h"
+
+#include <arrow/util/io_util.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "easydata/exec/environment.h"
+#include "easydata/http/answer_text.h"
+#include "easydata/http/http_exchange.h"
+#include "easydata/http/url.h"
+#include "easydata/stores/credentials/google_credentials.h"
+
+namespace easydata::gcs {
+namespace {
+
+constexpr char kEndpoint[] = "https://storage.googleapis.com";
+
+std::string EndpointOf(const stores::StorageOptions& options) {
+  std::string endpoint = kEndpoint;
+  if (options.endpoint_url.has_value()) {
+    endpoint = *options.endpoint_url;
+  } else if (const auto emulator = exec::EnvironmentValue("STORAGE_EMULATOR_HOST")) {
+    endpoint = *emulator;
+    if (!http::IsHttpUrl(endpoint)) endpoint = "http://" + endpoint;
+  }
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  return endpoint;
+}
+
+/// An emulator asks nobody who he is.
+stores::StorageOptions WithEmulator(stores::StorageOptions options) {
+  const bool is_emulator = exec::EnvironmentValue("STORAGE_EMULATOR_HOST").has_value();
+  if (is_emulator && !options.endpoint_url.has_value() && !options.token.has_value()) {
+    options.anonymous = true;
+  }
+  return options;
+}
+
+Result<http::HttpCall::Outcome> JudgeGone(const http::TextAnswer& answer) {
+  // 499: a session that was ended as it was asked to.
+  if (answer.response.status == 499) return http::HttpCall::Outcome::kDone;
+  return http::JudgeRemoval(answer);
+}
+
+}  // namespace
+
+GcsStore::GcsStore(const stores::StorageOptions& options)
+    : stores::ObjectStore(options.http()),
+      endpoint_(EndpointOf(options)),
+      credentials_(std::make_unique<credentials::CredentialCache>(
+          credentials::MakeGoogleCredentialFinder(WithEmulator(options)))) {}
+
+Result<std::shared_ptr<const GcsStore>> GcsStore::Make(const stores::StorageOptions& options) {
+  const std::string endpoint = EndpointOf(options);
+  if (!http::IsHttpUrl(endpoint)) {
+    return Status::Invalid("endpoint_url must begin with http:// or https://, not be ", endpoint);
+  }
+  if (options.key.has_value()) {
+    return Status::Invalid(
+        "gs:// takes a token, not a key and a secret: with HMAC keys read s3://bucket/key with "
+        "endpoint_url=\"https://storage.googleapis.com\"");
+  }
+  return std::shared_ptr<const GcsStore>(new GcsStore(options));
+}
+
+std::string GcsStore::ObjectPath(const std::string& bucket, const std::string& key) const {
+  return endpoint_ + "/storage/v1/b/" + http::PercentEncode(bucket, false) + "/o/" +
+         http::PercentEncode(key, false);
+}
+
+Result<std::string> GcsStore::UrlOf(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
+  return ObjectPath(object.bucket, object.key) + "?alt=media";
+}
+
+std::string GcsStore::TagOf(const http::HttpHeaders& headers) const {
+  return std::string(headers.Get("x-goog-generation"));
+}
+
+void GcsStore::RequireTag(const std::string& tag, http::HttpRequest* request) const {
+  request->url += "&generation=" + http::PercentEncode(tag, false);
+}
+
+Status GcsStore::Authorize(http::HttpRequest* request) const {
+  ARROW_ASSIGN_OR_RAISE(const auto credentials, credentials_->Get());
+  if (!credentials.has_value()) return Status::OK();
+  request->credentials = std::make_shared<const http::Credentials>(*credentials);
+  request->headers.push_back("Authorization: Bearer " + credentials->token);
+  return Status::OK();
+}
+
+Result<bool> GcsStore::Reauthorize(const http::HttpRequest& request,
+                                   const http::HttpResponse&) const {
+  if (request.credentials == nullptr) return false;
+  return credentials_->Renew(*request.credentials);
+}
+
+Result<stores::ObjectPage> GcsStore::ListPage(const std::string& bucket, const std::string& prefix,
+                                              bool by_folder, const std::string& page) const {
+  const auto make = [&]() -> Result<http::HttpRequest> {
+    http::HttpRequest request;
+    request.url = endpoint_ + "/storage/v1/b/" + http::PercentEncode(bucket, false) +
+                  "/o?maxResults=1000&prefix=" + http::PercentEncode(prefix, false) +
+                  "&fields=prefixes,nextPageToken,items(name,size,generation,updated)";
+    if (by_folder) request.url += "&delimiter=%2F";
+    if (!page.empty()) request.url += "&pageToken=" + http::PercentEncode(page, false);
+    return request;
+  };
+  nlohmann::json found;
+  const auto judge = [&](const http::TextAnswer& answer) -> Result<http::HttpCall::Outcome> {
+    const http::HttpResponse& response = answer.response;
+    if (response.is_good()) {
+      found = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+      return found.is_object() ? http::HttpCall::Outcome::kDone : http::HttpCall::Outcome::kAgain;
+    }
+    return http::HttpCall::OutcomeOf(response);
+  };
+  ARROW_RETURN_NOT_OK(
+      http::ExchangeText(*this, "cannot list gs://" + bucket + "/" + prefix, make, judge).status());
+  stores::ObjectPage out;
+  for (const nlohmann::json& item : found.value("items", nlohmann::json::array())) {
+    files::FileInfo object;
+    object.uri = "gs://" + bucket + "/" + http::JsonText(item, "name");
+    object.size = std::strtoll(http::JsonText(item, "size").c_str(), nullptr, 10);
+    object.identity.tag = http::JsonText(item, "generation");
+    object.identity.mtime_ns = stores::ListedTime(http::JsonText(item, "updated"));
+    out.objects.push_back(std::move(object));
+  }
+  for (const nlohmann::json& folder : found.value("prefixes", nlohmann::json::array())) {
+    if (folder.is_string()) out.folders.push_back(folder.get<std::string>());
+  }
+  out.next = http::JsonText(found, "nextPageToken");
+  return out;
+}
+
+Result<http::HttpRequest> GcsStore::UploadRequest(const std::string& uri,
+                                                  const std::string& query) const {
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
+  http::HttpRequest request;
+  request.method = "POST";
+  request.url = endpoint_ + "/upload/storage/v1/b/" + http::PercentEncode(object.bucket, false) +
+                "/o?" + query + "&name=" + http::PercentEncode(object.key, false);
+  return request;
+}
+
+Status GcsStore::Put(const std::string& uri, std::string_view content) const {
+  return http::ExchangeText(*this, "cannot write " + uri,
+                            [&]() -> Result<http::HttpRequest> {
+                              ARROW_ASSIGN_OR_RAISE(http::HttpRequest request,
+                                                    UploadRequest(uri, "uploadType=media"));
+                              request.body = content;
+                              return request;
+                            })
+      .status();
+}
+
+Result<bool> GcsStore::PutIfAbsent(const std::string& uri, std::string_view content) const {
+  bool is_there = false;
+  const auto make = [&]() -> Result<http::HttpRequest> {
+    ARROW_ASSIGN_OR_RAISE(http::HttpRequest request,
+                          UploadRequest(uri, "uploadType=media&ifGenerationMatch=0"));
+    request.body = content;
+    return request;
+  };
+  const auto judge = [&](const http::TextAnswer& answer) -> Result<http::HttpCall::Outcome> {
+    const http::HttpResponse& response = answer.response;
+    is_there = response.status == 412;
+    if (response.is_good() || is_there) return http::HttpCall::Outcome::kDone;
+    return http::HttpCall::OutcomeOf(response);
+  };
+  ARROW_RETURN_NOT_OK(http::ExchangeText(*this, "cannot write " + uri, make, judge).status());
+  if (!is_there) return true;
+  return Holds(uri, content);
+}
+
+Status GcsStore::Delete(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey object, stores::SplitObjectUri(uri));
+  return http::ExchangeText(
+             *this, "cannot delete " + uri,
+             [&]() -> Result<http::HttpRequest> {
+               return http::HttpRequest{ObjectPath(object.bucket, object.key), "DELETE"};
+             },
+             JudgeGone)
+      .status();
+}
+
+Status GcsStore::Copy(const std::string& from, const std::string& to) const {
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey source, stores::SplitObjectUri(from));
+  ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey target, stores::SplitObjectUri(to));
+  std::string token;  // a long copy takes several requests
+  for (;;) {
+    const auto make = [&]() -> Result<http::HttpRequest> {
+      http::HttpRequest request;
+      request.method = "POST";
+      request.url = ObjectPath(source.bucket, source.key) + "/rewriteTo/b/" +
+                    http::PercentEncode(target.bucket, false) + "/o/" +
+                    http::PercentEncode(target.key, false);
+      if (!token.empty()) request.url += "?rewriteToken=" + http::PercentEncode(token, false);
+      request.headers.emplace_back("Content-Type: application/json");
+      return request;
+    };
+    ARROW_ASSIGN_OR_RAISE(const http::TextAnswer answer,
+                          http::ExchangeText(*this, "cannot copy " + from + " to " + to, make));
+    const auto said = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+    if (!said.is_object() || said.value("done", true)) return Status::OK();
+    token = http::JsonText(said, "rewriteToken");
+  }
+}
+
+Result<std::string> GcsStore::StartUpload(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(
+      const http::TextAnswer answer,
+      http::ExchangeText(*this, "cannot write " + uri, [&]() -> Result<http::HttpRequest> {
+        ARROW_ASSIGN_OR_RAISE(http::HttpRequest request,
+                              UploadRequest(uri, "uploadType=resumable"));
+        request.headers.emplace_back("Content-Type: application/json");
+        return request;
+      }));
+  const std::string session(answer.response.headers.Get("location"));
+  if (!session.empty()) return http::ResolveUrl(endpoint_ + "/", session);
+  return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri,
+                                           ": the store gives the upload no address");
+}
+
+Result<stores::UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::string& id,
+                                                  int number, int64_t offset,
+                                                  std::string_view content, bool is_last) const {
+  const int64_t end = offset + static_cast<int64_t>(content.size());
+  int64_t kept = offset;  // what the store has of it, after an attempt that broke off
+  bool asks = false;
+  bool was_refused = false;
+  const auto make = [&]() -> Result<http::HttpRequest> {
+    http::HttpRequest request{id, "PUT"};
+    const std::string total = is_last ? std::to_string(end) : "*";
+    if (asks || kept == end) {
+      request.headers.push_back("Content-Range: bytes */" + total);
+    } else {
+      request.body = content.substr(static_cast<size_t>(kept - offset));
+      request.headers.push_back("Content-Range: bytes " + std::to_string(kept) + "-" +
+                                std::to_string(end - 1) + "/" + total);
+    }
+    return request;
+  };
+  const auto judge = [&](const http::TextAnswer& answer) -> Result<http::HttpCall::Outcome> {
+    const http::HttpResponse& response = answer.response;
+    if (response.is_good()) return http::HttpCall::Outcome::kDone;
+    if (response.status == 308) {
+      // "bytes=0-524287": what is kept.
+      const std::string_view range = response.headers.Get("range");
+      const size_t dash = range.find('-');
+      const int64_t has =
+          dash == std::string_view::npos
+              ? 0
+              : std::strtoll(std::string(range.substr(dash + 1)).c_str(), nullptr, 10) + 1;
+      if (has < offset || has > end) {
+        return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri, ": the store has ", has,
+                                                 " bytes of it where there must be ", offset);
+      }
+      const bool was_question = std::exchange(asks, false);
+      kept = has;
+      if (kept == end && !is_last) return http::HttpCall::Outcome::kDone;
+      return was_question ? http::HttpCall::Outcome::kOtherwise : http::HttpCall::Outcome::kAgain;
+    }
+    // 400: libcurl repeated by itself what was there already.
+    const bool may_be_there = response.status == 400 && !std::exchange(was_refused, true);
+    if (!http::IsTransient(response) && !may_be_there) return http::HttpCall::Outcome::kFinal;
+    asks = true;  // how far it came
+    return may_be_there ? http::HttpCall::Outcome::kOtherwise : http::HttpCall::Outcome::kAgain;
+  };
+  const std::string what = "cannot write part " + std::to_string(number) + " of " + uri;
+  ARROW_RETURN_NOT_OK(http::ExchangeText(*this, what, make, judge).status());
+  return stores::UploadedPart{number, "", static_cast<int64_t>(content.size())};
+}
+
+Status GcsStore::CompleteUpload(const std::string&, const std::string&,
+                                const std::vector<stores::UploadedPart>&) const {
+  return Status::OK();  // the last part completed it
+}
+
+Status GcsStore::AbortUpload(const std::string& uri, const std::string& id) const {
+  return http::ExchangeText(
+             *this, "cannot end the upload of " + uri,
+             [&]() -> Result<http::HttpRequest> {
+               return http::HttpRequest{id, "DELETE"};
+             },
+             JudgeGone)
+      .status();
+}
+
+}  // namespace easydata::gcs

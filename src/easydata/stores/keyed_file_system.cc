@@ -1,0 +1,188 @@
+#include "easydata/stores/keyed_file_system.h"
+
+#include <arrow/util/io_util.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include "easydata/files/brace_pattern.h"
+#include "easydata/files/name_pattern.h"
+
+namespace easydata::stores {
+namespace {
+
+std::vector<std::string> PartsOf(std::string_view key) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const size_t slash = key.find('/');
+    parts.emplace_back(key.substr(0, slash));
+    if (slash == std::string_view::npos) return parts;
+    key.remove_prefix(slash + 1);
+  }
+}
+
+bool IsHidden(std::string_view part) { return part.starts_with('.'); }
+
+/// Whether the parts of a key match those of a pattern, as files of this machine do: hidden folders
+/// only where they are spelled out.
+bool MatchesParts(const std::vector<std::string>& pattern, size_t p,
+                  const std::vector<std::string>& key, size_t k,
+                  const files::NameFilter& is_wanted) {
+  if (p == pattern.size()) return k == key.size();
+  if (k == key.size()) return false;
+  const bool is_file = k + 1 == key.size();
+  if (pattern[p] == "**") {
+    if (p + 1 == pattern.size() && is_file) return is_wanted(files::ListedBy::kPattern, key[k]);
+    if (MatchesParts(pattern, p + 1, key, k, is_wanted)) return true;
+    return !is_file && !IsHidden(key[k]) && MatchesParts(pattern, p, key, k + 1, is_wanted);
+  }
+  const bool is_last = p + 1 == pattern.size();
+  if (is_last != is_file) return false;
+  if (!files::IsPattern(pattern[p])) {
+    return key[k] == pattern[p] && (is_last || MatchesParts(pattern, p + 1, key, k + 1, is_wanted));
+  }
+  if (IsHidden(key[k]) && !IsHidden(pattern[p])) return false;
+  if (!files::MatchesName(pattern[p], key[k])) return false;
+  return is_last ? is_wanted(files::ListedBy::kPattern, key[k])
+                 : MatchesParts(pattern, p + 1, key, k + 1, is_wanted);
+}
+
+/// Whether a key below a folder is one of its files.
+bool IsBelow(std::string_view rest, const files::NameFilter& is_wanted) {
+  const std::vector<std::string> parts = PartsOf(rest);
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (IsHidden(parts[i])) return false;
+  }
+  return is_wanted(files::ListedBy::kFolder, parts.back());
+}
+
+/// What all names of a pattern begin with.
+std::string PrefixOf(const std::string& key) { return key.substr(0, key.find_first_of("*?[{")); }
+
+/// Whether a name looks like a file's: its last part has a suffix.
+bool HasSuffix(std::string_view key) {
+  const std::string_view name = key.substr(key.rfind('/') + 1);
+  const size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot > 0 && dot + 1 < name.size();
+}
+
+void Add(files::FileInfo object, files::Listing* listing) {
+  // Folders that someone made by hand.
+  if (object.uri.ends_with('/')) return;
+  files::ListedFile file;
+  file.info = std::move(object);
+  listing->files.push_back(std::move(file));
+}
+
+/// A key that has the characters of patterns itself.
+files::Listing SingleFile(files::FileInfo object) {
+  files::Listing listing;
+  Add(std::move(object), &listing);
+  return listing;
+}
+
+bool IsMissing(const Status& status) {
+  const int error = arrow::internal::ErrnoFromStatus(status);
+  return error == ENOENT || error == EISDIR;
+}
+
+}  // namespace
+
+Result<files::Listing> KeyedFileSystem::List(const std::string& given,
+                                             const files::NameFilter& is_wanted) const {
+  ARROW_ASSIGN_OR_RAISE(const RootAndKey path, Split(given));
+  if (files::HasBraces(path.key)) return ListBraces(path, is_wanted);
+  if (files::IsPattern(path.key)) return ListPattern(path, is_wanted);
+  const std::string uri = path.root + path.key;
+  files::Listing listing;
+  if (HasSuffix(path.key)) {
+    auto info = Stat(uri);
+    if (info.ok()) return SingleFile(std::move(*info));
+    if (!IsMissing(info.status())) return info.status();
+  }
+  ARROW_ASSIGN_OR_RAISE(listing, ListFolder(path, is_wanted));
+  if (!listing.files.empty() || path.key.empty() || HasSuffix(path.key)) return listing;
+  auto info = Stat(uri);
+  if (IsMissing(info.status())) return listing;
+  ARROW_RETURN_NOT_OK(info.status());
+  return SingleFile(std::move(*info));
+}
+
+Result<files::Listing> KeyedFileSystem::ListFolder(const RootAndKey& path,
+                                                   const files::NameFilter& is_wanted) const {
+  RootAndKey folder = path;
+  if (!folder.key.empty() && !folder.key.ends_with('/')) folder.key += '/';
+  ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll(folder, false));
+  const size_t above = folder.root.size() + folder.key.size();
+  files::Listing listing;
+  listing.by = files::ListedBy::kFolder;
+  for (files::FileInfo& object : found.objects) {
+    if (IsBelow(std::string_view(object.uri).substr(above), is_wanted)) {
+      Add(std::move(object), &listing);
+    }
+  }
+  return listing;
+}
+
+Result<files::Listing> KeyedFileSystem::ListPattern(const RootAndKey& path,
+                                                    const files::NameFilter& is_wanted) const {
+  const std::string prefix = PrefixOf(path.key);
+  // Only the last part is a pattern: folders below need not be looked into.
+  const bool by_folder = path.key.find('/', prefix.size()) == std::string::npos &&
+                         path.key.find("**") == std::string::npos;
+  ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll({path.root, prefix}, by_folder));
+  const std::vector<std::string> pattern = PartsOf(path.key);
+  files::Listing listing;
+  listing.by = files::ListedBy::kPattern;
+  for (files::FileInfo& object : found.objects) {
+    const std::string_view key = std::string_view(object.uri).substr(path.root.size());
+    if (key == path.key) return SingleFile(std::move(object));
+    if (MatchesParts(pattern, 0, PartsOf(key), 0, is_wanted)) Add(std::move(object), &listing);
+  }
+  return listing;
+}
+
+/// Lists each of the names that braces stand for; one that nothing is there for is a problem.
+Result<files::Listing> KeyedFileSystem::ListBraces(const RootAndKey& path,
+                                                   const files::NameFilter& is_wanted) const {
+  const std::string uri = path.root + path.key;
+  ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> names, files::ExpandBraces(uri));
+  const std::string prefix = PrefixOf(path.key);
+  const bool by_folder = path.key.find('/', prefix.size()) == std::string::npos;
+  ARROW_ASSIGN_OR_RAISE(ObjectPage page, ListAll({path.root, prefix}, by_folder));
+  std::map<std::string, files::FileInfo> known;
+  for (files::FileInfo& object : page.objects) {
+    if (object.uri == uri) return SingleFile(std::move(object));
+    known[object.uri] = std::move(object);
+  }
+  return ListEach(names, is_wanted, known);
+}
+
+Status KeyedFileSystem::NothingFound(const std::string& given) const {
+  ARROW_ASSIGN_OR_RAISE(const RootAndKey path, Split(given));
+  const std::string prefix = PrefixOf(path.key);
+  const std::string folder = prefix.substr(0, prefix.rfind('/') + 1);
+  ARROW_ASSIGN_OR_RAISE(const ObjectPage page, ListSome({path.root, folder}));
+  std::vector<std::string> names;
+  for (const std::string& below : page.folders) names.push_back(below.substr(folder.size()));
+  for (const files::FileInfo& object : page.objects) {
+    const std::string name = object.uri.substr(path.root.size() + folder.size());
+    if (!name.empty()) names.push_back(name);
+  }
+  const std::string wanted = PartsOf(path.key.substr(folder.size())).front();
+  return NoMatch(given, files::IsPattern(wanted) ? "" : wanted, path.root + folder, names,
+                 ", where there is nothing");
+}
+
+bool KeyedFileSystem::Exists(const std::string& uri) const {
+  if (Stat(uri).ok()) return true;
+  auto folder = Split(uri);
+  if (!folder.ok()) return false;
+  if (!folder->key.empty() && !folder->key.ends_with('/')) folder->key += '/';
+  const auto page = ListSome(*folder);
+  return page.ok() && (!page->objects.empty() || !page->folders.empty());
+}
+
+}  // namespace easydata::stores

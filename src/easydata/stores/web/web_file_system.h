@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "easydata/files/file_system.h"
+#include "easydata/stores/web/web_store.h"
+
+namespace easydata::web {
+
+/// Files at http and https addresses. Servers have no index that programs could read: files are
+/// spelled out, or numbered in braces.
+class WebFileSystem final : public files::FileSystem {
+ public:
+  explicit WebFileSystem(std::shared_ptr<WebStore> store) : store_(std::move(store)) {}
+
+  /// Addresses spelled out, or with braces: `{a,b}` is each of these, `{000..127}` each number with
+  /// so many digits. Every file is asked for its size and identity, several at a time.
+  Result<files::Listing> List(const std::string& pattern,
+                              const files::NameFilter& is_wanted) const override;
+  Status NothingFound(const std::string& pattern) const override;
+  Result<files::FileInfo> Stat(const std::string& url) const override;
+  bool Exists(const std::string& url) const override;
+  /// Sends nothing: the first read finds out whether the file is still the listed one.
+  Result<std::shared_ptr<arrow::io::RandomAccessFile>> Open(
+      const files::FileInfo& file) const override;
+  bool IsKnownToDiffer(const files::FileInfo&) const override { return false; }
+
+ private:
+  const std::shared_ptr<WebStore> store_;
+};
+
+}  // namespace easydata::web
