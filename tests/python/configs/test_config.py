@@ -4,8 +4,6 @@ import copy
 import dataclasses
 import inspect
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from easydata.core.config import (
     get_dataset_name,
     merge_tokenizer_config,
 )
+from programs import run_python
 
 from easydata import (
     DatasetConfig,
@@ -448,9 +447,4 @@ def test_the_hash_of_a_config_is_of_what_it_says() -> None:
 
 
 def test_generated_files_are_up_to_date() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "script/generate_configs.py", "--check"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_python(ROOT / "script/generate_configs.py", "--check")

@@ -1,16 +1,9 @@
 """What the manual's pages find in the folder that they are run in."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "remote"))
-
-from stores import gcs
-
-__all__ = ["gcs"]
 
 # The pages' model names, and the folders of ../shared that stand for them.
 MODELS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset, IterableDataset
-from manual import Block, blocks, greedy_rows, ids_of, texts, write_parquet
+from manual_pages import Block, blocks, greedy_rows, ids_of, texts, write_parquet
 from stores import GcsStore
 
 import easydata

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset, IterableDataset
-from manual import Block, blocks, texts, write_parquet
+from manual_pages import Block, blocks, texts, write_parquet
 
 import easydata
 

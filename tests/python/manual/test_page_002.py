@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from manual import Block, blocks, greedy_rows, ids_of, texts, write_jsonl, write_parquet
+from manual_pages import Block, blocks, greedy_rows, ids_of, texts, write_jsonl, write_parquet
 
 import easydata
 

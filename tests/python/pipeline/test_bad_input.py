@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from easydata.cli import main
 from easydata.core.config import ConfigError
-from manual import write_jsonl, write_parquet
+from manual_pages import write_jsonl, write_parquet
 from thread_count import thread_numbers
 
 import easydata

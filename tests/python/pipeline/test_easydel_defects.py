@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from easydata.transforms import ExpandTransform
-from manual import ids_of, texts, write_jsonl, write_parquet
+from manual_pages import ids_of, texts, write_jsonl, write_parquet
 from thread_count import threads
 
 import easydata

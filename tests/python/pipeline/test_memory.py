@@ -3,12 +3,11 @@
 import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from programs import run_python
 
 pytestmark = pytest.mark.alone
 
@@ -80,7 +79,5 @@ def test_peak_memory_is_bounded(gpt2: str, corpus: Path, tmp_path: Path, work: s
         "folder": str(tmp_path),
     }
     names = "".join(f"{name} = {value!r}\n" for name, value in places.items())
-    command = [sys.executable, "-c", TWO_CORES + names + work + PEAK]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    peak = int(done.stdout) * 1024
+    peak = int(run_python("-c", TWO_CORES + names + work + PEAK).stdout) * 1024
     assert peak < LIMIT, f"{peak / MEGABYTE:.0f} MB"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from data_folders import EOS
 from easydata.cli import main
+from programs import run_python
 from small_data import jsonl
 
 import easydata
@@ -430,5 +431,4 @@ def test_importing_the_package_does_not_import_the_command_line() -> None:
     code = (
         "import sys, easydata, easydata.cli; print('typer' in sys.modules, 'rich' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False False"
+    assert run_python("-c", code).stdout.strip() == "False False"

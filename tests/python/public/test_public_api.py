@@ -2,13 +2,11 @@
 
 import importlib
 import inspect
-import os
-import subprocess
-import sys
 import time
 from typing import Any
 
 import pytest
+from programs import run_python
 
 import easydata
 
@@ -503,10 +501,7 @@ def test_unknown_name_suggests_the_nearest() -> None:
 
 
 def fresh(code: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
-    )
-    return result.stdout
+    return run_python("-c", code).stdout
 
 
 def test_import_is_light() -> None:

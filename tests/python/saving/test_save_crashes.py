@@ -4,15 +4,14 @@ src/easydata/sink/crash_points_test.cc does so with the writer alone, and faster
 """
 
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import run_python
 from small_data import jsonl
 
 ROWS = 2000
@@ -22,14 +21,9 @@ SLABS = 32
 
 def run(folder: Path, plan: str = "") -> subprocess.CompletedProcess[str]:
     """Runs the job of `folder`, with a plan of faults."""
-    command = [sys.executable, "-m", "easydata.cli", "pack", "--config", "p.json", "--json"]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "EASYDATA_FAULT_PLAN": plan},
-        capture_output=True,
-        text=True,
-    )
+    command = ("-m", "easydata.cli", "pack", "--config", "p.json", "--json")
+    plans = {"EASYDATA_FAULT_PLAN": plan}
+    return run_python(*command, variables=plans, status=None, cwd=folder)
 
 
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -135,14 +129,9 @@ def test_every_failing_write_of_shards_without_rows(tmp_path: Path) -> None:
     jsonl(str(tmp_path / "a.jsonl"), [{"n": 7}])
 
     def write(out: str, plan: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", WRITE, str(tmp_path / "a.jsonl"), str(tmp_path / out)],
-            env={**os.environ, "EASYDATA_FAULT_PLAN": plan},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, (plan, done.stderr)
-        return done.stdout.strip()
+        plans = {"EASYDATA_FAULT_PLAN": plan}
+        files = (tmp_path / "a.jsonl", tmp_path / out)
+        return run_python("-c", WRITE, *files, variables=plans).stdout.strip()
 
     log = tmp_path / "log"
     assert write("whole", f"log={log}") == "rows [1, 0, 0]"

@@ -4,8 +4,6 @@ import json
 import logging
 import os
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from easydata.cli import main
 from easydata.core.config import ConfigError
 from easydata.core.stage import BaseStage
 from easydata.execution.progress import Progress
+from programs import run_python
 from python_rows import Rows
 from small_data import jsonl
 
@@ -815,18 +814,12 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path: Path, many: bool) ->
     (tmp_path / "p.json").write_text(json.dumps(config))
     command = ["tokenize", "--config", str(tmp_path / "p.json"), "--max-shard-size", "30KB"]
     command += ["--output-dir", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(watched), *command], capture_output=True, text=True
-    )
-    assert done.returncode == 130, done.stderr
+    done = run_python("-c", code, watched, *command, status=130)
     kept = len(shards(watched))
     assert kept >= 3
     assert f"run again to go on: {kept + many} shards are kept" in done.stderr
     assert "Traceback" not in done.stderr
-    done = subprocess.run(
-        [sys.executable, "-m", "easydata.cli", *command], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python("-m", "easydata.cli", *command)
     assert f"{kept} finished shards of an earlier run are kept" in done.stderr
     assert pq.read_table(watched).num_rows == 200_000
 

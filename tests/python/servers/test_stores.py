@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import ssl
-import subprocess
 import sys
 import time
 import urllib.request
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from fault_proxy import FaultProxy
 from faults import Rule
+from programs import run_python
 from raw_client import ask
 from server_process import missing, running
 from stores import GcsStore, S3Store, WebServer
@@ -287,14 +287,7 @@ with running(command, folder, (folder / "ready").exists) as server:
     print(server.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    here = str(Path(__file__).parent)
-    started = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": here},
-        capture_output=True,
-        text=True,
-    )
-    assert started.returncode == -signal.SIGKILL
+    started = run_python("-c", script, tmp_path, status=-signal.SIGKILL)
     is_running = Path(f"/proc/{int(started.stdout)}/cmdline")
     until = time.monotonic() + 10
     while is_running.exists() and b"sleep" in is_running.read_bytes():

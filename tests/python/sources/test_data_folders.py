@@ -3,13 +3,12 @@
 import json
 import logging
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from programs import run_python
 
 from easydata import DatasetConfig, JsonShardedSource, create_source
 
@@ -68,13 +67,7 @@ except OSError as error:
 def test_a_fifo_among_data_files_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
     os.mkfifo(tmp_path / "b.jsonl")
-    done = subprocess.run(
-        [sys.executable, "-c", FIFO.format(kind="JsonShardedSource"), str(tmp_path / name)],
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=20,
-        check=True,
-    )
+    done = run_python("-c", FIFO.format(kind="JsonShardedSource"), tmp_path / name, timeout=20)
     assert f"{tmp_path}/b.jsonl is a FIFO (named pipe), no regular file" in done.stdout
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from easydata.sources.files import FileSource
+from programs import run_python
 
 from easydata import (
     ArrayRecordShardedSource,
@@ -92,13 +91,8 @@ def test_files_are_opened_once_up_to_the_first_batch(
     # So many that nothing is read twice: mixing goes on where a source has ended.
     files = [write(tmp_path / f"{name}.{kind}", kind, 20_000) for name in "ab"]
     log = tmp_path / "calls.log"
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST_BATCH, str(own_tokenizers / "byte-level"), kind, *files],
-        env={**os.environ, "EASYDATA_FAULT_PLAN": f"log={log}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    tokenizer, plan = own_tokenizers / "byte-level", {"EASYDATA_FAULT_PLAN": f"log={log}"}
+    done = run_python("-c", FIRST_BATCH, tokenizer, kind, *files, variables=plan)
     lines = log.read_text().splitlines()
     engine = Counter(line.removeprefix("open ") for line in lines if line.startswith("open "))
     assert {file: engine[file] for file in files} == dict.fromkeys(files, 1)

@@ -3,8 +3,6 @@
 import csv
 import gzip
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from programs import run_python
 
 from easydata import AsyncDataLoader, CsvShardedSource, _native
 
 pytestmark = pytest.mark.alone
 
 MEGABYTE = 1 << 20
-PROCESS = Path(__file__).parents[1] / "process"
+LITTLE_MEMORY = Path(__file__).with_name("little_memory.py")
 
 
 # Columns.
@@ -204,12 +203,7 @@ def test_white_space_takes_no_memory(tmp_path: Path, kind: str, suffix: str) -> 
         for part in form.parts():
             file.write(part.encode("latin-1"))
     small.write_text(form.begin + "".join(form.rows[:2]) + ("]" if kind == "array.json" else ""))
-    done = subprocess.run(
-        [sys.executable, "-c", READ, str(small), str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-c", READ, small, path, status=None)
     path.unlink()
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -240,15 +234,8 @@ def write_giant(path: Path, size: int) -> None:
 
 
 def little_memory(folder: Path, path: Path, way: str, megabytes: int) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, *map(str, (PROCESS / "little_memory.py", folder, path, way, megabytes))],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.splitlines()
+    arguments = (folder, path, way, megabytes)
+    return run_python(LITTLE_MEMORY, *arguments, timeout=120).stdout.splitlines()
 
 
 @pytest.mark.parametrize("way", ["rows", "load"])

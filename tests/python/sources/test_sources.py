@@ -5,8 +5,6 @@ import json
 import logging
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from easydata.sources import (
     expand_data_files,
     wrap_hf_dataset,
 )
+from programs import run_python
 
 from easydata import DatasetConfig, _native, save_dataset
 
@@ -431,4 +430,4 @@ assert threads() == before
 def test_no_thread_outlives_its_iterator(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n' * 100_000)
-    subprocess.run([sys.executable, "-c", THREADS, str(path)], check=True)
+    run_python("-c", THREADS, path)

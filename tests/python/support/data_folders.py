@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-OWN = Path(__file__).resolve().parents[1] / "data"
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+OWN = Path(__file__).resolve().parents[2] / "data"
+SHARED = Path(__file__).resolve().parents[4] / "shared"
 WITHOUT_SHARED = "../shared is not beside this checkout"
 
 EOS = 1199  # of "byte-level"

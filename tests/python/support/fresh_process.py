@@ -3,10 +3,11 @@
 import importlib
 import inspect
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+
+from programs import run_python
 
 from easydata import AsyncDataLoader
 
@@ -36,21 +37,14 @@ def rests_in_a_fresh_process(
         # Digests of the parts of a stream add up, and tell its order.
         rests = [(digests[-1] - digests[step]) % 2**64 for step in steps]
         expected += [f"{name}:{rest:016x}" for rest in rests]
-    done = subprocess.run(
-        [sys.executable, __file__, inspect.getfile(make), *map(str, there)],
-        input=json.dumps(states),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
+    module = Path(inspect.getfile(make))
+    options = {"modules": [module.parent], "input": json.dumps(states), "cwd": folder}
+    done = run_python(__file__, module.stem, *there, **options)
     assert done.stdout.splitlines() == expected
 
 
 def _main(module: str, *folders: str) -> None:
-    sys.path.insert(0, str(Path(module).parent))
-    make = importlib.import_module(Path(module).stem).make
+    make = importlib.import_module(module).make
     for name, states in json.load(sys.stdin).items():
         for state in states:
             with make(name, *map(Path, folders)) as loader:

@@ -12,11 +12,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from programs import run_python
 
 ROOT = Path(__file__).resolve().parents[3]
 DRIVER = Path(__file__).with_name("run_blocks.py")
@@ -206,8 +207,7 @@ def _drive(steps: Sequence[dict[str, str]], folder: Path) -> list[tuple[str, int
     command.chmod(0o755)
     (tools / "python").symlink_to(sys.executable)
     results = folder / "results.json"
-    environment = {
-        **os.environ,
+    variables = {
         "PATH": f"{tools}:{os.environ['PATH']}",
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
@@ -215,17 +215,9 @@ def _drive(steps: Sequence[dict[str, str]], folder: Path) -> list[tuple[str, int
         "NO_COLOR": "1",
         "HF_HUB_OFFLINE": "1",
     }
-    done = subprocess.run(
-        [sys.executable, str(DRIVER), str(results)],
-        input=json.dumps(list(steps)),
-        capture_output=True,
-        text=True,
-        cwd=work,
-        env=environment,
-        timeout=600,
-        check=False,
+    run_python(
+        DRIVER, results, variables=variables, input=json.dumps(list(steps)), cwd=work, timeout=600
     )
-    assert done.returncode == 0, done.stdout + done.stderr
     return [(got, status) for got, status in json.loads(results.read_text(encoding="utf-8"))]
 
 

@@ -1,6 +1,5 @@
 """Starts the processes of a job and waits for them."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -8,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from programs import environment
 
-HERE = Path(__file__).resolve().parent
 TIMEOUT = 300
 
 
 def start_ranks(
-    script: str, world_size: int, options: Mapping[str, object]
+    script: Path, world_size: int, options: Mapping[str, object]
 ) -> list[subprocess.Popen[str]]:
-    """Starts a script, of this folder or by its path, in `world_size` processes.
+    """Starts a script in `world_size` processes.
 
     The script gets `--rank`, `--world-size` and `--<option> <value>` for each option.
     """
@@ -25,7 +24,7 @@ def start_ranks(
         subprocess.Popen(
             [
                 sys.executable,
-                str(HERE / script),
+                str(script),
                 f"--rank={rank}",
                 f"--world-size={world_size}",
                 *arguments,
@@ -33,13 +32,13 @@ def start_ranks(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"},
+            env=environment(OMP_NUM_THREADS="1", JAX_PLATFORMS="cpu"),
         )
         for rank in range(world_size)
     ]
 
 
-def run_ranks(script: str, world_size: int, options: Mapping[str, object]) -> None:
+def run_ranks(script: Path, world_size: int, options: Mapping[str, object]) -> None:
     """Runs a script as start_ranks() does; fails with what any of its processes says."""
     ranks = start_ranks(script, world_size, options)
     said = []

@@ -4,8 +4,6 @@ import copy
 import json
 import pickle
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pyarrow as pa
 import pytest
 from data_folders import tokenizer_folder, tokenizer_names
 from easydata.transforms.chat_template import ChatTemplate
+from programs import run_python
 
 from easydata import Tokenizer
 
@@ -323,7 +322,7 @@ def test_missing_library_is_named(folder: Path) -> None:
         f"try: Tokenizer({str(folder)!r})\n"
         "except ImportError as error: print(error)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python("-c", code)
     assert "q{99}" in run.stdout
     assert "pip install 'easydata[hf]'" in run.stdout
 

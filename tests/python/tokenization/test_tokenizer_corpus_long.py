@@ -9,8 +9,6 @@ packages, C headers. Where that is less than is asked for, paragraphs of it and 
 import gzip
 import json
 import random
-import subprocess
-import sys
 import sysconfig
 import time
 from collections.abc import Iterator
@@ -21,6 +19,7 @@ import numpy as np
 import own_texts
 import pytest
 from data_folders import SHARED, needs_shared, tokenizer_folder, tokenizer_names
+from programs import run_python
 
 from easydata import Tokenizer, _native
 
@@ -170,7 +169,6 @@ import pyarrow as pa
 from easydata import Tokenizer, _native
 
 folder, megabytes, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-sys.path.insert(0, sys.argv[4])
 from resident_memory import resident
 
 tokenizer = Tokenizer(folder)
@@ -206,14 +204,7 @@ print(json.dumps({"growth": peak - before, "engine": tokenizer.engine}))
 def growth(name: str, megabytes: int) -> int:
     """Bytes by which memory grows over so much text, once the caches are there."""
     folder = tokenizer_folder(name)
-    tests = str(Path(__file__).parents[1])
-    run = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(folder), str(megabytes), "2", tests],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    measured = json.loads(run.stdout)
+    measured = json.loads(run_python("-c", MEASURE, folder, megabytes, 2).stdout)
     assert measured["engine"] == "native"
     return int(measured["growth"])
 

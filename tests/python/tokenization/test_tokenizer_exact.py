@@ -5,7 +5,6 @@ import json
 import random
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from data_folders import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import ROOT, run_python
 
 from easydata import Tokenizer, _native
 
@@ -290,11 +290,4 @@ def test_decoding_random_ids(name: str) -> None:
 
 
 def test_unicode_tables_are_those_of_the_library() -> None:
-    import subprocess
-    import sys
-
-    script = Path(__file__).resolve().parents[3] / "script" / "generate_unicode_tables.py"
-    run = subprocess.run(
-        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    run_python(ROOT / "script/generate_unicode_tables.py", "--check")

@@ -3,8 +3,6 @@
 import copy
 import json
 import pickle
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from data_folders import CHAT_TOKENIZERS, tokenizer_folder
+from programs import run_python
 
 from easydata import Tokenizer
 
@@ -136,7 +135,7 @@ def test_offsets_need_the_library(tmp_path: Path) -> None:
         "try: tokenizer.encode('the cat', return_offsets=True)\n"
         "except ImportError as error: print(error)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python("-c", code)
     said = run.stdout.splitlines()
     assert said[:3] == [f"native {'<s>the cat</s>'}", "<s>the cat</s>", "<s>the cat</s>"]
     assert "offsets need the tokenizers library" in said[3]

@@ -7,7 +7,6 @@ normal form.
 import base64
 import json
 import random
-import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -23,7 +22,6 @@ from easydata import Tokenizer
 
 tokenizers = pytest.importorskip("tokenizers")
 
-SCRIPTS = Path(__file__).resolve().parents[3] / "script"
 T5 = tokenizer_folder("t5-small" if SHARED.is_dir() else "unigram")
 
 Component = dict[str, Any]
@@ -108,11 +106,8 @@ def sequence(*parts: Component) -> Component:
 
 def precompiled(entries: dict[str, str]) -> Component:
     """A Precompiled with a map of its own."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        from unicode_probes import charsmap
-    finally:
-        sys.path.remove(str(SCRIPTS))
+    from unicode_probes import charsmap
+
     encoded = base64.b64encode(charsmap(entries)).decode()
     return {"type": "Precompiled", "precompiled_charsmap": encoded}
 

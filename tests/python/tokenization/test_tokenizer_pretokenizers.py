@@ -5,8 +5,6 @@ The vocabulary is made of the library's own pieces, so that ids show every cut.
 
 import json
 import random
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import ROOT, run_python
 
 from easydata import Tokenizer
 
@@ -298,8 +297,4 @@ def test_letters_that_match_as_one_character(word: str, texts: list[str]) -> Non
 
 @pytest.mark.long
 def test_character_sets_are_those_of_the_library() -> None:
-    script = Path(__file__).resolve().parents[3] / "script" / "generate_character_sets.py"
-    run = subprocess.run(
-        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    run_python(ROOT / "script/generate_character_sets.py", "--check")

@@ -3,14 +3,13 @@
 import json
 import logging
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from data_folders import needs_shared, tokenizer_folder, tokenizer_names
 from easydata.tokenizers import files
+from programs import run_python
 
 from easydata import Tokenizer
 
@@ -258,6 +257,6 @@ def test_without_transformers(tmp_path: Path) -> None:
         f"try: Tokenizer({str(folder)!r}, view='transformers')\n"
         "except ImportError as error: print(error)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python("-c", code)
     assert "needs the transformers library" in run.stdout
     assert "pip install 'easydata[hf]'" in run.stdout

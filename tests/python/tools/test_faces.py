@@ -8,15 +8,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import generate_faces
 import pytest
+from programs import run_python
 
 import easydata
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "script"))
-
-import generate_faces  # noqa: E402
-
 TABLE: dict[str, Any] = tomllib.loads(generate_faces.TABLE.read_text())
 FACES = [face if face == "easydata" else f"easydata.{face}" for face in TABLE["faces"]]
 
@@ -98,8 +96,8 @@ def test_a_face_costs_nothing_until_it_is_used() -> None:
         f"import sys\n{chr(10).join(f'import {face}' for face in FACES)}\n"
         "print(sorted(m for m in sys.modules if m.startswith('easydata')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ast.literal_eval(done.stdout) == sorted([*FACES, "easydata.lazy_names"])
+    loaded = ast.literal_eval(run_python("-c", code).stdout)
+    assert loaded == sorted([*FACES, "easydata.lazy_names"])
 
 
 def test_names_are_found_once() -> None:

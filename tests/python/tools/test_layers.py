@@ -1,19 +1,17 @@
 """The layer check finds what it is for."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import run_python
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "script" / "check_layers.py"
 
 
 def run(root: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, SCRIPT, root], capture_output=True, text=True, check=False
-    )
+    return run_python(SCRIPT, root, status=None)
 
 
 @pytest.mark.parametrize(

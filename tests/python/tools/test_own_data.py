@@ -1,10 +1,8 @@
 """What is checked in under tests/data is what its scripts make, byte by byte."""
 
-import subprocess
-import sys
-
 import pytest
 from data_folders import OWN
+from programs import run_python
 
 
 @pytest.mark.parametrize(
@@ -18,7 +16,4 @@ from data_folders import OWN
 )
 def test_scripts_make_what_is_checked_in(script: str, library: str) -> None:
     pytest.importorskip(library, reason=f"{library} is not installed")
-    run = subprocess.run(
-        [sys.executable, OWN / script, "--check"], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
+    run_python(OWN / script, "--check")

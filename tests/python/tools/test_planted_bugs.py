@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from programs import run_python
 
 ROOT = Path(__file__).resolve().parents[3]
 DRAW = ROOT / "script/draw_planted_bugs.py"
@@ -71,12 +72,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 def drawn(repository: Path, seed: int, count: int) -> list[dict[str, Any]]:
-    subprocess.run(
-        [sys.executable, DRAW, "--seed", str(seed), "--count", str(count), "--json", "out.json"],
-        cwd=repository,
-        check=True,
-        capture_output=True,
-    )
+    options = ("--seed", seed, "--count", count, "--json", "out.json")
+    run_python(DRAW, *options, cwd=repository)
     places: list[dict[str, Any]] = json.loads((repository / "out.json").read_text())["places"]
     return places
 

@@ -1,10 +1,9 @@
 """The table that ends a run of the tests."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
+from programs import run_python
 from skipped_tests import cpp_wants, table
 
 TESTS = """
@@ -46,18 +45,9 @@ def test_a_run_ends_with_one_table(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").symlink_to(Path(__file__).parents[1] / "conftest.py")
     (tmp_path / "ctest.log").write_text(CTEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = long: takes long\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long"],
-        cwd=tmp_path,
-        env={
-            "EASYDATA_CTEST_LOG": str(tmp_path / "ctest.log"),
-            "PYTHONPATH": str(Path(__file__).parents[1]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long")
+    variables = {"EASYDATA_CTEST_LOG": str(tmp_path / "ctest.log")}
+    run = run_python(*command, variables=variables, cwd=tmp_path)
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
     start = lines.index("Python C++ skipped for want of")
     assert lines[start + 1 : start + 5] == [

@@ -1,13 +1,12 @@
 """What is left out names the rows: in loaders' stats, in what is written, on the command line."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from data_folders import OWN
+from programs import run_python
 
 import easydata
 
@@ -108,17 +107,9 @@ def test_datasets_of_a_mix_have_their_own(tmp_path: Path) -> None:
 
 
 def test_the_command_line_names_them(data: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "easydata.cli",
-        "tokenize",
-        str(data),
-        "--tokenizer",
-        TOKENIZER,
-    ]
-    command += ["--output-dir", str(tmp_path / "out"), "--on-error", "skip"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = ["tokenize", data, "--tokenizer", TOKENIZER]
+    command += ["--output-dir", tmp_path / "out", "--on-error", "skip"]
+    done = run_python("-m", "easydata.cli", *command)
     said = done.stdout + done.stderr
     assert f"{len(BAD)} rows left out (missing: {len(BAD)})" in said
     assert "rows.jsonl row 13000, " in said

@@ -1,8 +1,6 @@
 """Transformed sources: rows by Python and rows out of the engine's stream are the same rows."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from easydata.transforms import (
     TransformedShardedSource,
 )
 from easydata.transforms.base import column_op
+from programs import run_python
 
 from easydata import _native
 
@@ -356,10 +355,8 @@ def test_leaving_early_ends_well(tmp_path: Path, own_tokenizers: Path, source: s
         f"rows = _native.iterate_rows(({source})._stream())\nprint(len(next(rows)))\n"
     )
     for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, "")
+        done = run_python("-c", code, timeout=60)
+        assert done.stderr == ""
         assert done.stdout in ("2\n", "3\n")
 
 
