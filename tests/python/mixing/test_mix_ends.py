@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import loaded_rows
 from easydata.core.config import PipelineConfig, WeightSchedulePoint
 from easydata.core.source import ShardedDataSource
 from easydata.core.stage import BaseStage
@@ -21,7 +22,6 @@ from easydata import (
     HFDatasetShardedSource,
     MixedShardedSource,
     WeightScheduler,
-    _native,
     block_mixture_interleave,
     create_pipeline,
 )
@@ -44,36 +44,23 @@ def row_mode(mixed: MixedShardedSource, limit: int | None = None) -> Picks:
 
 
 def stream_mode(mixed: MixedShardedSource, limit: int | None = None) -> Picks:
-    rows = itertools.islice(_native.iterate_rows(mixed._stream()), limit)
+    rows = itertools.islice(loaded_rows(mixed), limit)
     return [(row["__source__"], row["i"]) for row in rows]
 
 
 def literal(sizes: dict[str, int], weights: dict[str, float], block_size: int, seed: int) -> Picks:
     """The rule as it is written: up to the row that completes the last unseen source."""
-    options = _native.MixOptions(
-        names=list(sizes),
-        weights=list(weights.values()),
-        schedule=None,
-        block_size=block_size,
-        seed=seed,
-        stop_strategy="restart",
-        schedule_unit="examples",
-        unit="examples",
-        order="blocks",
-    )
-    order = _native.MixOrder(options)
-    names, next_row = list(sizes), dict.fromkeys(sizes, 0)
-    unseen = {name for name in names if weights[name] > 0}
+    endless = mix(sizes, weights, block_size=block_size, seed=seed, stop_strategy="restart")
+    unseen = {name for name, weight in weights.items() if weight > 0}
     picks: Picks = []
-    while True:
-        for place in order.next_block():
-            name = names[place]
-            picks.append((name, next_row[name]))
-            next_row[name] = (next_row[name] + 1) % sizes[name]
-            if next_row[name] == 0:
-                unseen.discard(name)
-            if not unseen:
-                return picks
+    for row in endless.open_shard(endless.shard_names[0]):
+        name, number = row["__source__"], row["i"]
+        picks.append((name, number))
+        if number == sizes[name] - 1:
+            unseen.discard(name)
+        if not unseen:
+            break
+    return picks
 
 
 @pytest.mark.parametrize(
@@ -155,7 +142,7 @@ class FailsBehind(ShardedDataSource[dict[str, Any]]):
 def test_a_look_ahead_fails_when_the_turn_comes(read: str) -> None:  # C18
     sources = {"good": source("good", 50), "bad": FailsBehind()}
     mixed = MixedShardedSource(sources, block_size=2, stop_strategy="all_exhausted")
-    rows = iter(mixed) if read == "rows" else _native.iterate_rows(mixed._stream())
+    rows = iter(mixed) if read == "rows" else loaded_rows(mixed)
     seen: list[str] = []
     with pytest.raises(ZeroDivisionError, match="behind"):
         seen.extend(row["__source__"] for row in rows)

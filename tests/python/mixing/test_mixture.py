@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from batches import loaded_rows
 from data_folders import OWN
 from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
@@ -26,7 +27,6 @@ from easydata import (
     PackedShardedSource,
     ParquetShardedSource,
     WeightScheduler,
-    _native,
     block_mixture_interleave,
 )
 
@@ -67,8 +67,8 @@ def row_mode(mixed: MixedShardedSource, limit: int) -> list[tuple[str, int]]:
 
 
 def stream_mode(mixed: MixedShardedSource, limit: int) -> list[tuple[str, int]]:
-    rows = _native.iterate_rows(mixed._stream({"i": "any", "__source__": "any"}))
-    return [(row["__source__"], row["i"]) for row in itertools.islice(rows, limit)]
+    rows = itertools.islice(loaded_rows(mixed), limit)
+    return [(row["__source__"], row["i"]) for row in rows]
 
 
 def golden_cases(shared: Path) -> list[dict[str, Any]]:
@@ -282,40 +282,6 @@ def test_seed_none_is_zero_and_seeds_differ() -> None:
     assert order(1) != order(0)
 
 
-def test_columns_that_one_source_lacks_are_null() -> None:
-    left = Rows([{"i": i, "note": "left"} for i in range(20)])
-    right = Rows([{"i": i} for i in range(20)])
-    mixed = MixedShardedSource({"l": left, "r": right}, block_size=4)
-    stream = mixed._stream({"i": "any", "note": "text"})
-    for row in itertools.islice(_native.iterate_rows(stream), 20):
-        assert row["note"] in ("left", None)
-        assert "__source__" not in row
-
-
-def test_rows_with_and_without_a_schema_mix(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    lines = [{"text": f"line {i}", "n": i, "meta": {"x": [i, None]}} for i in range(9)]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    table = pa.table({"text": [f"row {i}" for i in range(9)], "n": pa.array(range(9), pa.int32())})
-    pq.write_table(table, tmp_path / "b.parquet")
-    mixed = MixedShardedSource(
-        {
-            "lines": JsonShardedSource(str(tmp_path / "a.jsonl")),
-            "table": ParquetShardedSource(str(tmp_path / "b.parquet")),
-        },
-        block_size=4,
-        stop_strategy="first_exhausted",
-    )
-    rows = list(mixed)
-    assert {row["__source__"] for row in rows} == {"lines", "table"}
-    assert list(_native.iterate_rows(mixed._stream())) == rows
-    asked = {"n": "any", "meta": "any", "text": "text"}
-    expected = [{name: row[name] for name in asked if name in row} for row in rows]
-    assert list(_native.iterate_rows(mixed._stream(asked))) == expected
-
-
 def test_len_pickle_and_shard_names() -> None:
     mixed = MixedShardedSource({"a": source("a", 3), "b": source("b", 4)})
     assert len(mixed) == 7
@@ -366,7 +332,7 @@ def test_by_tokens_each_source_is_within_one_document_at_every_prefix(tmp_path: 
         given[row["__source__"]] += len(row["input_ids"])
         for name, weight in weights.items():
             assert abs(given[name] - weight * given.total()) <= 700
-    stream = itertools.islice(_native.iterate_rows(mixed._stream({"i": "any"})), 3000)
+    stream = itertools.islice(loaded_rows(mixed.select_fields(["i"])), 3000)
     assert [row["i"] for row in stream] == [row["i"] for row in rows]
 
 

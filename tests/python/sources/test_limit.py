@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from batches import loaded_rows
 from easydata.sources import JsonShardedSource
 from easydata.transforms import LimitedShardedSource, TransformedShardedSource
 
-from easydata import AsyncDataLoader, _native
+from easydata import AsyncDataLoader
 
 
 @pytest.fixture
@@ -24,15 +25,11 @@ def test_rows_shards_and_length(three: JsonShardedSource, limit: int) -> None:
     limited = LimitedShardedSource(three, limit)
     assert list(limited) == everything[:limit]
     assert len(limited) == min(limit, 12)
-    assert list(_native.iterate_rows(limited._stream())) == everything[:limit]
+    assert list(loaded_rows(limited)) == everything[:limit]
     by_shard = [list(limited.open_shard(name)) for name in limited.shard_names]
     assert [row for rows in by_shard for row in rows] == everything[:limit]
     for name, rows in zip(limited.shard_names, by_shard, strict=True):
-        assert list(_native.iterate_rows(limited._stream(None, [name]))) == rows
         assert list(limited.open_shard_at_row(name, 2)) == rows[2:]
-    pair = [limited.shard_names[2], limited.shard_names[0]]
-    stream = limited._stream({"i": "any", "s": "any"}, pair)
-    assert list(_native.iterate_rows(stream)) == by_shard[2] + by_shard[0]
 
 
 def test_recorded_limits(shared: Path, three: JsonShardedSource) -> None:
@@ -51,7 +48,7 @@ def test_limit_counts_what_a_filter_lets_through(three: JsonShardedSource) -> No
     assert len(expected) == 5
     assert list(limited) == expected
     assert len(limited) == 5
-    assert list(_native.iterate_rows(limited._stream())) == expected
+    assert list(loaded_rows(limited)) == expected
     assert len(LimitedShardedSource(odd, 100)) == 5
     again = TransformedShardedSource(limited, lambda row: {**row, "again": True})
     assert len(list(again)) == 5

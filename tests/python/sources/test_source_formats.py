@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from batches import loaded_rows
 from easydata.core.config import TokenizerConfig
 from easydata.execution import AsyncDataLoader
 from easydata.sources import (
@@ -25,7 +26,7 @@ from easydata.sources import (
 from easydata.transforms import TokenizedShardedSource
 from small_tokenizer import small_tokenizer, text_of
 
-from easydata import Tokenizer, _native
+from easydata import Tokenizer
 
 Row = dict[str, Any]
 
@@ -190,7 +191,7 @@ def test_csv_record_with_too_many_fields_names_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('a,b\n"1\n1",2\n3,4,5\n')
     source = CsvShardedSource(tmp_path / "a.csv")
     assert list(source) == [{"a": "1\n1", "b": "2"}, {"a": "3", "b": "4", None: ["5"]}]
-    rows = _native.iterate_rows(source._stream())  # columns have no place for it
+    rows = loaded_rows(source)  # columns have no place for it
     assert next(rows) == {"a": "1\n1", "b": "2"}
     with pytest.raises(ValueError, match="row 1: line 4: the record has 3 fields, the header 2"):
         next(rows)
@@ -227,7 +228,7 @@ def test_parquet_rows_and_footers(tmp_path: Path) -> None:
     projected = ParquetShardedSource(tmp_path / "a.parquet", columns=["t"])
     assert list(projected) == [{"t": row["t"]} for row in rows]
     with pytest.raises(KeyError, match="not among the columns"):
-        projected._stream({"i": "any"})
+        list(loaded_rows(projected.select_fields(["i"])))
 
 
 def test_projection_reads_only_what_is_asked_for(tmp_path: Path) -> None:
@@ -235,9 +236,12 @@ def test_projection_reads_only_what_is_asked_for(tmp_path: Path) -> None:
         {"small": list(range(1000)), "large": ["y" * 5000 + str(i) for i in range(1000)]}
     )
     pq.write_table(table, tmp_path / "a.parquet", compression="none", use_dictionary=False)
-    stream = ParquetShardedSource(tmp_path / "a.parquet")._stream({"small": "any"})
-    batches = list(_native.iterate_batches(stream))
-    assert pa.Table.from_batches(batches).equals(table.select(["small"]))
+    source = ParquetShardedSource(tmp_path / "a.parquet").select_fields(["small"])
+    with AsyncDataLoader(source, batch_size=1000) as loader:
+        (batch,) = loader
+        assert batch.keys() == {"small"}
+        assert batch["small"].tolist() == list(range(1000))
+        assert loader.stats()["bytes_read"] < 1 << 20
 
 
 def test_files_whose_columns_differ_agree_as_rows_only(tmp_path: Path) -> None:
@@ -246,7 +250,7 @@ def test_files_whose_columns_differ_agree_as_rows_only(tmp_path: Path) -> None:
     source = ParquetShardedSource(tmp_path)
     assert list(source) == [{"a": 1}, {"a": "x", "b": 2}]
     with pytest.raises(TypeError, match=r'2.parquet: column "a" is of type string'):
-        list(_native.iterate_batches(source._stream({"a": "any"})))
+        list(loaded_rows(source.select_fields(["a"])))
 
 
 def test_big_lines_and_small_memory(tmp_path: Path) -> None:
@@ -285,8 +289,8 @@ def test_stored_text_that_is_not_utf8_is_named(kind: str, tmp_path: Path) -> Non
     ):
         next(rows)
     # A column that is not read is not looked at.
-    batches = _native.iterate_batches(made(path)._stream({"n": "any"}))
-    assert sum(batch.num_rows for batch in batches) == 100
+    numbers = made(path).select_fields(["n"])
+    assert list(loaded_rows(numbers)) == [{"n": n} for n in range(100)]
 
     loader = AsyncDataLoader(made(path), batch_size=1)
     assert [next(iter(loader))["n"].tolist() for _ in range(3)] == [[0], [1], [2]]

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from batches import loaded_rows
 from easydata.core.source import ShardedDataSource
 from easydata.sources import (
     CompositeShardedSource,
@@ -26,7 +27,7 @@ from easydata.sources import (
 )
 from programs import run_python
 
-from easydata import DatasetConfig, _native, save_dataset
+from easydata import DatasetConfig, save_dataset
 
 datasets = pytest.importorskip("datasets")
 
@@ -298,10 +299,8 @@ class Plain(ShardedDataSource[Row]):
 
 def test_subclasses_work_in_the_engine() -> None:
     source = Plain()
-    assert list(_native.iterate_rows(source._stream())) == list(source)
+    assert list(loaded_rows(source)) == list(source)
     assert len(list(source.open_shard_at_row("c", 590))) == 10
-    chosen = [row["i"] for row in _native.iterate_rows(source._stream({"i": "any"}, ["a"]))]
-    assert chosen == list(range(5))
     with pytest.raises(TypeError, match="does not know its number of rows"):
         len(source)
     assert source.get_shard_info("a") is None
@@ -314,11 +313,7 @@ def test_composites_of_equal_names_read_every_source(tmp_path: Path) -> None:
     assert len(set(source.shard_names)) == source.num_shards() == 2  # D10
     assert list(source) == first + second
     assert len(source) == 7
-    assert list(_native.iterate_rows(source._stream())) == first + second
-    assert (
-        list(_native.iterate_rows(source._stream(shards=source.shard_names[::-1])))
-        == second + first
-    )
+    assert list(loaded_rows(source)) == first + second
     info = source.get_shard_info(source.shard_names[1])
     assert info is not None
     assert (info.shard_id, info.num_rows) == (1, 4)
@@ -328,7 +323,7 @@ def test_composites_of_equal_names_read_every_source(tmp_path: Path) -> None:
     files = JsonShardedSource(numbered(tmp_path))
     pq.write_table(pa.table({"k": [7]}), tmp_path / "x.parquet")
     mixed = CompositeShardedSource([files, ParquetShardedSource(tmp_path / "x.parquet")])
-    assert list(_native.iterate_rows(mixed._stream())) == list(mixed) == [*files, {"k": 7}]
+    assert list(loaded_rows(mixed)) == list(mixed) == [*files, {"k": 7}]
 
 
 def test_hugging_face_data_sets_are_read_as_arrow_with_their_indices() -> None:
@@ -341,11 +336,6 @@ def test_hugging_face_data_sets_are_read_as_arrow_with_their_indices() -> None:
     assert len(source) == 2400
     assert not source.is_streaming
     assert list(source.open_shard_at_row("data:0", 2395)) == expected[2395:]
-    (batch, *_) = _native.iterate_batches(source._stream({"t": "text"}))
-    assert batch.schema.names == ["t"]
-    assert batch.num_rows == 1024
-    with pytest.raises(KeyError, match='no column "tt"; did you mean t'):
-        list(_native.iterate_batches(source._stream({"tt": "text"})))
 
 
 def test_streaming_data_sets_go_on_unless_shuffled() -> None:
@@ -403,7 +393,7 @@ THREADS = """
 import sys
 import time
 from pathlib import Path
-from easydata import _native  # loads libarrow, which may have a thread of its own
+import pyarrow  # may have a thread of its own
 from easydata.sources import JsonShardedSource
 
 def threads():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+
+from easydata import AsyncDataLoader, ShardedDataSource
 
 Batch = dict[str, Any]
 END = "end of a pass"
@@ -32,6 +34,16 @@ def same_column(one: Any, other: Any) -> bool:
     if isinstance(one, list) or isinstance(other, list):
         return bool(type(one) is type(other) and one == other)
     return bool(one.dtype == other.dtype and np.array_equal(one, other))
+
+
+def loaded_rows(source: ShardedDataSource[Any], **options: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a source as a loader gives them, one by one: what the engine makes of it."""
+    with AsyncDataLoader(source, batch_size=1, drop_last=False, **options) as loader:
+        for batch in loader:
+            yield {
+                name: column[0] if isinstance(column, list) else column[0].tolist()
+                for name, column in batch.items()
+            }
 
 
 def rows_in(batch: Batch) -> int:

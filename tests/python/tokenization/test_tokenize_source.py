@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from batches import loaded_rows
 from data_folders import CHAT_TOKENIZERS, tokenizer_folder
 from easydata.core.config import DatasetConfig, TokenizerConfig
 from easydata.core.source import ShardedDataSource
@@ -25,7 +26,7 @@ from easydata.transforms import (
 )
 from easydata.transforms.chat_template import ChatTemplate
 
-from easydata import Tokenizer, _native
+from easydata import Tokenizer
 
 
 @pytest.fixture(scope="session")
@@ -150,17 +151,6 @@ def test_moved_field_wins(gpt2: Tokenizer, tmp_path: Path, form: str) -> None:
     assert [gpt2.decode(row["input_ids"]) for row in tokenized] == ["new", "newer"]
 
 
-def test_types_in_the_stream(gpt2: Tokenizer, tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "a.jsonl", [{"text": "a b", "n": 1}])
-    tokenized = TokenizedShardedSource(source, gpt2, config(), additional_fields=["n"])
-    (batch,) = _native.iterate_batches(tokenized._stream())
-    assert batch.schema.names == ["input_ids", "attention_mask", "n"]
-    assert batch.schema.field("input_ids").type == pa.list_(pa.int32())
-    assert batch.schema.field("attention_mask").type == pa.list_(pa.int32())
-    (batch,) = _native.iterate_batches(tokenized._stream({"input_ids": "tokens"}))
-    assert batch.schema.names == ["input_ids"]
-
-
 MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello <b>"}]
 
 
@@ -268,9 +258,7 @@ def test_max_length_cuts_and_one_notice_counts(
     tokenized = TokenizedShardedSource(source, gpt2, config(max_length=10))
     with caplog.at_level(logging.WARNING, "easydata"):
         first = list(tokenized)
-        stream = tokenized._stream()
-        list(_native.iterate_rows(stream))
-        list(_native.iterate_rows(stream))
+        list(loaded_rows(tokenized, epochs=2))
     assert max(len(row["input_ids"]) for row in first) == 10
     whole = TokenizedShardedSource(source, gpt2, config(max_length=10, truncation=False))
     lost = [len(row["input_ids"]) - 10 for row in whole if len(row["input_ids"]) > 10]
@@ -323,7 +311,7 @@ def test_limit_counts_without_tokenizing(gpt2: Tokenizer, tmp_path: Path) -> Non
     assert len(limited) == 20
     assert calls == 20
     assert len(list(limited)) == 20
-    assert len(list(_native.iterate_rows(limited._stream()))) == 20
+    assert len(list(loaded_rows(limited))) == 20
 
 
 def test_batch_size_and_workers_do_not_change_the_result(gpt2: Tokenizer, tmp_path: Path) -> None:

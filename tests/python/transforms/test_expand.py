@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import loaded_rows
 from easydata.sources import JsonShardedSource
 from easydata.transforms import (
     ExpandTransform,
@@ -13,8 +14,6 @@ from easydata.transforms import (
     MapField,
     TransformedShardedSource,
 )
-
-from easydata import _native
 
 
 class Words(ExpandTransform):
@@ -50,8 +49,7 @@ def test_last_in_the_middle_and_first(tmp_path: Path) -> None:
     ):
         transformed = TransformedShardedSource(rows, chain)
         assert [row["word"] for row in transformed] == expected
-        stream = transformed._stream({"word": "text"})
-        assert [row["word"] for row in _native.iterate_rows(stream)] == expected
+        assert [row["word"] for row in loaded_rows(transformed)] == expected
         one_by_one = rows
         for step in chain if hasattr(chain, "__iter__") else [chain]:
             one_by_one = TransformedShardedSource(one_by_one, step)
@@ -62,23 +60,9 @@ def test_exception_names_the_row_it_came_from(tmp_path: Path) -> None:
     rows = TransformedShardedSource(source(tmp_path, ["ok", "ok", "bad", "ok"]), Broken())
     seen: list[int] = []
     with pytest.raises(RuntimeError, match="in the middle") as error:
-        seen.extend(row["n"] for row in _native.iterate_rows(rows._stream()))
+        seen.extend(row["n"] for row in loaded_rows(rows))
     assert seen == [0, 1, 0, 1]
     assert any("row 2" in note for note in error.value.__notes__)
-
-
-def test_what_comes_behind_knows_the_part(tmp_path: Path) -> None:
-    def fail(row: dict[str, Any]) -> dict[str, Any]:
-        raise ValueError("no")
-
-    rows = TransformedShardedSource(source(tmp_path, ["", "a b c"]), Words())
-    late = TransformedShardedSource(rows, lambda row: row if row["place"] < 2 else fail(row))
-    # Two streams, so that the second sees addresses made by the first.
-    first = rows._stream()
-    stream = _native.apply_callable(first, late._steps[-1], "map", None, "late", "late")
-    with pytest.raises(ValueError, match="no") as error:
-        list(_native.iterate_rows(stream))
-    assert any("row 1 (part 2)" in note for note in error.value.__notes__)
 
 
 def test_rows_must_be_dicts(tmp_path: Path) -> None:
@@ -88,4 +72,4 @@ def test_rows_must_be_dicts(tmp_path: Path) -> None:
 
     rows = TransformedShardedSource(source(tmp_path, ["a"]), Wrong())
     with pytest.raises(TypeError, match="returned str as a row"):
-        list(_native.iterate_rows(rows._stream()))
+        list(loaded_rows(rows))

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from batches import loaded_rows
 from easydata.sources import JsonShardedSource, ParquetShardedSource, wrap_hf_dataset
 from easydata.transforms import (
     AddField,
@@ -27,8 +28,6 @@ from easydata.transforms import (
     SelectFields,
     Transform,
 )
-
-from easydata import _native
 
 FUNCTIONS: dict[str, Any] = {"upper": str.upper, "strip": str.strip, "len": len, "nonempty": bool}
 CLASSES = {
@@ -183,7 +182,7 @@ def test_combine_into_one_of_its_sources(drop: bool) -> None:
         assert rows == [{**kept, "c": 3, "b": "1-2"}]
     source = wrap_hf_dataset([{"a": 1, "b": 2, "c": 3}]).transform(combine)
     assert list(source) == [{**kept, "c": 3, "b": "1-2"}]
-    assert list(_native.iterate_rows(source._stream({"b": "text"}))) == [{"b": "1-2"}]
+    assert list(loaded_rows(source.select_fields(["b"]))) == [{"b": "1-2"}]
 
 
 @pytest.mark.parametrize(
