@@ -1,12 +1,10 @@
 """The engine's random numbers against NumPy's, and what is ordered by them."""
 
 import random
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
-from easydata.core.source import ShardedDataSource
+from python_rows import Rows
 
 from easydata import _native
 
@@ -29,21 +27,8 @@ def test_windows_are_ordered_as_by_numpy(entropy: tuple[int, int, int], size: in
     assert _native.window_order(*entropy, size).tolist() == expected
 
 
-class Numbers(ShardedDataSource[dict[str, Any]]):
-    """Rows {"n": 0}, {"n": 1}, ..."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        return ["numbers"]
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        return ({"n": n} for n in range(self.count))
+def counted(count: int) -> _native.Stream:
+    return Rows([{"n": n} for n in range(count)])._stream({"n": "any"})
 
 
 def numbers(stream: _native.Stream, epoch: int = 0) -> list[int]:
@@ -51,7 +36,7 @@ def numbers(stream: _native.Stream, epoch: int = 0) -> list[int]:
 
 
 def test_windows_are_permuted_by_seed_epoch_and_number() -> None:
-    stream = _native.shuffle_window(Numbers(250)._stream({"n": "any"}), 100, 7)
+    stream = _native.shuffle_window(counted(250), 100, 7)
     for epoch in (0, 1):
         expected = []
         for window, size in enumerate((100, 100, 50)):
@@ -64,21 +49,21 @@ def test_d31_the_process_random_state_is_neither_read_nor_changed() -> None:
     random.seed(3)
     np.random.seed(3)
     before = random.getstate(), np.random.get_state()[1].tolist()
-    first = numbers(_native.shuffle_window(Numbers(50)._stream({"n": "any"}), 20, 1))
+    first = numbers(_native.shuffle_window(counted(50), 20, 1))
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
     random.seed(4)
-    assert numbers(_native.shuffle_window(Numbers(50)._stream({"n": "any"}), 20, 1)) == first
+    assert numbers(_native.shuffle_window(counted(50), 20, 1)) == first
 
 
 def test_d32_every_epoch_has_its_own_order() -> None:
-    stream = _native.shuffle_window(Numbers(100)._stream({"n": "any"}), 100, 0)
+    stream = _native.shuffle_window(counted(100), 100, 0)
     assert numbers(stream, 0) != numbers(stream, 1)
     repeated = numbers(_native.repeat(stream, 2))
     assert repeated == numbers(stream, 0) + numbers(stream, 1)
 
 
 def test_bad_options_are_refused() -> None:
-    stream = Numbers(3)._stream({"n": "any"})
+    stream = counted(3)
     with pytest.raises(ValueError, match="at least 1 row"):
         _native.shuffle_window(stream, 0)
     with pytest.raises(ValueError, match="at least once"):

@@ -16,6 +16,7 @@ from easydata.core.source import ShardedDataSource
 from easydata.sources import ArrowShardedSource, JsonShardedSource, ParquetShardedSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from python_rows import Rows
 
 from easydata import _native
 
@@ -151,23 +152,6 @@ def test_nasty_lines_are_what_json_loads_says(tmp_path: Path, inner: str, wrap: 
     )
 
 
-class Rows(ShardedDataSource[Row]):
-    """Rows in a list, as a subclass written by a user."""
-
-    def __init__(self, rows: list[Any]) -> None:
-        self.rows = rows
-
-    @property
-    def shard_names(self) -> list[str]:
-        return ["only"]
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Any:
-        return iter(self.rows)
-
-
 def test_python_rows_become_columns() -> None:
     rows: list[Row] = [
         {
@@ -201,7 +185,7 @@ def test_python_rows_become_columns() -> None:
 ])  # fmt: skip
 def test_what_no_column_can_hold_is_named(row: Any, columns: Any, message: str) -> None:
     rows = [{"t": None}] * 300 + [row]
-    with pytest.raises(TypeError, match="only row 300: ") as error:
+    with pytest.raises(TypeError, match="rows row 300: ") as error:
         list(_native.iterate_batches(Rows(rows)._stream(columns)))
     assert message in str(error.value)
 

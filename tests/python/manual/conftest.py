@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from manual_pages import Block, blocks
 
 # The pages' model names, and the folders of ../shared that stand for them.
 MODELS = {
@@ -36,3 +37,9 @@ def models(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
     (chat / "tokenizer_config.json").write_text(json.dumps(config))
     found[CHAT_MODEL] = chat
     return found
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, shared: Path, models: dict[str, Path]) -> list[Block]:
+    """The blocks of the page that the test file is named after, in the folder of `models`."""
+    return blocks(shared, request.module.__name__.removeprefix("test_page_"))

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset, IterableDataset
-from manual_pages import Block, blocks, greedy_rows, ids_of, texts, write_parquet
+from manual_pages import Block, greedy_rows, ids_of, texts, write_parquet
 from stores import GcsStore
 
 import easydata
-
-
-@pytest.fixture
-def page(shared: Path, models: dict[str, Path]) -> list[Block]:
-    return blocks(shared, "000")
 
 
 def dataset(name: str, rows: int) -> Dataset:

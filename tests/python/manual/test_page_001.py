@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset, IterableDataset
-from manual_pages import Block, blocks, texts, write_parquet
+from manual_pages import Block, texts, write_parquet
 
 import easydata
 
 LLAMA = "meta-llama/Llama-2-7b"
-
-
-@pytest.fixture
-def page(shared: Path, models: dict[str, Path]) -> list[Block]:
-    return blocks(shared, "001")
 
 
 def dataset(name: str, rows: int) -> Dataset:

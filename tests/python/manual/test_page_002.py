@@ -6,17 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from manual_pages import Block, blocks, greedy_rows, ids_of, texts, write_jsonl, write_parquet
+from manual_pages import Block, greedy_rows, ids_of, texts, write_jsonl, write_parquet
 
 import easydata
 
 LLAMA = "meta-llama/Llama-2-7b"
 CHAT = "meta-llama/Llama-2-7b-chat-hf"
-
-
-@pytest.fixture
-def page(shared: Path, models: dict[str, Path]) -> list[Block]:
-    return blocks(shared, "002")
 
 
 def sorted_rows(batches: list[dict[str, np.ndarray]]) -> list[list[int]]:

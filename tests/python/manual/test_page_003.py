@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from manual_pages import Block, blocks, greedy_rows, ids_of, texts, write_jsonl, write_parquet
+from manual_pages import Block, greedy_rows, ids_of, texts, write_jsonl, write_parquet
 from stores import GcsStore
 
 import easydata
@@ -14,11 +14,6 @@ import easydata
 LLAMA = "meta-llama/Llama-2-7b"
 STARCODER = "bigcode/starcoder"
 ALL = {name: getattr(easydata, name) for name in easydata.__all__}
-
-
-@pytest.fixture
-def page(shared: Path, models: dict[str, Path]) -> list[Block]:
-    return blocks(shared, "003")
 
 
 def save_tokenized(folder: str, count: int = 30) -> list[str]:

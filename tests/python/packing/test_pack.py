@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from easydata.core.source import ShardedDataSource
 from easydata.sources import HFDatasetShardedSource, JsonShardedSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from python_rows import Rows
 from small_tokenizer import small_tokenizer
 
 from easydata import (
@@ -38,23 +39,6 @@ from easydata import (
 
 EOS = 999
 STRATEGIES: list[Any] = ["greedy", "pool", "first_fit", "best_fit"]
-
-
-class Rows(ShardedDataSource[dict[str, Any]]):
-    """Rows in memory."""
-
-    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
-        self.rows = list(rows)
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        return ["rows"]
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
 
 
 def document(number: int, length: int) -> list[int]:

@@ -3,7 +3,7 @@
 import functools
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from easydata.transforms import (
     tokenize_dataset_config,
 )
 from easydata.transforms.chat_template import ChatTemplate
+from python_rows import Rows
 
 from easydata import Tokenizer
 
@@ -51,23 +52,6 @@ def config(**options: Any) -> TokenizerConfig:
 def jsonl(path: Path, rows: list[dict[str, Any]]) -> JsonShardedSource:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return JsonShardedSource(str(path))
-
-
-class Rows(ShardedDataSource[dict[str, Any]]):
-    """Rows held by Python."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self.rows = rows
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        return ["only"]
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        yield from self.rows
 
 
 GOLDEN = Path("data/golden/easydel/tokenization.json")
