@@ -1,6 +1,7 @@
 """A tokenizer of our own: a token for each byte, and a chat template that adds a system prompt."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +27,28 @@ def byte_letters() -> list[str]:
     return [letters[byte] for byte in range(256)]
 
 
-def small_tokenizer(folder: Path, **config: Any) -> str:
-    """Writes the tokenizer's folder; id of a byte: the byte, of the end of a document: 256."""
+def write_byte_level(
+    folder: Path,
+    vocab: Sequence[str],
+    end: Mapping[str, Any],
+    config: Mapping[str, Any],
+    *,
+    merges: Sequence[tuple[str, str]] = (),
+    use_regex: bool = False,
+) -> None:
+    """Writes the files of a byte-level BPE tokenizer; `end`: id and content of its last token."""
     folder.mkdir(parents=True, exist_ok=True)
-    end = {"id": EOS, "content": "</s>", "special": True}
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     value = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{**end, **flags}],
+        "added_tokens": [{**end, **flags, "special": True}],
         "normalizer": None,
-        "pre_tokenizer": {
-            "type": "ByteLevel",
-            "add_prefix_space": False,
-            "trim_offsets": True,
-            "use_regex": False,
-        },
+        "pre_tokenizer": {**level, "use_regex": use_regex},
         "post_processor": None,
-        "decoder": {
-            "type": "ByteLevel",
-            "add_prefix_space": False,
-            "trim_offsets": True,
-            "use_regex": False,
-        },
+        "decoder": {**level, "use_regex": use_regex},
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -59,13 +58,18 @@ def small_tokenizer(folder: Path, **config: Any) -> str:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
-            "vocab": {letter: byte for byte, letter in enumerate(byte_letters())},
-            "merges": [],
+            "vocab": {token: id for id, token in enumerate(vocab)},
+            "merges": [list(pair) for pair in merges],
         },
     }
     (folder / "tokenizer.json").write_text(json.dumps(value), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def small_tokenizer(folder: Path, **config: Any) -> str:
+    """Writes the tokenizer's folder; id of a byte: the byte, of the end of a document: 256."""
     options = {"eos_token": "</s>", "pad_token": "</s>", "chat_template": CHAT_TEMPLATE, **config}
-    (folder / "tokenizer_config.json").write_text(json.dumps(options), encoding="utf-8")
+    write_byte_level(folder, byte_letters(), {"id": EOS, "content": "</s>"}, options)
     return str(folder)
 
 
