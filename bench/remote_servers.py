@@ -12,8 +12,8 @@ from corpora import ROOT
 
 
 def _module(name: str) -> Any:
-    """A module of the tests of remote files."""
-    folder = str(ROOT / "tests" / "python" / "remote")
+    """A module of the servers of the tests."""
+    folder = str(ROOT / "tests" / "python" / "servers")
     if folder not in sys.path:
         sys.path.append(folder)
     return importlib.import_module(name)

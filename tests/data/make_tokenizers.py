@@ -1,6 +1,6 @@
 """Makes the tokenizers of this folder: one of each family, small, trained on texts of our own.
 
-    .venv/bin/python tests/data/make_tokenizers.py [--check]
+    PYTHONPATH=script .venv/bin/python tests/data/make_tokenizers.py [--check]
 
 With the pinned `tokenizers` library the same files come out each time; --check compares them with
 those that are checked in.
@@ -16,11 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "python"), str(HERE.parents[1] / "script")]
-
-from own_texts import CODE, ENGLISH, documents, sentences  # noqa: E402
-from tokenizers import (  # noqa: E402
+from own_texts import CODE, ENGLISH, documents, sentences
+from tokenizers import (
     AddedToken,
     Regex,
     Tokenizer,
@@ -31,7 +28,9 @@ from tokenizers import (  # noqa: E402
     processors,
     trainers,
 )
-from unicode_probes import charsmap  # noqa: E402
+from unicode_probes import charsmap
+
+HERE = Path(__file__).resolve().parent
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 # Letters with what stands before them, short groups of digits, marks, and runs of space by kind.

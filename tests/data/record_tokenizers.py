@@ -1,6 +1,6 @@
 """Records what the pinned `tokenizers` library does, component by component, and with our files.
 
-    .venv/bin/python tests/data/record_tokenizers.py [--check]
+    PYTHONPATH=script .venv/bin/python tests/data/record_tokenizers.py [--check]
 
 The files it writes to golden/tokenizers have the form of those in ../shared/data/golden/tokenizers,
 so that the same tests read both. `"model": "$bytes"` stands for bytes_model.json: a symbol for
@@ -17,13 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]
+import make_tokenizers
+import own_texts
+import tokenizers
+from tokenizers import Tokenizer
 
-import make_tokenizers  # noqa: E402
-import own_texts  # noqa: E402
-import tokenizers  # noqa: E402
-from tokenizers import Tokenizer  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 Json = dict[str, Any]
 PANIC = "PanicException"

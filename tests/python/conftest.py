@@ -9,6 +9,11 @@ import pyarrow as pa
 import pytest
 from data_folders import OWN, ROOTS, SHARED, WITHOUT_SHARED
 from skipped_tests import cpp_wants, table
+from small_tokenizer import small_tokenizer
+from stores import certificates, ftp, gcs, moto, nginx, nginx_tls, seaweed
+
+# Servers run once, for whichever tests ask for them.
+__all__ = ["certificates", "ftp", "gcs", "moto", "nginx", "nginx_tls", "seaweed"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs the tests in the background has Ctrl-C ignored; tests of Ctrl-C need it.
@@ -44,6 +49,19 @@ def own_tokenizers() -> Path:
 def gpt2() -> str:
     """A folder with a tokenizer of GPT-2's form, for tests that need one, whichever it is."""
     return str(OWN / "tokenizers" / "byte-level")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tokenizer of our own with a chat template (see small_tokenizer.py)."""
+    return small_tokenizer(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that the test runs in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(params=ROOTS)

@@ -254,7 +254,7 @@ def test_two_processes_see_the_same_global_batches(
         "state": tmp_path / "state.json",
         "batches": count,
     }
-    run_ranks("jax_rank.py", 2, options)
+    run_ranks(Path(__file__).with_name("jax_rank.py"), 2, options)
     ranks = {
         "rows": [(0, 2), (1, 2)],
         "backwards": [(1, 2), (0, 2)],

@@ -12,6 +12,7 @@ from small_corpus import BATCH_SIZE, packed_loader
 
 pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 
+RANK = Path(__file__).with_name("gloo_rank.py")
 BATCHES = 20
 AFTER = 7
 
@@ -49,7 +50,7 @@ def test_ranks_rows_join_to_the_batches_of_one_process(
         "state": tmp_path / "after.json",
         "rows": BATCHES * BATCH_SIZE // world_size,
     }
-    run_ranks("gloo_rank.py", world_size, options)
+    run_ranks(RANK, world_size, options)
     for kind, first in (("start", 0), ("state", AFTER)):
         got = gathered(tmp_path, kind, world_size)
         assert difference(got, expected[first : first + BATCHES]) is None, kind
@@ -67,9 +68,7 @@ def test_losses_are_the_same_to_the_bit_with_restarts_at_other_world_sizes(
         options = {"job": "train", "corpus": corpus, "tokenizer": tokenizer, "output": output}
         if state is not None:
             options["state"] = state
-        run_ranks(
-            "gloo_rank.py", world_size, {**options, "steps": steps, "model": tmp_path / model}
-        )
+        run_ranks(RANK, world_size, {**options, "steps": steps, "model": tmp_path / model})
         return output
 
     def losses(output: Path, rank: int) -> list[str]:

@@ -1,11 +1,9 @@
 """The torch example runs, and goes on where it stopped, on another number of processes too."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import run_python
 from small_corpus import write_corpus
 
 pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
@@ -17,24 +15,15 @@ def test_the_example_goes_on_where_it_stopped(tmp_path: Path, gpt2: str) -> None
     write_corpus(tmp_path / "texts")
 
     def train(checkpoint: str, steps: int, *launcher: str) -> list[str]:
-        done = subprocess.run(
-            [
-                sys.executable,
-                *launcher,
-                str(EXAMPLE),
-                f"--data={tmp_path}/texts/prose/*.jsonl",
-                f"--tokenizer={gpt2}",
-                f"--checkpoint={tmp_path / checkpoint}",
-                f"--steps={steps}",
-                "--batch-size=4",
-                "--seq-length=64",
-            ],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            check=False,
+        options = (
+            f"--data={tmp_path}/texts/prose/*.jsonl",
+            f"--tokenizer={gpt2}",
+            f"--checkpoint={tmp_path / checkpoint}",
+            f"--steps={steps}",
+            "--batch-size=4",
+            "--seq-length=64",
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = run_python(*launcher, EXAMPLE, *options, variables={"OMP_NUM_THREADS": "1"})
         return [line for line in done.stdout.splitlines() if line.startswith("step ")]
 
     # Longer than one pass over the texts.

@@ -1,15 +1,11 @@
 """Who has neither torch nor jax loses nothing but their adapters."""
 
-import subprocess
-import sys
-
 import pytest
+from programs import run_python
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return run_python("-c", code).stdout.strip()
 
 
 def test_easydata_imports_neither() -> None:

@@ -5,8 +5,6 @@ the seed; `random_case(seed, draws)` makes the whole one.
 """
 
 import json
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,6 +14,7 @@ import compare as comparing
 import pytest
 from compare import by_jinja2, compare, shrink
 from pitfalls import PITFALLS, VALUES
+from programs import run_python
 from template_grammar import random_case
 from templates import all_templates
 
@@ -231,16 +230,7 @@ _MAX_MEGABYTES = 1024
 
 def _ends(source: str, tmp_path: Path) -> str:
     """How it ends in a process of its own, soon and within bounds of memory."""
-    child = subprocess.run(
-        [sys.executable, "-c", _CHILD],
-        input=json.dumps(source),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        timeout=30,
-    )
-    assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-1000:]}"
+    child = run_python("-c", _CHILD, input=json.dumps(source), cwd=tmp_path, timeout=30)
     kind, seconds, megabytes = json.loads(child.stdout)
     assert seconds < _MAX_CPU_SECONDS
     assert megabytes < _MAX_MEGABYTES

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
-sys.path.append(str(Path(__file__).resolve().parents[1] / "adapters"))
-
 from small_records import TEXTS, write_texts, write_tokens
 from small_tokenizer import small_tokenizer
 

@@ -32,7 +32,7 @@ jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax")
 
 from jax_host import BATCH, STEPS, config_of  # noqa: E402
 
-SCRIPT = str(Path(__file__).with_name("jax_host.py"))
+SCRIPT = Path(__file__).with_name("jax_host.py")
 
 
 def mesh_of(devices: int = 1, axes: tuple[str, ...] = ("data",)) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from easydata.grain_data_processing import preprocess_dataset
+from programs import run_python
 
 TOKEN = "hf_of_the_test"
 
@@ -88,44 +89,38 @@ def hub(tokens: str) -> Iterator[Hub]:
         thread.join()
 
 
-def run(hub: Hub, token: str, cache: Path, home: Path, **environment: str) -> tuple[int, str]:
-    """The job's exit status, and all that it said, in a process of its own."""
+def run(
+    hub: Hub, token: str, cache: Path, home: Path, status: int = 0, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """What the job said, in a process of its own that ends with `status`."""
     settings = {
         "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
         "HF_HOME": str(home),
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_XET": "1",
-        **environment,
+        **variables,
     }
     kept = {name: text for name, text in os.environ.items() if not name.startswith("HF_")}
-    done = subprocess.run(
-        [sys.executable, "-c", JOB, token, str(cache)],
-        env={**kept, **settings},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return done.returncode, done.stdout + done.stderr
+    options = {"env": {**kept, **settings}, "status": status, "timeout": 120}
+    return run_python("-c", JOB, token, cache, **options)
 
 
 def test_a_tokenizer_of_the_hub(hub: Hub, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     cache, home = tmp_path / "cache", tmp_path / "home"
-    status, said = run(hub, "", cache, home)
-    assert status != 0
-    assert "some/tokenizer" in said
+    assert "some/tokenizer" in run(hub, "", cache, home, status=1).stderr
     assert all(authorization is None for _, authorization in hub.asked)
 
-    status, said = run(hub, TOKEN, cache, home)
-    assert (status, said.strip().splitlines()[-1]) == (0, "[97, 98, 99, 256, 0, 0, 0, 0]")
-    assert TOKEN not in said
+    done = run(hub, TOKEN, cache, home)
+    assert done.stdout == "[97, 98, 99, 256, 0, 0, 0, 0]\n"
+    assert TOKEN not in done.stderr
     assert list(cache.rglob("tokenizer.json"))
     assert not list(home.rglob("tokenizer.json"))
 
     # What is kept there needs neither network nor token.
     hub.asked.clear()
-    status, said = run(hub, "", cache, home, HF_HUB_OFFLINE="1")
-    assert (status, said.strip().splitlines()[-1]) == (0, "[97, 98, 99, 256, 0, 0, 0, 0]")
+    done = run(hub, "", cache, home, HF_HUB_OFFLINE="1")
+    assert done.stdout == "[97, 98, 99, 256, 0, 0, 0, 0]\n"
     assert hub.asked == []
 
 

@@ -1,11 +1,10 @@
 """B2: a process ends cleanly, whatever its threads are in the middle of."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from byte_tokenizer import write_tokenizer
+from programs import run_python
 
 WORKS = ("encode,encode_one,decode", "load,load_one", "rows,call", "save")
 STATUS = {"return": 0, "exit": 3, "raise": 1}
@@ -13,14 +12,8 @@ STATUS = {"return": 0, "exit": 3, "raise": 1}
 
 def end(folder: Path, works: str, kind: str, how: str) -> None:
     script = Path(__file__).with_name("exits.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(folder), works, kind, how],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout) == (STATUS[how], "ends\n"), done.stderr
+    done = run_python(script, folder, works, kind, how, status=STATUS[how], timeout=60)
+    assert done.stdout == "ends\n", done.stderr
     expected = "RuntimeError: mine\n" if how == "raise" else ""
     # What Python says of a thread of its own that found itself in an ending interpreter is left.
     assert done.stderr.endswith(expected)

@@ -1,12 +1,11 @@
 """B3: a process may be forked whatever its threads are in the middle of."""
 
 import multiprocessing
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from byte_tokenizer import write_tokenizer
+from programs import run_python
 
 import easydata as ed
 
@@ -17,14 +16,7 @@ WORKS = ("encode,encode_one,decode", "load,rows", "call,save", "drop,drop,drop")
 
 def fork(folder: Path, works: str, times: int) -> None:
     script = Path(__file__).with_name("forks.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(folder), works, str(times)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_python(script, folder, works, times, timeout=600)
     # A fork waits for what is being done, not for all that is to do, which has no end here: after
     # five seconds it would go on in the middle of it. (It takes a tenth of a second.)
     assert float(done.stdout.split()[-2]) < 5
@@ -90,14 +82,7 @@ def test_an_iterator_of_the_parent_says_that_it_is_none_of_the_child(tmp_path: P
         "os.wait()\n"
         "print(1 + sum(1 for _ in iterator))\n"
     )
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "rows.txt")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python(script, tmp_path / "rows.txt", timeout=60)
     said, count = done.stdout.splitlines()
     assert "make a new one here" in said
     assert count == "10000"

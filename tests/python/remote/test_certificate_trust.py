@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from fault_server import FaultServer
 from faults import Fate, Request, Rule
 from loopback_server import Client
 from places import HASTY, place, put
+from programs import run_python
 from small_files import ROWS, loader, rows, write_files
 from stores import KEY, REGION, SECRET, S3Store, WebServer
 
@@ -202,9 +202,7 @@ def test_the_environment_names_authorities(
     for each in AUTHORITIES:
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setenv(name, str(certificates.ca_file))
-    command = [sys.executable, "-c", code, served]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.stdout == f"{ROWS}\n", done.stderr
+    assert run_python("-c", code, served, timeout=60).stdout == f"{ROWS}\n"
 
 
 UNTRUSTED = {

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from programs import run_python
 from small_files import loader
 from stores import SECRET, FtpServer
 
@@ -330,7 +331,7 @@ def test_it_is_imported_when_it_is_asked_for() -> None:
         "import sys, easydata; assert 'fsspec' not in sys.modules;"
         "easydata.expand_data_files(sys.argv[1]); assert 'fsspec' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code, __file__], check=True)
+    run_python("-c", code, __file__)
 
 
 # A real server.

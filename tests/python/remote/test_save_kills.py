@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from fault_proxy import FaultProxy
 from faults import Fate, Request, Rule
+from programs import environment
 from store_outputs import Place, big_rows, local_files, proxied, save, small_rows
 from stores import S3Store
 
@@ -28,9 +29,8 @@ ANY = ""  # method of a request
 
 WRITER = """
 import json, sys
-sys.path.insert(0, sys.argv[1])
 from store_outputs import big_rows, save, small_rows
-uri, rows, options = json.loads(sys.argv[2])
+uri, rows, options = json.loads(sys.argv[1])
 print("ready", flush=True)
 data = big_rows(rows) if rows < 100 else small_rows(rows, seed=1)
 save(data, uri, **options)
@@ -41,9 +41,11 @@ print("done", flush=True)
 @contextlib.contextmanager
 def writer(uri: str, rows: int, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """A process that writes small_rows(rows), or fewer than 100 big ones; killed at the end."""
-    arguments = [str(Path(__file__).parent), json.dumps([uri, rows, options])]
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, *arguments], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, json.dumps([uri, rows, options])],
+        env=environment([Path(__file__).parent]),
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout is not None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import run_python
 from store_outputs import Place, big_rows, local_files, proxied, save, small_rows
 from stores import S3Store
 
@@ -249,14 +248,7 @@ def test_the_command_line_goes_from_store_to_store(moto: S3Store, gpt2: str) -> 
     }
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = "import sys; from easydata.cli import main; sys.exit(main())"
-        return subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            env={**os.environ, **credentials},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_python("-m", "easydata.cli", *arguments, variables=credentials, status=None)
 
     job = ("tokenize", f"{place.uri}/in", "--tokenizer", gpt2, "--output-dir")
     done = run(*job, f"{place.uri}/out")

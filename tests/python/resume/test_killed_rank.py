@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from programs import environment
 
 from easydata import AsyncDataLoader, MixedShardedSource, PackedShardedSource, ParquetShardedSource
 
@@ -20,9 +21,8 @@ WORLD = 3
 
 RANK = """
 import json, os, sys, time
-sys.path.insert(0, sys.argv[1])
 from test_killed_rank import STEPS, loader_of, named
-folder, rank, lanes = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+folder, rank, lanes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 state, log = f"{folder}/state-{rank}", open(f"{folder}/log-{rank}", "a")
 with loader_of(folder, rank, lanes) as loader:
     if os.path.exists(state):
@@ -63,9 +63,9 @@ def test_a_killed_rank_is_replaced(lanes: int, tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / f"{name}-{shard}.parquet", row_group_size=10)
 
     def start(rank: int) -> subprocess.Popen[bytes]:
-        here = str(Path(__file__).parent)
         return subprocess.Popen(
-            [sys.executable, "-c", RANK, here, str(tmp_path), str(rank), str(lanes)]
+            [sys.executable, "-c", RANK, str(tmp_path), str(rank), str(lanes)],
+            env=environment([Path(__file__).parent]),
         )
 
     ranks = [start(rank) for rank in range(WORLD)]

@@ -1,14 +1,13 @@
 """What is shown of examples: explain() and `easydata inspect --mask`."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_rows import assistant, chat, tokenizer, user
 from easydata.trainers import DPOPreprocessTransform, SFTPreprocessTransform
+from programs import run_python
 
 
 def sft(max_length: int | None = None, **options: Any) -> SFTPreprocessTransform:
@@ -93,16 +92,14 @@ def test_inspect_shows_the_masks_of_a_config(tmp_path: Path) -> None:
     }
     (tmp_path / "sft.json").write_text(json.dumps(config))
 
-    def inspect(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "easydata.cli", "inspect", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+    def inspect(*arguments: object, status: int = 0) -> str:
+        return run_python("-m", "easydata.cli", "inspect", *arguments, status=status).stdout
 
-    shown = inspect("--config", str(tmp_path / "sft.json"), "--mask")
-    assert shown.returncode == 0, shown.stderr
-    assert "⟦At 0 o'clock, as ever.<|im_end|>⟧" in shown.stdout
-    assert "error: field 'messages' holds an empty conversation" in shown.stdout
-    as_json = json.loads(inspect("--config", str(tmp_path / "sft.json"), "--mask", "--json").stdout)
+    shown = inspect("--config", tmp_path / "sft.json", "--mask")
+    assert "⟦At 0 o'clock, as ever.<|im_end|>⟧" in shown
+    assert "error: field 'messages' holds an empty conversation" in shown
+    as_json = json.loads(inspect("--config", tmp_path / "sft.json", "--mask", "--json"))
     assert as_json["rows"][0]["examples"][0]["turns"][1]["role"] == "assistant"
     assert "empty conversation" in as_json["rows"][1]["error"]
-    assert inspect("--mask").returncode == 2
-    assert inspect(str(rows), "--config", str(tmp_path / "sft.json")).returncode == 2
+    inspect("--mask", status=2)
+    inspect(rows, "--config", tmp_path / "sft.json", status=2)

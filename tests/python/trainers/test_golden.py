@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_folders import SHARED
 from easydata.trainers import transforms
 
 import easydata
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
-GOLDEN = SHARED / "golden" / "easydel"
+GOLDEN = SHARED / "data" / "golden" / "easydel"
 KINDS = ("sft", "dpo", "kto", "bco", "grpo", "reward", "embedding")
 
 pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason="shared/data/golden is not here")
@@ -33,7 +33,7 @@ def cases() -> list[Any]:
 def tokenizer_of(name: str, pad_token: str, padding_side: str) -> easydata.Tokenizer:
     from transformers import PreTrainedTokenizerFast
 
-    folder = SHARED / "tokenizers" / name
+    folder = SHARED / "data" / "tokenizers" / name
     config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
     special = {}
     for name in ("bos_token", "eos_token", "unk_token", "pad_token"):

@@ -1,14 +1,12 @@
 """The examples of training run, and go on where they were stopped."""
 
 import math
-import os
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from programs import run_python
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples/python"
 LOSS = re.compile(r"(?:step \d+: )?loss (\S+)")
@@ -21,14 +19,8 @@ def losses(
     for package in wanted:
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed: pip install -r requirements-extra.txt")
-    done = subprocess.run(
-        [sys.executable, *launcher, str(EXAMPLES / name), *options],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    variables = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+    done = run_python(*launcher, EXAMPLES / name, *options, variables=variables)
     lines = [line for line in done.stdout.splitlines() if LOSS.fullmatch(line)]
     for line in lines:
         found = LOSS.fullmatch(line)

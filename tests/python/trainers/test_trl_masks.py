@@ -7,22 +7,19 @@ template prints within a turn, for which we refuse the row.
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chats import MEASURED
 from easydata.trainers import SFTPreprocessTransform
 
 import easydata
 
 trl = pytest.importorskip("trl")
 transformers = pytest.importorskip("transformers")
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "chat"))
-from chats import MEASURED  # noqa: E402
 
 TEMPLATES = Path(trl.__file__).parent / "chat_templates"
 PAIRS = sorted(path.name.removesuffix("_training.jinja") for path in TEMPLATES.glob("*_training.*"))
