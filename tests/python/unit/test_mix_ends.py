@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from easydata.core.config import PipelineConfig, WeightSchedulePoint
-from easydata.core.source import ShardedDataSource
-from easydata.core.stage import BaseStage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_data import jsonl
 
 from easydata import (
     AsyncDataLoader,
+    BaseStage,
     HFDatasetShardedSource,
     MixedShardedSource,
+    ShardedDataSource,
     WeightScheduler,
     _native,
     block_mixture_interleave,

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from data_folders import OWN
-from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from easydata import (
     MixedShardedSource,
     PackedShardedSource,
     ParquetShardedSource,
+    ShardedDataSource,
     WeightScheduler,
     _native,
     block_mixture_interleave,

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from easydata.core.source import ShardedDataSource
 
-from easydata import _native
+from easydata import ShardedDataSource, _native
 
 SEEDS = [0, 1, 42, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1]
 

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import HFDatasetShardedSource, JsonShardedSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +27,7 @@ from easydata import (
     Pipeline,
     PipelineConfig,
     PoolPacker,
+    ShardedDataSource,
     TokenizedShardedSource,
     Tokenizer,
     TokenizerConfig,

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import (
     CompositeShardedSource,
     CsvShardedSource,
@@ -27,7 +26,7 @@ from easydata.sources import (
     wrap_hf_dataset,
 )
 
-from easydata import DatasetConfig, _native, save_dataset
+from easydata import DatasetConfig, ShardedDataSource, _native, save_dataset
 
 datasets = pytest.importorskip("datasets")
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from data_folders import CHAT_TOKENIZERS, tokenizer_folder
 from easydata.core.config import DatasetConfig, TokenizerConfig
-from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource, ParquetShardedSource
+from easydata.tokenizers.chat_template import ChatTemplate
 from easydata.transforms import (
     LimitedShardedSource,
     TokenizedShardedSource,
@@ -23,9 +23,8 @@ from easydata.transforms import (
     compute_tokenizer_hash,
     tokenize_dataset_config,
 )
-from easydata.transforms.chat_template import ChatTemplate
 
-from easydata import Tokenizer, _native
+from easydata import ShardedDataSource, Tokenizer, _native
 
 
 @pytest.fixture(scope="session")
