@@ -12,6 +12,7 @@ import platform
 import statistics
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -183,7 +184,12 @@ def main() -> None:
     parser.add_argument(
         "--megabytes", type=int, default=32, help="of each text for the tokenizer benchmark"
     )
-    parser.add_argument("--save", type=Path, help="write the results as JSON")
+    parser.add_argument(
+        "--save",
+        type=Path,
+        default=HERE / "results" / f"{time.strftime('%Y-%m-%d-%H%M%S')}.json",
+        help="file for all runs, as JSON; default: a new one in bench/results",
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(names):
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
@@ -205,9 +211,10 @@ def main() -> None:
             results += remote_reading.remote(arguments.rounds)
         else:
             results += compare(name, arguments.rounds)
-    if arguments.save:
-        record = {"machine": machine(), "results": results}
-        arguments.save.write_text(json.dumps(record, indent=1) + "\n")
+    record = {"machine": machine(), "results": results}
+    arguments.save.parent.mkdir(parents=True, exist_ok=True)
+    arguments.save.write_text(json.dumps(record, indent=1) + "\n")
+    print(f"\nAll runs: {arguments.save}")
 
 
 if __name__ == "__main__":

@@ -274,7 +274,7 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
                 parameters=[_SOURCE],
             )
         ],
-        ["from easydata.sources.base import ShardedDataSource"],
+        ["from easydata.sources.sharded_source import ShardedDataSource"],
     ),
     "sources/mixed_signature.py": (
         "The signature of MixedShardedSource.",
@@ -313,7 +313,7 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
             )
         ],
         [
-            "from easydata.sources.base import ShardedDataSource",
+            "from easydata.sources.sharded_source import ShardedDataSource",
             "from easydata.sources.weight_schedule import WeightScheduler",
         ],
     ),
@@ -407,7 +407,7 @@ _SIGNATURES: dict[str, tuple[str, list[Signature], list[str]]] = {
         ],
         [
             "from easydata.execution.collate import PadSpec",
-            "from easydata.sources.base import ShardedDataSource",
+            "from easydata.sources.sharded_source import ShardedDataSource",
         ],
     ),
 }

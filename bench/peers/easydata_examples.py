@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import easydata.execution.loader
-import easydata.execution.save
+import easydata.execution.async_loader
+import easydata.execution.writers
 import easydata.sources
 import easydata.transforms.trainer_examples
 import jinja2.ext

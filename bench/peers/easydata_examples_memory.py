@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import easydata.execution.loader
+import easydata.execution.async_loader
 import easydata.sources
 import easydata.transforms.trainer_examples
 

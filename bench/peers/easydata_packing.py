@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-import easydata.execution.loader
+import easydata.execution.async_loader
 import easydata.sources
 import easydata.transforms
 import numpy as np

@@ -5,7 +5,7 @@ import resource
 import sys
 import time
 
-import easydata.execution.loader
+import easydata.execution.async_loader
 import easydata.execution.stages
 import easydata.sources
 import easydata.transforms

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
         TokenizeStageConfig,
         WeightSchedulePoint,
     )
+    from easydata.execution.async_loader import AsyncDataLoader
+    from easydata.execution.chain import Pipeline, create_pipeline
     from easydata.execution.collate import (
         PadSpec,
         batch_iterator,
@@ -53,11 +55,14 @@ if TYPE_CHECKING:
         create_data_iterator,
     )
     from easydata.execution.context import PipelineContext, ResumeState
-    from easydata.execution.loader import AsyncDataLoader
     from easydata.execution.one_call import pretokenize, tokenize_and_save
-    from easydata.execution.pipeline import Pipeline, create_pipeline
     from easydata.execution.prefetch import PrefetchIterator
-    from easydata.execution.save import (
+    from easydata.execution.sharding import ShardingSpec, preshard_batch
+    from easydata.execution.stage import BaseStage
+    from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
+    from easydata.execution.states import merge_states
+    from easydata.execution.verify import VerifiedFile, VerifyReport, verify
+    from easydata.execution.writers import (
         ArrayRecordWriter,
         ArrowWriter,
         JsonlWriter,
@@ -67,11 +72,6 @@ if TYPE_CHECKING:
         save_dataset,
         save_iterator,
     )
-    from easydata.execution.sharding import ShardingSpec, preshard_batch
-    from easydata.execution.stage import BaseStage
-    from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
-    from easydata.execution.states import merge_states
-    from easydata.execution.verify import VerifiedFile, VerifyReport, verify
     from easydata.legacy.build import build_dataset
     from easydata.legacy.mixture import DatasetMixture
     from easydata.legacy.types import (
@@ -83,7 +83,6 @@ if TYPE_CHECKING:
     )
     from easydata.sources.array_record import ArrayRecordDataSource, ArrayRecordShardedSource
     from easydata.sources.arrow import ArrowShardedSource
-    from easydata.sources.base import ShardedDataSource, ShardInfo, TransformedShardedSource
     from easydata.sources.composite import CompositeShardedSource
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
@@ -102,6 +101,11 @@ if TYPE_CHECKING:
         pack_pre_tokenized,
     )
     from easydata.sources.parquet import ParquetShardedSource
+    from easydata.sources.sharded_source import (
+        ShardedDataSource,
+        ShardInfo,
+        TransformedShardedSource,
+    )
     from easydata.sources.text import TextShardedSource
     from easydata.sources.tokenized import TokenizedShardedSource, tokenize_dataset_config
     from easydata.sources.weight_schedule import WeightScheduler
@@ -142,10 +146,10 @@ else:
             "AddField": "easydata.transforms.fields",
             "ArrayRecordDataSource": "easydata.sources.array_record",
             "ArrayRecordShardedSource": "easydata.sources.array_record",
-            "ArrayRecordWriter": "easydata.execution.save",
+            "ArrayRecordWriter": "easydata.execution.writers",
             "ArrowShardedSource": "easydata.sources.arrow",
-            "ArrowWriter": "easydata.execution.save",
-            "AsyncDataLoader": "easydata.execution.loader",
+            "ArrowWriter": "easydata.execution.writers",
+            "AsyncDataLoader": "easydata.execution.async_loader",
             "AsyncDataset": "easydata.core.async_dataset",
             "BCOPreprocessTransform": "easydata.transforms.trainer_examples",
             "BaseDatasetInform": "easydata.legacy.types",
@@ -180,7 +184,7 @@ else:
             "HFDatasetShardedSource": "easydata.sources.huggingface",
             "HuggingFaceShardedSource": "easydata.sources.huggingface",
             "JsonShardedSource": "easydata.sources.json",
-            "JsonlWriter": "easydata.execution.save",
+            "JsonlWriter": "easydata.execution.writers",
             "KTOPreprocessTransform": "easydata.transforms.trainer_examples",
             "LimitedShardedSource": "easydata.sources.limited",
             "LoadStage": "easydata.execution.stages",
@@ -201,8 +205,8 @@ else:
             "PackedShardedSource": "easydata.sources.packed",
             "PadSpec": "easydata.execution.collate",
             "ParquetShardedSource": "easydata.sources.parquet",
-            "ParquetWriter": "easydata.execution.save",
-            "Pipeline": "easydata.execution.pipeline",
+            "ParquetWriter": "easydata.execution.writers",
+            "Pipeline": "easydata.execution.chain",
             "PipelineConfig": "easydata.core.config",
             "PipelineContext": "easydata.execution.context",
             "PoolPacker": "easydata.transforms.packers",
@@ -215,8 +219,8 @@ else:
             "SaveStage": "easydata.execution.stages",
             "SaveStageConfig": "easydata.core.config",
             "SelectFields": "easydata.transforms.fields",
-            "ShardInfo": "easydata.sources.base",
-            "ShardedDataSource": "easydata.sources.base",
+            "ShardInfo": "easydata.sources.sharded_source",
+            "ShardedDataSource": "easydata.sources.sharded_source",
             "ShardingSpec": "easydata.execution.sharding",
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.legacy.types",
@@ -228,30 +232,30 @@ else:
             "TokenizerConfig": "easydata.core.config",
             "TokenizerManager": "easydata.transforms.tokenize_row",
             "Transform": "easydata.transforms.base",
-            "TransformedShardedSource": "easydata.sources.base",
+            "TransformedShardedSource": "easydata.sources.sharded_source",
             "TreeCacheManager": "easydata.cache.layers",
             "VerifiedFile": "easydata.execution.verify",
             "VerifyReport": "easydata.execution.verify",
             "VisualDatasetInform": "easydata.legacy.types",
             "WeightSchedulePoint": "easydata.core.config",
             "WeightScheduler": "easydata.sources.weight_schedule",
-            "WriteStats": "easydata.execution.save",
+            "WriteStats": "easydata.execution.writers",
             "batch_iterator": "easydata.execution.collate",
             "block_mixture_interleave": "easydata.sources.mixed",
             "build_dataset": "easydata.legacy.build",
             "collate_batch": "easydata.execution.collate",
             "create_data_iterator": "easydata.execution.collate",
-            "create_pipeline": "easydata.execution.pipeline",
+            "create_pipeline": "easydata.execution.chain",
             "create_source": "easydata.sources.create",
-            "create_writer": "easydata.execution.save",
+            "create_writer": "easydata.execution.writers",
             "expand_data_files": "easydata.sources.data_files",
             "merge_states": "easydata.execution.states",
             "pack_constant_length": "easydata.sources.packed",
             "pack_pre_tokenized": "easydata.sources.packed",
             "preshard_batch": "easydata.execution.sharding",
             "pretokenize": "easydata.execution.one_call",
-            "save_dataset": "easydata.execution.save",
-            "save_iterator": "easydata.execution.save",
+            "save_dataset": "easydata.execution.writers",
+            "save_iterator": "easydata.execution.writers",
             "tokenize_and_save": "easydata.execution.one_call",
             "tokenize_dataset_config": "easydata.sources.tokenized",
             "verify": "easydata.execution.verify",
@@ -270,7 +274,7 @@ else:
         ],
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AddField",

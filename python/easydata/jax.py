@@ -33,9 +33,9 @@ from easydata.execution.mesh_rows import parts_of, rows_over
 from easydata.execution.ranks import Ranks
 
 if TYPE_CHECKING:
-    from easydata.execution.loader import AsyncDataLoader
+    from easydata.execution.async_loader import AsyncDataLoader
+    from easydata.execution.chain import Pipeline
     from easydata.execution.loaders_in_turn import LoadersInTurn
-    from easydata.execution.pipeline import Pipeline
 
 __all__ = ["GlobalBatches", "iterate", "ranks"]
 

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -25,6 +26,7 @@ __all__ = [
     "glob_files",
     "infer_builder_from_ext",
     "is_streaming",
+    "warn_deprecated",
     "with_retry",
     "wrap_format_callback",
 ]
@@ -119,3 +121,8 @@ def align_columns_intersection(data: Sequence[datasets.Dataset]) -> list[dataset
         if all(name in other.column_names for other in data[1:])
     ]
     return [dataset.select_columns(common) for dataset in data]
+
+
+def warn_deprecated(msg: str) -> None:
+    """Warns, at the line that calls this, that something is deprecated."""
+    warnings.warn(msg, DeprecationWarning, stacklevel=2)

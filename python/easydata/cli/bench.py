@@ -18,7 +18,7 @@ from easydata.core.config import (
     TokenizerConfig,
     TokenizeStageConfig,
 )
-from easydata.execution.pipeline import Pipeline
+from easydata.execution.chain import Pipeline
 from easydata.sources.create import create_source
 from easydata.tokenizers.tokenizer import Tokenizer
 

@@ -7,9 +7,9 @@ from typing import Any
 from easydata.cli.flags import UsageError, make_config
 from easydata.cli.report import InterruptedJobError, Report, human
 from easydata.core.config import PipelineConfig
-from easydata.execution.pipeline import Pipeline
+from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
-from easydata.execution.save import WriteStats, kept_text
+from easydata.execution.writers import WriteStats, kept_text
 
 # The reason of rows that are written, but not whole.
 _CUT = "truncated"

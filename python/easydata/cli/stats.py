@@ -14,7 +14,7 @@ from easydata.sources.files import FileSource
 
 if TYPE_CHECKING:
     from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
-    from easydata.sources.base import ShardedDataSource
+    from easydata.sources.sharded_source import ShardedDataSource
     from easydata.transforms.base import Columns
 
 # Rows of a batch where no load.batch_size is given.

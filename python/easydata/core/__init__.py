@@ -36,7 +36,11 @@ if TYPE_CHECKING:
         TextDatasetInform,
         VisualDatasetInform,
     )
-    from easydata.sources.base import MappedShardedDataSource, ShardedDataSource, ShardInfo
+    from easydata.sources.sharded_source import (
+        MappedShardedDataSource,
+        ShardedDataSource,
+        ShardInfo,
+    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -52,7 +56,7 @@ else:
             "DatasetMixture": "easydata.legacy.mixture",
             "DatasetType": "easydata.legacy.types",
             "LoadStageConfig": "easydata.core.config",
-            "MappedShardedDataSource": "easydata.sources.base",
+            "MappedShardedDataSource": "easydata.sources.sharded_source",
             "MixStageConfig": "easydata.core.config",
             "ObservabilityConfig": "easydata.core.config",
             "PackStageConfig": "easydata.core.config",
@@ -62,8 +66,8 @@ else:
             "RayConfig": "easydata.core.config",
             "ResumeState": "easydata.execution.context",
             "SaveStageConfig": "easydata.core.config",
-            "ShardInfo": "easydata.sources.base",
-            "ShardedDataSource": "easydata.sources.base",
+            "ShardInfo": "easydata.sources.sharded_source",
+            "ShardedDataSource": "easydata.sources.sharded_source",
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.legacy.types",
             "TokenizeStageConfig": "easydata.core.config",

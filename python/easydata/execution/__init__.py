@@ -15,17 +15,20 @@ if TYPE_CHECKING:
         MemoryCache,
         TreeCacheManager,
     )
+    from easydata.execution.async_loader import AsyncDataLoader
+    from easydata.execution.chain import Pipeline, create_pipeline
     from easydata.execution.collate import (
         PadSpec,
         batch_iterator,
         collate_batch,
         create_data_iterator,
     )
-    from easydata.execution.loader import AsyncDataLoader
     from easydata.execution.one_call import pretokenize, tokenize_and_save
-    from easydata.execution.pipeline import Pipeline, create_pipeline
     from easydata.execution.prefetch import PrefetchIterator
-    from easydata.execution.save import (
+    from easydata.execution.sharding import ShardingSpec, preshard_batch
+    from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
+    from easydata.execution.states import merge_states
+    from easydata.execution.writers import (
         ArrayRecordWriter,
         ArrowWriter,
         DatasetWriter,
@@ -37,49 +40,46 @@ if TYPE_CHECKING:
         save_dataset,
         save_iterator,
     )
-    from easydata.execution.sharding import ShardingSpec, preshard_batch
-    from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
-    from easydata.execution.states import merge_states
     from easydata.legacy.build import build_dataset, load_for_inform
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "ArrayRecordWriter": "easydata.execution.save",
-            "ArrowWriter": "easydata.execution.save",
-            "AsyncDataLoader": "easydata.execution.loader",
+            "ArrayRecordWriter": "easydata.execution.writers",
+            "ArrowWriter": "easydata.execution.writers",
+            "AsyncDataLoader": "easydata.execution.async_loader",
             "CacheLayer": "easydata.cache.layers",
             "CacheMetadata": "easydata.cache.layers",
             "DatasetCache": "easydata.cache.layers",
-            "DatasetWriter": "easydata.execution.save",
+            "DatasetWriter": "easydata.execution.writers",
             "DiskCache": "easydata.cache.layers",
-            "JsonlWriter": "easydata.execution.save",
+            "JsonlWriter": "easydata.execution.writers",
             "LoadStage": "easydata.execution.stages",
             "MemoryCache": "easydata.cache.layers",
             "MixStage": "easydata.execution.stages",
             "PackStage": "easydata.execution.stages",
             "PadSpec": "easydata.execution.collate",
-            "ParquetWriter": "easydata.execution.save",
-            "Pipeline": "easydata.execution.pipeline",
+            "ParquetWriter": "easydata.execution.writers",
+            "Pipeline": "easydata.execution.chain",
             "PrefetchIterator": "easydata.execution.prefetch",
             "SaveStage": "easydata.execution.stages",
             "ShardingSpec": "easydata.execution.sharding",
             "TokenizeStage": "easydata.execution.stages",
             "TreeCacheManager": "easydata.cache.layers",
-            "WriteStats": "easydata.execution.save",
+            "WriteStats": "easydata.execution.writers",
             "batch_iterator": "easydata.execution.collate",
             "build_dataset": "easydata.legacy.build",
             "collate_batch": "easydata.execution.collate",
             "create_data_iterator": "easydata.execution.collate",
-            "create_pipeline": "easydata.execution.pipeline",
-            "create_writer": "easydata.execution.save",
+            "create_pipeline": "easydata.execution.chain",
+            "create_writer": "easydata.execution.writers",
             "load_for_inform": "easydata.legacy.build",
             "merge_states": "easydata.execution.states",
-            "parse_size": "easydata.execution.save",
+            "parse_size": "easydata.execution.writers",
             "preshard_batch": "easydata.execution.sharding",
             "pretokenize": "easydata.execution.one_call",
-            "save_dataset": "easydata.execution.save",
-            "save_iterator": "easydata.execution.save",
+            "save_dataset": "easydata.execution.writers",
+            "save_iterator": "easydata.execution.writers",
             "tokenize_and_save": "easydata.execution.one_call",
         },
     )

@@ -8,7 +8,7 @@ from easydata import _native
 from easydata.core.config import PipelineConfig
 from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
-from easydata.execution.save import WriteStats
+from easydata.execution.writers import WriteStats
 from easydata.tokenizers.files import View
 from easydata.tokenizers.tokenizer import Tokenizer
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from easydata.execution.collate import PadSpec
-    from easydata.sources.base import ShardedDataSource
+    from easydata.sources.sharded_source import ShardedDataSource
 
 
 class AsyncDataLoaderSignature:

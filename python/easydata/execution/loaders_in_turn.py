@@ -8,7 +8,7 @@ from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH
 
 if TYPE_CHECKING:
-    from easydata.execution.loader import AsyncDataLoader
+    from easydata.execution.async_loader import AsyncDataLoader
 
 Batch = dict[str, Any]
 

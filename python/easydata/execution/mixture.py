@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from easydata.sources.base import ShardedDataSource
 from easydata.sources.mixed import MixedShardedSource
+from easydata.sources.sharded_source import ShardedDataSource
 
 Sources = dict[str, ShardedDataSource[Any]]
 

@@ -12,14 +12,14 @@ from easydata.core.config import (
     SaveStageConfig,
     TokenizeStageConfig,
 )
-from easydata.execution.pipeline import Pipeline
+from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
-from easydata.execution.save import save_dataset
-from easydata.sources.base import TransformedShardedSource
+from easydata.execution.writers import save_dataset
+from easydata.sources.sharded_source import TransformedShardedSource
 
 if TYPE_CHECKING:
-    from easydata.execution.save import WriteStats
-    from easydata.sources.base import ShardedDataSource
+    from easydata.execution.writers import WriteStats
+    from easydata.sources.sharded_source import ShardedDataSource
 
 __all__ = ["pretokenize", "tokenize_and_save"]
 

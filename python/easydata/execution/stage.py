@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from easydata.core.config import DatasetConfig
 from easydata.execution.context import PipelineContext
-from easydata.sources.base import ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource
 
 
 @runtime_checkable

@@ -19,24 +19,24 @@ from easydata.core.config import (
     merge_tokenizer_config,
 )
 from easydata.core.config_class import imported, options_of, plain, without_secrets
+from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import storage_options_of
-from easydata.execution.loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
-from easydata.execution.save import (
+from easydata.execution.stage import BaseStage
+from easydata.execution.writers import (
     DatasetWriter,
     WriteJob,
     WriteStats,
     create_writer,
     path_in,
 )
-from easydata.execution.stage import BaseStage
-from easydata.sources.base import ShardedDataSource, TransformedShardedSource
 from easydata.sources.create import create_source
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.packed import PackedShardedSource
+from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer

@@ -13,8 +13,8 @@ except ModuleNotFoundError as error:
         "rows as a data set of Grain's need grain; pip install grain", name="grain"
     ) from error
 
-from easydata.execution.loader import AsyncDataLoader
-from easydata.sources.base import ShardedDataSource
+from easydata.execution.async_loader import AsyncDataLoader
+from easydata.sources.sharded_source import ShardedDataSource
 
 
 class GrainRowDataset(grain.IterDataset):  # type: ignore[misc, unused-ignore]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from easydata.execution.loader import AsyncDataLoader
+from easydata.execution.async_loader import AsyncDataLoader
 from easydata.grain_data_processing.configs import (
     AnyDataConfig,
     GrainArrayRecordsDataConfig,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
-from easydata.execution.loader import AsyncDataLoader
+from easydata.execution.async_loader import AsyncDataLoader
 from easydata.grain_data_processing.host_rows import (
     PADDING,
     HostRows,
@@ -25,7 +25,7 @@ from easydata.grain_data_processing.record_datasets import (
     holds_bytes,
     pad_dataset,
 )
-from easydata.sources.base import ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import Columns
 

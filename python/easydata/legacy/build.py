@@ -19,13 +19,13 @@ from easydata.legacy.types import (
     TextDatasetInform,
     VisualDatasetInform,
 )
-from easydata.sources.base import ShardedDataSource
 from easydata.sources.create import create_source
 from easydata.sources.data_files import list_data_files
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.mixed import block_mixture_interleave
 from easydata.sources.packed import PackedShardedSource
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.transforms.base import MapTransform
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from easydata.legacy.build import load_for_inform
     from easydata.sources.array_record import ArrayRecordDataSource, ArrayRecordShardedSource
     from easydata.sources.arrow import ArrowShardedSource
-    from easydata.sources.base import ShuffledShardedSource
     from easydata.sources.composite import CompositeShardedSource
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     )
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
+    from easydata.sources.sharded_source import ShuffledShardedSource
     from easydata.sources.text import TextShardedSource
 else:
     __getattr__, __dir__ = lazy_names(
@@ -37,7 +37,7 @@ else:
             "JsonShardedSource": "easydata.sources.json",
             "ParquetShardInfo": "easydata.sources.parquet",
             "ParquetShardedSource": "easydata.sources.parquet",
-            "ShuffledShardedSource": "easydata.sources.base",
+            "ShuffledShardedSource": "easydata.sources.sharded_source",
             "TextShardedSource": "easydata.sources.text",
             "create_source": "easydata.sources.create",
             "expand_data_files": "easydata.sources.data_files",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from easydata import _native
-from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, Shuffle
 from easydata.transforms.base import Columns
 
 

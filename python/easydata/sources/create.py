@@ -11,7 +11,6 @@ from easydata.core.config import DatasetConfig
 from easydata.core.sizes import parse_size
 from easydata.sources.array_record import ArrayRecordShardedSource
 from easydata.sources.arrow import ArrowShardedSource
-from easydata.sources.base import ShardedDataSource
 from easydata.sources.csv import CsvShardedSource
 from easydata.sources.data_files import list_data_files
 from easydata.sources.files import FileSource, FormatSource
@@ -20,6 +19,7 @@ from easydata.sources.json import JsonShardedSource
 from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.parquet import ParquetShardedSource
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.text import TextShardedSource
 
 _HUB = ("hf", "huggingface")

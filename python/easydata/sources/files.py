@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
-from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.data_files import DataFiles, list_data_files
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, Shuffle
 from easydata.transforms.base import Columns
 
 Row: TypeAlias = dict[str, Any]

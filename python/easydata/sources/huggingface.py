@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from easydata import _native
-from easydata.sources.base import ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, Shuffle
 from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.core.config_class import ConfigError
-from easydata.sources.base import ShardedDataSource, first_rows
+from easydata.sources.sharded_source import ShardedDataSource, first_rows
 
 # Rows that are looked at to learn what rows without a schema have.
 LOOKED_AT = 1000

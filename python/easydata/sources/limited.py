@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.sources.base import ShardedDataSource, ShardInfo
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo
 from easydata.transforms.base import Columns, Example
 
 

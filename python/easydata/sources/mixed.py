@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
-from easydata.sources.base import ShardedDataSource, Shuffle
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed_signature import MixedShardedSourceSignature
+from easydata.sources.sharded_source import ShardedDataSource, Shuffle
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.transforms.base import Columns
 

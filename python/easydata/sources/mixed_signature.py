@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from easydata.sources.base import ShardedDataSource
+    from easydata.sources.sharded_source import ShardedDataSource
     from easydata.sources.weight_schedule import WeightScheduler
 
 

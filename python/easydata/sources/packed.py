@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
-from easydata.sources.base import ShardedDataSource, Shuffle
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.packed_signature import PackedShardedSourceSignature
+from easydata.sources.sharded_source import ShardedDataSource, Shuffle
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.base import Columns
 from easydata.transforms.packers import _matrix

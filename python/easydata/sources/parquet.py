@@ -10,9 +10,9 @@ from typing import Any
 from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
-from easydata.sources.base import ShardInfo, Shuffle
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
+from easydata.sources.sharded_source import ShardInfo, Shuffle
 from easydata.transforms.base import Columns
 
 

@@ -14,14 +14,14 @@ from easydata import _native
 from easydata.core.choices import OnError
 from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer_config
 from easydata.core.config_class import is_set
-from easydata.sources.base import (
+from easydata.sources.known_fields import LOOKED_AT
+from easydata.sources.sharded_source import (
     ShardedDataSource,
     ShardInfo,
     Shuffle,
     TransformedShardedSource,
     first_rows,
 )
-from easydata.sources.known_fields import LOOKED_AT
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import ChainedTransform, Columns, Example, MapTransform, _Step

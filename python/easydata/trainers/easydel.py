@@ -13,9 +13,9 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from easydata.execution.loader import AsyncDataLoader
+from easydata.execution.async_loader import AsyncDataLoader
 from easydata.execution.loaders_in_turn import LoadersInTurn
-from easydata.sources.base import ShardedDataSource, ShardInfo
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo
 from easydata.transforms.base import Example
 
 __all__ = ["source"]

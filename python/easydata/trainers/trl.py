@@ -16,9 +16,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from easydata.execution.loader import AsyncDataLoader
+from easydata.execution.async_loader import AsyncDataLoader
 from easydata.execution.loaders_in_turn import LoadersInTurn
-from easydata.sources.base import ShardedDataSource, Shuffle
+from easydata.sources.sharded_source import ShardedDataSource, Shuffle
 from easydata.transforms.base import Example
 
 __all__ = ["kl_completions", "prepared"]

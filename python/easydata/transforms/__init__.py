@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.sources.base import TransformedShardedSource
+    from easydata.execution.stages import MixStage, PackStage, TokenizeStage
     from easydata.sources.limited import LimitedShardedSource
     from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave
     from easydata.sources.packed import (
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         pack_constant_length,
         pack_pre_tokenized,
     )
+    from easydata.sources.sharded_source import TransformedShardedSource
     from easydata.sources.tokenized import (
         TokenizedShardedSource,
         batched_tokenize_iterator,
@@ -52,17 +53,30 @@ if TYPE_CHECKING:
         TokenizeTransform,
         compute_tokenizer_hash,
     )
+    from easydata.transforms.trainer_examples import (
+        BCOPreprocessTransform,
+        CPOPreprocessTransform,
+        DPOPreprocessTransform,
+        GRPOPreprocessTransform,
+        KTOPreprocessTransform,
+        ORPOPreprocessTransform,
+        RewardPreprocessTransform,
+        SFTPreprocessTransform,
+    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "AddField": "easydata.transforms.fields",
+            "BCOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "CPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "ChainedTransform": "easydata.transforms.base",
             "ChatTemplateTransform": "easydata.transforms.chat",
             "CombineFields": "easydata.transforms.fields",
             "ConvertInputOutputToChatML": "easydata.transforms.chat",
             "ConvertToChatML": "easydata.transforms.chat",
             "DEFAULT_ROLE_MAPPING": "easydata.transforms.conversation",
+            "DPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "DropFields": "easydata.transforms.fields",
             "Example": "easydata.transforms.base",
             "ExpandTransform": "easydata.transforms.base",
@@ -71,23 +85,31 @@ else:
             "FilterNonEmpty": "easydata.transforms.filters",
             "FilterTransform": "easydata.transforms.filters",
             "FirstFitPacker": "easydata.transforms.packers",
+            "GRPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "GreedyPacker": "easydata.transforms.packers",
+            "KTOPreprocessTransform": "easydata.transforms.trainer_examples",
             "LimitedShardedSource": "easydata.sources.limited",
             "MapField": "easydata.transforms.fields",
             "MapTransform": "easydata.transforms.base",
             "MaybeApplyChatTemplate": "easydata.transforms.chat",
+            "MixStage": "easydata.execution.stages",
             "MixedShardState": "easydata.sources.mixed",
             "MixedShardedSource": "easydata.sources.mixed",
+            "ORPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "PackStage": "easydata.execution.stages",
             "PackedSequence": "easydata.transforms.packers",
             "PackedShardedSource": "easydata.sources.packed",
             "PoolPacker": "easydata.transforms.packers",
             "RenameFields": "easydata.transforms.fields",
+            "RewardPreprocessTransform": "easydata.transforms.trainer_examples",
+            "SFTPreprocessTransform": "easydata.transforms.trainer_examples",
             "SelectFields": "easydata.transforms.fields",
+            "TokenizeStage": "easydata.execution.stages",
             "TokenizeTransform": "easydata.transforms.tokenize_row",
             "TokenizedShardedSource": "easydata.sources.tokenized",
             "TokenizerManager": "easydata.transforms.tokenize_row",
             "Transform": "easydata.transforms.base",
-            "TransformedShardedSource": "easydata.sources.base",
+            "TransformedShardedSource": "easydata.sources.sharded_source",
             "WeightScheduler": "easydata.sources.weight_schedule",
             "batched_tokenize_iterator": "easydata.sources.tokenized",
             "block_mixture_interleave": "easydata.sources.mixed",
@@ -102,11 +124,14 @@ else:
 __all__ = [
     "DEFAULT_ROLE_MAPPING",
     "AddField",
+    "BCOPreprocessTransform",
+    "CPOPreprocessTransform",
     "ChainedTransform",
     "ChatTemplateTransform",
     "CombineFields",
     "ConvertInputOutputToChatML",
     "ConvertToChatML",
+    "DPOPreprocessTransform",
     "DropFields",
     "Example",
     "ExpandTransform",
@@ -115,18 +140,26 @@ __all__ = [
     "FilterNonEmpty",
     "FilterTransform",
     "FirstFitPacker",
+    "GRPOPreprocessTransform",
     "GreedyPacker",
+    "KTOPreprocessTransform",
     "LimitedShardedSource",
     "MapField",
     "MapTransform",
     "MaybeApplyChatTemplate",
+    "MixStage",
     "MixedShardState",
     "MixedShardedSource",
+    "ORPOPreprocessTransform",
+    "PackStage",
     "PackedSequence",
     "PackedShardedSource",
     "PoolPacker",
     "RenameFields",
+    "RewardPreprocessTransform",
+    "SFTPreprocessTransform",
     "SelectFields",
+    "TokenizeStage",
     "TokenizeTransform",
     "TokenizedShardedSource",
     "TokenizerManager",

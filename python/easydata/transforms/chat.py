@@ -42,7 +42,7 @@ def find_messages_field(example: Mapping[str, Any], preferred: str = "messages")
     return None
 
 
-def from_value_to_role_content(messages: Any) -> Any:
+def convert_to_chatml(messages: Any) -> Any:
     """Turns from/value messages into role/content, roles as they are; others stay."""
     first = messages[0] if isinstance(messages, Sequence) and messages else None
     if not (isinstance(first, Mapping) and "from" in first and "value" in first):
@@ -131,7 +131,7 @@ class ChatTemplateTransform(Transform):
         if self._roles is None:
             messages = decoded(example[field])
             if self._convert:
-                messages = from_value_to_role_content(messages)
+                messages = convert_to_chatml(messages)
             return self._render(messages, tools=self._tools, **self._options)
         tools = self._tools if self._tools is not None else decoded(example.get("tools"))
         roles = self._roles if self._convert else None

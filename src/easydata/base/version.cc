@@ -2,6 +2,6 @@
 
 namespace easydata {
 
-const char* Version() { return "0.1.0"; }
+const char* Version() { return EASYDATA_VERSION; }
 
 }  // namespace easydata

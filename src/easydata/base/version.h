@@ -2,7 +2,7 @@
 
 namespace easydata {
 
-/// The version of the engine, as in pyproject.toml: "major.minor.patch".
+/// The version in pyproject.toml: "major.minor.patch".
 const char* Version();
 
 }  // namespace easydata

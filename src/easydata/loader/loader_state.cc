@@ -11,7 +11,7 @@
 namespace easydata::loader {
 namespace {
 
-constexpr int kStateVersion = 2;
+constexpr int kStateVersion = 1;
 constexpr char kKind[] = "easydata.loader";
 
 /// Invalid unless the state has a count under `key`.

@@ -67,7 +67,8 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
     return Status::Invalid("allow=(\"mix\",): the stream that goes on must have a mix, too");
   }
   // Grain's mix changes at the row of the checkpoint, an edit at the end of a block.
-  if (mix.contains("mix.order") || current->contains("mix.order")) {
+  const std::string grain = NameOf(NamesOf(MixOrderKind::kGrain), MixOrderKind::kGrain);
+  if (mix.at("mix.order") == grain || current->at("mix.order") == grain) {
     return Status::Invalid(
         "allow=(\"mix\",): a mix with order=\"grain\" cannot be edited, nor another be edited into "
         "one; go on with the mix that the state has, or start anew");

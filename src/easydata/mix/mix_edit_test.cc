@@ -253,8 +253,9 @@ TEST(MixEditTest, RefusesWhatCannotBeEdited) {
 
 TEST(MixEditTest, OnlyTheMixMayDiffer) {
   const nlohmann::json saved = {{"mix.sources", {"a", "b"}}, {"mix.seed", 1},
-                                {"mix.add_source", true},    {"sources[a].files", "x"},
-                                {"sources[b].files", "y"},   {"pack.seq_length", 8}};
+                                {"mix.order", "blocks"},     {"mix.add_source", true},
+                                {"sources[a].files", "x"},   {"sources[b].files", "y"},
+                                {"pack.seq_length", 8}};
   nlohmann::json current = saved;
   current["mix.sources"] = {"a", "new"};
   current["mix.seed"] = 2;

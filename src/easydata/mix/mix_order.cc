@@ -111,12 +111,11 @@ Status MixOptions::Validate() const {
 nlohmann::json MixOptions::Description() const {
   nlohmann::json keys = {{"sources", names},
                          {"unit", NameOf(kMixUnits, unit)},
+                         {"order", NameOf(kMixOrders, order)},
                          {"block_size", block_size},
                          {"seed", seed},
                          {"stop_strategy", NameOf(kStopStrategies, stop)},
                          {"add_source", add_source}};
-  // Only where it is set, so that plans and states older than the option stay what they were.
-  if (order != MixOrderKind::kBlocks) keys["order"] = NameOf(kMixOrders, order);
   if (unit == MixUnit::kTokens || by_steps()) keys["token_column"] = token_column;
   if (!schedule.has_value()) {
     keys["weights"] = weights.empty() ? std::vector<double>(names.size(), 1.0) : weights;

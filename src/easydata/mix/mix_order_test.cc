@@ -215,7 +215,7 @@ TEST(MixOrderTest, DescriptionsCanBeReadBack) {
 }
 
 TEST(MixOrderTest, DescriptionsNameTheOrderOnlyWhereItIsNotTheDefault) {
-  EXPECT_FALSE(OrderOptions({1, 2}, 10).Description().contains("order"));
+  EXPECT_EQ(OrderOptions({1, 2}, 10).Description().at("order"), "blocks");
   EXPECT_EQ(GrainOptions({1, 2}, 10).Description().at("order"), "grain");
 }
 

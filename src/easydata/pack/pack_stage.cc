@@ -278,8 +278,8 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
 
 namespace {
 
-/// The options that rows depend on: all that are declared, but for those that the strategy does not
-/// look at. Some have the names that saved states know them by.
+/// The options that rows depend on: all that are declared and some more, but for those that the
+/// strategy does not look at.
 nlohmann::json Described(const PackOptions& options) {
   nlohmann::json keys = config::WriteConfig(options);
   keys["input_field"] = options.input_field;
@@ -287,14 +287,10 @@ nlohmann::json Described(const PackOptions& options) {
   keys["default_token_fields"] = !options.token_fields.has_value();
   const PackingStrategy& strategy = StrategyOf(options.strategy);
   if (!strategy.uses_num_packers) keys.erase("num_packers");
-  keys.erase("pack_window");
-  // States of before these options came have none of them.
-  for (const char* name : {"labels", "ignore_first_label", "seq_lengths"}) {
-    if (keys[name] == false) keys.erase(name);
-  }
   if (strategy.uses_window) {
-    keys["window"] = options.pack_window;
-    keys["window_bytes"] = options.pack_window_bytes;
+    keys["pack_window_bytes"] = options.pack_window_bytes;
+  } else {
+    keys.erase("pack_window");
   }
   if (strategy.shuffles_bins) {
     keys["shuffle_bins"] = options.shuffle_bins;

@@ -149,16 +149,6 @@ std::vector<Scenario> Scenarios() {
       {"FreshExact", nothing, [](const fs::path& f) { return WriteNew(f, false, 3); }},
       {"OverOld", OverOld, over},
       {"OverOldExact", OverOld, [](const fs::path& f) { return WriteNew(f, true, 2); }},
-      {"OverFormer",
-       [](const fs::path& folder) {
-         ARROW_RETURN_NOT_OK(OverOld(folder));
-         auto values = nlohmann::json::parse(ContentOf(folder / "_metadata.json"));
-         values["metadata_version"] = 1;
-         std::ofstream(folder / "metadata.json") << values.dump();
-         fs::remove(folder / "_metadata.json");
-         return Status::OK();
-       },
-       over},
       {"BesideTheUsers",
        [](const fs::path& folder) {
          ARROW_RETURN_NOT_OK(OverOld(folder));
@@ -352,9 +342,7 @@ TEST_P(CrashPoints, KilledAnywhereItGoesOn) {
 // A machine that stops may lose what was not waited for, in any order (A11).
 TEST_P(CrashPoints, NothingGetsItsNameBeforeItIsOnTheDisk) {
   std::set<fs::path> unsynced;  // files and folders
-  const auto is_metadata = [](const fs::path& path) {
-    return path.filename() == "_metadata.json" || path.filename() == "metadata.json";
-  };
+  const auto is_metadata = [](const fs::path& path) { return path.filename() == "_metadata.json"; };
   int renames = 0;
   for (const auto& [kind, path] : calls_) {
     if (kind == "write") unsynced.insert(path);

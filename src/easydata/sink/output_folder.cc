@@ -160,12 +160,10 @@ Result<OutputFolder::Found> OutputFolder::Look() const {
   }
   found.is_there = true;
   std::set<std::string> named;
-  for (const char* name : {kMetadataName, kFormerMetadataName}) {
-    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(*store_, name));
-    if (!metadata.has_value()) continue;
-    found.of_metadata.insert(name);
-    for (const ShardRecord& shard : metadata->shards) found.of_metadata.insert(shard.name);
-    if (!found.metadata.has_value()) found.metadata = std::move(metadata);
+  ARROW_ASSIGN_OR_RAISE(found.metadata, ReadOutputMetadata(*store_));
+  if (found.metadata.has_value()) {
+    found.of_metadata.insert(kMetadataName);
+    for (const ShardRecord& shard : found.metadata->shards) found.of_metadata.insert(shard.name);
   }
   named = found.of_metadata;
   ARROW_RETURN_NOT_OK(LookAtProgress(&found, &named));
@@ -196,8 +194,8 @@ Status OutputFolder::CheckMayWrite(const Found& found) const {
     return Exists(job_.path, "holds a finished output already; set overwrite=True to replace it");
   }
   for (const std::string& name : found.foreign) {
-    // A metadata.json that is not ours is the user's, and does no harm.
-    const bool at_home = name == kFormerMetadataName && (job_.overwrite || goes_on);
+    // Nobody takes the user's own metadata.json for ours.
+    const bool at_home = name == kUserMetadataName && (job_.overwrite || goes_on);
     const bool in_the_way = job_.overwrite || !goes_on || job_.names.MayBe(name);
     if (at_home || !in_the_way) continue;
     return Exists(job_.path, "holds " + name +
@@ -402,17 +400,15 @@ Status OutputFolder::TakePlace() {
 
 /// Deletes the output before: its metadata first.
 Status OutputFolder::RemoveReplaced() {
-  const auto is_metadata = [](const std::string& name) {
-    return name == kMetadataName || name == kFormerMetadataName;
-  };
-  for (const std::string& name : progress_.replaces) {
-    if (is_metadata(name)) ARROW_RETURN_NOT_OK(store_->Remove(name));
+  const auto& replaces = progress_.replaces;
+  if (std::find(replaces.begin(), replaces.end(), kMetadataName) != replaces.end()) {
+    ARROW_RETURN_NOT_OK(store_->Remove(kMetadataName));
   }
   ARROW_RETURN_NOT_OK(store_->Sync(""));
   std::set<std::string> stays;
   for (const ShardRecord& shard : progress_.shards) stays.insert(shard.name);
-  for (const std::string& name : progress_.replaces) {
-    if (is_metadata(name) || stays.contains(name)) continue;
+  for (const std::string& name : replaces) {
+    if (name == kMetadataName || stays.contains(name)) continue;
     ARROW_RETURN_NOT_OK(CheckOwnFile(*store_, name));
     ARROW_RETURN_NOT_OK(store_->Remove(name));
   }

@@ -9,8 +9,6 @@
 namespace easydata::sink {
 namespace {
 
-constexpr char kKind[] = "easydata.output";
-constexpr int kNewestVersion = 2;
 constexpr int kDeepest = 200;
 
 /// The depth of nested brackets, those in strings left out.
@@ -106,8 +104,7 @@ Result<ShardRecord> ShardFromJson(const nlohmann::json& value) {
   const auto name = value.find("name");
   if (name == value.end() || !name->is_string()) return Status::Invalid("name is no text");
   shard.name = name->get<std::string>();
-  if (!IsPlainName(shard.name) || shard.name == kMetadataName ||
-      shard.name == kFormerMetadataName) {
+  if (!IsPlainName(shard.name) || shard.name == kMetadataName || shard.name == kUserMetadataName) {
     return Status::Invalid(Shown(*name), " is not the plain name of a shard of this folder");
   }
   ARROW_ASSIGN_OR_RAISE(shard.rows, Count(value, "rows"));
@@ -134,40 +131,29 @@ Status CheckOwnFile(const outputs::OutputStore& store, const std::string& name) 
                          ", which is nothing that we wrote");
 }
 
-Result<std::optional<OutputMetadata>> ReadMetadataFile(const outputs::OutputStore& store,
-                                                       const std::string& name) {
-  const std::string path = store.PathOf(name);
-  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store.KindOf(name));
-  const bool named_by_us = name == kMetadataName;
-  if (kind == files::PathKind::kNothing || (kind != files::PathKind::kFile && !named_by_us))
-    return std::nullopt;
-  ARROW_RETURN_NOT_OK(CheckOwnFile(store, name));
-  ARROW_ASSIGN_OR_RAISE(const std::string text, store.Read(name));
+Result<std::optional<OutputMetadata>> ReadOutputMetadata(const outputs::OutputStore& store) {
+  const std::string path = store.PathOf(kMetadataName);
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store.KindOf(kMetadataName));
+  if (kind == files::PathKind::kNothing) return std::nullopt;
+  ARROW_RETURN_NOT_OK(CheckOwnFile(store, kMetadataName));
+  ARROW_ASSIGN_OR_RAISE(const std::string text, store.Read(kMetadataName));
   auto values = ParseSaved(text);
-  if (!values.has_value() && named_by_us) return Damaged(path, "it is not JSON");
-  const bool ours = values.has_value() && values->is_object() && values->contains("kind") &&
-                    values->at("kind") == kKind && values->contains("metadata_version");
+  if (!values.has_value()) return Damaged(path, "it is not JSON");
+  const bool ours = values->is_object() && values->contains("kind") &&
+                    values->at("kind") == kMetadataKind && values->contains("metadata_version");
   if (!ours) return std::nullopt;
   const nlohmann::json& version = values->at("metadata_version");
   if (!IsWholeNumber(version) || version < 1) {
     return Damaged(path, "metadata_version is " + Shown(version));
   }
-  if (version > kNewestVersion) {
+  if (version > kMetadataVersion) {
     return Status::Invalid(path, " is of a newer version of EasyData (metadata_version ",
                            Shown(version), "); use that one");
   }
   auto shards = ShardsOf(store, *values);
   if (shards.status().IsInvalid()) return Damaged(path, shards.status().message());
   ARROW_RETURN_NOT_OK(shards.status());
-  return OutputMetadata{name, std::move(*shards), std::move(*values)};
-}
-
-Result<std::optional<OutputMetadata>> ReadOutputMetadata(const outputs::OutputStore& store) {
-  for (const char* name : {kMetadataName, kFormerMetadataName}) {
-    ARROW_ASSIGN_OR_RAISE(auto metadata, ReadMetadataFile(store, name));
-    if (metadata.has_value()) return metadata;
-  }
-  return std::nullopt;
+  return OutputMetadata{std::move(*shards), std::move(*values)};
 }
 
 }  // namespace easydata::sink

@@ -14,8 +14,11 @@ namespace easydata::sink {
 /// The file of a finished output that says what is in it. The underscore keeps readers of folders
 /// from taking it for a shard.
 inline constexpr char kMetadataName[] = "_metadata.json";
-/// Its name in versions up to 0.1.0. One that does not say that it is ours is the user's.
-inline constexpr char kFormerMetadataName[] = "metadata.json";
+/// A file that other tools keep beside data. It is the user's: never read, written or deleted.
+inline constexpr char kUserMetadataName[] = "metadata.json";
+inline constexpr int kMetadataVersion = 1;
+/// What its "kind" says.
+inline constexpr char kMetadataKind[] = "easydata.output";
 
 /// One finished file of an output.
 struct ShardRecord {
@@ -30,8 +33,6 @@ nlohmann::json ToJson(const ShardRecord& shard);
 
 /// The metadata of a finished output, read and checked.
 struct OutputMetadata {
-  /// The name of its file.
-  std::string name;
   /// In order; their files may be missing or damaged, but are files of this folder.
   std::vector<ShardRecord> shards;
   /// All of its values.
@@ -43,10 +44,6 @@ struct OutputMetadata {
 /// It is not trusted: each shard must be named once, by a plain name, and what is there under this
 /// name must be a regular file. Anything else is an error, before a file of that name is opened.
 Result<std::optional<OutputMetadata>> ReadOutputMetadata(const outputs::OutputStore& store);
-
-/// The same for the file of one of the two names.
-Result<std::optional<OutputMetadata>> ReadMetadataFile(const outputs::OutputStore& store,
-                                                       const std::string& name);
 
 // For other files that name shards.
 

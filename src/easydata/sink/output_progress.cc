@@ -10,7 +10,7 @@
 namespace easydata::sink {
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 1;
 constexpr char kHash[] = "xxh3";
 
 std::string Dump(const nlohmann::json& value) {
@@ -57,13 +57,10 @@ std::optional<ShardNames> NamesOf(const nlohmann::json& header) {
     return std::nullopt;
   ShardNames names;
   names.extension = header.at("extension").get<std::string>();
-  // Headers of shard-00000 have no prefix.
   const auto prefix = header.find("prefix");
-  if (prefix == header.end()) return names;
-  if (!prefix->is_string() || !IsPlainName(prefix->get_ref<const std::string&>())) {
-    return std::nullopt;
-  }
+  if (prefix == header.end() || !prefix->is_string()) return std::nullopt;
   names.prefix = prefix->get<std::string>();
+  if (!names.prefix.empty() && !IsPlainName(names.prefix)) return std::nullopt;
   return names;
 }
 
@@ -127,12 +124,9 @@ bool ShardNames::MayBe(const std::string& name) const {
 }
 
 std::string OutputProgress::ToText() const {
-  nlohmann::json header = {{"version", kVersion},
-                           {"identity", identity},
-                           {"extension", names.extension},
-                           {"staged", staged},
-                           {"replaces", replaces}};
-  if (!names.prefix.empty()) header["prefix"] = names.prefix;
+  nlohmann::json header = {{"version", kVersion},    {"identity", identity},
+                           {"prefix", names.prefix}, {"extension", names.extension},
+                           {"staged", staged},       {"replaces", replaces}};
   std::string text = LineOf(std::move(header));
   for (size_t i = 0; i < shards.size(); ++i) text += ShardLine(i);
   if (!metadata.is_null()) text += LineOf({{"metadata", metadata}});

@@ -88,11 +88,11 @@ Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
   DropTotals dropped;
   ARROW_ASSIGN_OR_RAISE(dropped.rows, CountsOf(saved, "dropped"));
   ARROW_ASSIGN_OR_RAISE(dropped.tokens, CountsOf(saved, "dropped_tokens"));
-  // Metadata of releases before 0.2 do not have it.
-  if (const auto places = saved.find("dropped_at"); places != saved.end()) {
-    if (!IsPlaces(*places)) return Status::Invalid("dropped_at must be lists of texts by reason");
-    places->get_to(dropped.places);
+  const auto places = saved.find("dropped_at");
+  if (places == saved.end() || !IsPlaces(*places)) {
+    return Status::Invalid("dropped_at must be lists of texts by reason");
   }
+  places->get_to(dropped.places);
   return dropped;
 }
 
@@ -248,7 +248,6 @@ nlohmann::json StreamWriter::Form() const {
   } else {
     form["max_shard_size"] = options_.max_shard_size;
   }
-  // Options of later releases: jobs without them go on with outputs of earlier ones.
   if (!options_.shard_prefix.empty()) form["shard_prefix"] = options_.shard_prefix;
   if (!options_.encode.empty()) form["encode"] = options_.encode;
   if (!options_.writer_options.empty()) form["writer_options"] = options_.writer_options;
@@ -309,8 +308,8 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
   for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
   nlohmann::json shards = nlohmann::json::array();
   for (const ShardRecord& shard : result.shards) shards.push_back(ToJson(shard));
-  nlohmann::json metadata = {{"kind", "easydata.output"},
-                             {"metadata_version", 2},
+  nlohmann::json metadata = {{"kind", kMetadataKind},
+                             {"metadata_version", kMetadataVersion},
                              {"easydata_version", Version()},
                              {"time", Now()},
                              {"format", options_.format},

@@ -83,14 +83,6 @@ std::string_view ItemHashes(const nlohmann::json& value, char mark = ':') {
   return text.size() > kHash && text[kHash] == mark ? text.substr(kHash + 1) : std::string_view();
 }
 
-/// Whether two values of a fingerprint stand for the same; older states have no hashes of items.
-bool Same(const nlohmann::json& a, const nlohmann::json& b) {
-  if (!IsHash(a) || !IsHash(b)) return a == b;
-  const std::string_view x = a.get_ref<const std::string&>();
-  const std::string_view y = b.get_ref<const std::string&>();
-  return x.substr(0, kHash) == y.substr(0, kHash);
-}
-
 std::string Show(const nlohmann::json& value) {
   if (!IsHash(value)) return value.dump();
   return "other content (hash " + value.get_ref<const std::string&>().substr(1, 8) + ")";
@@ -146,7 +138,7 @@ size_t PlaceOfFiles(std::string_view key) {
 /// Names of files below the folder that all of them lie in (FileList::Describe).
 constexpr std::string_view kBelow = "source.names";
 
-/// Whether a state may lack a key: times and hashes of files are compared where both sides know
+/// Whether one side may lack a key: times and hashes of files are compared where both sides know
 /// them, so that a run may go on from a state with another `identity`.
 bool MayLack(std::string_view key) {
   const size_t place = PlaceOfFiles(key);
@@ -159,8 +151,7 @@ bool IsSettled(const std::string& key, const nlohmann::json& saved, const nlohma
   if (key.ends_with(kBelow)) return true;
   if (!key.ends_with("source.files")) return false;
   const std::string below = key.substr(0, key.rfind("source.")) + std::string(kBelow);
-  return saved.contains(below) && current.contains(below) &&
-         Same(saved.at(below), current.at(below));
+  return saved.contains(below) && current.contains(below) && saved.at(below) == current.at(below);
 }
 
 /// Whether a key lists the operators of a stream: their options tell more.
@@ -286,7 +277,7 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
                              ", which is ", Show(value),
                              " now; resume with the configuration it was saved with");
     }
-    if (Same(saved.at(key), value) || IsSettled(key, saved, current)) continue;
+    if (saved.at(key) == value || IsSettled(key, saved, current)) continue;
     const auto now = description.find(key);
     if (PlaceOfFiles(key) < kOfFiles.size() && now != description.end()) {
       return Status::Invalid("the saved state is of other files: ",
@@ -305,7 +296,7 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
     }
   }
   for (const auto& [key, value] : current.items()) {
-    if (!ListsOperators(key) || (saved.contains(key) && Same(saved.at(key), value))) continue;
+    if (!ListsOperators(key) || (saved.contains(key) && saved.at(key) == value)) continue;
     const auto now = description.find(key);
     return Status::Invalid("the saved state is of another stream: its operators follow each other ",
                            "otherwise, in ", key,

@@ -131,8 +131,9 @@ class Collector {
         file.output = output;
         file.record = &*record;
       } else if (!alone) {
-        file.problem = "it is not part of the output in this folder: " + output->name +
-                       " does not name it, but who reads the folder reads it, too; move it away";
+        file.problem =
+            "it is not part of the output in this folder: " + std::string(sink::kMetadataName) +
+            " does not name it, but who reads the folder reads it, too; move it away";
       }
     }
     file.listed = std::move(info);

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import ArrowShardedSource, JsonShardedSource, ParquetShardedSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from python_rows import Rows
 
-from easydata import _native
+from easydata import ShardedDataSource, _native
 
 Row = dict[str, Any]
 

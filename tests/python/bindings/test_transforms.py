@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource, ParquetShardedSource
 from easydata.transforms import (
     AddField,
@@ -30,7 +29,7 @@ from easydata.transforms import (
 from easydata.transforms.base import column_op
 from programs import run_python
 
-from easydata import _native
+from easydata import ShardedDataSource, _native
 
 ROWS: list[dict[str, Any]] = [
     {"text": "one", "id": 0, "meta": {"lang": "en", "tags": ["a", "b"]}},
@@ -320,7 +319,7 @@ def test_chat_conversion_in_a_stream(tmp_path: Path) -> None:
 
 PREPARE = """
 from easydata import TokenizedShardedSource, Tokenizer, TokenizerConfig, _native
-from easydata.core.source import ShardedDataSource
+from easydata import ShardedDataSource
 from easydata.sources import JsonShardedSource
 
 class Endless(ShardedDataSource):

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from data_folders import CHAT_TOKENIZERS, needs_shared, tokenizer_folder
+from easydata.tokenizers.chat_template import ChatTemplate
+from easydata.tokenizers.template_engine import compile_template
 from easydata.transforms import (
     DEFAULT_ROLE_MAPPING,
     ChatTemplateTransform,
@@ -14,7 +16,6 @@ from easydata.transforms import (
     MaybeApplyChatTemplate,
     is_conversational,
 )
-from easydata.transforms.chat_template import ChatTemplate, compile_template
 from small_tokenizer import small_tokenizer
 
 CHATS: list[list[dict[str, Any]]] = [

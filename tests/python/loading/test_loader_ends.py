@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource, ParquetShardedSource
 
 from easydata import (
@@ -30,6 +29,7 @@ from easydata import (
     PackedShardedSource,
     Pipeline,
     PipelineConfig,
+    ShardedDataSource,
     create_source,
     merge_states,
 )
@@ -218,7 +218,7 @@ def test_closing_while_the_source_blocks(rows: int, prefetch: bool) -> None:  # 
 BLOCKED = """
 import sys, threading
 from easydata import AsyncDataLoader
-from easydata.core.source import ShardedDataSource
+from easydata import ShardedDataSource
 
 class Blocking(ShardedDataSource):
     shard_names = ["only"]

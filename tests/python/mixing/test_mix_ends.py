@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from batches import loaded_rows
 from easydata.core.config import PipelineConfig, WeightSchedulePoint
-from easydata.core.source import ShardedDataSource
-from easydata.core.stage import BaseStage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_data import jsonl
 
 from easydata import (
     AsyncDataLoader,
+    BaseStage,
     HFDatasetShardedSource,
     MixedShardedSource,
+    ShardedDataSource,
     WeightScheduler,
     block_mixture_interleave,
     create_pipeline,

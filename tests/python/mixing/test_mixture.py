@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 from batches import loaded_rows
 from data_folders import OWN
-from easydata.core.source import ShardedDataSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from easydata import (
     MixedShardedSource,
     PackedShardedSource,
     ParquetShardedSource,
+    ShardedDataSource,
     WeightScheduler,
     block_mixture_interleave,
 )

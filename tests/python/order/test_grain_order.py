@@ -20,9 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from data_folders import OWN
-from easydata.core.source import ShardedDataSource
 
-from easydata import AsyncDataLoader, HFDatasetShardedSource, ParquetShardedSource
+from easydata import (
+    AsyncDataLoader,
+    HFDatasetShardedSource,
+    ParquetShardedSource,
+    ShardedDataSource,
+)
 
 # Makes a source of rows {"n": number}.
 SourceOf = Callable[[Sequence[int]], ShardedDataSource[Any]]

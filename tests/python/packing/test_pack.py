@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from batches import loaded_rows
-from easydata.core.source import ShardedDataSource
 from easydata.sources import HFDatasetShardedSource, JsonShardedSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +29,7 @@ from easydata import (
     Pipeline,
     PipelineConfig,
     PoolPacker,
+    ShardedDataSource,
     TokenizedShardedSource,
     Tokenizer,
     TokenizerConfig,

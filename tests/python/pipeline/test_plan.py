@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 from data_folders import OWN
-from easydata.core.source import ShardedDataSource
-from easydata.core.stage import BaseStage
 from easydata.execution.stages import TokenizeStage
 from easydata.transforms import LimitedShardedSource, Transform
 
 from easydata import (
     AsyncDataLoader,
+    BaseStage,
     MixedShardedSource,
     PackedShardedSource,
     Pipeline,
+    ShardedDataSource,
     TokenizeStageConfig,
     WeightSchedulePoint,
     WeightScheduler,

@@ -2,8 +2,7 @@
 
 `python tests/python/resume/golden_pipelines.py` writes golden/<version>.json. Files of releases
 that are out stay as they are: what they saved must load, and go on with the batches that it had
-coming. (The states in 0.1.0.json are of version 2, recorded at the same steps: those of version 1
-are refused.)
+coming.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def rows(name: str) -> Source:
 
 
 def tokenized(name: str) -> Source:
-    # What 0.1.0 took in any case; unset, a packer would now get whole documents.
+    # Unset, a packer would get whole documents, and none would be cut.
     config = TokenizerConfig("tokenizer", max_length=2048)
     return TokenizedShardedSource(rows(name), "tokenizer", config)
 

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import (
     CompositeShardedSource,
     JsonShardedSource,
@@ -17,7 +16,7 @@ from easydata.sources import (
     wrap_hf_dataset,
 )
 
-from easydata import AsyncDataLoader
+from easydata import AsyncDataLoader, ShardedDataSource
 
 Row = dict[str, Any]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource
 from easydata.transforms import (
     ExpandTransform,
@@ -18,7 +17,7 @@ from easydata.transforms import (
     TokenizedShardedSource,
 )
 
-from easydata import AsyncDataLoader, Tokenizer, TokenizerConfig
+from easydata import AsyncDataLoader, ShardedDataSource, Tokenizer, TokenizerConfig
 
 
 class Letters(ExpandTransform):

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from batches import loaded_rows
-from easydata.core.source import ShardedDataSource
 from easydata.sources import (
     CompositeShardedSource,
     CsvShardedSource,
@@ -27,7 +26,7 @@ from easydata.sources import (
 )
 from programs import run_python
 
-from easydata import DatasetConfig, save_dataset
+from easydata import DatasetConfig, ShardedDataSource, save_dataset
 
 datasets = pytest.importorskip("datasets")
 

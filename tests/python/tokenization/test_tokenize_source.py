@@ -13,8 +13,8 @@ import pytest
 from batches import loaded_rows
 from data_folders import CHAT_TOKENIZERS, tokenizer_folder
 from easydata.core.config import DatasetConfig, TokenizerConfig
-from easydata.core.source import ShardedDataSource
 from easydata.sources import JsonShardedSource, ParquetShardedSource
+from easydata.tokenizers.chat_template import ChatTemplate
 from easydata.transforms import (
     LimitedShardedSource,
     TokenizedShardedSource,
@@ -24,10 +24,9 @@ from easydata.transforms import (
     compute_tokenizer_hash,
     tokenize_dataset_config,
 )
-from easydata.transforms.chat_template import ChatTemplate
 from python_rows import Rows
 
-from easydata import Tokenizer
+from easydata import ShardedDataSource, Tokenizer
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from data_folders import tokenizer_folder, tokenizer_names
-from easydata.transforms.chat_template import ChatTemplate
+from easydata.tokenizers.chat_template import ChatTemplate
 from programs import run_python
 
 from easydata import Tokenizer

@@ -88,7 +88,9 @@ def test_dealing_gives_each_part_about_as_much() -> None:
 def test_pytest_runs_each_test_in_one_slice(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
     parts = [names(tmp_path, "-m", "sliced", "--slice", f"{part}/3") for part in (1, 2, 3)]
-    assert sorted(name for part in parts for name in part) == sorted(names(tmp_path, "-m", "sliced"))
+    assert sorted(name for part in parts for name in part) == sorted(
+        names(tmp_path, "-m", "sliced")
+    )
     assert names(tmp_path, "-m", "not sliced") == ["test_some.py::test_in_every_run"]
     assert [sum("long" in name for name in part) for part in parts] == [2, 1, 1]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from easydata.core.config import DatasetConfig, TokenizerConfig
-from easydata.core.source import ShardedDataSource
 from easydata.execution.loader import AsyncDataLoader
 from easydata.execution.save import save_dataset
 from easydata.sources import JsonShardedSource, wrap_hf_dataset
@@ -24,7 +23,7 @@ from easydata.transforms import (
 from small_data import Rows, jsonl
 from small_tokenizer import text_of
 
-from easydata import create_pipeline
+from easydata import ShardedDataSource, create_pipeline
 
 BAD = 3000
 ROWS: Rows = [{"n": i, "text": f"row {i}", "input_ids": [i]} for i in range(5000)]

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from easydata import _native
 from easydata.core.sizes import parse_size
 from easydata.execution.writer_signature import DatasetWriterSignature
-from easydata.sources.base import ShardedDataSource
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.tokenizers.engine import known_tokenizers
 
 __all__ = [

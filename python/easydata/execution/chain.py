@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     # What type checkers bring along: with it `Pipeline` alone, too, is a type.
     from typing_extensions import TypeVar
 
-    from easydata.execution.loader import AsyncDataLoader
-    from easydata.execution.save import WriteStats
+    from easydata.execution.async_loader import AsyncDataLoader
+    from easydata.execution.writers import WriteStats
 
     _Built_co = TypeVar("_Built_co", covariant=True, default=Any)
 else:

@@ -11,14 +11,14 @@ from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
 from easydata.execution.collate import Batch, PadSpec
 from easydata.execution.loader_signature import AsyncDataLoaderSignature
-from easydata.execution.save import as_source
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
+from easydata.execution.writers import as_source
 from easydata.sources.tokenized import tokenizers_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from easydata.sources.base import ShardedDataSource
+    from easydata.sources.sharded_source import ShardedDataSource
 
 __all__ = ["AsyncDataLoader", "OneOfLoaders"]
 
