@@ -13,8 +13,8 @@ struct Inner {
   static constexpr const char* kName = "Inner";
   static constexpr const char* kDoc = "A part.";
   int64_t size = 3;
-  static auto Fields() {
-    return std::tuple{Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)};
+  static config::FieldList Fields() {
+    return {Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)};
   }
 };
 
@@ -30,8 +30,8 @@ struct Outer {
   std::variant<std::string, Inner> either = "x";
   bool flag = false;
 
-  static auto Fields() {
-    return std::tuple{
+  static config::FieldList Fields() {
+    return {
         Field{"path", &Outer::path, "Where."}.Required(),
         Field{"mode", &Outer::mode, "How."}
             .OneOf({"fast", "slow", "magic"})

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <limits>
+#include <bit>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
+#include <typeinfo>
 #include <vector>
 
 #include "easydata/config/value.h"
@@ -39,107 +41,132 @@ struct FieldRules {
   std::string differs;
 };
 
-/// Declares one option of the struct `Owner`: its name, its member, its text. Its default is the
-/// member's own initializer; validation, JSON, keyword arguments, signatures, stubs and the docs
-/// follow from here.
-template <typename Owner, typename T>
+/// Declares one option of a struct: its name, its member, its text. Its default is the member's own
+/// initializer; validation, JSON, keyword arguments, signatures, stubs and the docs follow from
+/// here.
 struct Field {
-  using Value = T;
+  template <typename Owner, typename T>
+  Field(const char* name, T Owner::*member, const char* doc)
+      : Field(name, typeid(Owner), OffsetOf(member), kValueType<T>, doc) {}
 
   const char* name;
-  T Owner::*member;
   const char* doc;
-  FieldRules rules = {};
+  /// Of the struct.
+  const std::type_info* owner;
+  /// Of the member in it.
+  std::ptrdiff_t offset;
+  const ValueType* type;
+  FieldRules rules;
 
-  Field(const char* name, T Owner::*member, const char* doc)
-      : name(name), member(member), doc(doc) {
-    if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) rules.least = 0;
-    if constexpr (std::is_same_v<T, int32_t>) rules.most = std::numeric_limits<int32_t>::max();
-    rules.choices = Choices<T>::Names();
+  void* Of(void* options) const { return static_cast<std::byte*>(options) + offset; }
+  const void* Of(const void* options) const {
+    return static_cast<const std::byte*>(options) + offset;
   }
+  Json Write(const void* options) const { return type->write(Of(options)); }
 
-  T& Of(Owner& owner) const { return owner.*member; }
-  const T& Of(const Owner& owner) const { return owner.*member; }
-
-  Field Required() const {
-    return With([](FieldRules* r) { r->required = true; });
-  }
-  Field AtLeast(double bound, const char* hint = "") const {
-    return With([=](FieldRules* r) {
-      r->least = bound;
-      r->least_hint = hint;
-    });
-  }
-  Field MoreThan(double bound) const {
-    return With([=](FieldRules* r) {
-      r->least = bound;
-      r->least_excluded = true;
-    });
-  }
-  Field AtMost(double bound) const {
-    return With([=](FieldRules* r) { r->most = bound; });
-  }
-  Field OneOf(std::vector<std::string> choices) const {
-    return With([&](FieldRules* r) { r->choices = std::move(choices); });
-  }
+  Field Required() const;
+  Field AtLeast(double bound, const char* hint = "") const;
+  Field MoreThan(double bound) const;
+  Field AtMost(double bound) const;
+  Field OneOf(std::vector<std::string> choices) const;
   /// For optionals: an option that is not set stays so, but reads as `value`.
-  Field ReadsAs(Json value) const {
-    return With([&](FieldRules* r) { r->reads_as = std::move(value); });
-  }
+  Field ReadsAs(Json value) const;
   /// None stands for the default, which Python's signatures show as None.
-  Field OrNone() const {
-    return With([](FieldRules* r) { r->or_none = true; });
-  }
+  Field OrNone() const;
   /// Keeps the value out of reprs, metadata, hashes and messages.
-  Field Secret() const {
-    return With([](FieldRules* r) { r->is_secret = true; });
-  }
+  Field Secret() const;
   /// Says why the default differs from that of the engine's own option of this name.
-  Field Differs(const char* reason) const {
-    return With([&](FieldRules* r) { r->differs = reason; });
-  }
+  Field Differs(const char* reason) const;
   /// Refuses one value until its feature comes.
-  Field Refuse(Json value, const char* sentence) const {
-    return With([&](FieldRules* r) { r->later.push_back({std::move(value), sentence}); });
-  }
+  Field Refuse(Json value, const char* sentence) const;
   /// Refuses every value but the default until the feature comes.
-  Field OnlyDefault(const char* sentence) const {
-    return With([&](FieldRules* r) { r->later.push_back({std::nullopt, sentence}); });
+  Field OnlyDefault(const char* sentence) const;
+
+  /// The bytes before a member, as which the Itanium ABI represents a pointer to it.
+  template <typename Owner, typename T>
+  static std::ptrdiff_t OffsetOf(T Owner::*member) {
+    return std::bit_cast<std::ptrdiff_t>(member);
   }
 
  private:
-  template <typename F>
-  Field With(F change) const {
-    Field copy = *this;
-    change(&copy.rules);
-    return copy;
+  Field(const char* name, const std::type_info& owner, std::ptrdiff_t offset, const ValueType& type,
+        const char* doc);
+};
+
+using FieldList = std::vector<Field>;
+
+/// The options of several lists as one.
+FieldList Joined(std::initializer_list<FieldList> lists);
+/// The options of a part, which lies `offset` bytes behind the beginning of `owner`.
+FieldList Moved(FieldList fields, const std::type_info& part, const std::type_info& owner,
+                std::ptrdiff_t offset);
+
+/// Options of the struct that is a part of `Owner`, as those of the whole.
+template <typename Owner, typename Part>
+FieldList FieldsOf(Part Owner::*part, FieldList fields = Part::Fields()) {
+  return Moved(std::move(fields), typeid(Part), typeid(Owner), Field::OffsetOf(part));
+}
+
+/// A struct of options with its type erased.
+struct ConfigType {
+  const ValueType* value;
+  const char* doc;
+  /// Each with another name.
+  FieldList fields;
+  std::shared_ptr<void> (*make)();
+  std::shared_ptr<const void> defaults = make();
+  /// Names of the options that Python and the docs have before all others, in this order.
+  std::span<const char* const> first = {};
+  /// Adds what is wrong with options of which each is right by itself; may be null.
+  void (*check)(const void* options, const std::string& path, Problems* problems) = nullptr;
+
+  std::vector<std::string> names() const;
+};
+
+/// The options without those that are hidden: of several with one name the first is the struct's
+/// own and hides the others, of the parts that it is composed of. Throws where one is another
+/// struct's.
+FieldList OwnFields(FieldList fields, const std::type_info& owner);
+
+template <DeclaredConfig C>
+const ConfigType& ConfigTypeOf() {
+  static const ConfigType type = [] {
+    ConfigType made = {.value = &kValueType<C>,
+                       .doc = C::kDoc,
+                       .fields = OwnFields(C::Fields(), typeid(C)),
+                       .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
+    if constexpr (requires { C::kFirst; }) made.first = C::kFirst;
+    if constexpr (requires(const C& options, Problems* problems) { options.Check("", problems); }) {
+      made.check = [](const void* options, const std::string& path, Problems* problems) {
+        static_cast<const C*>(options)->Check(path, problems);
+      };
+    }
+    return made;
+  }();
+  return type;
+}
+
+/// The JSON of one option, with null for a default that None stands for.
+Json WriteField(const ConfigType& type, const Field& field, const void* options);
+Json WriteConfig(const ConfigType& type, const void* options);
+/// Reads one option, and adds everything that is wrong with it.
+void ReadField(const ConfigType& type, const Field& field, const Json& json, void* options,
+               const std::string& path, Problems* problems);
+/// Reads a config, and adds everything that is wrong with it.
+void ReadConfig(const ConfigType& type, const Json& json, void* options, const std::string& path,
+                Problems* problems);
+
+template <DeclaredConfig C>
+struct ValueTraits<C> {
+  static std::string Type() { return C::kName; }
+  static std::string Expected() { return std::string("the options of a ") + C::kName; }
+  static bool Fits(const Json& json) {
+    return json.is_object() && !json.contains("$object") && !json.contains("$callable");
+  }
+  static Json Write(const C& value) { return WriteConfig(ConfigTypeOf<C>(), &value); }
+  static void Read(const Json& json, C* out, const std::string& path, Problems* problems) {
+    ReadConfig(ConfigTypeOf<C>(), json, out, path, problems);
   }
 };
-
-/// Declares the option of a struct that is a part of `Owner`.
-template <typename Owner, typename Part, typename Inner>
-struct PartField {
-  using Value = typename Inner::Value;
-
-  const char* name;
-  const char* doc;
-  FieldRules rules;
-  Part Owner::*part;
-  Inner inner;
-
-  Value& Of(Owner& owner) const { return inner.Of(owner.*part); }
-  const Value& Of(const Owner& owner) const { return inner.Of(owner.*part); }
-};
-
-/// The options of a part, as those of the whole.
-template <typename Owner, typename Part, typename... Inner>
-auto FieldsOf(Part Owner::*part, const std::tuple<Inner...>& fields) {
-  return std::apply(
-      [&](const auto&... field) {
-        return std::tuple{PartField<Owner, Part, std::decay_t<decltype(field)>>{
-            field.name, field.doc, field.rules, part, field}...};
-      },
-      fields);
-}
 
 }  // namespace easydata::config
