@@ -172,17 +172,17 @@ Status CheckOptions(const ConfigType& type, const void* options) {
 
 ConfigDescriptor Describe(const ConfigType& type) {
   ConfigDescriptor out;
-  out.name = type.value->config;
+  out.name = type.as_option->config;
   out.doc = type.doc;
   for (const Field& field : type.fields) out.fields.push_back(DescribeField(type, field));
   MoveToFront(type.first, &out.fields);
   out.check = [&type](const Json& json, const std::string& path, Problems* problems) {
-    ReadValue(*type.value, json, type.make().get(), path, problems);
+    ReadValue(*type.as_option, json, type.make().get(), path, problems);
   };
   out.normalize = [&type](const Json& json) {
     const std::shared_ptr<void> config = type.make();
     Problems problems;
-    ReadValue(*type.value, json, config.get(), "", &problems);
+    ReadValue(*type.as_option, json, config.get(), "", &problems);
     return WriteConfig(type, config.get());
   };
   return out;

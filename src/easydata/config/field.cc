@@ -1,8 +1,10 @@
 #include "easydata/config/field.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace easydata::config {
@@ -17,10 +19,10 @@ Field With(Field field, Change change) {
 }  // namespace
 
 Field::Field(const char* name, const std::type_info& owner, std::ptrdiff_t offset,
-             const ValueType& type, const char* doc)
+             const OptionType& type, const char* doc)
     : name(name), doc(doc), owner(&owner), offset(offset), type(&type) {
-  rules.least = type.least;
-  rules.most = type.most;
+  if (type.is_never_negative) rules.least = 0;
+  if (type.is_32_bit) rules.most = std::numeric_limits<int32_t>::max();
   rules.choices = type.choices();
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "easydata/config/value.h"
@@ -47,7 +48,7 @@ struct FieldRules {
 struct Field {
   template <typename Owner, typename T>
   Field(const char* name, T Owner::*member, const char* doc)
-      : Field(name, typeid(Owner), OffsetOf(member), kValueType<T>, doc) {}
+      : Field(name, typeid(Owner), OffsetOf(member), kOptionType<T>, doc) {}
 
   const char* name;
   const char* doc;
@@ -55,7 +56,7 @@ struct Field {
   const std::type_info* owner;
   /// Of the member in it.
   std::ptrdiff_t offset;
-  const ValueType* type;
+  const OptionType* type;
   FieldRules rules;
 
   void* Of(void* options) const { return static_cast<std::byte*>(options) + offset; }
@@ -82,15 +83,15 @@ struct Field {
   /// Refuses every value but the default until the feature comes.
   Field OnlyDefault(const char* sentence) const;
 
-  /// The bytes before a member, as which the Itanium ABI represents a pointer to it.
+  /// The bytes before a member: what a pointer to it is in the Itanium ABI.
   template <typename Owner, typename T>
   static std::ptrdiff_t OffsetOf(T Owner::*member) {
     return std::bit_cast<std::ptrdiff_t>(member);
   }
 
  private:
-  Field(const char* name, const std::type_info& owner, std::ptrdiff_t offset, const ValueType& type,
-        const char* doc);
+  Field(const char* name, const std::type_info& owner, std::ptrdiff_t offset,
+        const OptionType& type, const char* doc);
 };
 
 using FieldList = std::vector<Field>;
@@ -109,7 +110,8 @@ FieldList FieldsOf(Part Owner::*part, FieldList fields = Part::Fields()) {
 
 /// A struct of options with its type erased.
 struct ConfigType {
-  const ValueType* value;
+  /// Its type where it is an option itself.
+  const OptionType* as_option;
   const char* doc;
   /// Each with another name.
   FieldList fields;
@@ -129,20 +131,23 @@ struct ConfigType {
 FieldList OwnFields(FieldList fields, const std::type_info& owner);
 
 template <DeclaredConfig C>
+ConfigType MakeConfigType() {
+  ConfigType type = {.as_option = &kOptionType<C>,
+                     .doc = C::kDoc,
+                     .fields = OwnFields(C::Fields(), typeid(C)),
+                     .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
+  if constexpr (requires { C::kFirst; }) type.first = C::kFirst;
+  if constexpr (requires(const C& options, Problems* problems) { options.Check("", problems); }) {
+    type.check = [](const void* options, const std::string& path, Problems* problems) {
+      static_cast<const C*>(options)->Check(path, problems);
+    };
+  }
+  return type;
+}
+
+template <DeclaredConfig C>
 const ConfigType& ConfigTypeOf() {
-  static const ConfigType type = [] {
-    ConfigType made = {.value = &kValueType<C>,
-                       .doc = C::kDoc,
-                       .fields = OwnFields(C::Fields(), typeid(C)),
-                       .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
-    if constexpr (requires { C::kFirst; }) made.first = C::kFirst;
-    if constexpr (requires(const C& options, Problems* problems) { options.Check("", problems); }) {
-      made.check = [](const void* options, const std::string& path, Problems* problems) {
-        static_cast<const C*>(options)->Check(path, problems);
-      };
-    }
-    return made;
-  }();
+  static const ConfigType type = MakeConfigType<C>();
   return type;
 }
 

@@ -2,7 +2,7 @@
 
 namespace easydata::config {
 
-bool ReadValue(const ValueType& type, const Json& json, void* out, const std::string& path,
+bool ReadValue(const OptionType& type, const Json& json, void* out, const std::string& path,
                Problems* problems) {
   if (!type.fits(json)) {
     problems->push_back(

@@ -82,7 +82,7 @@ struct Choices<std::optional<T>> : Choices<T> {};
 
 /// The traits of a type, erased once for each type: what visits options sees these alone, and is
 /// compiled once.
-struct ValueType {
+struct OptionType {
   const std::type_info* id;
   std::string (*annotation)();
   std::string (*expected)();
@@ -90,16 +90,16 @@ struct ValueType {
   Json (*write)(const void* value);
   void (*read)(const Json& json, void* out, const std::string& path, Problems* problems);
   std::vector<std::string> (*choices)();
-  /// The bounds of its numbers that JSON's do not have.
-  std::optional<double> least = std::nullopt;
-  std::optional<double> most = std::nullopt;
+  /// Bounds that whole numbers of JSON do not have.
+  bool is_never_negative;
+  bool is_32_bit;
   /// The name of the config class where the value is a config itself; else null.
   const char* config = nullptr;
 };
 
 template <typename T>
-constexpr ValueType ErasedType() {
-  ValueType type = {
+constexpr OptionType ErasedType() {
+  OptionType type = {
       .id = &typeid(T),
       .annotation = &ValueTraits<T>::Type,
       .expected = &ValueTraits<T>::Expected,
@@ -111,23 +111,23 @@ constexpr ValueType ErasedType() {
             ValueTraits<T>::Read(json, static_cast<T*>(out), path, problems);
           },
       .choices = &Choices<T>::Names,
+      .is_never_negative = std::is_unsigned_v<T> && !std::is_same_v<T, bool>,
+      .is_32_bit = std::is_same_v<T, int32_t>,
   };
-  if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) type.least = 0;
-  if constexpr (std::is_same_v<T, int32_t>) type.most = std::numeric_limits<int32_t>::max();
   if constexpr (DeclaredConfig<T>) type.config = T::kName;
   return type;
 }
 
 template <typename T>
-inline constexpr ValueType kValueType = ErasedType<T>();
+inline constexpr OptionType kOptionType = ErasedType<T>();
 
 /// Reads `json` as a value of the type when its kind fits; else adds the problem.
-bool ReadValue(const ValueType& type, const Json& json, void* out, const std::string& path,
+bool ReadValue(const OptionType& type, const Json& json, void* out, const std::string& path,
                Problems* problems);
 
 template <typename T>
 bool ReadValue(const Json& json, T* out, const std::string& path, Problems* problems) {
-  return ReadValue(kValueType<T>, json, out, path, problems);
+  return ReadValue(kOptionType<T>, json, out, path, problems);
 }
 
 template <>
