@@ -10,10 +10,9 @@
 namespace easydata::config {
 namespace {
 
-template <typename Change>
-Field With(Field field, Change change) {
-  change(&field.rules);
-  return field;
+void CheckOwner(const Field& field, const std::type_info& owner) {
+  if (*field.owner == owner) return;
+  throw std::logic_error(std::string(field.name) + " is no option of " + owner.name());
 }
 
 }  // namespace
@@ -26,70 +25,11 @@ Field::Field(const char* name, const std::type_info& owner, std::ptrdiff_t offse
   rules.choices = type.choices();
 }
 
-Field Field::Required() const {
-  return With(*this, [](FieldRules* r) { r->required = true; });
-}
-
-Field Field::AtLeast(double bound, const char* hint) const {
-  return With(*this, [&](FieldRules* r) {
-    r->least = bound;
-    r->least_hint = hint;
-  });
-}
-
-Field Field::MoreThan(double bound) const {
-  return With(*this, [&](FieldRules* r) {
-    r->least = bound;
-    r->least_excluded = true;
-  });
-}
-
-Field Field::AtMost(double bound) const {
-  return With(*this, [&](FieldRules* r) { r->most = bound; });
-}
-
-Field Field::OneOf(std::vector<std::string> choices) const {
-  return With(*this, [&](FieldRules* r) { r->choices = std::move(choices); });
-}
-
-Field Field::ReadsAs(Json value) const {
-  return With(*this, [&](FieldRules* r) { r->reads_as = std::move(value); });
-}
-
-Field Field::OrNone() const {
-  return With(*this, [](FieldRules* r) { r->or_none = true; });
-}
-
-Field Field::Secret() const {
-  return With(*this, [](FieldRules* r) { r->is_secret = true; });
-}
-
-Field Field::Differs(const char* reason) const {
-  return With(*this, [&](FieldRules* r) { r->differs = reason; });
-}
-
-Field Field::Refuse(Json value, const char* sentence) const {
-  return With(*this, [&](FieldRules* r) { r->later.push_back({std::move(value), sentence}); });
-}
-
-Field Field::OnlyDefault(const char* sentence) const {
-  return With(*this, [&](FieldRules* r) { r->later.push_back({std::nullopt, sentence}); });
-}
-
 FieldList Joined(std::initializer_list<FieldList> lists) {
   FieldList out;
   for (const FieldList& list : lists) out.insert(out.end(), list.begin(), list.end());
   return out;
 }
-
-namespace {
-
-void CheckOwner(const Field& field, const std::type_info& owner) {
-  if (*field.owner == owner) return;
-  throw std::logic_error(std::string(field.name) + " is no option of " + owner.name());
-}
-
-}  // namespace
 
 FieldList Moved(FieldList fields, const std::type_info& part, const std::type_info& owner,
                 std::ptrdiff_t offset) {

@@ -65,23 +65,51 @@ struct Field {
   }
   Json Write(const void* options) const { return type->write(Of(options)); }
 
-  Field Required() const;
-  Field AtLeast(double bound, const char* hint = "") const;
-  Field MoreThan(double bound) const;
-  Field AtMost(double bound) const;
-  Field OneOf(std::vector<std::string> choices) const;
+  Field Required() const {
+    return With([](FieldRules* r) { r->required = true; });
+  }
+  Field AtLeast(double bound, const char* hint = "") const {
+    return With([=](FieldRules* r) {
+      r->least = bound;
+      r->least_hint = hint;
+    });
+  }
+  Field MoreThan(double bound) const {
+    return With([=](FieldRules* r) {
+      r->least = bound;
+      r->least_excluded = true;
+    });
+  }
+  Field AtMost(double bound) const {
+    return With([=](FieldRules* r) { r->most = bound; });
+  }
+  Field OneOf(std::vector<std::string> choices) const {
+    return With([&](FieldRules* r) { r->choices = std::move(choices); });
+  }
   /// For optionals: an option that is not set stays so, but reads as `value`.
-  Field ReadsAs(Json value) const;
+  Field ReadsAs(Json value) const {
+    return With([&](FieldRules* r) { r->reads_as = std::move(value); });
+  }
   /// None stands for the default, which Python's signatures show as None.
-  Field OrNone() const;
+  Field OrNone() const {
+    return With([](FieldRules* r) { r->or_none = true; });
+  }
   /// Keeps the value out of reprs, metadata, hashes and messages.
-  Field Secret() const;
+  Field Secret() const {
+    return With([](FieldRules* r) { r->is_secret = true; });
+  }
   /// Says why the default differs from that of the engine's own option of this name.
-  Field Differs(const char* reason) const;
+  Field Differs(const char* reason) const {
+    return With([&](FieldRules* r) { r->differs = reason; });
+  }
   /// Refuses one value until its feature comes.
-  Field Refuse(Json value, const char* sentence) const;
+  Field Refuse(Json value, const char* sentence) const {
+    return With([&](FieldRules* r) { r->later.push_back({std::move(value), sentence}); });
+  }
   /// Refuses every value but the default until the feature comes.
-  Field OnlyDefault(const char* sentence) const;
+  Field OnlyDefault(const char* sentence) const {
+    return With([&](FieldRules* r) { r->later.push_back({std::nullopt, sentence}); });
+  }
 
   /// The bytes before a member: what a pointer to it is in the Itanium ABI.
   template <typename Owner, typename T>
@@ -90,6 +118,13 @@ struct Field {
   }
 
  private:
+  template <typename Change>
+  Field With(Change change) const {
+    Field copy = *this;
+    change(&copy.rules);
+    return copy;
+  }
+
   Field(const char* name, const std::type_info& owner, std::ptrdiff_t offset,
         const OptionType& type, const char* doc);
 };
