@@ -43,8 +43,7 @@ void BindMix(nb::module_& m) {
           [](mix::WeightSchedule* self, std::vector<std::string> names, const nb::list& points,
              nb::handle interpolation) {
             auto list = PointsFromPython(names, points);
-            const auto between =
-                OptionReader<mix::Interpolation>::Read("interpolation", interpolation);
+            const auto between = ChoiceOf<mix::Interpolation>("interpolation", interpolation);
             new (self) mix::WeightSchedule(
                 Unwrap(mix::WeightSchedule::Make(std::move(names), std::move(list), between)));
           },
@@ -56,7 +55,7 @@ void BindMix(nb::module_& m) {
       .def_prop_ro("names", &mix::WeightSchedule::names);
 
   static const std::string signature =
-      SignatureOf(config::Describe<mix::MixOptions>(), "__init__",
+      SignatureOf(config::ConfigTypeOf<mix::MixOptions>(),
                   "self, names: collections.abc.Sequence[str], weights: "
                   "collections.abc.Sequence[float], schedule: WeightSchedule | None");
   nb::class_<mix::MixOptions>(m, mix::MixOptions::kName, mix::MixOptions::kDoc)

@@ -66,7 +66,7 @@ void BindPack(nb::module_& m) {
         "Columns that are packed beside the tokens where they exist.");
 
   static const std::string signature =
-      SignatureOf(config::Describe<pack::PackOptions>(), "__init__", "self");
+      SignatureOf(config::ConfigTypeOf<pack::PackOptions>(), "self");
   nb::class_<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")
       .def(
           "__init__",

@@ -116,7 +116,7 @@ WantedColumns WantedFromPython(nb::handle columns) {
 
 void BindSink(nb::module_& m) {
   static const std::string signature = SignatureOf(
-      config::Describe<sink::WriteOptions>(), "__init__",
+      config::ConfigTypeOf<sink::WriteOptions>(),
       "self, stream: Stream, output_path: str, columns: "
       "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
       "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], "

@@ -201,15 +201,15 @@ void BindFormats(nb::module_& m) {
   m.def(
       "check_on_error",
       [](nb::handle on_error, bool has_quarantine_path, nb::handle on_missing) {
-        Check(source::CheckOnError(OptionReader<source::OnError>::Read("on_error", on_error),
-                                   OptionReader<source::OnError>::Read("on_missing", on_missing),
+        Check(source::CheckOnError(ChoiceOf<source::OnError>("on_error", on_error),
+                                   ChoiceOf<source::OnError>("on_missing", on_missing),
                                    has_quarantine_path));
       },
       nb::arg("on_error"), nb::arg("has_quarantine_path"), nb::arg("on_missing") = "raise",
       "Raises ValueError for what on_error and on_missing cannot be.");
   m.def(
       "check_identity",
-      [](nb::handle identity) { OptionReader<files::IdentityKind>::Read("identity", identity); },
+      [](nb::handle identity) { ChoiceOf<files::IdentityKind>("identity", identity); },
       nb::arg("identity"), "Raises ValueError for what identity cannot be.");
   m.def(
       "find_format",

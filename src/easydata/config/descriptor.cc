@@ -1,5 +1,9 @@
 #include "easydata/config/descriptor.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <sstream>
 
 #include "easydata/base/nearest_name.h"
@@ -17,6 +21,43 @@ std::string Quoted(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "\"" : ", \"") + name + "\"";
   return out;
+}
+
+/// Puts the options of these names before all others, in this order.
+void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor>* fields) {
+  const auto place = [&](const FieldDescriptor& field) {
+    return std::find(names.begin(), names.end(), field.name) - names.begin();
+  };
+  std::stable_sort(
+      fields->begin(), fields->end(),
+      [&](const FieldDescriptor& a, const FieldDescriptor& b) { return place(a) < place(b); });
+}
+
+/// The annotation with the choices in place of `str`.
+std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices) {
+  const size_t at = type.find("str");
+  if (choices.empty() || at == std::string::npos) return type;
+  return type.substr(0, at) + "Literal[" + Quoted(choices) + "]" + type.substr(at + 3);
+}
+
+FieldDescriptor DescribeField(const ConfigType& type, const Field& field) {
+  FieldDescriptor out = {.name = field.name,
+                         .type = AnnotationOf(field.type->annotation(), field.rules.choices),
+                         .doc = field.doc,
+                         .rules = field.rules,
+                         .default_value = WriteField(type, field, type.defaults.get()),
+                         .config = field.type->config == nullptr ? "" : field.type->config};
+  if (field.rules.or_none) out.type += " | None";
+  if (field.rules.reads_as) out.type.resize(out.type.rfind(" | None"));
+  return out;
+}
+
+/// Whether a problem is of one of the options of the config at `path`, or of its structure.
+bool Breaks(const Problem& problem, const ConfigType& type, const std::string& path) {
+  return problem.kind == Problem::Kind::kStructure ||
+         std::any_of(type.fields.begin(), type.fields.end(), [&](const Field& field) {
+           return problem.path == JoinPath(path, field.name);
+         });
 }
 
 }  // namespace
@@ -76,19 +117,75 @@ void CheckKeys(const Json& json, const std::vector<std::string>& names, const st
   }
 }
 
-void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor>* fields) {
-  const auto place = [&](const FieldDescriptor& field) {
-    return std::find(names.begin(), names.end(), field.name) - names.begin();
-  };
-  std::stable_sort(
-      fields->begin(), fields->end(),
-      [&](const FieldDescriptor& a, const FieldDescriptor& b) { return place(a) < place(b); });
+Json WriteField(const ConfigType& type, const Field& field, const void* options) {
+  Json value = field.Write(options);
+  if (field.rules.or_none && value == field.Write(type.defaults.get())) return nullptr;
+  return value;
 }
 
-std::string AnnotationOf(const std::string& type, const std::vector<std::string>& choices) {
-  const size_t at = type.find("str");
-  if (choices.empty() || at == std::string::npos) return type;
-  return type.substr(0, at) + "Literal[" + Quoted(choices) + "]" + type.substr(at + 3);
+Json WriteConfig(const ConfigType& type, const void* options) {
+  Json out = Json::object();
+  for (const Field& field : type.fields) out[field.name] = WriteField(type, field, options);
+  return out;
+}
+
+void ReadField(const ConfigType& type, const Field& field, const Json& json, void* options,
+               const std::string& path, Problems* problems) {
+  const std::string at = JoinPath(path, field.name);
+  const auto found = json.find(field.name);
+  if (found == json.end()) {
+    if (field.rules.required) problems->push_back({Problem::Kind::kStructure, at, "is required"});
+    return;
+  }
+  // A nested config given as null counts as not given.
+  const bool null_is_default = field.type->config != nullptr || field.rules.or_none;
+  if (null_is_default && found->is_null()) return;
+  if (!ReadValue(*field.type, *found, field.Of(options), at, problems)) return;
+  CheckRules(field.rules, *found, field.Write(type.defaults.get()), at, problems);
+}
+
+void ReadConfig(const ConfigType& type, const Json& json, void* options, const std::string& path,
+                Problems* problems) {
+  CheckKeys(json, type.names(), path, problems);
+  const auto before = static_cast<std::ptrdiff_t>(problems->size());
+  for (const Field& field : type.fields) ReadField(type, field, json, options, path, problems);
+  if (type.check == nullptr) return;
+  // Rules that span options speak of well-formed options only, each within its own bounds.
+  const bool sound =
+      std::none_of(problems->begin() + before, problems->end(),
+                   [&](const Problem& problem) { return Breaks(problem, type, path); });
+  if (sound) type.check(options, path, problems);
+}
+
+Status CheckOptions(const ConfigType& type, const void* options) {
+  Problems problems;
+  for (const Field& field : type.fields) {
+    const Json value = field.Write(options);
+    const Json preset = field.Write(type.defaults.get());
+    if (field.rules.or_none && value == preset) continue;
+    CheckRules(field.rules, value, preset, field.name, &problems);
+  }
+  if (problems.empty() && type.check != nullptr) type.check(options, "", &problems);
+  if (problems.empty()) return Status::OK();
+  return Status::Invalid(problems.front().path, ": ", problems.front().text);
+}
+
+ConfigDescriptor Describe(const ConfigType& type) {
+  ConfigDescriptor out;
+  out.name = type.as_option->config;
+  out.doc = type.doc;
+  for (const Field& field : type.fields) out.fields.push_back(DescribeField(type, field));
+  MoveToFront(type.first, &out.fields);
+  out.check = [&type](const Json& json, const std::string& path, Problems* problems) {
+    ReadValue(*type.as_option, json, type.make().get(), path, problems);
+  };
+  out.normalize = [&type](const Json& json) {
+    const std::shared_ptr<void> config = type.make();
+    Problems problems;
+    ReadValue(*type.as_option, json, config.get(), "", &problems);
+    return WriteConfig(type, config.get());
+  };
+  return out;
 }
 
 }  // namespace easydata::config

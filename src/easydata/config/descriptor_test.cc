@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace easydata::config {
 namespace {
 
@@ -13,8 +15,8 @@ struct Inner {
   static constexpr const char* kName = "Inner";
   static constexpr const char* kDoc = "A part.";
   int64_t size = 3;
-  static auto Fields() {
-    return std::tuple{Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)};
+  static FieldList Fields() {
+    return {Field{"size", &Inner::size, "Its size."}.AtLeast(1).AtMost(9)};
   }
 };
 
@@ -30,8 +32,8 @@ struct Outer {
   std::variant<std::string, Inner> either = "x";
   bool flag = false;
 
-  static auto Fields() {
-    return std::tuple{
+  static FieldList Fields() {
+    return {
         Field{"path", &Outer::path, "Where."}.Required(),
         Field{"mode", &Outer::mode, "How."}
             .OneOf({"fast", "slow", "magic"})
@@ -73,6 +75,45 @@ TEST(Descriptor, TypesAndDefaultsComeFromTheStruct) {
   EXPECT_EQ(d.fields[5].config, "Inner");
   EXPECT_EQ(d.fields[5].default_value, Json({{"size", 3}}));
   EXPECT_EQ(d.fields[6].type, "str | Inner");
+}
+
+struct Whole {
+  static constexpr const char* kName = "Whole";
+  static constexpr const char* kDoc = "Composed of a part.";
+  static constexpr const char* kFirst[] = {"mode"};
+  std::string size = "large";
+  Inner inner;
+  Outer outer;
+
+  static FieldList Fields() {
+    return Joined({{Field{"size", &Whole::size, "Hides the part's."}},
+                   FieldsOf(&Whole::inner),
+                   FieldsOf(&Whole::outer)});
+  }
+};
+
+TEST(Descriptor, TheOptionsOfPartsAreThoseOfTheWhole) {
+  const ConfigDescriptor d = Describe<Whole>();
+  EXPECT_THAT(d.field_names(), ElementsAre("mode", "size", "path", "rate", "limit", "weights",
+                                           "inner", "either", "flag"));
+  auto config = FromJson<Whole>(Json::parse(R"({"size": "x", "path": "a", "rate": 2})"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->size, "x");
+  EXPECT_EQ(config->inner.size, 3);
+  EXPECT_EQ(config->outer.path, "a");
+  EXPECT_EQ(config->outer.rate, 2);
+}
+
+struct Foreign {
+  static constexpr const char* kName = "Foreign";
+  static constexpr const char* kDoc = "Declares an option of another struct.";
+  Inner inner;
+  static FieldList Fields() { return {Field{"size", &Inner::size, "Its size."}}; }
+};
+
+TEST(Descriptor, AnOptionOfAnotherStructIsRefused) {
+  EXPECT_THROW(Describe<Foreign>(), std::logic_error);
+  EXPECT_THROW(FieldsOf(&Foreign::inner, {Field{"mode", &Outer::mode, "How."}}), std::logic_error);
 }
 
 TEST(Descriptor, ASoundConfigHasNoProblems) {

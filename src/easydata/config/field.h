@@ -1,10 +1,13 @@
 #pragma once
 
-#include <limits>
+#include <bit>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <tuple>
-#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -39,27 +42,28 @@ struct FieldRules {
   std::string differs;
 };
 
-/// Declares one option of the struct `Owner`: its name, its member, its text. Its default is the
-/// member's own initializer; validation, JSON, keyword arguments, signatures, stubs and the docs
-/// follow from here.
-template <typename Owner, typename T>
+/// Declares one option of a struct: its name, its member, its text. Its default is the member's own
+/// initializer; validation, JSON, keyword arguments, signatures, stubs and the docs follow from
+/// here.
 struct Field {
-  using Value = T;
+  template <typename Owner, typename T>
+  Field(const char* name, T Owner::*member, const char* doc)
+      : Field(name, typeid(Owner), OffsetOf(member), kOptionType<T>, doc) {}
 
   const char* name;
-  T Owner::*member;
   const char* doc;
-  FieldRules rules = {};
+  /// Of the struct.
+  const std::type_info* owner;
+  /// Of the member in it.
+  std::ptrdiff_t offset;
+  const OptionType* type;
+  FieldRules rules;
 
-  Field(const char* name, T Owner::*member, const char* doc)
-      : name(name), member(member), doc(doc) {
-    if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) rules.least = 0;
-    if constexpr (std::is_same_v<T, int32_t>) rules.most = std::numeric_limits<int32_t>::max();
-    rules.choices = Choices<T>::Names();
+  void* Of(void* options) const { return static_cast<std::byte*>(options) + offset; }
+  const void* Of(const void* options) const {
+    return static_cast<const std::byte*>(options) + offset;
   }
-
-  T& Of(Owner& owner) const { return owner.*member; }
-  const T& Of(const Owner& owner) const { return owner.*member; }
+  Json Write(const void* options) const { return type->write(Of(options)); }
 
   Field Required() const {
     return With([](FieldRules* r) { r->required = true; });
@@ -107,39 +111,102 @@ struct Field {
     return With([&](FieldRules* r) { r->later.push_back({std::nullopt, sentence}); });
   }
 
+  /// The bytes before a member: what a pointer to it is in the Itanium ABI.
+  template <typename Owner, typename T>
+  static std::ptrdiff_t OffsetOf(T Owner::*member) {
+    return std::bit_cast<std::ptrdiff_t>(member);
+  }
+
  private:
-  template <typename F>
-  Field With(F change) const {
+  template <typename Change>
+  Field With(Change change) const {
     Field copy = *this;
     change(&copy.rules);
     return copy;
   }
+
+  Field(const char* name, const std::type_info& owner, std::ptrdiff_t offset,
+        const OptionType& type, const char* doc);
 };
 
-/// Declares the option of a struct that is a part of `Owner`.
-template <typename Owner, typename Part, typename Inner>
-struct PartField {
-  using Value = typename Inner::Value;
+using FieldList = std::vector<Field>;
 
-  const char* name;
-  const char* doc;
-  FieldRules rules;
-  Part Owner::*part;
-  Inner inner;
+/// The options of several lists as one.
+FieldList Joined(std::initializer_list<FieldList> lists);
+/// The options of a part, which lies `offset` bytes behind the beginning of `owner`.
+FieldList Moved(FieldList fields, const std::type_info& part, const std::type_info& owner,
+                std::ptrdiff_t offset);
 
-  Value& Of(Owner& owner) const { return inner.Of(owner.*part); }
-  const Value& Of(const Owner& owner) const { return inner.Of(owner.*part); }
-};
-
-/// The options of a part, as those of the whole.
-template <typename Owner, typename Part, typename... Inner>
-auto FieldsOf(Part Owner::*part, const std::tuple<Inner...>& fields) {
-  return std::apply(
-      [&](const auto&... field) {
-        return std::tuple{PartField<Owner, Part, std::decay_t<decltype(field)>>{
-            field.name, field.doc, field.rules, part, field}...};
-      },
-      fields);
+/// Options of the struct that is a part of `Owner`, as those of the whole.
+template <typename Owner, typename Part>
+FieldList FieldsOf(Part Owner::*part, FieldList fields = Part::Fields()) {
+  return Moved(std::move(fields), typeid(Part), typeid(Owner), Field::OffsetOf(part));
 }
+
+/// A struct of options with its type erased.
+struct ConfigType {
+  /// Its type where it is an option itself.
+  const OptionType* as_option;
+  const char* doc;
+  /// Each with another name.
+  FieldList fields;
+  std::shared_ptr<void> (*make)();
+  std::shared_ptr<const void> defaults = make();
+  /// Names of the options that Python and the docs have before all others, in this order.
+  std::span<const char* const> first = {};
+  /// Adds what is wrong with options of which each is right by itself; may be null.
+  void (*check)(const void* options, const std::string& path, Problems* problems) = nullptr;
+
+  std::vector<std::string> names() const;
+};
+
+/// The options without those that are hidden: of several with one name the first is the struct's
+/// own and hides the others, of the parts that it is composed of. Throws where one is another
+/// struct's.
+FieldList OwnFields(FieldList fields, const std::type_info& owner);
+
+template <DeclaredConfig C>
+ConfigType MakeConfigType() {
+  ConfigType type = {.as_option = &kOptionType<C>,
+                     .doc = C::kDoc,
+                     .fields = OwnFields(C::Fields(), typeid(C)),
+                     .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
+  if constexpr (requires { C::kFirst; }) type.first = C::kFirst;
+  if constexpr (requires(const C& options, Problems* problems) { options.Check("", problems); }) {
+    type.check = [](const void* options, const std::string& path, Problems* problems) {
+      static_cast<const C*>(options)->Check(path, problems);
+    };
+  }
+  return type;
+}
+
+template <DeclaredConfig C>
+const ConfigType& ConfigTypeOf() {
+  static const ConfigType type = MakeConfigType<C>();
+  return type;
+}
+
+/// The JSON of one option, with null for a default that None stands for.
+Json WriteField(const ConfigType& type, const Field& field, const void* options);
+Json WriteConfig(const ConfigType& type, const void* options);
+/// Reads one option, and adds everything that is wrong with it.
+void ReadField(const ConfigType& type, const Field& field, const Json& json, void* options,
+               const std::string& path, Problems* problems);
+/// Reads a config, and adds everything that is wrong with it.
+void ReadConfig(const ConfigType& type, const Json& json, void* options, const std::string& path,
+                Problems* problems);
+
+template <DeclaredConfig C>
+struct ValueTraits<C> {
+  static std::string Type() { return C::kName; }
+  static std::string Expected() { return std::string("the options of a ") + C::kName; }
+  static bool Fits(const Json& json) {
+    return json.is_object() && !json.contains("$object") && !json.contains("$callable");
+  }
+  static Json Write(const C& value) { return WriteConfig(ConfigTypeOf<C>(), &value); }
+  static void Read(const Json& json, C* out, const std::string& path, Problems* problems) {
+    ReadConfig(ConfigTypeOf<C>(), json, out, path, problems);
+  }
+};
 
 }  // namespace easydata::config

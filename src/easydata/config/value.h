@@ -1,13 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,7 +19,7 @@
 /// Python.
 namespace easydata::config {
 
-/// A struct whose options are declared by `static auto Fields()`.
+/// A struct whose options are declared by `static FieldList Fields()`.
 template <typename T>
 concept DeclaredConfig = requires { T::Fields(); };
 
@@ -56,10 +56,79 @@ struct LiveObject {
   std::string import_path;
 };
 
-/// kType: the Python annotation. kExpected: what a message asks for. Fits(): the kind of JSON value
-/// is right. Read(): takes the value, and adds to `problems` what is wrong inside it.
+/// Type(): the Python annotation. Expected(): what a message asks for. Fits(): the kind of JSON
+/// value is right. Read(): takes the value, and adds to `problems` what is wrong inside it.
 template <typename T>
 struct ValueTraits;
+
+/// An enum whose values have names: NamesOf(E) is a span of NamedValue<E>, found beside the enum.
+template <typename E>
+concept NamedEnum = std::is_enum_v<E> && requires(E value) { NamesOf(value); };
+
+/// The names of a field's values, where its type is an enum or an optional one; else none.
+template <typename T>
+struct Choices {
+  static std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    if constexpr (NamedEnum<T>) {
+      for (const auto& known : NamesOf(T{})) names.emplace_back(known.name);
+    }
+    return names;
+  }
+};
+
+template <typename T>
+struct Choices<std::optional<T>> : Choices<T> {};
+
+/// The traits of a type, erased once for each type: what visits options sees these alone, and is
+/// compiled once.
+struct OptionType {
+  const std::type_info* id;
+  std::string (*annotation)();
+  std::string (*expected)();
+  bool (*fits)(const Json& json);
+  Json (*write)(const void* value);
+  void (*read)(const Json& json, void* out, const std::string& path, Problems* problems);
+  std::vector<std::string> (*choices)();
+  /// Bounds that whole numbers of JSON do not have.
+  bool is_never_negative;
+  bool is_32_bit;
+  /// The name of the config class where the value is a config itself; else null.
+  const char* config = nullptr;
+};
+
+template <typename T>
+constexpr OptionType ErasedType() {
+  OptionType type = {
+      .id = &typeid(T),
+      .annotation = &ValueTraits<T>::Type,
+      .expected = &ValueTraits<T>::Expected,
+      .fits = &ValueTraits<T>::Fits,
+      .write =
+          [](const void* value) { return ValueTraits<T>::Write(*static_cast<const T*>(value)); },
+      .read =
+          [](const Json& json, void* out, const std::string& path, Problems* problems) {
+            ValueTraits<T>::Read(json, static_cast<T*>(out), path, problems);
+          },
+      .choices = &Choices<T>::Names,
+      .is_never_negative = std::is_unsigned_v<T> && !std::is_same_v<T, bool>,
+      .is_32_bit = std::is_same_v<T, int32_t>,
+  };
+  if constexpr (DeclaredConfig<T>) type.config = T::kName;
+  return type;
+}
+
+template <typename T>
+inline constexpr OptionType kOptionType = ErasedType<T>();
+
+/// Reads `json` as a value of the type when its kind fits; else adds the problem.
+bool ReadValue(const OptionType& type, const Json& json, void* out, const std::string& path,
+               Problems* problems);
+
+template <typename T>
+bool ReadValue(const Json& json, T* out, const std::string& path, Problems* problems) {
+  return ReadValue(kOptionType<T>, json, out, path, problems);
+}
 
 template <>
 struct ValueTraits<bool> {
@@ -89,10 +158,6 @@ struct ValueTraits<T> {
   }
 };
 
-/// An enum whose values have names: NamesOf(E) is a span of NamedValue<E>, found beside the enum.
-template <typename E>
-concept NamedEnum = std::is_enum_v<E> && requires(E value) { NamesOf(value); };
-
 template <NamedEnum E>
 struct ValueTraits<E> {
   static std::string Type() { return "str"; }
@@ -104,21 +169,6 @@ struct ValueTraits<E> {
     *out = ValueOf(NamesOf(*out), json.get_ref<const std::string&>()).value_or(*out);
   }
 };
-
-/// The names of a field's values, where its type is an enum or an optional one; else none.
-template <typename T>
-struct Choices {
-  static std::vector<std::string> Names() {
-    std::vector<std::string> names;
-    if constexpr (NamedEnum<T>) {
-      for (const auto& known : NamesOf(T{})) names.emplace_back(known.name);
-    }
-    return names;
-  }
-};
-
-template <typename T>
-struct Choices<std::optional<T>> : Choices<T> {};
 
 template <>
 struct ValueTraits<double> {
@@ -243,19 +293,6 @@ struct ValueTraits<std::map<int64_t, int64_t>> {
     }
   }
 };
-
-/// Reads `json` as a T when its kind fits; else adds the problem.
-template <typename T>
-bool ReadValue(const Json& json, T* out, const std::string& path, Problems* problems) {
-  if (!ValueTraits<T>::Fits(json)) {
-    problems->push_back({Problem::Kind::kStructure, path,
-                         "must be " + ValueTraits<T>::Expected() + ", not " + Shown(json)});
-    return false;
-  }
-  const size_t before = problems->size();
-  ValueTraits<T>::Read(json, out, path, problems);
-  return problems->size() == before;
-}
 
 template <typename T>
 struct ValueTraits<std::optional<T>> {

@@ -9,6 +9,22 @@
 
 namespace easydata::loader {
 
+config::FieldList LoaderOptions::Fields() {
+  using O = LoaderOptions;
+  return config::Joined(
+      {config::FieldsOf(&O::steps),
+       {
+           config::Field{"prefetch_enabled", &O::prefetch, "Make batches ahead of their use."},
+           config::Field{"prefetch_buffer_size", &O::prefetch_batches,
+                         "Batches made ahead; more, within 256 MB, where they are taken in bursts."}
+               .AtLeast(1),
+           config::Field{"num_threads", &O::num_threads,
+                         "Worker threads; unset: one for each core."}
+               .AtLeast(1, kOneACore)
+               .OrNone(),
+       }});
+}
+
 BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<exec::ThreadPool>& pool,
                              const LoaderOptions& options, const LoaderPosition& position,
                              int64_t first_step)

@@ -32,22 +32,7 @@ struct LoaderOptions {
 
   static constexpr const char* kOneACore = " (None: one for each core)";
 
-  static auto Fields() {
-    using O = LoaderOptions;
-    return std::tuple_cat(
-        config::FieldsOf(&O::steps, StepOptions::Fields()),
-        std::tuple{
-            config::Field{"prefetch_enabled", &O::prefetch, "Make batches ahead of their use."},
-            config::Field{
-                "prefetch_buffer_size", &O::prefetch_batches,
-                "Batches made ahead; more, within 256 MB, where they are taken in bursts."}
-                .AtLeast(1),
-            config::Field{"num_threads", &O::num_threads,
-                          "Worker threads; unset: one for each core."}
-                .AtLeast(1, kOneACore)
-                .OrNone(),
-        });
-  }
+  static config::FieldList Fields();
 
   void Check(const std::string& path, config::Problems* problems) const {
     steps.Check(path, problems);

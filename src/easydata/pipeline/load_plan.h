@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <tuple>
 
 #include "easydata/config/field.h"
 #include "easydata/loader/loader.h"
@@ -27,37 +26,7 @@ struct LoadOptions {
   static constexpr const char* kName = "LoadOptions";
   static constexpr const char* kDoc = "The options of easydata.AsyncDataLoader.";
 
-  static auto Fields() {
-    using O = LoadOptions;
-    return std::tuple_cat(
-        config::FieldsOf(&O::loader, loader::LoaderOptions::Fields()),
-        std::tuple{
-            config::Field{
-                "epochs", &O::epochs,
-                "Passes over the data that follow each other without an end between them; unset: "
-                "one for each iter() of the loader."}
-                .AtLeast(1),
-            config::Field{"shuffle_buffer_size", &O::shuffle_buffer_size,
-                          "Rows of a shuffle window; unset: no shuffling."}
-                .AtLeast(1),
-            config::Field{
-                "bucket_batches", &O::bucket_batches,
-                "Batches whose rows are put in order of length together (of input_ids where there "
-                "is a list, else bytes), so that little of each is padding; they come in random "
-                "order. Such a window ends at 256 MB, too. Unset: rows stay as they come."}
-                .AtLeast(2, ", as the rows of one batch come together anyway"),
-            config::Field{"seed", &O::seed,
-                          "Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch "
-                          "has an order of its own."}
-                .OrNone(),
-            config::Field{"prefetch_workers", &O::prefetch_workers,
-                          "Threads that make batches ahead at most."}
-                .AtLeast(1),
-            config::Field{"prefetch_to_device", &O::prefetch_to_device,
-                          "Put the next batch on the JAX devices while one is in use, if it is "
-                          "ready by then. It needs a mesh or a sharding_map."},
-        });
-  }
+  static config::FieldList Fields();
 
   /// Adds what is wrong with options of which each is right by itself.
   void Check(const std::string& path, config::Problems* problems) const;

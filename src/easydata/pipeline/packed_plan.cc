@@ -16,6 +16,35 @@ constexpr int64_t kRowsPerFactor = 100;
 
 }  // namespace
 
+config::FieldList PackedOptions::StageFields() {
+  using O = PackedOptions;
+  return config::Joined(
+      {config::FieldsOf(&O::pack),
+       {
+           config::Field{"shuffle_buffer_factor", &O::shuffle_buffer_factor,
+                         "Hundreds of rows in a shuffle window."}
+               .AtLeast(1),
+           config::Field{
+               "balance_groups", &O::balance_groups,
+               "Order the rows of each step of the loader so that this many equal parts of it "
+               "cost about the same, by the sum of the segments' squared lengths; it divides the "
+               "loader's batch size. 1: leave them as they come."}
+               .AtLeast(1),
+       }});
+}
+
+config::FieldList PackedOptions::Fields() {
+  using O = PackedOptions;
+  return config::Joined(
+      {StageFields(),
+       config::FieldsOf(&O::pack, {config::Field{"input_field", &pack::PackOptions::input_field,
+                                                 "The column of tokens."}}),
+       {
+           config::Field{"shuffle", &O::shuffle, kShuffleText},
+           config::Field{"seed", &O::seed, "Seed of the shuffle; unset: 0."}.OrNone(),
+       }});
+}
+
 Status PackedOptions::Validate() const {
   ARROW_RETURN_NOT_OK(config::CheckOptions(*this));
   if (shuffle_buffer_factor > std::numeric_limits<int64_t>::max() / kRowsPerFactor) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #include "easydata/config/field.h"
 #include "easydata/pack/pack_options.h"
@@ -27,34 +26,8 @@ struct PackedOptions {
                                            "seed"};
 
   /// The options that a pipeline's stage has, too.
-  static auto StageFields() {
-    using O = PackedOptions;
-    return std::tuple_cat(
-        config::FieldsOf(&O::pack, pack::PackOptions::Fields()),
-        std::tuple{
-            config::Field{"shuffle_buffer_factor", &O::shuffle_buffer_factor,
-                          "Hundreds of rows in a shuffle window."}
-                .AtLeast(1),
-            config::Field{
-                "balance_groups", &O::balance_groups,
-                "Order the rows of each step of the loader so that this many equal parts of it "
-                "cost about the same, by the sum of the segments' squared lengths; it divides the "
-                "loader's batch size. 1: leave them as they come."}
-                .AtLeast(1),
-        });
-  }
-  static auto Fields() {
-    using O = PackedOptions;
-    return std::tuple_cat(
-        StageFields(),
-        config::FieldsOf(&O::pack,
-                         std::tuple{config::Field{"input_field", &pack::PackOptions::input_field,
-                                                  "The column of tokens."}}),
-        std::tuple{
-            config::Field{"shuffle", &O::shuffle, kShuffleText},
-            config::Field{"seed", &O::seed, "Seed of the shuffle; unset: 0."}.OrNone(),
-        });
-  }
+  static config::FieldList StageFields();
+  static config::FieldList Fields();
   static constexpr const char* kShuffleText =
       "Shuffle rows within windows, in another order in every epoch; with grain_first_fit and "
       "grain_best_fit the bins of a group, as Grain's shuffle_bins does.";

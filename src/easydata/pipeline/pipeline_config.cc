@@ -79,6 +79,31 @@ void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string
 
 }  // namespace
 
+config::FieldList PipelineConfig::Fields() {
+  using C = PipelineConfig;
+  return {
+      config::Field{"datasets", &C::datasets, "The datasets, at least one."}.Required(),
+      config::Field{
+          "default_tokenizer", &C::default_tokenizer,
+          "Tokenizer of datasets that name none, where the tokenize stage names none either."},
+      config::Field{
+          "streaming", &C::streaming,
+          "Stream Hub datasets instead of downloading them first; local files are always read "
+          "as they are needed."},
+      config::Field{"seed", &C::seed, "Seed of everything that is shuffled or mixed; unset: 0."}
+          .AtLeast(0),
+      config::Field{"source", &C::source, "Options of reading."},
+      config::Field{"tokenize", &C::tokenize, "Options of tokenizing."},
+      config::Field{"cache", &C::cache, "Options of caching."},
+      config::Field{"mix", &C::mix, "Options of mixing."},
+      config::Field{"pack", &C::pack, "Options of packing."},
+      config::Field{"load", &C::load, "Options of loading."},
+      config::Field{"save", &C::save, "Options of saving."},
+      config::Field{"ray", &C::ray, "Options of Ray."},
+      config::Field{"observability", &C::observability, "Progress, metrics and log."},
+  };
+}
+
 std::vector<std::string> PipelineConfig::dataset_names() const {
   std::vector<std::string> names;
   for (size_t i = 0; i < datasets.size(); ++i) {

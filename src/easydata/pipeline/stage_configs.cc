@@ -48,6 +48,207 @@ void CheckGrainMix(const MixStageConfig& mix, const std::string& path, config::P
 
 }  // namespace
 
+config::FieldList SourceStageConfig::Fields() {
+  using C = SourceStageConfig;
+  return {
+      config::Field{
+          "streaming", &C::streaming,
+          "Stream Hub datasets instead of downloading them first; local files are always read "
+          "as they are needed."},
+      config::Field{"cloud_max_retries", &C::cloud_max_retries,
+                    "Attempts at a remote read after the first, in a row, that bring nothing new "
+                    "(storage_options: retries); unset: 10, which is more patient than the "
+                    "manual's 3."}
+          .AtLeast(0)
+          .ReadsAs(3),
+      config::Field{"cloud_retry_delay", &C::cloud_retry_delay,
+                    "Seconds before the first retry of a remote read; the wait doubles with each "
+                    "(storage_options: retry_delay); unset: 0.1, to begin with."}
+          .AtLeast(0)
+          .ReadsAs(1.0),
+      config::Field{"dask_storage_options", &C::dask_storage_options,
+                    "The storage_options of datasets that have none: credentials and settings "
+                    "of object stores and web servers."}
+          .Secret(),
+  };
+}
+
+config::FieldList TokenizeStageConfig::Fields() {
+  using C = TokenizeStageConfig;
+  return {
+      config::Field{"default_tokenizer", &C::default_tokenizer,
+                    "Tokenizer of datasets that name none."},
+      config::Field{
+          "max_length", &C::max_length,
+          "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
+          "says, a document that a packer splits is not cut, any other one at 2048."}
+          .AtLeast(1)
+          .ReadsAs(kDefaultMaxLength),
+      config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
+      config::Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
+      config::Field{"cache_tokenized", &C::cache_tokenized,
+                    "Cache tokens where the pipeline has a cache."},
+      config::Field{"remove_columns", &C::remove_columns,
+                    "Columns left out of the output, though a dataset keeps them."},
+      config::Field{"truncation", &C::truncation,
+                    "Cut documents at max_length; without it they keep their length, but those of "
+                    "datasets whose TokenizerConfig has a max_length of its own."},
+  };
+}
+
+config::FieldList CacheStageConfig::Fields() {
+  using C = CacheStageConfig;
+  return {
+      config::Field{"enabled", &C::enabled, "Use the cache."},
+      config::Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
+          {"memory", "disk", "hierarchical"}),
+      config::Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
+      config::Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}.AtLeast(
+          0),
+      config::Field{"disk_cache_expiry", &C::disk_cache_expiry,
+                    "Seconds after which an entry is made anew."}
+          .AtLeast(0),
+      config::Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf(
+          {"none", "gzip", "lz4", "zstd"}),
+      config::Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
+          {"content", "path", "combined"}),
+  };
+}
+
+config::FieldList WeightSchedulePoint::Fields() {
+  using C = WeightSchedulePoint;
+  return {
+      config::Field{"step", &C::step,
+                    "Step from which the weights hold; see MixStageConfig.schedule_unit."}
+          .Required()
+          .AtLeast(0),
+      config::Field{"weights", &C::weights, "Share of each dataset by name; they sum to 1."}
+          .Required(),
+  };
+}
+
+config::FieldList MixStageConfig::Fields() {
+  using C = MixStageConfig;
+  return config::Joined(
+      {{
+           config::Field{"weights", &C::weights,
+                         "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+           config::Field{"weight_schedule", &C::weight_schedule,
+                         "Weights that change over time; it goes before weights."},
+           config::Field{
+               "weight_schedule_type", &C::weight_schedule_type,
+               "Between two points: stay at the left one (step), or go from one to the other "
+               "(linear, cosine)."},
+           config::Field{
+               "seed", &C::seed,
+               "Seed of the order within blocks; unset: the pipeline's. Without effect where "
+               "order is \"grain\"."}
+               .AtLeast(0),
+           config::Field{"schedule_unit", &C::schedule_unit,
+                         "What the steps of weight_schedule count."}
+               .Differs("a pipeline has a loader whose steps a schedule means; a source alone has "
+                        "none"),
+       },
+       config::FieldsOf(&C::options)});
+}
+
+config::FieldList PackStageConfig::Fields() {
+  using C = PackStageConfig;
+  return config::Joined(
+      {{
+           config::Field{"enabled", &C::enabled,
+                         "Pack where a pipeline is run from its config; calling .pack() means it."},
+           config::Field{
+               "eos_token_id", &C::eos_token_id,
+               "Token that closes every document. Unset: the tokenizer's; 2 where the data "
+               "comes tokenized and no tokenizer is named."}
+               .AtLeast(0)
+               .AtMost(2147483647)
+               .Differs("a pipeline can ask the tokenizer"),
+       },
+       config::FieldsOf(&C::options, {config::Field{"shuffle_packed", &PackedOptions::shuffle,
+                                                    PackedOptions::kShuffleText}}),
+       config::FieldsOf(&C::options, PackedOptions::StageFields())});
+}
+
+config::FieldList LoadStageConfig::Fields() {
+  using C = LoadStageConfig;
+  return config::Joined(
+      {{
+           config::Field{"seed", &C::seed,
+                         "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
+               .AtLeast(0),
+           config::Field{
+               "padding", &C::padding,
+               "{column: PadSpec}: how a column of lists of several lengths is filled; unset: "
+               "from the tokenizer."},
+       },
+       config::FieldsOf(&C::options)});
+}
+
+config::FieldList SaveStageConfig::Fields() {
+  using C = SaveStageConfig;
+  return config::Joined(
+      {{
+           config::Field{"enabled", &C::enabled,
+                         "Save where a pipeline is run from its config; calling .save() means it."},
+           config::Field{"output_dir", &C::output_dir,
+                         "Folder of the output, or \"s3://bucket/prefix\"; with several datasets, "
+                         "of a folder "
+                         "for each."},
+           config::Field{"max_shard_size", &C::max_shard_size,
+                         "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
+               .AtLeast(1)
+               .Differs("the same size, as people write it"),
+           config::Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}
+               .OnlyDefault("the Hub comes with a later version"),
+           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
+           config::Field{"hub_private", &C::hub_private,
+                         "Make the repository of push_to_hub a private one."},
+           config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."}.Secret(),
+           config::Field{
+               "columns", &C::columns,
+               "Columns to write; unset: all of them, for rows without a schema those of the "
+               "first "
+               "1,000."},
+           config::Field{"storage_options", &C::storage_options,
+                         "Who writes to an object store, and how patiently "
+                         "(docs/guide/stores.md); unset: the credentials that the platform has."}
+               .Secret(),
+       },
+       config::FieldsOf(&C::options)});
+}
+
+config::FieldList RayConfig::Fields() {
+  using C = RayConfig;
+  return {
+      config::Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
+          "Ray comes with a later version; one machine needs none"),
+      config::Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
+      config::Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."},
+      config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
+      config::Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
+          .AtLeast(1),
+  };
+}
+
+config::FieldList ObservabilityConfig::Fields() {
+  using C = ObservabilityConfig;
+  return {
+      config::Field{"progress_enabled", &C::progress_enabled,
+                    "Show progress while saving, when standard error is a terminal."},
+      config::Field{"progress_type", &C::progress_type, "What shows it."}.OneOf(
+          {"tqdm", "rich", "none"}),
+      config::Field{"metrics_enabled", &C::metrics_enabled,
+                    "Keep metrics of the stages in the context."},
+      config::Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}
+          .OneOf({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
+      config::Field{"log_interval", &C::log_interval,
+                    "Log progress each time this many batches of rows are saved (level DEBUG)."}
+          .AtLeast(1),
+  };
+}
+
 void WeightSchedulePoint::Check(const std::string& path, config::Problems* problems) const {
   CheckWeights(weights, config::JoinPath(path, "weights"), problems);
 }

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <variant>
 
 #include "easydata/base/named_value.h"
@@ -33,45 +32,7 @@ struct TokenizerConfig {
   TokenizerView view = TokenizerView::kJson;
   std::optional<std::string> chat_template;
 
-  static auto Fields() {
-    using C = TokenizerConfig;
-    return std::tuple{
-        config::Field{
-            "name_or_path", &C::name_or_path,
-            "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the "
-            "Hub; or a tokenizer "
-            "object."}
-            .Required(),
-        config::Field{"max_length", &C::max_length,
-                      "Tokens kept of a document; see truncation. Unset: the tokenize stage's."}
-            .AtLeast(1)
-            .ReadsAs(kDefaultMaxLength),
-        config::Field{"truncation", &C::truncation,
-                      "Cut documents at max_length; without it they keep their length."},
-        config::Field{
-            "padding", &C::padding,
-            "\"max_length\" fills every document up to max_length; anything else leaves it as it "
-            "is, since documents "
-            "are tokenized one by one."}
-            .OneOf({"max_length", "longest", "do_not_pad"}),
-        config::Field{"add_special_tokens", &C::add_special_tokens,
-                      "Add what the tokenizer's own post-processor adds, such as a BOS token."},
-        config::Field{"return_attention_mask", &C::return_attention_mask,
-                      "Write a column attention_mask."},
-        config::Field{
-            "trust_remote_code", &C::trust_remote_code,
-            "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
-            "comes with it is "
-            "never run."},
-        config::Field{
-            "view", &C::view,
-            "What of a folder runs: its tokenizer.json as it is, or what AutoTokenizer of "
-            "the installed transformers makes of the folder."},
-        config::Field{"chat_template", &C::chat_template,
-                      "Chat template in place of the tokenizer's own: the text, or the path of a "
-                      "file."},
-    };
-  }
+  static config::FieldList Fields();
 };
 
 }  // namespace easydata::pipeline

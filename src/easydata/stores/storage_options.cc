@@ -80,6 +80,54 @@ milliseconds Milliseconds(double seconds) {
 
 }  // namespace
 
+config::FieldList StorageOptions::Fields() {
+  using O = StorageOptions;
+  return {
+      config::Field{"anonymous", &O::anonymous, "Ask without credentials."},
+      config::Field{"key", &O::key, "Access key of S3; unset: the platform's own."},
+      config::Field{"secret", &O::secret, "Secret key of S3."},
+      config::Field{"token", &O::token,
+                    "Session token of S3; access token of Google Cloud, or the path of a file "
+                    "of its credentials; bearer token of a web server."},
+      config::Field{"profile", &O::profile,
+                    "Profile in the files of the AWS command line; unset: AWS_PROFILE."},
+      config::Field{"region", &O::region,
+                    "Region of the bucket; unset: the platform's, or the one that S3 says."},
+      config::Field{"endpoint_url", &O::endpoint_url,
+                    "Address of a store that is not Amazon's or Google's own."},
+      config::Field{"addressing_style", &O::addressing_style,
+                    "Where the bucket's name stands: in the path, or before the host's name; "
+                    "auto: in the path where endpoint_url is set."}
+          .OneOf({"auto", "path", "virtual"}),
+      config::Field{"requester_pays", &O::requester_pays,
+                    "Pay for what is read of buckets that ask for it."},
+      config::Field{"headers", &O::headers,
+                    "Headers for a web server: {name: value}. They are taken for secrets."},
+      config::Field{"retries", &O::retries,
+                    "Attempts in a row that bring nothing new, after the first."}
+          .AtLeast(0),
+      config::Field{"retry_delay", &O::retry_delay,
+                    "Seconds before the first retry; the wait doubles with each."}
+          .AtLeast(0),
+      config::Field{"retry_timeout", &O::retry_timeout,
+                    "Longest time in which nothing new comes: seconds, or \"5m\"."}
+          .AtLeast(0),
+      config::Field{"connect_timeout", &O::connect_timeout, "Seconds to reach a server in."}
+          .MoreThan(0),
+      config::Field{"stall_timeout", &O::stall_timeout,
+                    "Seconds in which nothing may come, before a request is made anew."}
+          .MoreThan(0),
+      config::Field{"max_in_flight", &O::max_in_flight, "Requests to one server at once."}
+          .AtLeast(1)
+          .AtMost(64),
+      config::Field{"ca_file", &O::ca_file,
+                    "File of certificates (PEM) to trust; unset: the system's."},
+      config::Field{"fsspec", &O::fsspec,
+                    "Arguments of fsspec's file system, for schemes that are reached through "
+                    "it: {name: value}. They are taken for secrets."},
+  };
+}
+
 Result<StorageOptions> StorageOptions::FromJson(const Json& json) {
   if (!json.is_object()) return Status::Invalid("storage_options: must be {name: value}");
   Json given = Json::object();
@@ -96,21 +144,22 @@ Result<StorageOptions> StorageOptions::FromJson(const Json& json) {
     }
   }
   config::Problems problems;
-  config::CheckKeys(given, config::FieldNames<StorageOptions>(), "storage_options", &problems);
+  const auto& type = config::ConfigTypeOf<StorageOptions>();
+  const config::Json options = given;
+  config::CheckKeys(options, type.names(), "storage_options", &problems);
   StorageOptions out;
   if (problems.empty()) {
-    config::ForEachField<StorageOptions>([&](const auto& field) {
+    for (const config::Field& field : type.fields) {
       // A value may be a secret: what is wrong with it is said by type alone.
-      const auto found = given.find(field.name);
-      using Traits = config::ValueTraits<typename std::decay_t<decltype(field)>::Value>;
-      if (found != given.end() && !Traits::Fits(*found)) {
+      const auto found = options.find(field.name);
+      if (found != options.end() && !field.type->fits(*found)) {
         problems.push_back({config::Problem::Kind::kValue,
                             std::string("storage_options.") + field.name,
-                            "must be " + Traits::Expected()});
-        return;
+                            "must be " + field.type->expected()});
+        continue;
       }
-      config::ReadField(field, given, &out, "storage_options", &problems);
-    });
+      config::ReadField(type, field, options, &out, "storage_options", &problems);
+    }
   }
   if (!problems.empty()) return Status::Invalid(problems.front().ToString());
   if (out.key.has_value() != out.secret.has_value()) {
@@ -133,11 +182,11 @@ Result<StorageOptions> StorageOptions::FromJson(const Json& json) {
 
 Json StorageOptions::ToJson() const {
   Json out = Json::object();
-  const StorageOptions defaults;
-  config::ForEachField<StorageOptions>([&](const auto& field) {
-    const auto value = config::WriteField(field, *this);
-    if (value != config::WriteField(field, defaults)) out[field.name] = value;
-  });
+  const auto& type = config::ConfigTypeOf<StorageOptions>();
+  for (const config::Field& field : type.fields) {
+    const auto value = config::WriteField(type, field, this);
+    if (value != config::WriteField(type, field, type.defaults.get())) out[field.name] = value;
+  }
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "easydata/base/named_value.h"
@@ -34,21 +33,7 @@ struct ExampleOptions {
   bool is_trl() const { return layout == Layout::kTrl; }
   bool has_fixed_shapes() const { return fixed_shapes.value_or(!is_trl()); }
 
-  static auto Fields() {
-    using O = ExampleOptions;
-    return std::tuple{
-        config::Field{"layout", &O::layout,
-                      "Columns and values of EasyDeL's trainers, or just those that TRL makes."},
-        config::Field{"fixed_shapes", &O::fixed_shapes,
-                      "Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with "
-                      "False, rows have their own lengths, and a loader pads them."},
-        config::Field{"keep_columns", &O::keep_columns,
-                      "Columns of the rows to keep beside what is made."},
-        config::Field{"parse_arguments", &O::parse_arguments,
-                      "Hand arguments of tool calls that are JSON text to the template as what "
-                      "they say, not as text."},
-    };
-  }
+  static config::FieldList Fields();
 };
 
 struct SftOptions {
@@ -70,40 +55,7 @@ struct SftOptions {
 
   bool has_labels() const { return labels.value_or(example.is_trl()); }
 
-  static auto Fields() {
-    using O = SftOptions;
-    return std::tuple_cat(
-        std::tuple{
-            config::Field{"max_length", &O::max_length,
-                          "Most tokens of an example; None: as many as there are."}
-                .AtLeast(1),
-            config::Field{"text_field", &O::text_field, "Field of texts."},
-            config::Field{"messages_field", &O::messages_field,
-                          "Field of conversations; messages, conversations and conversation are "
-                          "looked at, too."},
-            config::Field{"mask_prompt", &O::mask_prompt,
-                          "Train on what the model writes alone: the assistant's turns of a chat, "
-                          "the completion of a prompt."},
-            config::Field{"add_eos", &O::add_eos,
-                          "End texts and completions with the EOS token, where they do not yet."},
-            config::Field{"truncation", &O::truncation, "Cut examples to max_length."},
-            config::Field{"truncation_mode", &O::truncation_mode,
-                          "Which end of an example that is too long stays."},
-            config::Field{"labels", &O::labels,
-                          "Make a column labels: the ids that are trained on, -100 elsewhere. "
-                          "Unset: in layout trl."},
-            config::Field{"completion_only_loss", &O::completion_only_loss,
-                          "Train on the completions of prompts alone. Unset: as mask_prompt says; "
-                          "in layout trl yes, as in TRL."},
-            config::Field{"train_on", &O::train_on,
-                          "Which of the assistant's turns are trained on, where chats are masked."},
-            config::Field{"expand_turns", &O::expand_turns,
-                          "Make an example of each of the assistant's turns, trained on that turn: "
-                          "templates that rewrite earlier turns then show the model what it will "
-                          "see."},
-        },
-        config::FieldsOf(&O::example, ExampleOptions::Fields()));
-  }
+  static config::FieldList Fields();
   Status Validate() const;
 };
 
@@ -115,25 +67,7 @@ struct AnswerOptions {
   int32_t label_pad_token_id = -100;
   std::optional<int64_t> max_length;
 
-  static auto Fields() {
-    using O = AnswerOptions;
-    return std::tuple{
-        config::Field{"max_prompt_length", &O::max_prompt_length,
-                      "Most tokens of a prompt, of which the last ones stay."}
-            .AtLeast(1),
-        config::Field{"max_completion_length", &O::max_completion_length,
-                      "Most tokens of an answer, of which the first ones stay."}
-            .AtLeast(1),
-        config::Field{"add_special_tokens", &O::add_special_tokens,
-                      "Begin prompts with the BOS token, where they do not yet."},
-        config::Field{"label_pad_token_id", &O::label_pad_token_id,
-                      "Label of tokens that are not trained on."},
-        config::Field{"max_length", &O::max_length,
-                      "Layout trl: rows whose prompt alone has so many tokens are left out, as in "
-                      "TRL, which cuts the others."}
-            .AtLeast(1),
-    };
-  }
+  static config::FieldList Fields();
 };
 
 struct PreferenceOptions {
@@ -145,15 +79,7 @@ struct PreferenceOptions {
   AnswerOptions answer;
   TruncationMode truncation_mode = TruncationMode::kKeepStart;
 
-  static auto Fields() {
-    using O = PreferenceOptions;
-    return std::tuple_cat(
-        config::FieldsOf(&O::answer, AnswerOptions::Fields()),
-        std::tuple{config::Field{
-            "truncation_mode", &O::truncation_mode,
-            "Layout trl: which end of an example TRL keeps; with keep_end no row is left out."}},
-        config::FieldsOf(&O::example, ExampleOptions::Fields()));
-  }
+  static config::FieldList Fields();
   Status Validate() const;
 };
 
@@ -164,11 +90,7 @@ struct UnpairedOptions {
   ExampleOptions example;
   AnswerOptions answer;
 
-  static auto Fields() {
-    using O = UnpairedOptions;
-    return std::tuple_cat(config::FieldsOf(&O::answer, AnswerOptions::Fields()),
-                          config::FieldsOf(&O::example, ExampleOptions::Fields()));
-  }
+  static config::FieldList Fields();
   Status Validate() const;
 };
 
@@ -181,19 +103,7 @@ struct PromptOptions {
   std::optional<int64_t> max_prompt_length;
   bool skip_apply_chat_template = false;
 
-  static auto Fields() {
-    using O = PromptOptions;
-    return std::tuple_cat(
-        std::tuple{
-            config::Field{"max_prompt_length", &O::max_prompt_length,
-                          "Most tokens of a prompt, of which the last ones stay."}
-                .AtLeast(1),
-            config::Field{"skip_apply_chat_template", &O::skip_apply_chat_template,
-                          "Take prompts as text that is rendered already; a chat is then an error "
-                          "of its row."},
-        },
-        config::FieldsOf(&O::example, ExampleOptions::Fields()));
-  }
+  static config::FieldList Fields();
   Status Validate() const;
 };
 
@@ -205,18 +115,7 @@ struct RewardOptions {
   std::optional<int64_t> max_length;
   bool truncation = true;
 
-  static auto Fields() {
-    using O = RewardOptions;
-    return std::tuple_cat(
-        std::tuple{
-            config::Field{"max_length", &O::max_length,
-                          "Most tokens of an example; None: as many as there are. In layout trl a "
-                          "pair with a longer one is left out, as in TRL."}
-                .AtLeast(1),
-            config::Field{"truncation", &O::truncation, "Cut examples to max_length."},
-        },
-        config::FieldsOf(&O::example, ExampleOptions::Fields()));
-  }
+  static config::FieldList Fields();
   Status Validate() const;
 };
 
@@ -230,19 +129,7 @@ struct EmbeddingOptions {
   std::string positive_field = "positive";
   std::optional<std::string> negative_field;
 
-  static auto Fields() {
-    using O = EmbeddingOptions;
-    return std::tuple_cat(
-        std::tuple{
-            config::Field{"max_length", &O::max_length, "Most tokens of a text."}.AtLeast(1),
-            config::Field{"query_field", &O::query_field, "Field of the text that is looked for."},
-            config::Field{"positive_field", &O::positive_field,
-                          "Field of the text that is to be found."},
-            config::Field{"negative_field", &O::negative_field,
-                          "Field of a text that is not to be found, if there is one."},
-        },
-        config::FieldsOf(&O::example, ExampleOptions::Fields()));
-  }
+  static config::FieldList Fields();
   Status Validate() const;
 };
 
