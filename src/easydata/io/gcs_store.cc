@@ -3,7 +3,8 @@
 #include <arrow/util/io_util.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -36,6 +37,18 @@ StorageOptions WithEmulator(StorageOptions options) {
     options.anonymous = true;
   }
   return options;
+}
+
+/// What a session has of an upload, by "bytes=0-524287"; 0 where it has nothing, -1 where it says
+/// something else.
+int64_t KeptBytes(std::string_view range) {
+  const size_t dash = range.find('-');
+  if (dash == std::string_view::npos) return 0;
+  int64_t last = 0;
+  const char* const end = range.data() + range.size();
+  const auto [read, error] = std::from_chars(range.data() + dash + 1, end, last);
+  const bool is_number = error == std::errc() && read == end && last >= 0;
+  return is_number && last < std::numeric_limits<int64_t>::max() ? last + 1 : -1;
 }
 
 Result<HttpCall::Outcome> JudgeGone(const TextAnswer& answer) {
@@ -122,7 +135,7 @@ Result<ObjectPage> GcsStore::ListPage(const std::string& bucket, const std::stri
   for (const nlohmann::json& item : found.value("items", nlohmann::json::array())) {
     FileInfo object;
     object.uri = "gs://" + bucket + "/" + JsonText(item, "name");
-    object.size = std::strtoll(JsonText(item, "size").c_str(), nullptr, 10);
+    ARROW_ASSIGN_OR_RAISE(object.size, ListedSize(JsonText(item, "size"), object.uri));
     object.identity.tag = JsonText(item, "generation");
     object.identity.mtime_ns = ListedTime(JsonText(item, "updated"));
     out.objects.push_back(std::move(object));
@@ -202,7 +215,7 @@ Status GcsStore::Copy(const std::string& from, const std::string& to) const {
     ARROW_ASSIGN_OR_RAISE(const TextAnswer answer,
                           ExchangeText(*this, "cannot copy " + from + " to " + to, make));
     const auto said = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
-    if (!said.is_object() || said.value("done", true)) return Status::OK();
+    if (!said.is_object() || !said.contains("done") || said["done"] != false) return Status::OK();
     token = JsonText(said, "rewriteToken");
   }
 }
@@ -244,13 +257,7 @@ Result<UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::str
     const HttpResponse& response = answer.response;
     if (response.is_good()) return HttpCall::Outcome::kDone;
     if (response.status == 308) {
-      // "bytes=0-524287": what is kept.
-      const std::string_view range = response.headers.Get("range");
-      const size_t dash = range.find('-');
-      const int64_t has =
-          dash == std::string_view::npos
-              ? 0
-              : std::strtoll(std::string(range.substr(dash + 1)).c_str(), nullptr, 10) + 1;
+      const int64_t has = KeptBytes(response.headers.Get("range"));
       if (has < offset || has > end) {
         return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri, ": the store has ", has,
                                                  " bytes of it where there must be ", offset);

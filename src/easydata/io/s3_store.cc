@@ -174,7 +174,7 @@ Result<ObjectPage> S3Store::ListPage(const std::string& bucket, const std::strin
   for (const std::string_view entry : XmlElements(answer.body, "Contents")) {
     FileInfo object;
     object.uri = "s3://" + bucket + "/" + NameIn(entry, "Key", is_escaped);
-    object.size = std::strtoll(XmlText(entry, "Size").value_or("0").c_str(), nullptr, 10);
+    ARROW_ASSIGN_OR_RAISE(object.size, ListedSize(XmlText(entry, "Size").value_or(""), object.uri));
     object.identity.tag = XmlText(entry, "ETag").value_or("");
     object.identity.mtime_ns = ListedTime(XmlText(entry, "LastModified").value_or(""));
     out.objects.push_back(std::move(object));
