@@ -1,0 +1,202 @@
+// Arbitrary bytes as what object stores and web servers answer: a call ends with what it is for, or
+// with an error in a sentence; and the small readers of times, XML and addresses by themselves.
+//
+// Byte 0 chooses the call, byte 1 its options; the answers are the rest (scripted_curl.h).
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/io/answer_text.h"
+#include "easydata/io/credentials.h"
+#include "easydata/io/gcs_store.h"
+#include "easydata/io/http_date.h"
+#include "easydata/io/http_object.h"
+#include "easydata/io/iso_time.h"
+#include "easydata/io/object_store.h"
+#include "easydata/io/s3_store.h"
+#include "easydata/io/storage.h"
+#include "easydata/io/url.h"
+#include "easydata/io/web_store.h"
+#include "finding.h"
+#include "scripted_curl.h"
+
+namespace easydata::io {
+namespace {
+
+using fuzz::Fail;
+
+constexpr int64_t kObjectBytes = 40;
+
+bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+void CheckStatus(const Status& status, std::string_view input) {
+  if (status.ok()) return;
+  const bool is_foreseen = status.IsIOError() || status.IsInvalid() || status.IsNotImplemented();
+  if (!is_foreseen || status.message().empty()) {
+    Fail("an unforeseen error: " + status.ToString(), input);
+  }
+}
+
+/// Options by which nothing is waited for, and nobody else is asked.
+StorageOptions OptionsOf(uint8_t bits, bool is_google) {
+  StorageOptions options;
+  options.retries = (bits & 1) != 0 ? 2 : 0;
+  options.retry_delay = 0;
+  options.retry_timeout = 0.2;
+  options.endpoint_url = "http://store.example";
+  options.region = "us-east-1";
+  options.anonymous = (bits & 2) != 0;
+  if (!options.anonymous) {
+    if (!is_google) options.key = "AKIA";
+    if (!is_google) options.secret = "s3cr3t";
+    options.token = "t0ken";
+  }
+  if ((bits & 4) != 0) options.addressing_style = "virtual";
+  return options;
+}
+
+std::shared_ptr<const ObjectStore> StoreOf(uint8_t bits) {
+  const bool is_google = (bits & 8) != 0;
+  const StorageOptions options = OptionsOf(bits, is_google);
+  if (is_google) return GcsStore::Make(options).ValueOrDie();
+  return S3Store::Make(options).ValueOrDie();
+}
+
+void CheckObject(const FileInfo& object, const std::string& prefix, std::string_view input) {
+  if (!object.uri.starts_with(prefix)) Fail("an object of another bucket: " + object.uri, input);
+  if (object.size < 0) Fail("an object of a negative size", input);
+}
+
+void List(const ObjectStore& store, bool by_folder, std::string_view input) {
+  const auto listed = store.ListAll("bucket", "a/", by_folder);
+  CheckStatus(listed.status(), input);
+  if (!listed.ok()) return;
+  const std::string prefix = std::string(store.scheme()) + "://bucket/";
+  for (const FileInfo& object : listed->objects) CheckObject(object, prefix, input);
+}
+
+void Stat(const HttpStore& store, const std::string& uri, std::string_view input) {
+  const auto found = StatHttpObject(store, uri);
+  CheckStatus(found.status(), input);
+  if (found.ok()) CheckObject(*found, uri, input);
+}
+
+/// Reads what was listed as an object of 40 bytes.
+void Read(const std::shared_ptr<const HttpStore>& store, const std::string& uri, uint8_t bits,
+          std::string_view input) {
+  FileInfo file{uri, kObjectBytes, {}};
+  file.identity.kind = IdentityKind::kTime;
+  if ((bits & 0x20) != 0) file.identity.tag = "\"tag\"";
+  if ((bits & 0x40) != 0) file.identity.mtime_ns = int64_t{784111777} * 1'000'000'000;
+  const auto opened = OpenHttpObject(store, file);
+  CheckStatus(opened.status(), input);
+  if (!opened.ok()) return;
+  const auto bytes = (*opened)->ReadAt(10, 20);
+  CheckStatus(bytes.status(), input);
+  if (bytes.ok() && (*bytes)->size() != 20) Fail("another number of bytes is read", input);
+}
+
+void Write(const ObjectStore& store, std::string_view input) {
+  const std::string uri = std::string(store.scheme()) + "://bucket/a b/\xc3\xa9";
+  CheckStatus(store.Put(uri, "content"), input);
+  CheckStatus(store.PutIfAbsent(uri, "content").status(), input);
+  CheckStatus(store.Copy(uri, uri + "2"), input);
+  CheckStatus(store.Delete(uri), input);
+}
+
+void Upload(const ObjectStore& store, std::string_view input) {
+  const std::string uri = std::string(store.scheme()) + "://bucket/a";
+  const auto id = store.StartUpload(uri);
+  CheckStatus(id.status(), input);
+  if (!id.ok()) return;
+  std::vector<UploadedPart> parts;
+  int64_t offset = 0;
+  for (int number = 1; number <= 2; ++number) {
+    auto part = store.UploadPart(uri, *id, number, offset, "0123456789", number == 2);
+    CheckStatus(part.status(), input);
+    if (!part.ok()) return CheckStatus(store.AbortUpload(uri, *id), input);
+    offset += part->size;
+    parts.push_back(std::move(*part));
+  }
+  if (offset != 20) Fail("parts of another size", input);
+  CheckStatus(store.CompleteUpload(uri, *id, parts), input);
+  const auto uploads = store.ListUploads(uri);
+  CheckStatus(uploads.status(), input);
+}
+
+/// The readers of texts, which take what no server can send, too.
+void ReadTexts(std::string_view text) {
+  std::vector<std::string> read;
+  const size_t end = std::min(text.find('\0'), text.size());
+  const std::string_view first = text.substr(0, end);
+  const std::string_view second = text.substr(std::min(end + 1, text.size()));
+  for (const char* name : {"Key", "Code", "a"}) {
+    if (const auto found = XmlText(first, name)) read.push_back(*found);
+    for (const std::string_view each : XmlElements(first, name)) {
+      if (each.data() < first.data() && !each.empty()) Fail("an element of another text", text);
+    }
+  }
+  read.push_back(RefusalReason(first));
+  for (const std::string& each : read) {
+    if (IsUtf8(first) && !IsUtf8(each) && each.size() < 300) Fail("no UTF-8: " + each, text);
+  }
+  const std::string escaped = "<Key>" + XmlEscaped(first) + "</Key>";
+  if (XmlText(escaped, "Key") != first) Fail("escaped as XML it is another text", text);
+  if (PercentDecode(PercentEncode(first, (text.size() & 1) != 0)) != first) {
+    Fail("escaped for a URL it is another text", text);
+  }
+  (void)ParseIsoTime(first);
+  (void)ListedTime(first);
+  (void)ParseHttpDate(first);
+  (void)OriginOf(first);
+  (void)ResolveUrl(first, second);
+  (void)WithoutPassword(std::string(first));
+  (void)PublicAddress(std::string(first));
+  (void)SchemeOf(first);
+  (void)SplitObjectUri(first);
+  CheckStatus(Storage(StorageOptions()).NameOf(std::string(first)).status(), text);
+}
+
+void Check(const uint8_t* data, size_t size) {
+  if (size < 2) return;
+  const std::string_view input(reinterpret_cast<const char*>(data + 2), size - 2);
+  const uint8_t bits = data[1];
+  const auto store = StoreOf(bits);
+  const std::string uri = std::string(store->scheme()) + "://bucket/a/b.jsonl";
+  const auto web = std::make_shared<const WebStore>(OptionsOf(2, false));
+  const std::string address = "http://web.example/a/b.jsonl";
+  fuzz::SetAnswers(input);
+  switch (data[0] % 8) {
+    case 0:
+      return List(*store, (bits & 0x10) != 0, input);
+    case 1:
+      return Stat(*store, uri, input);
+    case 2:
+      return Stat(*web, address, input);
+    case 3:
+      return Read(store, uri, bits, input);
+    case 4:
+      return Read(web, address, bits, input);
+    case 5:
+      return Write(*store, input);
+    case 6:
+      return Upload(*store, input);
+    default:
+      return ReadTexts(input);
+  }
+}
+
+}  // namespace
+}  // namespace easydata::io
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  easydata::io::Check(data, size);
+  return 0;
+}
