@@ -4,6 +4,7 @@
 #include <arrow/type.h>
 #include <simdjson.h>
 
+#include "easydata/chat/key_places.h"
 #include "easydata/jinja/unicode.h"
 #include "easydata/json/dom_parse.h"
 
@@ -43,11 +44,11 @@ Value FromJson(const dom::element& element, Arena* arena) {
       for ([[maybe_unused]] const dom::key_value_pair member : object) ++most;
       auto* entries = arena->Array<jinja::DictEntry>(most);
       size_t count = 0;
+      KeyPlaces places(most);
       for (const dom::key_value_pair member : object) {
         const Value value = FromJson(member.value, arena);
         // Of a key that comes twice the last value stays, at the first one's place.
-        size_t at = 0;
-        while (at < count && entries[at].key.Text() != member.key) ++at;
+        const size_t at = places.Find(member.key, entries, count);
         if (at == count) entries[count++].key = Value::String(arena->Copy(member.key));
         entries[at].value = value;
       }

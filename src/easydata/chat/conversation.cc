@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "easydata/chat/key_places.h"
 #include "easydata/jinja/unicode.h"
 
 namespace easydata::chat {
@@ -10,7 +11,6 @@ namespace {
 using jinja::Arena;
 using jinja::DictEntry;
 using jinja::FindKey;
-using jinja::IsSameName;
 using jinja::Value;
 using jinja::ValueKind;
 
@@ -185,14 +185,11 @@ Result<Value> ReadMessage(const Value& given, const Place& place,
     thought = found;
     break;
   }
+  KeyPlaces places(given.size);
   const auto add = [&](std::string_view name, const Value& item) {
-    for (size_t i = 0; i < count; ++i) {
-      if (IsSameName(entries[i].key.Text(), name)) {
-        entries[i].value = item;
-        return;
-      }
-    }
-    entries[count++] = {Value::String(name), item};
+    const size_t at = places.Find(name, entries, count);
+    if (at == count) entries[count++].key = Value::String(name);
+    entries[at].value = item;
   };
   if (thought != nullptr) add("thinking", *thought);
   bool has_role = false;

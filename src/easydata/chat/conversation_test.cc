@@ -68,6 +68,15 @@ TEST_F(ConversationTest, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST_F(ConversationTest, ManyKeysTakeNoLongerThanTheirText) {
+  std::string message = R"([{"role": "user", "content": "a", "thinking": "t", "key 7": 0)";
+  for (int i = 0; i < 200'000; ++i) message += ", \"key " + std::to_string(i) + "\": 1";
+  const std::string read = Read(message + "}]");
+  EXPECT_THAT(read, ::testing::StartsWith(R"([{"thinking": "t", "role": "user", "content": "a", )"
+                                          R"("key 7": 1, "key 0": 1, "key 1": 1,)"));
+  EXPECT_THAT(read, ::testing::EndsWith(R"("key 199999": 1, "reasoning_content": "t"}])"));
+}
+
 TEST_F(ConversationTest, ATextShowsWhatWasSaidOrNot) {
   Read(R"([{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}])");
   using jinja::Mark;

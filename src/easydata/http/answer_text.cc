@@ -10,6 +10,8 @@
 namespace easydata::http {
 namespace {
 
+constexpr size_t kLongestEntity = 16;  // characters
+
 /// Appends what "&name;" stands for; false where it is no entity.
 bool AppendEntity(std::string_view name, std::string* out) {
   constexpr std::pair<std::string_view, char> kKnown[] = {
@@ -26,7 +28,10 @@ bool AppendEntity(std::string_view name, std::string* out) {
   uint32_t code = 0;
   const auto [end, error] =
       std::from_chars(name.data(), name.data() + name.size(), code, is_hex ? 16 : 10);
-  if (error != std::errc() || end != name.data() + name.size() || code > 0x10FFFF) return false;
+  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;  // which no text can hold
+  if (error != std::errc() || end != name.data() + name.size() || code > 0x10FFFF || is_surrogate) {
+    return false;
+  }
   AppendUtf8(code, out);
   return true;
 }
@@ -34,9 +39,11 @@ bool AppendEntity(std::string_view name, std::string* out) {
 std::string Unescaped(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    const size_t end = text[i] == '&' ? text.find(';', i) : std::string_view::npos;
-    if (end != std::string_view::npos && AppendEntity(text.substr(i + 1, end - i - 1), &out)) {
-      i = end;
+    // Within the next few characters: a text may be full of "&" without an end.
+    const std::string_view name = text[i] == '&' ? text.substr(i + 1, kLongestEntity) : "";
+    const size_t end = name.find(';');
+    if (end != std::string_view::npos && AppendEntity(name.substr(0, end), &out)) {
+      i += end + 1;
     } else {
       out += text[i];
     }

@@ -11,6 +11,11 @@ TEST(HttpDateTest, ReadsTheFormThatServersSend) {
   EXPECT_EQ(ParseHttpDate("Tue, 29 Feb 2028 23:59:59 GMT"), 1835481599);
 }
 
+TEST(HttpDateTest, StaysWithinWhatClocksCanCount) {
+  EXPECT_EQ(ParseHttpDate("Fri, 31 Dec 9999 23:59:59 GMT"), 7289654399);
+  EXPECT_EQ(ParseHttpDate("Mon, 01 Jan 0001 00:00:00 GMT"), -8520336000);
+}
+
 TEST(HttpDateTest, TakesNothingElse) {
   for (const char* text : {"", "soon", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
                            "Sun, 06 Nvm 1994 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT",

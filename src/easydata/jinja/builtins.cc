@@ -255,7 +255,9 @@ constexpr Name kFunctions[] = {{"range", kRangeFunction},
                                {kClockFunction, kStrftime}};
 constexpr std::string_view kOtherFunctions = " lipsum cycler joiner ";
 
+/// Whether `name` is one of `names`, which have a blank before and behind each.
 bool IsIn(std::string_view names, std::string_view name) {
+  if (name.empty() || name.find(' ') != std::string_view::npos) return false;
   size_t at = 0;
   while ((at = names.find(name, at)) != std::string_view::npos) {
     if (names[at - 1] == ' ' && names[at + name.size()] == ' ') return true;

@@ -103,6 +103,13 @@ TEST_F(TemplateTest, ErrorsNameTheLine) {
   EXPECT_TRUE(Try("{{ messages[0].clear() }}").IsInvalid());
 }
 
+TEST_F(TemplateTest, NoNameIsEmptyOrHasABlank) {
+  EXPECT_EQ(Text("{{ 'a'[''] }}{{ [1][''] }}{{ {}[''] }}{{ x[''] }}|"), "|");
+  EXPECT_EQ(Text("{{ 'a'[' encode '] }}{{ [1][' append'] }}{{ {}['pop '] }}{{ (1,)[' '] }}|"), "|");
+  EXPECT_EQ(Text("{{ messages | selectattr('') | list }}"), "[]");
+  EXPECT_EQ(Text("{{ [{'': 1}] | map(attribute='') | list }}"), "[1]");
+}
+
 TEST_F(TemplateTest, MarksSayWhatTheTextComesFrom) {
   RenderOptions options;
   options.trace = true;

@@ -3,6 +3,7 @@
 #include <arrow/util/io_util.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -42,6 +43,15 @@ Result<bool> ObjectStore::Holds(const std::string& uri, std::string_view content
   if (arrow::internal::ErrnoFromStatus(now.status()) == ENOENT) return false;  // it was there
   ARROW_RETURN_NOT_OK(now.status());
   return *now == content;
+}
+
+Result<int64_t> ListedSize(std::string_view text, const std::string& uri) {
+  int64_t size = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, size);
+  if (text.empty() || (error == std::errc() && read == end && size >= 0)) return size;
+  return arrow::internal::IOErrorFromErrno(EIO, "the store lists ", uri, " with the size \"",
+                                           text.substr(0, 40), "\", which is none");
 }
 
 int64_t ListedTime(std::string_view text) {

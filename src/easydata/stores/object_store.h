@@ -92,6 +92,9 @@ class ObjectStore : public http::HttpStore {
   Result<bool> Holds(const std::string& uri, std::string_view content) const;
 };
 
+/// The size of an object in a listing; 0 for "". IOError, naming the object, for what is no size.
+Result<int64_t> ListedSize(std::string_view text, const std::string& uri);
+
 /// Nanoseconds since 1970 of a time in a listing, of whole seconds as headers have them; 0 where it
 /// tells none.
 int64_t ListedTime(std::string_view text);

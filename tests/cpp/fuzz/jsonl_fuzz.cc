@@ -5,12 +5,8 @@
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,22 +20,18 @@
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/storage/open_file.h"
+#include "read_rows.h"
 
 namespace easydata {
 namespace {
 
+using fuzz::Fail;
 using Json = nlohmann::json;
 
 // The columns of byte 0's lowest bit; otherwise whole rows are read.
 const char* const kText = "text";
 const char* const kTokens = "input_ids";
 const char* const kAny = "any";
-
-[[noreturn]] void Fail(const std::string& what, std::string_view line) {
-  std::fprintf(stderr, "%s\n  line: %.*s\n", what.c_str(), static_cast<int>(line.size()),
-               line.data());
-  std::abort();
-}
 
 std::vector<std::string> LinesOf(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -151,23 +143,13 @@ void CheckRow(const arrow::RecordBatch& rows, int64_t i, const Json& row, std::s
   }
 }
 
-/// Writes the one file, which is in memory alone: the fuzzer leaves without cleaning up.
-std::string WriteFile(std::string_view text) {
-  static const int file = memfd_create("jsonl", 0);
-  if (file < 0 || ftruncate(file, 0) != 0 ||
-      pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    Fail("the file cannot be written", text);
-  }
-  return "/proc/self/fd/" + std::to_string(file);
-}
-
 void Compare(const uint8_t* data, size_t size) {
   static const auto pool = std::make_shared<exec::ThreadPool>(1);
   if (size < 2) return;
   const bool whole_rows = (data[0] & 1) == 0;
   const bool skips = (data[1] & 1) != 0;
   const std::string_view text(reinterpret_cast<const char*>(data + 2), size - 2);
-  const std::string path = WriteFile(text);
+  const std::string path = fuzz::WriteFile(text);
 
   source::SourceStageOptions options;
   options.name = "s";
@@ -179,22 +161,9 @@ void Compare(const uint8_t* data, size_t size) {
   const auto source =
       source::MakeJsonSource({storage::StatFile(path).ValueOrDie()}, source::JsonLayout::kLines)
           .ValueOrDie();
-  StageContext context;
-  context.pool = pool;
-  auto made = source::SourcePlan(source, options).ValueOrDie().make(context);
-  std::vector<Batch> batches;
-  Status error = made.status();
-  while (error.ok()) {
-    auto next = (*made)->Next();
-    error = next.status();
-    if (!error.ok() || !next->has_value()) break;
-    batches.push_back(std::move(**next));
-  }
-  // What begins like a compressed file is read as one.
-  for (const std::string_view magic : {"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}) {
-    if (text.starts_with(magic)) return;
-  }
-  if (text.substr(0, 4).ends_with("*M\x18")) return;  // or like a frame to be skipped
+  const fuzz::RowsRead read = fuzz::ReadRows(source, options, pool);
+  const Status& error = read.error;
+  if (fuzz::LooksCompressed(text)) return;
   if (!error.ok() && (!error.IsInvalid() || error.message().empty())) {
     Fail("an unforeseen error: " + error.ToString(), text);
   }
@@ -203,20 +172,18 @@ void Compare(const uint8_t* data, size_t size) {
   if (first != std::string_view::npos && text[first] == '[') return;
 
   const std::vector<std::string> lines = LinesOf(text);
-  source::ReadContext read;
-  read.pool = pool;
-  read.count_bytes = [](int64_t) {};
-  const auto counted = source->CountRows(0, read);
+  source::ReadContext context;
+  context.pool = pool;
+  context.count_bytes = [](int64_t) {};
+  const auto counted = source->CountRows(0, context);
   if (!counted.ok() || *counted != static_cast<int64_t>(lines.size())) {
     Fail("another number of lines: " + std::to_string(counted.ValueOr(-1)), text);
   }
   // Rows by their lines.
   std::vector<const Batch*> given(lines.size(), nullptr);
   std::vector<int64_t> places(lines.size());
-  int64_t dropped = 0;
   int64_t rows = 0;
-  for (const Batch& batch : batches) {
-    for (const DropCount& count : batch.dropped) dropped += count.rows;
+  for (const Batch& batch : read.batches) {
     for (int64_t i = 0; i < batch.num_rows(); ++i, ++rows) {
       const auto line = static_cast<size_t>(batch.addresses.At(i).row);
       if (line >= lines.size() || given[line] != nullptr) Fail("a row of no line", text);
@@ -225,7 +192,7 @@ void Compare(const uint8_t* data, size_t size) {
     }
   }
   if (skips && !error.ok()) Fail("skipping ends in " + error.ToString(), text);
-  if (skips && rows + dropped != static_cast<int64_t>(lines.size())) {
+  if (skips && rows + read.dropped != static_cast<int64_t>(lines.size())) {
     Fail("a line is neither given nor counted as skipped", text);
   }
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -148,6 +148,8 @@ PITFALLS = [
     "{{ {'update': 1}.update() }}",
     "{{ {'update': 1}['update'] }}",
     "{{ nums.append is defined }}",
+    "{{ s[''] is defined }}{{ nums[''] is defined }}{{ d[''] is defined }}{{ s[' split '] }}",
+    "{{ messages|selectattr('')|list }}{{ [{'': 1}]|map(attribute='')|list }}",
     "{{ nums.append(1) }}",
     "{{ s.__class__ }}",
     "{{ s.__class__ is defined }}",

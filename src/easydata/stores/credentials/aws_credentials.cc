@@ -267,6 +267,22 @@ class AwsCredentialFinder final : public CredentialFinder {
   explicit AwsCredentialFinder(const stores::StorageOptions& options) : options_(options) {}
 
   Result<MaybeCredentials> Find() override {
+    ARROW_ASSIGN_OR_RAISE(MaybeCredentials found, LookUp());
+    if (found.has_value() && (HasLineEnd(found->key) || HasLineEnd(found->token))) {
+      return CredentialError(
+          "the AWS credentials that are found have a line end in them, and no request "
+          "can carry them");
+    }
+    return found;
+  }
+
+ private:
+  /// They are put into headers, which another line would be one more of.
+  static bool HasLineEnd(const std::string& text) {
+    return text.find_first_of("\r\n") != std::string::npos;
+  }
+
+  Result<MaybeCredentials> LookUp() {
     if (options_.anonymous) return std::nullopt;
     ARROW_ASSIGN_OR_RAISE(
         MaybeCredentials found,
@@ -288,7 +304,6 @@ class AwsCredentialFinder final : public CredentialFinder {
     return AwsChain(options_, profiles, {chosen.name, section == nullptr ? none : *section}).Find();
   }
 
- private:
   const stores::StorageOptions options_;
 };
 

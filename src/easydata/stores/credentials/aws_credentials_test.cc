@@ -115,6 +115,19 @@ TEST(AwsCredentialsTest, ReadsProfilesAsBotocoreDoes) {
   EXPECT_EQ(FindWith(OfProfile("work")), "w/ws/wt");
 }
 
+TEST(AwsCredentialsTest, RefusesWhatWouldBeHeadersOfItsOwn) {
+  ScopedEnvironment environment;
+  // An indented line goes on with the value above.
+  environment.Write(".aws/credentials",
+                    "[default]\naws_access_key_id = KEY\n  Host: other\naws_secret_access_key = S\n"
+                    "[p]\naws_access_key_id = KEY\naws_secret_access_key = S\n"
+                    "aws_session_token = T\n  Host: other\n");
+  for (const StorageOptions& options : {Quick(), OfProfile("p")}) {
+    EXPECT_THAT(FindWith(options),
+                AllOf(HasSubstr("have a line end in them"), Not(HasSubstr("KEY"))));
+  }
+}
+
 TEST(AwsCredentialsTest, SaysWhichProfilesThereAre) {
   ScopedEnvironment environment;
   const std::string path = environment.Write("mine", "[training]\naws_access_key_id = SECRET\n");

@@ -3,7 +3,8 @@
 #include <arrow/util/io_util.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -37,6 +38,18 @@ stores::StorageOptions WithEmulator(stores::StorageOptions options) {
     options.anonymous = true;
   }
   return options;
+}
+
+/// What a session has of an upload, by "bytes=0-524287"; 0 where it has nothing, -1 where it says
+/// something else.
+int64_t KeptBytes(std::string_view range) {
+  const size_t dash = range.find('-');
+  if (dash == std::string_view::npos) return 0;
+  int64_t last = 0;
+  const char* const end = range.data() + range.size();
+  const auto [read, error] = std::from_chars(range.data() + dash + 1, end, last);
+  const bool is_number = error == std::errc() && read == end && last >= 0;
+  return is_number && last < std::numeric_limits<int64_t>::max() ? last + 1 : -1;
 }
 
 Result<http::HttpCall::Outcome> JudgeGone(const http::TextAnswer& answer) {
@@ -124,7 +137,8 @@ Result<stores::ObjectPage> GcsStore::ListPage(const std::string& bucket, const s
   for (const nlohmann::json& item : found.value("items", nlohmann::json::array())) {
     files::FileInfo object;
     object.uri = "gs://" + bucket + "/" + http::JsonText(item, "name");
-    object.size = std::strtoll(http::JsonText(item, "size").c_str(), nullptr, 10);
+    ARROW_ASSIGN_OR_RAISE(object.size,
+                          stores::ListedSize(http::JsonText(item, "size"), object.uri));
     object.identity.tag = http::JsonText(item, "generation");
     object.identity.mtime_ns = stores::ListedTime(http::JsonText(item, "updated"));
     out.objects.push_back(std::move(object));
@@ -205,7 +219,7 @@ Status GcsStore::Copy(const std::string& from, const std::string& to) const {
     ARROW_ASSIGN_OR_RAISE(const http::TextAnswer answer,
                           http::ExchangeText(*this, "cannot copy " + from + " to " + to, make));
     const auto said = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
-    if (!said.is_object() || said.value("done", true)) return Status::OK();
+    if (!said.is_object() || !said.contains("done") || said["done"] != false) return Status::OK();
     token = http::JsonText(said, "rewriteToken");
   }
 }
@@ -248,13 +262,7 @@ Result<stores::UploadedPart> GcsStore::UploadPart(const std::string& uri, const 
     const http::HttpResponse& response = answer.response;
     if (response.is_good()) return http::HttpCall::Outcome::kDone;
     if (response.status == 308) {
-      // "bytes=0-524287": what is kept.
-      const std::string_view range = response.headers.Get("range");
-      const size_t dash = range.find('-');
-      const int64_t has =
-          dash == std::string_view::npos
-              ? 0
-              : std::strtoll(std::string(range.substr(dash + 1)).c_str(), nullptr, 10) + 1;
+      const int64_t has = KeptBytes(response.headers.Get("range"));
       if (has < offset || has > end) {
         return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri, ": the store has ", has,
                                                  " bytes of it where there must be ", offset);

@@ -181,7 +181,8 @@ Result<stores::ObjectPage> S3Store::ListPage(const std::string& bucket, const st
   for (const std::string_view entry : http::XmlElements(answer.body, "Contents")) {
     files::FileInfo object;
     object.uri = "s3://" + bucket + "/" + NameIn(entry, "Key", is_escaped);
-    object.size = std::strtoll(http::XmlText(entry, "Size").value_or("0").c_str(), nullptr, 10);
+    ARROW_ASSIGN_OR_RAISE(
+        object.size, stores::ListedSize(http::XmlText(entry, "Size").value_or(""), object.uri));
     object.identity.tag = http::XmlText(entry, "ETag").value_or("");
     object.identity.mtime_ns =
         stores::ListedTime(http::XmlText(entry, "LastModified").value_or(""));

@@ -1,0 +1,201 @@
+// Arbitrary bytes as what object stores and web servers answer: a call ends with what it is for, or
+// with an error in a sentence; and the small readers of times, XML and addresses by themselves.
+//
+// Byte 0 chooses the call, byte 1 its options; the answers are the rest (scripted_curl.h).
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/http/answer_text.h"
+#include "easydata/http/http_date.h"
+#include "easydata/http/http_object.h"
+#include "easydata/http/iso_time.h"
+#include "easydata/http/url.h"
+#include "easydata/storage/storage.h"
+#include "easydata/stores/gcs/gcs_store.h"
+#include "easydata/stores/object_store.h"
+#include "easydata/stores/s3/s3_store.h"
+#include "easydata/stores/web/web_store.h"
+#include "finding.h"
+#include "scripted_curl.h"
+
+namespace easydata {
+namespace {
+
+using fuzz::Fail;
+
+constexpr int64_t kObjectBytes = 40;
+
+bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+void CheckStatus(const Status& status, std::string_view input) {
+  if (status.ok()) return;
+  const bool is_foreseen = status.IsIOError() || status.IsInvalid() || status.IsNotImplemented();
+  if (!is_foreseen || status.message().empty()) {
+    Fail("an unforeseen error: " + status.ToString(), input);
+  }
+}
+
+/// Options by which nothing is waited for, and nobody else is asked.
+stores::StorageOptions OptionsOf(uint8_t bits, bool is_google) {
+  stores::StorageOptions options;
+  options.retries = (bits & 1) != 0 ? 2 : 0;
+  options.retry_delay = 0;
+  options.retry_timeout = 0.2;
+  options.endpoint_url = "http://store.example";
+  options.region = "us-east-1";
+  options.anonymous = (bits & 2) != 0;
+  if (!options.anonymous) {
+    if (!is_google) options.key = "AKIA";
+    if (!is_google) options.secret = "s3cr3t";
+    options.token = "t0ken";
+  }
+  if ((bits & 4) != 0) options.addressing_style = "virtual";
+  return options;
+}
+
+std::shared_ptr<const stores::ObjectStore> StoreOf(uint8_t bits) {
+  const bool is_google = (bits & 8) != 0;
+  const stores::StorageOptions options = OptionsOf(bits, is_google);
+  if (is_google) return gcs::GcsStore::Make(options).ValueOrDie();
+  return s3::S3Store::Make(options).ValueOrDie();
+}
+
+void CheckObject(const FileInfo& object, const std::string& prefix, std::string_view input) {
+  if (!object.uri.starts_with(prefix)) Fail("an object of another bucket: " + object.uri, input);
+  if (object.size < 0) Fail("an object of a negative size", input);
+}
+
+void List(const stores::ObjectStore& store, bool by_folder, std::string_view input) {
+  const auto listed = store.ListAll("bucket", "a/", by_folder);
+  CheckStatus(listed.status(), input);
+  if (!listed.ok()) return;
+  const std::string prefix = std::string(store.scheme()) + "://bucket/";
+  for (const files::FileInfo& object : listed->objects) CheckObject(object, prefix, input);
+}
+
+void Stat(const http::HttpStore& store, const std::string& uri, std::string_view input) {
+  const auto found = http::StatHttpObject(store, uri);
+  CheckStatus(found.status(), input);
+  if (found.ok()) CheckObject(*found, uri, input);
+}
+
+/// Reads what was listed as an object of 40 bytes.
+void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string& uri, uint8_t bits,
+          std::string_view input) {
+  files::FileInfo file{uri, kObjectBytes, {}};
+  file.identity.kind = files::IdentityKind::kTime;
+  if ((bits & 0x20) != 0) file.identity.tag = "\"tag\"";
+  if ((bits & 0x40) != 0) file.identity.mtime_ns = int64_t{784111777} * 1'000'000'000;
+  const auto opened = http::OpenHttpObject(store, file);
+  CheckStatus(opened.status(), input);
+  if (!opened.ok()) return;
+  const auto bytes = (*opened)->ReadAt(10, 20);
+  CheckStatus(bytes.status(), input);
+  if (bytes.ok() && (*bytes)->size() != 20) Fail("another number of bytes is read", input);
+}
+
+void Write(const stores::ObjectStore& store, std::string_view input) {
+  const std::string uri = std::string(store.scheme()) + "://bucket/a b/\xc3\xa9";
+  CheckStatus(store.Put(uri, "content"), input);
+  CheckStatus(store.PutIfAbsent(uri, "content").status(), input);
+  CheckStatus(store.Copy(uri, uri + "2"), input);
+  CheckStatus(store.Delete(uri), input);
+}
+
+void Upload(const stores::ObjectStore& store, std::string_view input) {
+  const std::string uri = std::string(store.scheme()) + "://bucket/a";
+  const auto id = store.StartUpload(uri);
+  CheckStatus(id.status(), input);
+  if (!id.ok()) return;
+  std::vector<stores::UploadedPart> parts;
+  int64_t offset = 0;
+  for (int number = 1; number <= 2; ++number) {
+    auto part = store.UploadPart(uri, *id, number, offset, "0123456789", number == 2);
+    CheckStatus(part.status(), input);
+    if (!part.ok()) return CheckStatus(store.AbortUpload(uri, *id), input);
+    offset += part->size;
+    parts.push_back(std::move(*part));
+  }
+  if (offset != 20) Fail("parts of another size", input);
+  CheckStatus(store.CompleteUpload(uri, *id, parts), input);
+  const auto uploads = store.ListUploads(uri);
+  CheckStatus(uploads.status(), input);
+}
+
+/// The readers of texts, which take what no server can send, too.
+void ReadTexts(std::string_view text) {
+  std::vector<std::string> read;
+  const size_t end = std::min(text.find('\0'), text.size());
+  const std::string_view first = text.substr(0, end);
+  const std::string_view second = text.substr(std::min(end + 1, text.size()));
+  for (const char* name : {"Key", "Code", "a"}) {
+    if (const auto found = http::XmlText(first, name)) read.push_back(*found);
+    for (const std::string_view each : http::XmlElements(first, name)) {
+      if (each.data() < first.data() && !each.empty()) Fail("an element of another text", text);
+    }
+  }
+  read.push_back(http::RefusalReason(first));
+  for (const std::string& each : read) {
+    if (IsUtf8(first) && !IsUtf8(each) && each.size() < 300) Fail("no UTF-8: " + each, text);
+  }
+  const std::string escaped = "<Key>" + http::XmlEscaped(first) + "</Key>";
+  if (http::XmlText(escaped, "Key") != first) Fail("escaped as XML it is another text", text);
+  if (http::PercentDecode(http::PercentEncode(first, (text.size() & 1) != 0)) != first) {
+    Fail("escaped for a URL it is another text", text);
+  }
+  (void)http::ParseIsoTime(first);
+  (void)stores::ListedTime(first);
+  (void)http::ParseHttpDate(first);
+  (void)http::OriginOf(first);
+  (void)http::ResolveUrl(first, second);
+  (void)http::WithoutPassword(std::string(first));
+  (void)web::PublicAddress(std::string(first));
+  (void)storage::SchemeOf(first);
+  (void)stores::SplitObjectUri(first);
+  CheckStatus(storage::Storage(stores::StorageOptions()).NameOf(std::string(first)).status(), text);
+}
+
+void Check(const uint8_t* data, size_t size) {
+  if (size < 2) return;
+  const std::string_view input(reinterpret_cast<const char*>(data + 2), size - 2);
+  const uint8_t bits = data[1];
+  const auto store = StoreOf(bits);
+  const std::string uri = std::string(store->scheme()) + "://bucket/a/b.jsonl";
+  const auto web = std::make_shared<const web::WebStore>(OptionsOf(2, false));
+  const std::string address = "http://web.example/a/b.jsonl";
+  fuzz::SetAnswers(input);
+  switch (data[0] % 8) {
+    case 0:
+      return List(*store, (bits & 0x10) != 0, input);
+    case 1:
+      return Stat(*store, uri, input);
+    case 2:
+      return Stat(*web, address, input);
+    case 3:
+      return Read(store, uri, bits, input);
+    case 4:
+      return Read(web, address, bits, input);
+    case 5:
+      return Write(*store, input);
+    case 6:
+      return Upload(*store, input);
+    default:
+      return ReadTexts(input);
+  }
+}
+
+}  // namespace
+}  // namespace easydata
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  easydata::Check(data, size);
+  return 0;
+}

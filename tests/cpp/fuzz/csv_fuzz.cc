@@ -1,0 +1,230 @@
+// Arbitrary bytes as a CSV file: its rows must be those of a literal reader of Python's dialect,
+// however many threads read, wherever chunks end, and from whichever row on.
+//
+// Byte 0 chooses the delimiter, byte 1 what becomes of bad rows, how many threads there are and
+// whether the file is larger than a chunk, byte 2 where reading begins; the file is the rest.
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/source/file_sources.h"
+#include "easydata/source/line_chunk.h"
+#include "easydata/storage/open_file.h"
+#include "read_rows.h"
+
+namespace easydata {
+namespace {
+
+using fuzz::Fail;
+using Record = std::vector<std::string>;
+using MaybeRecord = std::optional<Record>;  // none: not UTF-8
+
+constexpr std::string_view kDelimiters = ",\t;| a";
+
+bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+/// The states of Python's csv module (Modules/_csv.c), without its options.
+std::vector<MaybeRecord> ReadLiterally(std::string_view text, char delimiter) {
+  enum class State { kRecordBegin, kFieldBegin, kField, kQuoted, kQuoteInQuoted };
+  std::vector<MaybeRecord> records;
+  Record fields;
+  std::string field;
+  State state = State::kRecordBegin;
+  size_t begin = 0;
+  const auto end_record = [&](size_t end) {
+    fields.push_back(field);
+    field.clear();
+    const bool is_text = IsUtf8(text.substr(begin, end - begin));
+    records.push_back(is_text ? MaybeRecord(fields) : std::nullopt);
+    fields.clear();
+    state = State::kRecordBegin;
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_end = c == '\n' || c == '\r';
+    if (state == State::kRecordBegin) {
+      if (is_end) continue;  // an empty line, or the other half of "\r\n"
+      begin = i;
+      state = State::kFieldBegin;
+    }
+    if (state == State::kQuoted) {
+      if (c == '"') {
+        state = State::kQuoteInQuoted;
+      } else {
+        field += c;
+      }
+    } else if (state == State::kQuoteInQuoted && c == '"') {
+      field += c;
+      state = State::kQuoted;
+    } else if (is_end) {
+      end_record(i);
+    } else if (c == delimiter) {
+      fields.push_back(field);
+      field.clear();
+      state = State::kFieldBegin;
+    } else if (state == State::kFieldBegin && c == '"') {
+      state = State::kQuoted;
+    } else {
+      field += c;
+      state = State::kField;
+    }
+  }
+  if (state != State::kRecordBegin) end_record(text.size());
+  return records;
+}
+
+struct Case {
+  char delimiter;
+  bool skips;
+  bool keeps_rest;
+  int64_t start_row;
+};
+
+void CheckRow(const arrow::RecordBatch& rows, int64_t i, const Record& header, const Record& fields,
+              const Case& how, std::string_view text) {
+  std::vector<std::string> names;
+  for (const std::string& name : header) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (rows.num_columns() != static_cast<int>(names.size()) + (how.keeps_rest ? 1 : 0)) {
+    Fail("other columns: " + rows.schema()->ToString(), text);
+  }
+  for (size_t k = 0; k < names.size(); ++k) {
+    // The last of equal names counts.
+    const auto last = std::find(header.rbegin(), header.rend(), names[k]);
+    const auto at = static_cast<size_t>(header.rend() - last) - 1;
+    const auto& column = static_cast<const arrow::StringArray&>(*rows.column(static_cast<int>(k)));
+    if (rows.column_name(static_cast<int>(k)) != names[k]) Fail("another column's name", text);
+    if (column.IsNull(i) != (at >= fields.size())) Fail("a field is null or is not", text);
+    if (at < fields.size() && column.GetView(i) != fields[at]) {
+      Fail("another field: " + std::string(column.GetView(i)) + ", not " + fields[at], text);
+    }
+  }
+  if (!how.keeps_rest) return;
+  const auto& rest = static_cast<const arrow::ListArray&>(*rows.columns().back());
+  const auto& values = static_cast<const arrow::StringArray&>(*rest.values());
+  if (rest.IsNull(i) != (fields.size() <= header.size())) Fail("the rest is null or is not", text);
+  if (rest.IsNull(i)) return;
+  Record given;
+  for (int64_t k = rest.value_offset(i); k < rest.value_offset(i + 1); ++k) {
+    given.emplace_back(values.GetView(k));
+  }
+  if (given != Record(fields.begin() + static_cast<int64_t>(header.size()), fields.end())) {
+    Fail("another rest", text);
+  }
+}
+
+void CheckRows(const fuzz::RowsRead& read, const Record& header,
+               const std::vector<MaybeRecord>& records, const Case& how, std::string_view text) {
+  const auto is_good = [&](const MaybeRecord& record) {
+    return record.has_value() && (how.keeps_rest || record->size() <= header.size());
+  };
+  const auto count = static_cast<int64_t>(records.size());
+  const int64_t first = std::min(how.start_row, count);
+  const auto bad = std::find_if_not(records.begin() + first, records.end(), is_good);
+  if (read.error.ok() != (how.skips || bad == records.end())) {
+    Fail("bad rows end in " + read.error.ToString(), text);
+  }
+  const int64_t end = how.skips ? count : bad - records.begin();
+  int64_t row = first;
+  int64_t bad_rows = 0;
+  const auto pass_bad = [&] {
+    for (; row < end && !is_good(records[static_cast<size_t>(row)]); ++row) ++bad_rows;
+  };
+  for (const Batch& batch : read.batches) {
+    for (int64_t i = 0; i < batch.num_rows(); ++i, ++row) {
+      pass_bad();
+      if (row >= end) Fail("there are more rows", text);
+      if (batch.addresses.At(i).row != row) Fail("a row has another number", text);
+      CheckRow(*batch.rows, i, header, *records[static_cast<size_t>(row)], how, text);
+    }
+  }
+  pass_bad();
+  if (row != end) Fail("there are fewer rows", text);
+  if (how.skips && read.dropped != bad_rows) Fail("other rows are counted as left out", text);
+}
+
+void Check(const uint8_t* data, size_t size) {
+  static const auto one_thread = std::make_shared<exec::ThreadPool>(1);
+  static const auto threads = std::make_shared<exec::ThreadPool>(3);
+  if (size < 3) return;
+  const std::string_view text(reinterpret_cast<const char*>(data + 3), size - 3);
+  const char delimiter = data[0] < 0xf0 ? kDelimiters[data[0] % kDelimiters.size()]
+                                        : static_cast<char>(text.empty() ? 0 : text[0]);
+  const bool skips = (data[1] & 1) != 0;
+  const bool keeps_rest = (data[1] & 2) != 0;
+  const auto& pool = (data[1] & 4) != 0 ? threads : one_thread;
+  const bool is_large = (data[1] & 0x38) == 0x38;
+
+  // Where the file is large, a chunk of it ends within the input.
+  std::string large;
+  constexpr std::string_view kHeader = "a,b\n";
+  if (is_large) {
+    if (delimiter != ',') return;
+    const size_t into = data[2] % (text.size() + 1);
+    large = std::string(kHeader) + std::string(source::kChunkBytes - into - 1, 'x') + "\n";
+    large += text;
+  }
+  const std::string path = fuzz::WriteFile(is_large ? large : text);
+  const auto files = std::vector{storage::StatFile(path).ValueOrDie()};
+  const auto made = source::MakeCsvSource(files, std::string(1, delimiter), keeps_rest);
+  const bool is_delimiter = delimiter != '"' && delimiter != '\n' && delimiter != '\r';
+  if (made.ok() != is_delimiter) Fail("the delimiter: " + made.status().ToString(), text);
+  if (!made.ok()) return;
+
+  const Case how{delimiter, skips, keeps_rest, is_large ? 0 : data[2] % 8};
+  source::SourceStageOptions options;
+  options.name = "s";
+  options.on_error = skips ? source::OnError::kSkip : source::OnError::kRaise;
+  options.start_row = how.start_row;
+  const fuzz::RowsRead read = fuzz::ReadRows(*made, options, pool);
+  if (!is_large && fuzz::LooksCompressed(text)) return;
+  if (!read.error.ok() && (!read.error.IsInvalid() || read.error.message().empty())) {
+    Fail("an unforeseen error: " + read.error.ToString(), text);
+  }
+
+  std::string_view rest = text;
+  if (!is_large && rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
+  std::vector<MaybeRecord> records = ReadLiterally(rest, delimiter);
+  Record header = {"a", "b"};
+  if (is_large) {
+    const size_t end = large.size() - text.size() - 1;
+    records.insert(records.begin(), Record{large.substr(kHeader.size(), end - kHeader.size())});
+  } else if (records.empty()) {
+    if (!read.error.ok() || !read.batches.empty()) Fail("an empty file has rows or errors", text);
+    return;
+  } else if (!records[0].has_value()) {
+    if (read.error.ok()) Fail("a header is taken that is not UTF-8", text);
+    return;
+  } else {
+    header = *records[0];
+    records.erase(records.begin());
+  }
+  source::ReadContext context;
+  context.pool = pool;
+  context.count_bytes = [](int64_t) {};
+  const auto counted = (*made)->CountRows(0, context);
+  if (!counted.ok() || *counted != static_cast<int64_t>(records.size())) {
+    Fail("another number of rows: " + std::to_string(counted.ValueOr(-1)) + ", not " +
+             std::to_string(records.size()),
+         text);
+  }
+  CheckRows(read, header, records, how, text);
+}
+
+}  // namespace
+}  // namespace easydata
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  easydata::Check(data, size);
+  return 0;
+}
