@@ -111,7 +111,7 @@ def reach(build: Path, tests: list[str]) -> None:
     reached = RESULTS / "reached.map"
     reached.write_bytes(bytes(MAP_BYTES))
     environ = environment(build, EASYDATA_PLANTED_REACHED=reached, EASYDATA_PLANTED_RECORD=record)
-    command = [str(PYTHON), "-m", "pytest", "-p", "reach", "-m", "not long", *tests]
+    command = [str(PYTHON), "-m", "pytest", "-p", "reach", "-m", "not sliced", *tests]
     outcome, out = run(command, 7200, environ)
     print(out[-2000:])
     python = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]

@@ -12,6 +12,8 @@ from skipped_tests import cpp_wants, table
 from small_tokenizer import small_tokenizer
 from stores import certificates, ftp, gcs, moto, nginx, nginx_tls, seaweed
 
+pytest_plugins = ["parts"]
+
 # Servers run once, for whichever tests ask for them.
 __all__ = ["certificates", "ftp", "gcs", "moto", "nginx", "nginx_tls", "seaweed"]
 
@@ -25,9 +27,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     stats = terminalreporter.stats
     reasons = [report.longrepr[2] for report in stats.get("skipped", ())]
     cpp = cpp_wants(Path(os.environ.get("EASYDATA_CTEST_LOG", "")))
-    long = sum("long" in item.keywords for item in stats.get("deselected", ()))
+    sliced = sum("sliced" in item.keywords for item in stats.get("deselected", ()))
     terminalreporter.section("skipped tests")
-    for line in table(reasons, cpp, long):
+    for line in table(reasons, cpp, sliced):
         terminalreporter.write_line(line)
 
 

@@ -101,7 +101,7 @@ def test_random_templates() -> None:
     _check_shares(_fuzz(0, 4, _FUZZ_SECONDS, float("inf")))
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 def test_a_million_random_renders() -> None:
     counts = _fuzz(1_000_000, 25, float("inf"), _LONG_RENDERS)
     assert counts["renders"] >= _LONG_RENDERS

@@ -160,7 +160,7 @@ def test_threads_and_handles_stay_flat(tmp_path: Path) -> None:
     keep_flat(tmp_path, epochs=10, openings=50)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.usefixtures("one_io_thread")
 def test_threads_and_handles_stay_flat_for_long(tmp_path: Path) -> None:
     keep_flat(tmp_path, epochs=100, openings=1000)

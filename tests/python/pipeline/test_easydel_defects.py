@@ -227,7 +227,7 @@ def test_d08_nothing_comes_past_the_end_of_a_shard(folder: Path, row: int) -> No
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    "pause", [0.7, pytest.param(63, marks=pytest.mark.long, id="over a minute")]
+    "pause", [0.7, pytest.param(63, marks=pytest.mark.sliced, id="over a minute")]
 )
 def test_d09_slow_streams_are_not_cut(pause: float) -> None:
     rows = [{"n": n} for n in range(6)]

@@ -35,7 +35,7 @@ def test_a_busy_process_ends(tmp_path: Path, works: str, kind: str) -> None:
         end(tmp_path, works, kind, how)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("works", WORKS)
 @pytest.mark.parametrize("kind", ["daemon", "waits"])
 @pytest.mark.parametrize("how", STATUS)

@@ -28,7 +28,7 @@ def test_children_of_a_busy_process_work(tmp_path: Path, works: str) -> None:
     fork(tmp_path, works, 10)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("works", WORKS)
 def test_a_hundred_children_of_a_busy_process_work(tmp_path: Path, works: str) -> None:
     write_tokenizer(tmp_path)

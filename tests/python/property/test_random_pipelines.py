@@ -706,7 +706,7 @@ def test_rows_that_cannot_be_read_are_counted_and_put_aside(kind: str, data: Dat
     some()
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", CHECKS)
 def test_many_random_pipelines(name: str, data: Data) -> None:
     check, drawn = CHECKS[name]

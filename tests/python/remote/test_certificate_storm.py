@@ -127,7 +127,7 @@ def read_in_storm(here: Place, requests: int) -> tuple[list[list[str]], Counter[
 
 @pytest.mark.parametrize("where", ["seaweed", "nginx"])
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.sliced) for seed in (1, 2, 3))]
 )
 def test_a_storm_changes_nothing_and_is_counted(
     seed: int, where: str, files: Path, request: pytest.FixtureRequest

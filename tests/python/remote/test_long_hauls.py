@@ -16,7 +16,7 @@ from stores import S3Store, WebServer
 
 import easydata
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sliced
 
 RANK = Path(__file__).with_name("long_haul_rank.py")
 MEGABYTE = 1 << 20

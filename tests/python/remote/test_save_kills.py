@@ -114,7 +114,7 @@ def test_killed_writers_are_gone_on_with(place: Place, tmp_path: Path) -> None:
     check_kills(place, range(first, 60, 7), tmp_path)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 def test_killed_at_any_request_a_writer_is_gone_on_with(place: Place, tmp_path: Path) -> None:
     check_kills(place, range(60), tmp_path)
 
@@ -227,7 +227,7 @@ def test_a_writer_on_another_machine_is_waited_for(place: Place) -> None:
     assert place.names() == [".easydata/lock"]
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("lock", [foreign_lock(), b"", b"what is this"])
 def test_a_lock_that_nobody_renews_lapses(
     place: Place, lock: bytes, caplog: pytest.LogCaptureFixture

@@ -84,7 +84,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(member, (*at, key))
 
 
-@pytest.mark.parametrize("far", [FAR, pytest.param(FARTHER, marks=pytest.mark.long)])
+@pytest.mark.parametrize("far", [FAR, pytest.param(FARTHER, marks=pytest.mark.sliced)])
 @pytest.mark.parametrize("kind", LOADERS)
 def test_damage_is_an_error_or_leads_to_another_row(
     kind: str, far: int, files: dict[str, str]

@@ -104,7 +104,7 @@ def test_killed_before_some_calls(tmp_path: Path, overwrite: bool) -> None:  # E
     check(tmp_path, 23, overwrite=overwrite)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_killed_before_every_call(tmp_path: Path, overwrite: bool) -> None:  # E4
     check(tmp_path, 1, overwrite=overwrite)

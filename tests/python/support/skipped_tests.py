@@ -22,13 +22,13 @@ def cpp_wants(log: Path) -> Counter[str]:
     return Counter(want(reason) for reason in _CPP_SKIP.findall(text))
 
 
-def table(python: Iterable[str], cpp: Counter[str], long: int) -> list[str]:
+def table(python: Iterable[str], cpp: Counter[str], sliced: int) -> list[str]:
     """The lines: how many tests of each kind, and for want of what; the commonest first."""
     wants = Counter(map(want, python))
     rows = [(wants[each], cpp[each], each) for each in wants | cpp]
     rows.sort(key=lambda row: (-row[0] - row[1], row[2]))
-    if long:
-        rows.append((long, 0, "time: they are long (script/test --long)"))
+    if sliced:
+        rows.append((sliced, 0, "time: they are sliced (script/test --slice)"))
     if not rows:
         return ["no test was skipped"]
     lines = [f"{'Python':>8} {'C++':>6}  skipped for want of"]

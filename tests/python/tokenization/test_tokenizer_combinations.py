@@ -471,7 +471,7 @@ def test_combinations(part: int, tmp_path: Path) -> None:
             run(row, tmp_path, i)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("part", range(20))
 def test_all_combinations(part: int, tmp_path: Path) -> None:
     for i, row in enumerate(rows()):

@@ -150,7 +150,7 @@ def test_a_little_of_everything(name: str, a_little: list[str]) -> None:
     assert compare(name, a_little, Tokenizer(folder), reference) > 50_000
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_ids_of_two_hundred_megabytes(name: str) -> None:
     folder = tokenizer_folder(name)
@@ -219,7 +219,7 @@ def test_memory_stays_flat(name: str) -> None:
     assert growth(name, 100) < 64 * MEGABYTE
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_memory_stays_flat_over_a_gigabyte(name: str) -> None:
     assert growth(name, 1024) < 64 * MEGABYTE
@@ -256,7 +256,7 @@ NOT_YET = {
 
 
 @needs_shared  # as what it cost was measured on it
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_megabyte_without_spaces_costs_at_most_twice_as_much(name: str) -> None:
     without = "".join(prose(2 * MEGABYTE).split())[:MEGABYTE]
@@ -266,7 +266,7 @@ def test_a_megabyte_without_spaces_costs_at_most_twice_as_much(name: str) -> Non
     assert cost < 2 * 1.25  # the clock of a shared machine gets some room
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_the_cost_of_a_long_word_is_linear(name: str) -> None:
     rng = random.Random(3)

@@ -132,7 +132,7 @@ def test_corpus(name: str) -> None:
             assert ours(name).decode(ids, skip_special_tokens=skip) == expected
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_corpus_whole(name: str) -> None:
     texts = [p.read_text(encoding="utf-8") for p in sorted(SHARED.glob("data/text/*/*"))]
@@ -171,7 +171,7 @@ def test_all_code_points_in_six_contexts(name: str) -> None:
         assert engine.encode_batch(everywhere, True, 0, 2)[0].equals(scalar), kernels
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_all_code_points_of_empty_planes_too(name: str) -> None:
     assert_equal(name, [context(chunk) for chunk in code_points(1) for context in CONTEXTS])
@@ -249,7 +249,7 @@ def test_a_megabyte_without_a_space(name: str) -> None:
             assert decoded == text
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_a_megabyte_without_a_space_is_exact(name: str) -> None:
     assert_equal(name, texts_without_spaces(1 << 20))

@@ -213,7 +213,7 @@ def test_code_points(name: str, context: str) -> None:
     check(NORMALIZERS[name], lines_of(code_points(every=False), CONTEXTS[context]))
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_all_code_points(name: str, context: str) -> None:

@@ -295,6 +295,6 @@ def test_letters_that_match_as_one_character(word: str, texts: list[str]) -> Non
     check(split(f"(?i:{word}|k)", "Removed", True), texts, native="ß" not in word)
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 def test_character_sets_are_those_of_the_library() -> None:
     run_python(ROOT / "script/generate_character_sets.py", "--check")

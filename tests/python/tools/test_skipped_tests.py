@@ -19,7 +19,7 @@ def test_two() -> None:
 def test_three(n: int) -> None:
     pytest.skip("a harbour is not beside this checkout")
 
-@pytest.mark.long
+@pytest.mark.sliced
 def test_four() -> None: ...
 
 def test_five() -> None: ...
@@ -44,8 +44,8 @@ def test_a_run_ends_with_one_table(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "conftest.py").symlink_to(Path(__file__).parents[1] / "conftest.py")
     (tmp_path / "ctest.log").write_text(CTEST)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = long: takes long\n")
-    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sliced: takes long\n")
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not sliced")
     variables = {"EASYDATA_CTEST_LOG": str(tmp_path / "ctest.log")}
     run = run_python(*command, variables=variables, cwd=tmp_path)
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
@@ -54,7 +54,7 @@ def test_a_run_ends_with_one_table(tmp_path: Path) -> None:
         "4 1 a harbour is not beside this checkout",
         "0 1 no 512-bit registers on this processor",
         "1 0 no_such_module is not installed",
-        "1 0 time: they are long (script/test --long)",
+        "1 0 time: they are sliced (script/test --slice)",
     ]
 
 

@@ -57,7 +57,7 @@ def write_rows(folder: Path) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
 
 
-@pytest.mark.long
+@pytest.mark.sliced
 @pytest.mark.parametrize("kind", ["sft", "dpo"])
 def test_losses_on_a_source_are_those_on_its_rows(
     kind: str, easydel_python: Path, tmp_path: Path
