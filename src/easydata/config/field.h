@@ -165,12 +165,20 @@ struct ConfigType {
 /// struct's.
 FieldList OwnFields(FieldList fields, const std::type_info& owner);
 
+/// Options that are checked alone, and are no config of the manual, have no name.
+template <DeclaredConfig C>
+constexpr const char* ConfigName() {
+  if constexpr (requires { C::kName; }) return C::kName;
+  return "options";
+}
+
 template <DeclaredConfig C>
 ConfigType MakeConfigType() {
   ConfigType type = {.as_option = &kOptionType<C>,
-                     .doc = C::kDoc,
+                     .doc = "",
                      .fields = OwnFields(C::Fields(), typeid(C)),
                      .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
+  if constexpr (requires { C::kDoc; }) type.doc = C::kDoc;
   if constexpr (requires { C::kFirst; }) type.first = C::kFirst;
   if constexpr (requires(const C& options, Problems* problems) { options.Check("", problems); }) {
     type.check = [](const void* options, const std::string& path, Problems* problems) {
@@ -198,8 +206,8 @@ void ReadConfig(const ConfigType& type, const Json& json, void* options, const s
 
 template <DeclaredConfig C>
 struct ValueTraits<C> {
-  static std::string Type() { return C::kName; }
-  static std::string Expected() { return std::string("the options of a ") + C::kName; }
+  static std::string Type() { return ConfigName<C>(); }
+  static std::string Expected() { return std::string("the options of a ") + ConfigName<C>(); }
   static bool Fits(const Json& json) {
     return json.is_object() && !json.contains("$object") && !json.contains("$callable");
   }

@@ -114,7 +114,7 @@ constexpr OptionType ErasedType() {
       .is_never_negative = std::is_unsigned_v<T> && !std::is_same_v<T, bool>,
       .is_32_bit = std::is_same_v<T, int32_t>,
   };
-  if constexpr (DeclaredConfig<T>) type.config = T::kName;
+  if constexpr (requires { T::kName; }) type.config = T::kName;
   return type;
 }
 

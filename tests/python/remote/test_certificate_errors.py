@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases_in_turn import cases_in_turn
 from faults import Rule
 from places import HASTY, Place, place
 from server_process import free_ports
@@ -138,8 +139,7 @@ def check(error: Exception, here: Place, words: str) -> None:
         assert not any(secret in repr(each) for secret in here.secrets)
 
 
-@pytest.mark.parametrize("where", PLACES)
-@pytest.mark.parametrize("name", FINAL)
+@pytest.mark.parametrize(("name", "where"), cases_in_turn(FINAL, PLACES))
 def test_what_stays_is_one_error_in_time(
     name: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -211,8 +211,7 @@ WAITING: dict[str, Rule] = {
 }
 
 
-@pytest.mark.parametrize("where", ["seaweed", "nginx"])
-@pytest.mark.parametrize("name", WAITING)
+@pytest.mark.parametrize(("name", "where"), cases_in_turn(WAITING, ["seaweed", "nginx"]))
 def test_closing_ends_it_within_a_second(
     name: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:

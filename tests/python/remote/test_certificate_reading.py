@@ -9,6 +9,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
+from cases_in_turn import cases_in_turn
 from faults import Rule
 from places import HASTY, again, bounds, identity, place, put
 from small_files import ROWS, loader, rows, write_files
@@ -49,9 +50,9 @@ RECOVERABLE: dict[str, Rule] = {
 }
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-@pytest.mark.parametrize("where", PLACES)
-@pytest.mark.parametrize("name", RECOVERABLE)
+@pytest.mark.parametrize(
+    ("name", "where", "kind"), cases_in_turn(RECOVERABLE, PLACES, ["jsonl", "parquet"])
+)
 def test_what_goes_by_itself_changes_nothing(
     name: str, where: str, kind: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -85,8 +86,9 @@ def test_the_digest_is_that_of_the_files_here(
                 assert there.digest() == digest
 
 
-@pytest.mark.parametrize("where", PLACES)
-@pytest.mark.parametrize("fault", ["reset", "cut", "short", "stall_body", "trickle"])
+@pytest.mark.parametrize(
+    ("fault", "where"), cases_in_turn(["reset", "cut", "short", "stall_body", "trickle"], PLACES)
+)
 def test_reading_goes_on_at_the_byte_reached(
     fault: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -111,8 +113,7 @@ WAITS: dict[str, tuple[int, Callable[[], dict[str, str]], float]] = {
 }
 
 
-@pytest.mark.parametrize("where", ["seaweed", "nginx"])
-@pytest.mark.parametrize("name", WAITS)
+@pytest.mark.parametrize(("name", "where"), cases_in_turn(WAITS, ["seaweed", "nginx"]))
 def test_a_server_is_never_asked_sooner_than_it_says(
     name: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -158,8 +159,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("where", ["seaweed", "gcs"])
-@pytest.mark.parametrize("fault", LIST_FAULTS)
+@pytest.mark.parametrize(("fault", "where"), cases_in_turn(LIST_FAULTS, ["seaweed", "gcs"]))
 def test_lists_of_many_pages_come_whole(
     fault: str, where: str, many: Path, request: pytest.FixtureRequest
 ) -> None:

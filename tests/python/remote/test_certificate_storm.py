@@ -134,7 +134,7 @@ def test_a_storm_changes_nothing_and_is_counted(
 ) -> None:
     with loader(str(files / "*.jsonl"), identity="size") as local:
         expected = list(itertools.islice(passes(local), 30))
-    requests = 10_000 if where == "nginx" or seed > 0 else 3_000
+    requests = 10_000 if seed > 0 else 2_000
     with place(request, where, files, seed=seed) as here:
         begin = time.monotonic()
         digests, counted = read_in_storm(here, requests)

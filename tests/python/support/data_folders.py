@@ -11,17 +11,16 @@ WITHOUT_SHARED = "../shared is not beside this checkout"
 
 EOS = 1199  # of "byte-level"
 OWN_TOKENIZERS = tuple(sorted(path.name for path in (OWN / "tokenizers").iterdir()))
-# Real ones, of ../shared.
+# Real ones, of ../shared: one of each family (byte-level BPE, WordPiece, BPE with byte fallback,
+# Unigram), which every run has, and others, which the slices have.
+SHARED_FAMILIES = ("llama3.1", "bert-base-uncased", "llama2", "t5-small")
 SHARED_TOKENIZERS = (
+    *SHARED_FAMILIES,
     "gpt2",
-    "llama3.1",
     "qwen2.5",
     "tiny-bytelevel",
-    "bert-base-uncased",
     "deepseek-v3",
     "gemma",
-    "llama2",
-    "t5-small",
 )
 
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=WITHOUT_SHARED)
@@ -47,5 +46,11 @@ def tokenizer_folder(name: str) -> Path:
 
 def tokenizer_names(*names: str) -> list[Any]:
     """Parameters: all of our own tokenizers, and these of ../shared, or all of them."""
-    shared = [pytest.param(name, marks=needs_shared) for name in names or SHARED_TOKENIZERS]
+    shared = [
+        pytest.param(
+            name,
+            marks=needs_shared if name in SHARED_FAMILIES else (needs_shared, pytest.mark.sliced),
+        )
+        for name in names or SHARED_TOKENIZERS
+    ]
     return [*OWN_TOKENIZERS, *shared]
