@@ -44,8 +44,20 @@ def test_columns_and_shards_that_are_asked_for() -> None:
     assert list(_native.iterate_rows(source._stream(shards=backwards))) == second + first
     chosen = _native.iterate_rows(source._stream({"k": "any"}, source.shard_names[:1]))
     assert list(chosen) == [{"k": i} for i in range(3)]
-    with pytest.raises(KeyError, match='no column "kk"; did you mean k'):
-        list(_native.iterate_batches(source._stream({"kk": "text"})))
+
+
+def test_columns_that_are_not_there(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    dataset = datasets.Dataset.from_list([{"i": i, "t": f"x{i}"} for i in range(2400)])
+    source = HFDatasetShardedSource(dataset.shuffle(seed=3))
+    (batch, *_) = _native.iterate_batches(source._stream({"t": "text"}))
+    assert batch.schema.names == ["t"]
+    assert batch.num_rows == 1024
+    with pytest.raises(KeyError, match='no column "tt"; did you mean t'):
+        list(_native.iterate_batches(source._stream({"tt": "text"})))
+    pq.write_table(pa.table({"i": [1], "t": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(KeyError, match="not among the columns"):
+        ParquetShardedSource(tmp_path / "a.parquet", columns=["t"])._stream({"i": "any"})
 
 
 def test_a_limit_counts_rows_of_the_shards_before(tmp_path: Path) -> None:
