@@ -9,6 +9,17 @@
 
 #include "easydata/jinja/render_error.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define EASYDATA_GUARDS_ARENAS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EASYDATA_GUARDS_ARENAS 1
+#endif
+#endif
+#ifdef EASYDATA_GUARDS_ARENAS
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace easydata::jinja {
 
 /// Owns what one rendering makes: memory that is given back all at once.
@@ -20,7 +31,7 @@ class Arena {
 
   /// `bytes` bytes, aligned for any value. Throws RenderError beyond the limit.
   char* Allocate(size_t bytes) {
-    const size_t gap = -reinterpret_cast<uintptr_t>(next_) & 7;
+    const size_t gap = (-reinterpret_cast<uintptr_t>(next_) & 7) + kGuardBytes;
     if (bytes + gap > static_cast<size_t>(end_ - next_)) {
       Grow(bytes);
     } else {
@@ -28,12 +39,14 @@ class Arena {
     }
     char* made = next_;
     next_ += bytes;
+    Allow(made, bytes);
     return made;
   }
 
   /// Makes what was allocated last, and ends at `end`, longer by `bytes`; false where it cannot.
   bool Extend(const char* end, size_t bytes) {
     if (end != next_ || bytes > static_cast<size_t>(end_ - next_)) return false;
+    Allow(next_, bytes);
     next_ += bytes;
     return true;
   }
@@ -63,6 +76,7 @@ class Arena {
     used_ = blocks_.empty() ? 0 : blocks_[0].bytes;
     next_ = blocks_.empty() ? nullptr : blocks_[0].memory.get();
     end_ = blocks_.empty() ? nullptr : next_ + blocks_[0].bytes;
+    Forbid(next_, used_);
   }
 
  private:
@@ -80,7 +94,20 @@ class Arena {
     used_ += size;
     next_ = blocks_.back().memory.get();
     end_ = next_ + size;
+    Forbid(next_, size);
   }
+
+  // AddressSanitizer does not know pieces of a block by itself: it is told which bytes are given
+  // out, and that those between pieces are nobody's.
+#ifdef EASYDATA_GUARDS_ARENAS
+  static constexpr size_t kGuardBytes = 16;
+  static void Allow(const char* begin, size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(begin, bytes); }
+  static void Forbid(const char* begin, size_t bytes) { ASAN_POISON_MEMORY_REGION(begin, bytes); }
+#else
+  static constexpr size_t kGuardBytes = 0;
+  static void Allow(const char*, size_t) {}
+  static void Forbid(const char*, size_t) {}
+#endif
 
   static constexpr size_t kBlockBytes = size_t{64} << 10;
 

@@ -97,9 +97,10 @@ void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string
   const auto opened = http::OpenHttpObject(store, file);
   CheckStatus(opened.status(), input);
   if (!opened.ok()) return;
-  const auto bytes = (*opened)->ReadAt(10, 20);
-  CheckStatus(bytes.status(), input);
-  if (bytes.ok() && (*bytes)->size() != 20) Fail("another number of bytes is read", input);
+  std::vector<char> bytes(20);
+  const auto count = (*opened)->ReadAt(10, 20, bytes.data());
+  CheckStatus(count.status(), input);
+  if (count.ok() && *count != 20) Fail("another number of bytes is read", input);
 }
 
 void Write(const stores::ObjectStore& store, std::string_view input) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ using Record = std::vector<std::string>;
 using MaybeRecord = std::optional<Record>;  // none: not UTF-8
 
 constexpr std::string_view kDelimiters = ",\t;| a";
+// Of the inputs whose byte 1 asks for a large file so many get one: it takes a hundred times
+// longer.
+constexpr size_t kLargeOneIn = 64;
 
 bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
@@ -163,7 +167,8 @@ void Check(const uint8_t* data, size_t size) {
   const bool skips = (data[1] & 1) != 0;
   const bool keeps_rest = (data[1] & 2) != 0;
   const auto& pool = (data[1] & 4) != 0 ? threads : one_thread;
-  const bool is_large = (data[1] & 0x38) == 0x38;
+  const bool is_large =
+      (data[1] & 0x38) == 0x38 && std::hash<std::string_view>()(text) % kLargeOneIn == 0;
 
   // Where the file is large, a chunk of it ends within the input.
   std::string large;

@@ -242,6 +242,10 @@ _WEB_IDENTITY = "[default]\nweb_identity_token_file = /etc/hostname\nrole_arn = 
 _SSO = (
     "[default]\nsso_session = s\n[profile p]\ncredential_source = Ec2InstanceMetadata\nrole_arn=r"
 )
+_ROLES = (
+    "[default]\nrole_arn = r\nsource_profile = p\n[profile p]\nrole_arn = r\nsource_profile = q\n"
+    "[profile q]\naws_access_key_id = AKIA\naws_secret_access_key = s\n"
+)
 _STS = """<AssumeRoleResponse><Credentials><AccessKeyId>AKIA</AccessKeyId><SecretAccessKey>s3cr3t
 </SecretAccessKey><SessionToken>t</SessionToken><Expiration>2026-11-25T10:00:00Z</Expiration>
 </Credentials></AssumeRoleResponse>"""
@@ -274,6 +278,8 @@ def credentials_fuzz() -> Seeds:
         [_CONFIG, _KEYS],
         [_WEB_IDENTITY, "", _STS],
         [_SSO, "", "token", "role", _KEYS_JSON],
+        [_ROLES, "", _STS],
+        [_ROLES.replace("aws_", "source_profile = default\nrole_arn = r\naws_"), "", _STS],
         ["", "", _KEYS_JSON],
         ["", "", _answer("403 No"), "role\n", _KEYS_JSON],
         [_KEYS_JSON, ""],
