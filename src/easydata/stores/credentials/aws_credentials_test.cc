@@ -122,7 +122,7 @@ TEST(AwsCredentialsTest, RefusesWhatWouldBeHeadersOfItsOwn) {
                     "[default]\naws_access_key_id = KEY\n  Host: other\naws_secret_access_key = S\n"
                     "[p]\naws_access_key_id = KEY\naws_secret_access_key = S\n"
                     "aws_session_token = T\n  Host: other\n");
-  for (const StorageOptions& options : {Quick(), OfProfile("p")}) {
+  for (const stores::StorageOptions& options : {Quick(), OfProfile("p")}) {
     EXPECT_THAT(FindWith(options),
                 AllOf(HasSubstr("have a line end in them"), Not(HasSubstr("KEY"))));
   }
