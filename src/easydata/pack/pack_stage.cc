@@ -279,7 +279,7 @@ Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
 namespace {
 
 /// The options that rows depend on: all that are declared and some more, but for those that the
-/// strategy does not look at.
+/// strategy does not look at, or that add nothing to the rows: positions are to stay small.
 nlohmann::json Described(const PackOptions& options) {
   nlohmann::json keys = config::WriteConfig(options);
   keys["input_field"] = options.input_field;
@@ -287,10 +287,13 @@ nlohmann::json Described(const PackOptions& options) {
   keys["default_token_fields"] = !options.token_fields.has_value();
   const PackingStrategy& strategy = StrategyOf(options.strategy);
   if (!strategy.uses_num_packers) keys.erase("num_packers");
+  keys.erase("pack_window");
+  for (const char* name : {"labels", "ignore_first_label", "seq_lengths"}) {
+    if (keys[name] == false) keys.erase(name);
+  }
   if (strategy.uses_window) {
-    keys["pack_window_bytes"] = options.pack_window_bytes;
-  } else {
-    keys.erase("pack_window");
+    keys["window"] = options.pack_window;
+    keys["window_bytes"] = options.pack_window_bytes;
   }
   if (strategy.shuffles_bins) {
     keys["shuffle_bins"] = options.shuffle_bins;

@@ -59,6 +59,7 @@ def test_ranks_rows_join_to_the_batches_of_one_process(
             assert state == states[first + BATCHES]
 
 
+@pytest.mark.sliced
 def test_losses_are_the_same_to_the_bit_with_restarts_at_other_world_sizes(
     tmp_path: Path, corpus: Path, tokenizer: str
 ) -> None:

@@ -11,6 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install torch==
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/python/train_torch.py"
 
 
+@pytest.mark.sliced
 def test_the_example_goes_on_where_it_stopped(tmp_path: Path, gpt2: str) -> None:
     write_corpus(tmp_path / "texts")
 

@@ -1,7 +1,8 @@
-"""Gives what the fuzzer of templates found to Jinja2, too: compare_corpus.py <folder> [seconds].
+r"""Gives what the fuzzer of templates found to Jinja2, too: compare_corpus.py <folder> [seconds].
 
     script/fuzz 600 template_fuzz
-    .venv/bin/python tests/python/chat/compare_corpus.py build/asan/corpus/template_fuzz
+    PYTHONPATH=tests/python/support .venv/bin/python tests/python/chat/compare_corpus.py \
+        build/asan/corpus/template_fuzz
 
 A file is a template; behind a NUL, where there is one, follow its variables as JSON. Both engines
 must agree as compare.py says. Jinja2 may compute one of these for hours, or for all of the memory:
@@ -24,6 +25,7 @@ from typing import Any
 
 import chats
 from compare import compare, shrink
+from programs import environment
 
 _SECONDS_EACH = 5
 _MEMORY = 4 << 30
@@ -84,6 +86,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            env=environment(),
         )
 
     def compare(self, path: Path) -> tuple[dict[str, int], str | None] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases_in_turn import cases_in_turn
 from easydata.grain_data_processing import (
     HFHubDataConfig,
     LLMBatch,
@@ -62,8 +63,7 @@ def expected(numbers: Path, tokens: str, hosts: int, order: str) -> list[list[An
     return [np.concatenate(each).tolist() for each in zip(*parts, strict=True)]
 
 
-@pytest.mark.parametrize("order", ["host", "global"])
-@pytest.mark.parametrize("hosts", [2, 4])
+@pytest.mark.parametrize(("hosts", "order"), cases_in_turn([2, 4], ["host", "global"]))
 def test_processes_go_on_after_one_was_killed(
     hosts: int, order: str, numbers: Path, tokens: str, tmp_path: Path
 ) -> None:

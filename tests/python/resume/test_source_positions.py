@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from batches import difference
+from cases_in_turn import some_in_turn
 from data_folders import EOS, tokenizer_folder
 from easydata.transforms import ExpandTransform, LimitedShardedSource
 from numbered_files import BAD, KINDS, ROWS, Numbered, bytes_of_one_pass, number_of, write
@@ -78,7 +79,7 @@ def drain(loader: AsyncDataLoader, states: list[str] | None = None) -> tuple[lis
 # Resuming.
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 0))
 def test_rows_and_their_numbers_after_a_restart(kind: str, files: Any) -> None:
     """From every third step on: the rest of the rows, and the right number in an error at its end.
 
@@ -106,7 +107,7 @@ def test_rows_and_their_numbers_after_a_restart(kind: str, files: Any) -> None:
             assert drain(restored) == (rows[step * BATCH :], error), step
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
 def test_every_row_can_be_gone_on_from(kind: str, files: Any) -> None:
     """Single rows around the places where chunks, slices and groups end; and by their number."""
     made: Numbered = files(kind)
@@ -173,7 +174,7 @@ def error_of(loader: AsyncDataLoader) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("bad", [1900, 2590])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 2))
 def test_a_bad_row_is_named_by_its_number_and_line(kind: str, bad: int, files: Any) -> None:
     """Behind several chunks and many blank lines: at once, and after a restart just before it."""
     made: Numbered = files(kind, (bad,))
@@ -193,7 +194,7 @@ def test_a_bad_row_is_named_by_its_number_and_line(kind: str, bad: int, files: A
             assert error_of(restored) == (0, error), through
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 0))
 def test_a_row_that_a_callable_refuses_is_named_by_its_number(kind: str, files: Any) -> None:
     """With rows that cannot be read left out before and behind it; and after a restart."""
     made: Numbered = files(kind, BAD)
@@ -226,7 +227,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
 def test_rows_in_quarantine_have_their_places(kind: str, files: Any, tmp_path: Path) -> None:
     made: Numbered = files(kind, BAD)
     expected = [
@@ -308,7 +309,7 @@ def counts(loader: AsyncDataLoader) -> dict[str, int]:
     return dict(sources["s"]["dropped"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 2))
 def test_rows_left_out_and_bytes_read_are_exact(kind: str, files: Any) -> None:
     """Over three epochs, in one lane: what came and what was left out is what there is."""
     made: Numbered = files(kind, BAD)
@@ -331,7 +332,7 @@ def test_rows_left_out_and_bytes_read_are_exact(kind: str, files: Any) -> None:
             assert loader.stats()["bytes_read"] == epoch * bytes_of_one_pass(made)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 0))
 def test_rows_left_out_are_exact_after_restarts(kind: str, files: Any) -> None:
     made: Numbered = files(kind, BAD)
 
@@ -355,7 +356,7 @@ def test_rows_left_out_are_exact_after_restarts(kind: str, files: Any) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
 def test_rows_left_out_are_exact_in_two_lanes(kind: str, files: Any, tmp_path: Path) -> None:
     """Where both lanes read all rows, a bad one is counted, reported and put aside once an epoch.
 
@@ -431,7 +432,7 @@ LEAVE_OUT: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 2))
 def test_steps_by_number_behind_rows_that_were_left_out(kind: str, files: Any) -> None:
     made: Numbered = files(kind, BAD)
     names = LEAVE_OUT if kind in ("jsonl.gz", "csv", "groups.parquet") else ("bad rows and a map",)
@@ -461,7 +462,7 @@ def test_steps_by_number_behind_rows_that_were_left_out(kind: str, files: Any) -
             assert difference(list(islice(moved, 2)), batches[20:22]) is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_in_turn(KINDS, 0))
 def test_rows_by_number_count_those_that_are_left_out(kind: str, files: Any) -> None:
     """open_shard_at_row() goes by the number that errors tell, in sound files and in others."""
     made: Numbered = files(kind, BAD)

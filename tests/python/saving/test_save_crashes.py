@@ -99,7 +99,7 @@ def check(tmp_path: Path, stride: int, *, overwrite: bool) -> None:
         assert lines.count(b"\n") == written[name]["rows"]
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("overwrite", [pytest.param(False, marks=pytest.mark.sliced), True])
 def test_killed_before_some_calls(tmp_path: Path, overwrite: bool) -> None:  # E4
     check(tmp_path, 23, overwrite=overwrite)
 

@@ -1,4 +1,4 @@
-"""Cases of two or three kinds of choices, of which every run has some, and the slices the rest."""
+"""Parameters of tests, of which every run has some, and the slices the rest."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -26,3 +26,14 @@ def cases_in_turn(cases: Iterable[Any], *choices: Iterable[Any]) -> list[Any]:
             marks = () if list(combination) == turns else (pytest.mark.sliced,)
             parameters.append(pytest.param(case, *combination, marks=marks))
     return parameters
+
+
+def some_in_turn(cases: Iterable[Any], turn: int, of: int = 3) -> list[Any]:
+    """Parameters: all `cases`, of which every run has those whose index is `turn` modulo `of`.
+
+    Tests of the same cases with different turns try each case in every run, in one of them.
+    """
+    return [
+        pytest.param(case, marks=() if index % of == turn else (pytest.mark.sliced,))
+        for index, case in enumerate(cases)
+    ]

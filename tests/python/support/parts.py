@@ -25,6 +25,8 @@ def group_of(item: pytest.Item) -> str:
     for server in SERVERS:
         if server in fixtures:
             return server
+    if "request" in fixtures and item.path.parent.name == "remote":
+        return SERVERS[0]  # asked for by name, where the test runs
     module = getattr(item, "module", None)
     names = vars(module) if module else {}
     path = item.nodeid.partition("::")[0]

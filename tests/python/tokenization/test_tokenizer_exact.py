@@ -289,5 +289,6 @@ def test_decoding_random_ids(name: str) -> None:
             assert ours(name).decode(ids, skip) == expected
 
 
+@pytest.mark.sliced
 def test_unicode_tables_are_those_of_the_library() -> None:
     run_python(ROOT / "script/generate_unicode_tables.py", "--check")

@@ -6,6 +6,8 @@ import pages
 import pytest
 from pages import Ran, commands, is_as_printed, read_page, run
 
+pytestmark = pytest.mark.sliced
+
 
 def _ran(wanted: str, got: str, status: int = 0) -> Ran:
     return Ran(line=1, wanted=wanted, got=got, status=status, lines=None)

@@ -12,6 +12,8 @@ from programs import run_python
 
 import easydata
 
+pytestmark = pytest.mark.sliced
+
 ROOT = Path(__file__).resolve().parents[3]
 TABLE: dict[str, Any] = tomllib.loads(generate_faces.TABLE.read_text())
 FACES = [face if face == "easydata" else f"easydata.{face}" for face in TABLE["faces"]]

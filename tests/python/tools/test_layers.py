@@ -103,7 +103,7 @@ def test_modules_within_a_folder_have_namespaces_of_their_own(tmp_path: Path) ->
     assert "the names of this module belong into easydata::s3" in result.stdout
 
 
-@pytest.mark.parametrize("folder", ["python/bindings", "tests/cpp/fuzz", "examples/cpp"])
+@pytest.mark.parametrize("folder", ["python/bindings", "tests/cpp", "examples/cpp"])
 def test_all_others_use_four_of_the_modules_that_reach_files(tmp_path: Path, folder: str) -> None:
     path = tmp_path / folder / "a.cc"
     path.parent.mkdir(parents=True)

@@ -4,6 +4,8 @@ import pytest
 from data_folders import OWN
 from programs import run_python
 
+pytestmark = pytest.mark.sliced
+
 
 @pytest.mark.parametrize(
     ("script", "library"),

@@ -31,6 +31,8 @@ PYTHON = '''"""What it is for.
 More of it."""
 import os
 
+pytestmark = pytest.mark.sliced
+
 # A comment.
 def one():
     """One."""

@@ -30,7 +30,10 @@ def losses(
     return lines
 
 
-@pytest.mark.parametrize("kind", ["sft", "dpo", "kto", "reward"])
+@pytest.mark.parametrize(
+    "kind",
+    ["sft", *(pytest.param(kind, marks=pytest.mark.sliced) for kind in ("dpo", "kto", "reward"))],
+)
 def test_trainers_of_trl(kind: str) -> None:
     assert len(losses(f"train_trl_{kind}.py", ["trl", "torch"])) == 1
 
@@ -43,9 +46,11 @@ def steps(lines: list[str]) -> list[int]:
     ("name", "wanted"),
     [
         ("train_torch_loop.py", ["torch", "tokenizers"]),
-        ("train_jax_loop.py", ["jax", "tokenizers"]),
-        ("train_grain_loop.py", ["jax", "tokenizers"]),
-        ("train_accelerate.py", ["accelerate", "torch", "tokenizers"]),
+        pytest.param("train_jax_loop.py", ["jax", "tokenizers"], marks=pytest.mark.sliced),
+        pytest.param("train_grain_loop.py", ["jax", "tokenizers"], marks=pytest.mark.sliced),
+        pytest.param(
+            "train_accelerate.py", ["accelerate", "torch", "tokenizers"], marks=pytest.mark.sliced
+        ),
     ],
 )
 def test_a_loop_goes_on_where_it_stopped(name: str, wanted: list[str], tmp_path: Path) -> None:
@@ -59,6 +64,7 @@ def test_a_loop_goes_on_where_it_stopped(name: str, wanted: list[str], tmp_path:
     assert losses(name, wanted, f"--folder={parts}", "--steps=6") == undisturbed[3:]
 
 
+@pytest.mark.sliced
 def test_the_hugging_face_trainer_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """From its checkpoint of the fourth step: the first eight log lines are of both runs."""
     name, wanted = "train_hf_trainer.py", ["transformers", "accelerate", "torch"]
@@ -69,6 +75,7 @@ def test_the_hugging_face_trainer_goes_on_where_it_stopped(tmp_path: Path) -> No
     assert losses(name, wanted, f"--folder={tmp_path}", "--steps=8") == undisturbed
 
 
+@pytest.mark.sliced
 def test_accelerate_goes_on_with_two_processes(tmp_path: Path) -> None:
     """What one process began two go on with: each gets half of each batch."""
     name, wanted = "train_accelerate.py", ["accelerate", "torch", "tokenizers"]
