@@ -58,14 +58,14 @@ def test_what_grew_is_told_from_a_slow_machine() -> None:
     ]
 
 
-def test_every_check_is_in_one_slice_of_six_minutes() -> None:
+def test_every_check_is_in_one_slice() -> None:
     slices = [listed_slice(part) for part in range(1, 13)]
     checks = Counter(name for each in slices for _, name in each)
     table = (ROOT / "script/slices.toml").read_text(encoding="utf-8")
     assert set(checks) == set(re.findall(r'^name = "(.+)"$', table, re.MULTILINE))
     assert set(checks.values()) == {1}
     # Two run at a time.
-    assert max(sum(minutes for minutes, _ in each) for each in slices) <= 2 * 7
+    assert max(sum(minutes for minutes, _ in each) for each in slices) <= 2 * 8
 
 
 @pytest.mark.parametrize("text", ["", "0/12", "13/12", "3", "a/b"])

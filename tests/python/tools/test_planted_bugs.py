@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from programs import run_python
 
+pytestmark = pytest.mark.sliced
+
 ROOT = Path(__file__).resolve().parents[3]
 DRAW = ROOT / "script/draw_planted_bugs.py"
 CPP = """// A comment.
@@ -30,8 +32,6 @@ PYTHON = '''"""What it is for.
 
 More of it."""
 import os
-
-pytestmark = pytest.mark.sliced
 
 # A comment.
 def one():
