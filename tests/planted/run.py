@@ -21,7 +21,12 @@ RESULTS = ROOT / "build/planted"
 MAP_BYTES = 256
 AT_A_TIME = 150  # tests of one process
 # Of binaries of C++, below the build folder.
-TEST_FOLDERS = ("src/easydata/*", "src/tokenizers", "tests/cpp/reference_tokenizer")
+TEST_FOLDERS = (
+    "src/easydata/*",
+    "src/easydata/stores/*",
+    "src/tokenizers",
+    "tests/cpp/reference_tokenizer",
+)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,17 @@ def cpp_tests() -> set[str]:
 
 def python_tests() -> set[str]:
     """Returns what pytest selects in every run: names of files, "file::test", and pages."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "not sliced"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-o",
+        "addopts=",
+        "-m",
+        "not sliced",
+    ]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     selected = set()
     for line in listed.splitlines():

@@ -28,7 +28,7 @@ def test_long() -> None: ...
 
 def names(folder: Path, *options: str) -> set[str]:
     """The tests that a run of pytest with these options has."""
-    command = ("-m", "pytest", "--collect-only", "-q", *options)
+    command = ("-m", "pytest", "--collect-only", "-q", "-o", "addopts=", *options)
     run = run_python(*command, cwd=folder, status=None)
     assert run.returncode in (0, 5), run.stdout + run.stderr
     return {line for line in run.stdout.splitlines() if "::" in line}
