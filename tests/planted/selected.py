@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/developing/reliability.md"
 ROW = re.compile(r"^\| (\d+) \|.*\| ([^|]+) \|$", re.MULTILINE)
-PYTHON_TEST = re.compile(r"\b(test_\w+\.py)(?:::(\w+))?")
+PYTHON_TEST = re.compile(r"\btest_\w+\.py(?:::\w+(?:\[[^\]|]*\])?)?")
 CPP_TEST = re.compile(r"\b(\w+)\.(\w+)")
 CPP_MACRO = re.compile(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\s*\)")
 DOCS_PAGE = re.compile(r"\bdocs/[\w/]+\.md\b")
@@ -38,7 +38,7 @@ def cpp_tests() -> set[str]:
 
 
 def python_tests() -> set[str]:
-    """Returns what pytest selects in every run: names of files, "file::test", and pages."""
+    """Returns what pytest selects in every run: "file", "file::test", "file::test[case]", pages."""
     command = [
         sys.executable,
         "-m",
@@ -55,7 +55,7 @@ def python_tests() -> set[str]:
     for line in listed.splitlines():
         path, _, test = line.partition("::")
         name = Path(path).name
-        selected |= {name, f"{name}::{test.split('[')[0].split('::')[-1]}"}
+        selected |= {name, f"{name}::{test}", f"{name}::{test.split('[')[0]}"}
         selected |= set(DOCS_PAGE.findall(line))
     return selected
 
@@ -64,8 +64,7 @@ def has_test(text: str, python: set[str], cpp: set[str]) -> bool:
     """Says whether one of the tests that a table's cell names is selected."""
     if text == "nothing can be imported":
         return True
-    named = {"::".join(filter(None, found)) for found in PYTHON_TEST.findall(text)}
-    if named & python or set(DOCS_PAGE.findall(text)) & python:
+    if set(PYTHON_TEST.findall(text)) & python or set(DOCS_PAGE.findall(text)) & python:
         return True
     return any(f"{suite}.{test}" in cpp for suite, test in CPP_TEST.findall(text))
 
