@@ -68,7 +68,7 @@ std::shared_ptr<const stores::ObjectStore> StoreOf(uint8_t bits) {
   return s3::S3Store::Make(options).ValueOrDie();
 }
 
-void CheckObject(const FileInfo& object, const std::string& prefix, std::string_view input) {
+void CheckObject(const files::FileInfo& object, const std::string& prefix, std::string_view input) {
   if (!object.uri.starts_with(prefix)) Fail("an object of another bucket: " + object.uri, input);
   if (object.size < 0) Fail("an object of a negative size", input);
 }
@@ -158,7 +158,7 @@ void ReadTexts(std::string_view text) {
   (void)http::OriginOf(first);
   (void)http::ResolveUrl(first, second);
   (void)http::WithoutPassword(std::string(first));
-  (void)web::PublicAddress(std::string(first));
+  (void)storage::PublicAddress(std::string(first));
   (void)storage::SchemeOf(first);
   (void)stores::SplitObjectUri(first);
   CheckStatus(storage::Storage(stores::StorageOptions()).NameOf(std::string(first)).status(), text);

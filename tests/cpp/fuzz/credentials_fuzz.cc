@@ -68,7 +68,7 @@ void CheckStatus(const Status& status, std::string_view input) {
   }
 }
 
-void CheckCredentials(const Credentials& found, bool is_aws, std::string_view input) {
+void CheckCredentials(const http::Credentials& found, bool is_aws, std::string_view input) {
   // They stand in headers.
   for (const std::string* text : {&found.key, &found.token}) {
     if (text->find_first_of("\r\n") != std::string::npos) {
