@@ -85,7 +85,7 @@ class RecordedTemplatesTest : public RecordedValuesTest {
 
 TEST_P(RecordedTemplatesTest, WhatJinjaDocuments) {
   CompareAll("documented");
-  EXPECT_LE(outside_.size(), recorded_["documented"].size() / 20)
+  EXPECT_LE(outside_.size(), recorded_["documented"].size() / 16)
       << ::testing::PrintToString(outside_);
 }
 
