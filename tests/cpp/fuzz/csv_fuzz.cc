@@ -214,6 +214,11 @@ void Check(const uint8_t* data, size_t size) {
     header = *records[0];
     records.erase(records.begin());
   }
+  if (std::any_of(header.begin(), header.end(),
+                  [](const std::string& name) { return name.find('\0') != std::string::npos; })) {
+    if (read.error.ok()) Fail("a header is taken that has a NUL", text);
+    return;
+  }
   source::ReadContext context;
   context.pool = pool;
   context.count_bytes = [](int64_t) {};
