@@ -1,5 +1,7 @@
 #include "easydata/jinja/template.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 
 #include "easydata/exec/stop_scope.h"
@@ -33,6 +35,10 @@ Value WithOrigin(Value value, uint16_t origin, Arena* arena, int depth) {
 }  // namespace
 
 Result<std::shared_ptr<const Template>> Template::Compile(std::string_view source) {
+  // The lexer reads whole characters.
+  if (!simdjson::validate_utf8(source.data(), source.size())) {
+    return Status::Invalid("the template is not UTF-8");
+  }
   ARROW_ASSIGN_OR_RAISE(auto program, jinja::Compile(source));
   return std::make_shared<const Template>(std::move(program));
 }

@@ -44,6 +44,12 @@ class TemplateTest : public ::testing::Test {
   Renderer renderer_;
 };
 
+TEST(CompileTest, TextThatIsNotUtf8IsRefused) {
+  for (const char* source : {"{% set \xff", "a\xc3", "{{ 'x' ~ \xf0\x9f", "\xed\xa0\x80"}) {
+    EXPECT_EQ(Template::Compile(source).status().message(), "the template is not UTF-8") << source;
+  }
+}
+
 TEST_F(TemplateTest, PrintsValuesAsPythonDoes) {
   EXPECT_EQ(Text("{{ none }} {{ true }} {{ 1.0 }} {{ 1e16 }} {{ 'a' }} {{ missing }}|"),
             "None True 1.0 1e+16 a |");
