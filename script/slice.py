@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +42,22 @@ def read_checks(text: str) -> list[Check]:
     return checks
 
 
-def deal(checks: list[Check], parts: int) -> list[list[Check]]:
-    """Deals checks out: the longest first, each to the part that has the fewest minutes."""
-    dealt: list[list[Check]] = [[] for _ in range(parts)]
-    for check in sorted(checks, key=lambda check: (-check.minutes, check.name)):
-        min(dealt, key=lambda part: sum(each.minutes for each in part)).append(check)
+def read_part(text: str) -> tuple[int, int]:
+    """Reads "K/N", the K-th of N parts; ValueError where it is none."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise ValueError(f"{text!r} is no part: write K/N with 1 <= K <= N, such as 3/12")
+    return int(part), int(parts)
+
+
+def deal(sizes: Mapping[str, float], parts: int) -> list[list[str]]:
+    """Deals names out: the largest first, each to the part whose sizes have the least sum."""
+    dealt: list[list[str]] = [[] for _ in range(parts)]
+    loads = [0.0] * parts
+    for name, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
+        least = loads.index(min(loads))
+        dealt[least].append(name)
+        loads[least] += size
     return dealt
 
 
@@ -76,13 +88,15 @@ def main() -> int:
     """Runs, or lists, the part that the arguments name."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--list"]
     try:
-        part, parts = (int(number) for number in arguments[0].split("/"))
-        if not 1 <= part <= parts:
-            raise ValueError(part)
-    except (IndexError, ValueError):
-        print("usage: script/slice.py [--list] K/N, such as 3/12", file=sys.stderr)
+        part, parts = read_part("".join(arguments))
+    except ValueError as error:
+        print(f"usage: script/slice.py [--list] K/N; {error}", file=sys.stderr)
         return 2
-    checks = deal(read_checks((ROOT / "script/slices.toml").read_text("utf-8")), parts)[part - 1]
+    known = {
+        check.name: check for check in read_checks((ROOT / "script/slices.toml").read_text("utf-8"))
+    }
+    dealt = deal({name: check.minutes for name, check in known.items()}, parts)
+    checks = [known[name] for name in dealt[part - 1]]
     if "--list" in sys.argv:
         print("\n".join(f"{check.minutes:5} min  {check.name}" for check in checks))
         return 0

@@ -9,6 +9,7 @@ import the same large library go to the same process, which does so once.
 from collections import Counter
 
 import pytest
+from slice import deal, read_part
 
 # Fixtures that start a server, and modules that take seconds to import.
 SERVERS = ("seaweed", "moto", "gcs", "nginx", "nginx_tls", "ftp")
@@ -33,26 +34,17 @@ def group_of(item: pytest.Item) -> str:
     return next((library for library in LIBRARIES if library in names), path)
 
 
-def parts_of(sizes: dict[str, int], number: int) -> dict[str, int]:
-    """Deals groups out to parts: the largest first, each to the part that has the fewest tests."""
-    loads = [0] * number
-    part_of = {}
-    for group, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
-        part_of[group] = loads.index(min(loads))
-        loads[part_of[group]] += size
-    return part_of
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     groups = [group_of(item) for item in items]
     text = config.getoption("--part")
     if text is not None:
-        part, _, number = str(text).partition("/")
-        if not (part.isdecimal() and number.isdecimal() and 1 <= int(part) <= int(number)):
-            raise pytest.UsageError(f"--part={text}: write K/N with 1 <= K <= N, such as 1/2")
-        part_of = parts_of(Counter(groups), int(number))
-        chosen = [part_of[group] == int(part) - 1 for group in groups]
+        try:
+            part, parts = read_part(str(text))
+        except ValueError as error:
+            raise pytest.UsageError(f"--part: {error}") from None
+        chosen_groups = set(deal(Counter(groups), parts)[part - 1])
+        chosen = [group in chosen_groups for group in groups]
         pairs = list(zip(items, chosen, strict=True))
         config.hook.pytest_deselected(items=[item for item, is_chosen in pairs if not is_chosen])
         items[:] = [item for item, is_chosen in pairs if is_chosen]

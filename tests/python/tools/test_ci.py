@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import step_times
-from parts import parts_of
 from programs import run_python
+from slice import deal
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/developing/ci.md").read_text(encoding="utf-8")
@@ -76,9 +76,9 @@ def test_a_slice_that_is_none_is_refused(text: str) -> None:
     assert "usage: script/slice.py" in run.stderr
 
 
-def test_groups_of_tests_stay_together_in_parts() -> None:
+def test_parts_get_about_as_much() -> None:
     sizes = {"a": 4, "b": 3, "c": 2, "d": 1}
-    assert parts_of(sizes, 2) == {"a": 0, "b": 1, "c": 1, "d": 0}
+    assert deal(sizes, 2) == [["a", "d"], ["b", "c"]]
 
 
 def test_each_test_is_in_one_part(tmp_path: Path) -> None:
