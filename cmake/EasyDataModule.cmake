@@ -1,8 +1,8 @@
 # easydata_module(<module> [OPTIMISED] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
-# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library easydata_<module>, one test binary
-# <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of *_benchmark.cc. EXCEPT are files that
-# the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
+# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library
+# easydata_<module>, one test binary <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of
+# *_benchmark.cc. EXCEPT are files that the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
 # OPTIMISED: what the module does may differ in an optimised build (kernels, hashes, system calls): its tests run there in CI, too.
 function(easydata_module module)
@@ -71,9 +71,7 @@ function(easydata_test name)
   foreach(shard RANGE 3)
     add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(
-      ${name}.${shard}
-      PROPERTIES LABELS cpp ENVIRONMENT
-                 "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${name}.${shard}.xml")
+      ${name}.${shard} PROPERTIES LABELS cpp ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
   endforeach()
   add_dependencies(cpp_tests ${name}_test)
 endfunction()
