@@ -4,7 +4,7 @@
 #include <arrow/type.h>
 #include <simdjson.h>
 
-#include "easydata/chat/key_places.h"
+#include "easydata/chat/key_index.h"
 #include "easydata/jinja/unicode.h"
 #include "easydata/json/dom_parse.h"
 
@@ -44,11 +44,11 @@ Value FromJson(const dom::element& element, Arena* arena) {
       for ([[maybe_unused]] const dom::key_value_pair member : object) ++most;
       auto* entries = arena->Array<jinja::DictEntry>(most);
       size_t count = 0;
-      KeyPlaces places(most);
+      KeyIndex keys(most);
       for (const dom::key_value_pair member : object) {
         const Value value = FromJson(member.value, arena);
         // Of a key that comes twice the last value stays, at the first one's place.
-        const size_t at = places.Find(member.key, entries, count);
+        const size_t at = keys.Find(member.key, entries, count);
         if (at == count) entries[count++].key = Value::String(arena->Copy(member.key));
         entries[at].value = value;
       }

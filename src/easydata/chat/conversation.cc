@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "easydata/chat/key_places.h"
+#include "easydata/chat/key_index.h"
 #include "easydata/jinja/unicode.h"
 
 namespace easydata::chat {
@@ -185,9 +185,9 @@ Result<Value> ReadMessage(const Value& given, const Place& place,
     thought = found;
     break;
   }
-  KeyPlaces places(given.size);
+  KeyIndex keys(given.size);
   const auto add = [&](std::string_view name, const Value& item) {
-    const size_t at = places.Find(name, entries, count);
+    const size_t at = keys.Find(name, entries, count);
     if (at == count) entries[count++].key = Value::String(name);
     entries[at].value = item;
   };
