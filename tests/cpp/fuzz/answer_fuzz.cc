@@ -3,8 +3,6 @@
 //
 // Byte 0 chooses the call, byte 1 its options; the answers are the rest (scripted_curl.h).
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -30,17 +28,13 @@ namespace easydata {
 namespace {
 
 using fuzz::Fail;
+using fuzz::IsUtf8;
 
 constexpr int64_t kObjectBytes = 40;
 
-bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
-
 void CheckStatus(const Status& status, std::string_view input) {
-  if (status.ok()) return;
-  const bool is_foreseen = status.IsIOError() || status.IsInvalid() || status.IsNotImplemented();
-  if (!is_foreseen || status.message().empty()) {
-    Fail("an unforeseen error: " + status.ToString(), input);
-  }
+  using enum arrow::StatusCode;
+  fuzz::CheckForeseen(status, {IOError, Invalid, NotImplemented}, input);
 }
 
 /// Options by which nothing is waited for, and nobody else is asked.

@@ -40,11 +40,8 @@ const RoleMapping kRoles = {{"human", "user"},    {"gpt", "assistant"},
                             {"system", "system"}, {"function_response", "tool"}};
 
 void CheckStatus(const Status& status, std::string_view input) {
-  if (status.ok()) return;
-  const bool is_foreseen = status.IsInvalid() || status.IsTypeError() || status.IsNotImplemented();
-  if (!is_foreseen || status.message().empty()) {
-    Fail("an unforeseen error: " + status.ToString(), input);
-  }
+  using enum arrow::StatusCode;
+  fuzz::CheckForeseen(status, {Invalid, TypeError, NotImplemented}, input);
 }
 
 std::string TextOf(const Value& value) {

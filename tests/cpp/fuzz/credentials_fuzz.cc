@@ -61,11 +61,8 @@ bool NamesPrograms(std::string_view input) {
 }
 
 void CheckStatus(const Status& status, std::string_view input) {
-  if (status.ok()) return;
-  const bool is_foreseen = status.IsIOError() || status.IsInvalid();
-  if (!is_foreseen || status.message().empty()) {
-    Fail("an unforeseen error: " + status.ToString(), input);
-  }
+  using enum arrow::StatusCode;
+  fuzz::CheckForeseen(status, {IOError, Invalid}, input);
 }
 
 void CheckCredentials(const http::Credentials& found, bool is_aws, std::string_view input) {

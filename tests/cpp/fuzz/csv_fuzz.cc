@@ -6,8 +6,6 @@
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -26,6 +24,7 @@ namespace easydata {
 namespace {
 
 using fuzz::Fail;
+using fuzz::IsUtf8;
 using Record = std::vector<std::string>;
 using MaybeRecord = std::optional<Record>;  // none: not UTF-8
 
@@ -33,8 +32,6 @@ constexpr std::string_view kDelimiters = ",\t;| a";
 // Of the inputs whose byte 1 asks for a large file so many get one: it takes a hundred times
 // longer.
 constexpr size_t kLargeOneIn = 64;
-
-bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 /// The states of Python's csv module (Modules/_csv.c), without its options.
 std::vector<MaybeRecord> ReadLiterally(std::string_view text, char delimiter) {
@@ -193,9 +190,7 @@ void Check(const uint8_t* data, size_t size) {
   options.start_row = how.start_row;
   const fuzz::RowsRead read = fuzz::ReadRows(*made, options, pool);
   if (!is_large && fuzz::LooksCompressed(text)) return;
-  if (!read.error.ok() && (!read.error.IsInvalid() || read.error.message().empty())) {
-    Fail("an unforeseen error: " + read.error.ToString(), text);
-  }
+  fuzz::CheckForeseen(read.error, {arrow::StatusCode::Invalid}, text);
 
   std::string_view rest = text;
   if (!is_large && rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);

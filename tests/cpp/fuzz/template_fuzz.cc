@@ -5,8 +5,6 @@
 // the template reads kUsualVariables. tests/python/chat/compare_corpus.py gives what was found here
 // to Jinja2, too.
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -32,6 +30,7 @@ namespace easydata {
 namespace {
 
 using fuzz::Fail;
+using fuzz::IsUtf8;
 using jinja::Mark;
 using jinja::Renderer;
 using jinja::Template;
@@ -66,10 +65,8 @@ struct Rendering {
 };
 
 void CheckError(const Status& status, std::string_view input) {
-  const bool is_foreseen = status.IsInvalid() || status.IsNotImplemented();
-  if (!is_foreseen || status.message().empty()) {
-    Fail("an unforeseen error: " + status.ToString(), input);
-  }
+  using enum arrow::StatusCode;
+  fuzz::CheckForeseen(status, {Invalid, NotImplemented}, input);
 }
 
 Rendering Render(const Template& compiled, std::string_view json, bool trace, Renderer* renderer) {
@@ -177,8 +174,6 @@ void CheckChat(const std::shared_ptr<const Template>& compiled, std::string_view
     }
   }
 }
-
-bool IsUtf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 bool IsObject(std::string_view json) {
   jinja::Arena arena;
