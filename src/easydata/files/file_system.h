@@ -101,8 +101,8 @@ class FileSystems {
   virtual IoCounts counts() const = 0;
 };
 
-/// Hashes a file's first `bytes` bytes (XXH3, hexadecimal); `stop` is called now and
-/// then, and ends that with Cancelled; it may be null.
+/// Hashes a file's first `bytes` bytes (XXH3, hexadecimal); `stop` is called now and then, and ends
+/// that with Cancelled; it may be null.
 Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t bytes,
                                   const std::function<bool()>& stop);
 
