@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <arrow/buffer.h>
+
 namespace easydata::files {
 
 Result<int64_t> FileStream::Read(int64_t size, void* out) {
