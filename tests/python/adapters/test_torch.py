@@ -103,20 +103,21 @@ def test_tensors_outlive_the_loader(tmp_path: Path, batches: bool) -> None:
 def test_restored_at_every_row_the_rest_comes(
     corpus: Path, tokenizer: str, drop_last: bool
 ) -> None:
-    def make() -> Any:
-        return easydata.torch.dataset(
-            packed_loader(
-                corpus,
-                tokenizer,
-                stop_strategy="all_exhausted",
-                drop_last=drop_last,
-                batch_size=5,
-                world_size=1,
-                num_threads=1,
-            )
+    def loader() -> AsyncDataLoader:
+        return packed_loader(
+            corpus,
+            tokenizer,
+            stop_strategy="all_exhausted",
+            drop_last=drop_last,
+            batch_size=5,
+            world_size=1,
+            num_threads=1,
         )
 
-    expected = list(rows_of(make()._loader))
+    def make() -> Any:
+        return easydata.torch.dataset(loader())
+
+    expected = list(rows_of(loader()))
     assert [numbers(row) for row in make()] == expected
     running = make()
     rows = iter(running)
@@ -125,11 +126,11 @@ def test_restored_at_every_row_the_rest_comes(
         state = json.loads(json.dumps(running.state_dict()))
         assert len(json.dumps(state)) < 4096
         if taken < 12 or taken % 31 == 0 or taken > len(expected) - 7:
-            restored = make()
-            restored.load_state_dict(state)
-            assert restored.state_dict() == state
-            assert [numbers(row) for row in restored] == expected[taken:], taken
-            restored._loader.close()
+            with loader() as again:
+                restored = easydata.torch.dataset(again)
+                restored.load_state_dict(state)
+                assert restored.state_dict() == state
+                assert [numbers(row) for row in restored] == expected[taken:], taken
         # A loader's own state is what a dataset between two batches has, and is loaded as such.
         assert ("rows_taken" in state) == (taken % 5 != 0 and taken != len(expected))
         row = next(rows, None)

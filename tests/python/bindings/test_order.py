@@ -1,12 +1,18 @@
 """The engine's random numbers against NumPy's, and what is ordered by them."""
 
 import random
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from easydata.reports.order_quality import IdealOrder, measure
+from easydata.reports.row_order import BlockMap
 from python_rows import Rows
 
-from easydata import _native
+from easydata import ParquetShardedSource, _native
 
 SEEDS = [0, 1, 42, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1]
 
@@ -68,3 +74,30 @@ def test_bad_options_are_refused() -> None:
         _native.shuffle_window(stream, 0)
     with pytest.raises(ValueError, match="at least once"):
         _native.repeat(stream, 0)
+
+
+class PermutationOrder:
+    """Our own permutation of all rows."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size = size
+        self.window_rows = 1
+        self.moves = self.parts = size - 1
+        self.seed = seed
+
+    def rows(self, begin: int, end: int, epoch: int) -> npt.NDArray[np.int64]:
+        return np.array(_native.permuted(self.size, self.seed, epoch, begin, end), np.int64)
+
+
+def test_our_own_permutation_is_as_good_as_random(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": np.arange(1_000_000)}), path, row_group_size=2000)
+    blocks = BlockMap(ParquetShardedSource(str(path)))
+    ideal = measure(IdealOrder(blocks.num_rows), blocks, 1024)
+    for seed in range(3):
+        own = measure(PermutationOrder(blocks.num_rows, seed), blocks, 1024, ideal)
+        assert abs(own.worst_correlation) < 0.005
+        assert own.independent_rows > 950
+        # A batch of 1,024 of 500 blocks of one size.
+        expected = 500 * (1 - (1 - 1 / 500) ** 1024)
+        assert own.blocks_in_batch == pytest.approx(expected, rel=0.01)

@@ -9,7 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.transforms import ExpandTransform, LimitedShardedSource, TransformedShardedSource
+from easydata.transforms import (
+    ExpandTransform,
+    LimitedShardedSource,
+    Transform,
+    TransformedShardedSource,
+)
 from python_rows import Rows
 
 from easydata import (
@@ -140,3 +145,46 @@ def test_what_comes_behind_knows_the_part(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no") as error:
         list(_native.iterate_rows(stream))
     assert any("row 1 (part 2)" in note for note in error.value.__notes__)
+
+
+class Same(Transform):
+    """Gives rows as they are."""
+
+    def __call__(self, example: dict[str, Any]) -> dict[str, Any]:
+        return example
+
+    def __repr__(self) -> str:
+        return "Same()"
+
+
+def test_a_stream_says_whether_it_can_be_recognised_elsewhere() -> None:
+    source = HFDatasetShardedSource([{"name": "a", "input_ids": [1, 2, 3]} for _ in range(3)])
+    offset = 1
+
+    def closure(row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "offset": offset}
+
+    assert source.map(dict)._stream().has_identity
+    assert source.map(json.dumps)._stream().has_identity
+    assert not source.map(lambda row: row)._stream().has_identity
+    assert not source.map(closure)._stream().has_identity
+    assert not source.transform(Same())._stream().has_identity
+    assert not source.filter(lambda row: True).select_fields(["name"])._stream().has_identity
+
+
+def test_a_stream_names_its_operators_in_order() -> None:
+    source = HFDatasetShardedSource([{"input_ids": [1, 2, 3]} for _ in range(3)])
+    first = PackedShardedSource(LimitedShardedSource(source, 2), 8, 9)._stream().description
+    then = LimitedShardedSource(PackedShardedSource(source, 8, 9), 2)._stream().description
+    assert first["plan"] == ["source", "limit", "pack", "pack.shuffle"]
+    assert then["plan"] == ["source", "pack", "pack.shuffle", "limit"]
+
+
+def test_a_stream_names_its_tokenizer_by_content(own_tokenizers: Path, tmp_path: Path) -> None:
+    source = lines(tmp_path / "a.jsonl", [{"text": "a"}])
+    config = TokenizerConfig(name_or_path="not looked at")
+    gpt2, qwen = (Tokenizer(own_tokenizers / name) for name in ("byte-level", "split"))
+    one = TokenizedShardedSource(source, gpt2, config)._stream().description
+    other = TokenizedShardedSource(source, qwen, config)._stream().description
+    assert one["tokenize.tokenizer"] == gpt2.fingerprint
+    assert {key for key in one if one[key] != other[key]} == {"tokenize.tokenizer"}

@@ -20,11 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from easydata.tokenizers.template_engine import compile_template
-
-try:
-    from easydata._native import JinjaTemplate
-except ImportError:  # pragma: no cover - a build from before the engine
-    JinjaTemplate = None
+from engine_parts import JinjaTemplate
 
 # What of a value, not of a template, sends it to Jinja2 though templates of models may do it.
 KNOWN_OUTSIDE = "lower case of letters beyond ASCII"
@@ -93,7 +89,7 @@ def by_engine(source: str, variables: dict[str, Any]) -> Outcome:
 
 
 @functools.lru_cache(maxsize=64)
-def _native_template(source: str) -> Any:
+def _native_template(source: str) -> JinjaTemplate:
     return JinjaTemplate(source)
 
 

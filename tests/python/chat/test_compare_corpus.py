@@ -2,13 +2,8 @@
 
 from pathlib import Path
 
-import compare as comparing
 import pytest
 from compare_corpus import compare_corpus
-
-pytestmark = pytest.mark.skipif(
-    comparing.JinjaTemplate is None, reason="the native engine of chat templates is not built"
-)
 
 # Where script/fuzz keeps it.
 _CORPUS = Path(__file__).resolve().parents[3] / "build" / "asan" / "corpus" / "template_fuzz"

@@ -18,12 +18,7 @@ from programs import run_python
 from template_grammar import random_case
 from templates import all_templates
 
-pytestmark = [
-    pytest.mark.skipif(
-        comparing.JinjaTemplate is None, reason="the native engine of chat templates is not built"
-    ),
-    pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 
 _FUZZ_SECONDS = 10
 _LONG_RENDERS = 1_000_000
@@ -202,7 +197,7 @@ MUST_END = {
 
 _CHILD = """\
 import json, resource, sys, time
-from easydata._native import JinjaTemplate
+from engine_parts import JinjaTemplate
 source = json.load(sys.stdin)
 deep = []
 for _ in range(10_000):

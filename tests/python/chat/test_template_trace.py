@@ -9,16 +9,14 @@ from typing import Any
 
 import chats
 import pytest
-from compare import KNOWN_OUTSIDE, JinjaTemplate
+from compare import KNOWN_OUTSIDE
 from easydata.tokenizers.template_engine import TemplateEngine
 from easydata.tokenizers.template_trace import UntraceableError
+from engine_parts import JinjaTemplate
 from template_grammar import random_case
 from templates import all_templates
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
-needs_native = pytest.mark.skipif(
-    JinjaTemplate is None, reason="the native engine of chat templates is not built"
-)
 
 Marks = list[tuple[str, int | None, int, int]]
 
@@ -59,7 +57,6 @@ def _of_loops(marks: Marks) -> Marks:
     return [mark for mark in marks if mark[0] in ("message", "generation")]
 
 
-@needs_native
 @pytest.mark.parametrize("source", all_templates())
 def test_both_tell_the_same(source: str) -> None:
     native, jinja2 = JinjaTemplate(source), _in_jinja2(source)
@@ -91,7 +88,6 @@ def test_both_tell_the_same(source: str) -> None:
     assert counts["traced"]
 
 
-@needs_native
 def test_the_chats_that_masks_were_measured_on() -> None:
     """Of every message that is printed in a loop, a stretch; in TRL's own files, too."""
     assert len(chats.MEASURED) == 13
@@ -115,7 +111,6 @@ def test_the_chats_that_masks_were_measured_on() -> None:
     assert traced > 50
 
 
-@needs_native
 def test_random_templates() -> None:
     counts: Counter[str] = Counter()
     for seed in range(200):
@@ -286,7 +281,6 @@ def test_texts_of_messages_that_cannot_be_told() -> None:
     assert _trace(source, MESSAGES[:1]) == ("", [("texts unknown", None, 0, 0)])
 
 
-@needs_native
 def test_what_the_native_engine_cannot_trace_is_traced_in_jinja2() -> None:
     source = "{% for m in messages %}{{ m.content }}{{ x }}{% endfor %}"
     engine = TemplateEngine(source)

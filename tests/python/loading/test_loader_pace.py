@@ -1,10 +1,6 @@
-"""What a loader says of where time goes, and what Python's lock costs it."""
+"""What a loader says of where time goes; the threads it has, and how soon they end."""
 
-import functools
 import gc
-import itertools
-import operator
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from packed_tokens import packed, tokens
 from python_rows import Rows
 from resident_memory import resident
 from thread_count import handles, threads
 
 from easydata import (
-    ArrowShardedSource,
     AsyncDataLoader,
     PackedShardedSource,
     ParquetShardedSource,
@@ -28,51 +24,6 @@ from easydata import (
 )
 
 pytestmark = pytest.mark.alone
-
-
-def tokens(path: Path, documents: int = 4000, length: int = 300) -> ArrowShardedSource:
-    ids = np.arange(documents * length, dtype=np.int32) % 50_000
-    offsets = np.arange(0, ids.size + 1, length, dtype=np.int32)
-    table = pa.table({"input_ids": pa.ListArray.from_arrays(offsets, ids)})
-    with pa.ipc.new_file(path / "in.arrow", table.schema) as file:
-        file.write_table(table, max_chunksize=500)
-    return ArrowShardedSource(str(path / "in.arrow"))
-
-
-def packed(path: Path) -> PackedShardedSource:
-    return PackedShardedSource(tokens(path), 128, eos_token_id=1, strategy="greedy", shuffle=False)
-
-
-def test_a_ready_batch_is_taken_without_letting_go_of_python_s_lock(tmp_path: Path) -> None:
-    with AsyncDataLoader(packed(tmp_path), batch_size=8, prefetch_buffer_size=4) as loader:
-        next(iter(loader))
-        while loader.stats()["queue"]["batches"] < 4:
-            time.sleep(0.01)
-        ticks = itertools.count()
-        stop = threading.Event()
-
-        def tick() -> None:
-            while not stop.is_set():
-                next(ticks)
-
-        thread = threading.Thread(target=tick)
-        before = sys.getswitchinterval()
-        sys.setswitchinterval(1e-6)
-        thread.start()
-        try:
-            # All of this runs in C, which gives the lock to nobody by itself. While numbers are
-            # added up the other thread asks for it: whoever lets go of it then must wait for that
-            # thread to have had it, and it ticks.
-            add = functools.partial(sum, range(300_000))
-            calls = [add, ticks.__reduce__, *[loader._native.next] * 3, loader._native.state]
-            done = list(map(operator.call, [*calls, ticks.__reduce__]))
-        finally:
-            sys.setswitchinterval(before)
-            stop.set()
-            thread.join()
-        assert done[1] == done[-1]
-        assert [batch["input_ids"].shape for batch in done[2:5]] == [(8, 128)] * 3
-        assert done[5]["step"] == 4
 
 
 def test_stats_tell_where_time_goes_and_what_is_ready(tmp_path: Path) -> None:

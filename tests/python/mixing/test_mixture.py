@@ -156,14 +156,15 @@ def test_every_source_is_within_one_example_at_every_blocks_end(
     weights: list[float], block_size: int, seed: int
 ) -> None:
     names = [str(place) for place in range(len(weights))]
-    sources = {name: source(name, 1) for name in names}
-    order = MixedShardedSource(sources, weights, block_size, seed)._order()
-    counts: Counter[int] = Counter()
+    mixed = MixedShardedSource({n: source(n, 100) for n in names}, weights, block_size, seed)
+    order = [name for name, _ in row_mode(mixed, 119 * block_size)]
+    counts: Counter[str] = Counter()
     total = math.fsum(weights)
     for block in range(1, 120):
-        counts.update(order.next_block())
-        for place, weight in enumerate(weights):
-            assert abs(counts[place] - weight / total * block_size * block) <= 1 + 1e-6
+        counts.update(order[(block - 1) * block_size : block * block_size])
+        assert counts.total() == block * block_size
+        for name, weight in zip(names, weights, strict=True):
+            assert abs(counts[name] - weight / total * block_size * block) <= 1 + 1e-6
 
 
 def test_d11_small_weights_do_not_starve() -> None:

@@ -49,7 +49,6 @@ from easydata import (
     TokenizerConfig,
     WeightSchedulePoint,
     WeightScheduler,
-    _native,
 )
 
 Row = dict[str, Any]
@@ -439,6 +438,12 @@ def rows_of(spec: PipelineSpec, data: Data) -> ShardedDataSource[Any]:
     return source if spec.pack is None else packed_source(source, spec.pack, spec.fields)
 
 
+def lists_of(spec: PipelineSpec) -> tuple[str, ...]:
+    """The columns of lists in front of a loader that packs nothing."""
+    masks = ("attention_mask",) if spec.mix is None and spec.sources[0].text else ()
+    return ("input_ids", *masks, *spec.fields)
+
+
 def loader_of(
     spec: PipelineSpec, data: Data, run: RunSpec = PLAIN, rank: int = 0, world_size: int = 1
 ) -> AsyncDataLoader:
@@ -448,11 +453,8 @@ def loader_of(
     options: dict[str, Any] = {"batch_rampup": dict(load.rampup)} if load.rampup else {}
     padding = dict(load.padding)
     if load.lanes > 1 and spec.pack is None:
-        lists = ("input_ids", "attention_mask", *spec.fields)
-        known = _native.column_names(rows._stream(None)) or lists
-        for name in lists:
-            if name in known:
-                padding[name] = replace(load.pad_of(name), length=LONGEST)
+        for name in lists_of(spec):
+            padding[name] = replace(load.pad_of(name), length=LONGEST)
     return AsyncDataLoader(
         rows,
         load.batch_size,

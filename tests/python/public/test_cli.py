@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -272,7 +273,7 @@ def test_bench_tokenizer_tells_other_ids(
 
     jsonl("a.jsonl", [{"text": "one"}, {"text": "two"}])
     other = tokenizers.Tokenizer(tokenizers.models.WordLevel({"one": 0, "two": 1}, "one"))
-    monkeypatch.setattr("easydata.cli.bench._library", lambda engine: other)
+    monkeypatch.setattr(tokenizers, "Tokenizer", SimpleNamespace(from_str=lambda text: other))
     assert main(["bench", "tokenizer", "a.jsonl", "--tokenizer", gpt2]) == 1
     assert "the ids of document 0 are not those" in capsys.readouterr().err
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from batches import Batch, difference, joined
 from fresh_process import rests_in_a_fresh_process
-from token_pipelines import KINDS, make
+from token_pipelines import KINDS, make, rows_of
 
 from easydata import AsyncDataLoader, ParquetShardedSource, save_dataset
 
@@ -70,10 +70,8 @@ def test_any_number_of_ranks(kind: str, world: int, corpus: Path) -> None:
 
 
 def make_12(kind: str, corpus: Path, rank: int, world: int, num_threads: int) -> AsyncDataLoader:
-    loader = make(kind, corpus)
-    source = loader._source
-    loader.close()
-    return AsyncDataLoader(source, 12, rank=rank, world_size=world, num_threads=num_threads)
+    rows = rows_of(kind, corpus)
+    return AsyncDataLoader(rows, 12, rank=rank, world_size=world, num_threads=num_threads)
 
 
 def test_five_steps_in_a_fresh_process(corpus: Path, tmp_path: Path) -> None:
@@ -83,7 +81,7 @@ def test_five_steps_in_a_fresh_process(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_what_was_saved_loads_to_the_same_batches(corpus: Path, tmp_path: Path) -> None:
-    loader = make("pack greedy", corpus)
-    save_dataset(loader._source, tmp_path / "out")
+    rows = rows_of("pack greedy", corpus)
+    save_dataset(rows, tmp_path / "out")
     again = AsyncDataLoader(ParquetShardedSource(str(tmp_path / "out")), 4, drop_last=False)
-    assert difference(list(again), list(loader)) is None
+    assert difference(list(again), list(AsyncDataLoader(rows, 4, drop_last=False))) is None

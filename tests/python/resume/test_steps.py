@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from batches import Batch, difference, first_rows, joined, rows_in
-from token_pipelines import KINDS, make
+from token_pipelines import KINDS, make, rows_of
 
 from easydata import AsyncDataLoader
 
@@ -46,11 +46,9 @@ def test_ramp_up_on_other_numbers_of_ranks(
     ) -> tuple[list[Batch], Any]:
         parts, states = [], []
         for rank in range(world):
-            loader = make("mix", corpus)
-            source = loader._source
-            loader.close()
+            rows = rows_of("mix", corpus)
             loader = AsyncDataLoader(
-                source, 6, drop_last=drop_last, rank=rank, world_size=world, batch_rampup=RAMPUP
+                rows, 6, drop_last=drop_last, rank=rank, world_size=world, batch_rampup=RAMPUP
             )
             if state is not None:
                 loader.load_state_dict(state)

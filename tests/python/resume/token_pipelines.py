@@ -15,6 +15,7 @@ from easydata import (
     MixedShardedSource,
     PackedShardedSource,
     ParquetShardedSource,
+    ShardedDataSource,
     TokenizedShardedSource,
     TokenizerConfig,
 )
@@ -68,6 +69,11 @@ def write_corpus(folder: Path) -> Path:
 
 def make(kind: str, corpus: Path, **options: Any) -> AsyncDataLoader:
     """The pipelines that are restored."""
+    return AsyncDataLoader(rows_of(kind, corpus), 4, drop_last=False, **options)
+
+
+def rows_of(kind: str, corpus: Path) -> ShardedDataSource[Any]:
+    """Their rows."""
     tokenizer = str(tokenizer_folder("byte-level"))
 
     def tokenized(source: Any) -> TokenizedShardedSource:
@@ -81,13 +87,12 @@ def make(kind: str, corpus: Path, **options: Any) -> AsyncDataLoader:
         return PackedShardedSource(source, 64, EOS, strategy=strategy, seed=3, overlong=overlong)
 
     if kind == "tokens":
-        return AsyncDataLoader(tokens("prose"), 4, drop_last=False, **options)
+        return tokens("prose")
     if kind == "shuffled rows":
         rows = tokenized(ParquetShardedSource(str(corpus / "prose" / "*.parquet")))
-        shuffled = rows.shuffle("rows", 7, window_bytes=2000)
-        return AsyncDataLoader(shuffled, 4, drop_last=False, **options)
+        return rows.shuffle("rows", 7, window_bytes=2000)
     if kind.startswith("pack "):
-        return AsyncDataLoader(packed(tokens("prose"), kind[5:]), 4, drop_last=False, **options)
+        return packed(tokens("prose"), kind[5:])
     mixed = MixedShardedSource(
         {"prose": tokens("prose"), "code": tokens("code")},
         {"prose": 0.7, "code": 0.3},
@@ -96,4 +101,4 @@ def make(kind: str, corpus: Path, **options: Any) -> AsyncDataLoader:
         stop_strategy="all_exhausted",
         order="grain" if kind == "grain mix" else "blocks",
     )
-    return AsyncDataLoader(packed(mixed, "greedy"), 4, drop_last=False, **options)
+    return packed(mixed, "greedy")

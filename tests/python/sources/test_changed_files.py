@@ -249,9 +249,15 @@ def test_other_identities_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_are_looked_at_once(tmp_path: Path) -> None:
-    """Streams of one source describe the files as they were when it was first used."""
-    _, source = three(tmp_path, "jsonl")
-    before = source._stream().description
+    """Plans of one source describe the files as they were when it was first used."""
+
+    def plan(source: Source) -> Any:
+        with AsyncDataLoader(source) as loader:
+            return loader.state_dict()["plan"]
+
+    paths, source = three(tmp_path, "jsonl")
+    before = plan(source)
     rewrite(tmp_path / "b.jsonl", tmp_path / "c.jsonl")
-    assert source._stream().description == before
-    assert before["source.mtimes"] != [(tmp_path / "b.jsonl").stat().st_mtime_ns] * 3
+    assert plan(source) == before
+    now = plan(SOURCES["jsonl"]([str(path) for path in paths]))
+    assert now["source.mtimes"] != before["source.mtimes"]

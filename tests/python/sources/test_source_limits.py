@@ -156,7 +156,7 @@ import json, os, sys
 from pathlib import Path
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # what is held grows with the cores
 import easydata as ed
-from easydata import _native
+from engine_parts import record_batches
 
 def open_source(path):
     if ".csv" in path:
@@ -169,7 +169,7 @@ def peak():
 def read(path):
     rows, texts, error = 0, [], ""
     try:
-        for batch in _native.iterate_batches(open_source(path)._stream({"text": "text"})):
+        for batch in record_batches(open_source(path), {"text": "text"}):
             rows += batch.num_rows
             column = batch.column("text")
             texts += [t.as_py() for t in column.filter(pc.not_equal(column, ""))]

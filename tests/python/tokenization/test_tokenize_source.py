@@ -390,13 +390,3 @@ def test_single_rows(gpt2: Tokenizer, tmp_path: Path) -> None:
 def test_empty_source(gpt2: Tokenizer, tmp_path: Path) -> None:
     source = jsonl(tmp_path / "a.jsonl", [])
     assert list(TokenizedShardedSource(source, gpt2, config())) == []
-
-
-def test_plan_names_the_tokenizer_by_content(
-    gpt2: Tokenizer, qwen: Tokenizer, tmp_path: Path
-) -> None:
-    source = jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
-    one = TokenizedShardedSource(source, gpt2, config())._stream().description
-    other = TokenizedShardedSource(source, qwen, config())._stream().description
-    assert one["tokenize.tokenizer"] == gpt2.fingerprint
-    assert {key for key in one if one[key] != other[key]} == {"tokenize.tokenizer"}

@@ -18,11 +18,12 @@ from data_folders import (
     tokenizer_folder,
     tokenizer_names,
 )
+from engine_parts import native_tokenizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import ROOT, run_python
 
-from easydata import Tokenizer, _native
+from easydata import Tokenizer
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -92,7 +93,7 @@ def share(name: str) -> int:
 def native_engine(name: str, word_cache_bytes: int = 1 << 24, kernels: str = "") -> Any:
     """An engine of its own, with other settings of cost."""
     json_text = (tokenizer_folder(name) / "tokenizer.json").read_bytes()
-    return _native.native_tokenizer(json_text, word_cache_bytes, kernels)
+    return native_tokenizer(json_text, word_cache_bytes, kernels)
 
 
 def sample(seed: str, num_bytes: int) -> list[str]:

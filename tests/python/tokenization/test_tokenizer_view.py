@@ -25,10 +25,11 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def unnoticed() -> None:
-    """Warnings are given once for each tokenizer: each test starts afresh."""
-    files._noticed.clear()
+def unnoticed(name: str, folder: Path) -> Path:
+    """A tokenizer under a path of its own: warnings are given once for each path."""
+    link = folder / name
+    link.symlink_to(tokenizer_folder(name))
+    return link
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -36,8 +37,10 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("name", tokenizer_names())
-def test_the_view_is_auto_tokenizer(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    folder = tokenizer_folder(name)
+def test_the_view_is_auto_tokenizer(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = unnoticed(name, tmp_path)
     live = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     with caplog.at_level(logging.WARNING, logger="easydata"):
         tokenizer = Tokenizer(folder, view="transformers")
@@ -73,9 +76,9 @@ def test_the_view_is_auto_tokenizer(name: str, caplog: pytest.LogCaptureFixture)
     ],
 )
 def test_one_warning_where_the_views_differ(
-    name: str, differing: str, caplog: pytest.LogCaptureFixture
+    name: str, differing: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = tokenizer_folder(name)
+    folder = unnoticed(name, tmp_path)
     with caplog.at_level(logging.WARNING, logger="easydata"):
         for _ in range(2):
             Tokenizer(folder, view="transformers")
@@ -86,9 +89,9 @@ def test_one_warning_where_the_views_differ(
 
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_the_file_warns_only_where_ids_would_differ(
-    name: str, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = tokenizer_folder(name)
+    folder = unnoticed(name, tmp_path)
     with caplog.at_level(logging.WARNING, logger="easydata"):
         for _ in range(2):
             tokenizer = Tokenizer(folder)
