@@ -183,6 +183,7 @@ class Lexer {
   Status SkipComment() {
     const size_t end = text_.find("#}", at_);
     if (end == std::string::npos) {
+      if (at_ == text_.size()) return Status::OK();  // as Jinja2 has it
       return Status::Invalid("line ", line_, ": Missing end of comment tag");
     }
     const char before = end > at_ ? text_[end - 1] : ' ';
