@@ -1,12 +1,13 @@
-# easydata_module(<module> [OPTIMISED] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
+# easydata_module(<module> [OPTIMISED] [THREADS] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
 # Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library
 # easydata_<module>, one test binary <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of
 # *_benchmark.cc. EXCEPT are files that the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
 # OPTIMISED: what the module does may differ in an optimised build (kernels, hashes, system calls): its tests run there in CI, too.
+# THREADS: the module's own code starts threads: ThreadSanitizer runs its tests in each run of CI, and those of the others in slices.
 function(easydata_module module)
-  cmake_parse_arguments(ARG "OPTIMISED;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;THREADS;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
   set(_target easydata_${module})
   file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
   # Folders with a CMakeLists.txt are modules of their own.
@@ -50,9 +51,12 @@ function(easydata_module module)
   if(EASYDATA_TESTS AND _tests)
     easydata_test(${module} ${_tests})
     target_link_libraries(${module}_test PRIVATE ${_target})
-    if(ARG_OPTIMISED)
-      easydata_optimised_test(${module})
-    endif()
+    foreach(_label IN ITEMS optimised threads)
+      string(TOUPPER ${_label} _option)
+      if(ARG_${_option})
+        easydata_label_test(${module} ${_label})
+      endif()
+    endforeach()
   endif()
   if(EASYDATA_BENCHMARKS AND _benchmarks)
     add_executable(${module}_benchmark ${_benchmarks})
@@ -68,6 +72,10 @@ function(easydata_test name)
   easydata_target(${name}_test)
   target_link_libraries(${name}_test PRIVATE GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
+  if(EASYDATA_SANITIZE)
+    # Most of a sanitized build's time went into optimising tests, and into counters that only fuzzers read.
+    target_compile_options(${name}_test PRIVATE -O0 $<$<BOOL:${EASYDATA_FUZZ}>:-fno-sanitize=fuzzer-no-link>)
+  endif()
   foreach(shard RANGE 3)
     add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(
@@ -76,12 +84,12 @@ function(easydata_test name)
   add_dependencies(cpp_tests ${name}_test)
 endfunction()
 
-# easydata_optimised_test(<name>): a test binary that optimised_tests builds, too.
-function(easydata_optimised_test name)
+# easydata_label_test(<name> <label>): gives the tests of a test binary a label, and builds it with the target <label>_tests.
+function(easydata_label_test name label)
   foreach(shard RANGE 3)
-    set_tests_properties(${name}.${shard} PROPERTIES LABELS "cpp;optimised")
+    set_property(TEST ${name}.${shard} APPEND PROPERTY LABELS ${label})
   endforeach()
-  add_dependencies(optimised_tests ${name}_test)
+  add_dependencies(${label}_tests ${name}_test)
 endfunction()
 
 # The compile settings that every target of ours shares.
@@ -102,7 +110,9 @@ function(easydata_target target)
   endif()
   if(EASYDATA_SANITIZE)
     target_compile_definitions(${target} PRIVATE EASYDATA_SANITIZED)
-    target_compile_options(${target} PRIVATE -fsanitize=${EASYDATA_SANITIZE} -fno-omit-frame-pointer
+    # A third of the compiler's time, for what ASan finds when the memory is touched.
+    set(_found_by_asan $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=null,object-size,vptr>)
+    target_compile_options(${target} PRIVATE -fsanitize=${EASYDATA_SANITIZE} ${_found_by_asan} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${EASYDATA_SANITIZE})
   endif()

@@ -112,6 +112,7 @@ except (OSError, ValueError) as error:
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "json", "csv", "txt"])
 @pytest.mark.parametrize(
     "make",
@@ -160,6 +161,7 @@ def _bombs() -> dict[str, str]:
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", _bombs())
 def test_hostile_configurations(name: str, tmp_path: Path) -> None:
     path = tmp_path / "pipeline.yaml"

@@ -28,6 +28,7 @@ _MAX_OUTSIDE = 0.25
 _MAX_SHOWN = 5
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", all_templates())
 def test_template_files(source: str) -> None:
     """Every chat with all options; nothing in these files may be outside of the subset.

@@ -80,6 +80,7 @@ def _jsonl(path: Path, rows: list[dict[str, Any]]) -> JsonShardedSource:
     return JsonShardedSource([str(path)])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("source", all_templates())
 def test_templates_over_chats(source: str, tmp_path: Path) -> None:
     """All chats of one template, those that it refuses left out."""

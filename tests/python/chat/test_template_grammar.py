@@ -26,6 +26,7 @@ def test_a_seed_gives_the_same_case() -> None:
     assert len({random_case(seed, 1)[0] for seed in range(50)}) == 50
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("source", all_templates())
 def test_every_template_takes_some_chats(source: str) -> None:
     texts = {

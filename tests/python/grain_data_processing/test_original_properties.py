@@ -200,6 +200,7 @@ def of_hub(parquet: Path, cache: Path, **given: Any) -> HFHubDataConfig:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("packing", [False, True])
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_a_data_set_of_the_hub_and_its_records_give_the_same_batches(

@@ -78,6 +78,7 @@ def grains_rows(
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize(("host", "hosts"), [(0, 1), (1, 2), (2, 4)])
 @pytest.mark.parametrize("seed", [0, 7])

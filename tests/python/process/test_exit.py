@@ -27,6 +27,7 @@ def end(folder: Path, works: str, kind: str, how: str) -> None:
         assert sign not in done.stderr, done.stderr
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("works", WORKS)
 @pytest.mark.parametrize("kind", ["daemon", "waits"])
 def test_a_busy_process_ends(tmp_path: Path, works: str, kind: str) -> None:

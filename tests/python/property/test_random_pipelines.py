@@ -639,6 +639,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CHECKS)
 def test_random_pipelines(name: str, data: Data) -> None:
     check, drawn = CHECKS[name]

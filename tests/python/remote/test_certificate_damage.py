@@ -82,6 +82,7 @@ def local(files: Path, name: str) -> list[Any]:
     return list(create_source(DatasetConfig(str(files / name))))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("where", ["seaweed", "nginx"])
 @pytest.mark.parametrize(
     "name",

@@ -146,6 +146,7 @@ def test_short_answers_are_gone_on_with(faulty: type[Faulty]) -> None:
     assert io["bytes"] >= len(lines())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("among", ["read", "info", "read info"])
 @pytest.mark.parametrize(
     "error",

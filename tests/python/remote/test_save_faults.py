@@ -32,6 +32,7 @@ RECOVERABLE = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", list(RECOVERABLE))
 def test_what_passes_changes_nothing(place: Place, how: str, tmp_path: Path) -> None:
     save(small_rows(), tmp_path / "out")
@@ -79,6 +80,7 @@ def test_a_storm_changes_nothing(place: Place, seed: int, tmp_path: Path) -> Non
         assert sum(each.fault is not None for each in proxy.log) > 10
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fault", ["lost", "close", "cut_request", "status"])
 def test_uploads_in_parts_go_on(place: Place, fault: str, tmp_path: Path) -> None:
     rows = big_rows(40)

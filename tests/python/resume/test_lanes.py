@@ -353,6 +353,7 @@ def together(
     return [joined(step) for step in zip(*parts, strict=True)], merge_states(states)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", PIPELINES)
 def test_any_number_of_ranks_and_threads(kind: str, corpus: dict[str, str]) -> None:
     whole, state = together(corpus, kind, 1, 12)
@@ -363,6 +364,7 @@ def test_any_number_of_ranks_and_threads(kind: str, corpus: dict[str, str]) -> N
         assert merged == state
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", PIPELINES)
 def test_restored_at_every_step_by_other_numbers_of_ranks(
     kind: str, corpus: dict[str, str]

@@ -177,6 +177,7 @@ def without_filling(batches: list[Batch], like: list[Batch]) -> list[Batch]:
 # ---- the tests -----------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_ranks_and_threads_do_not_change_the_batches(name: str, corpus: Corpus) -> None:
     whole, end = run_ranks(name, corpus, 1, 1)

@@ -106,6 +106,7 @@ def streaming(kind: str, opened: list[int]) -> Any:
     return chains[kind]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "kind",
     [

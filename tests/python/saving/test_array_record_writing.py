@@ -98,6 +98,7 @@ def some_texts(count: int) -> list[str]:
     return [f"story {i} " + "ü" * (i * i % 700) for i in range(count)]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("group_size", [1, 3, 16, 5000])
 @pytest.mark.parametrize("codec", ["uncompressed", "zstd:9", "brotli:2", "snappy"])
 @pytest.mark.parametrize(

@@ -467,6 +467,7 @@ NAMELESS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damaged_progress_is_refused_by_name(tmp_path: Path, name: str) -> None:  # A10
     out = tmp_path / "out"

@@ -84,6 +84,7 @@ data.close()
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_are_opened_once_up_to_the_first_batch(
     tmp_path: Path, own_tokenizers: Path, kind: str

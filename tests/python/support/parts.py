@@ -4,9 +4,13 @@ With `--dist loadgroup`, the tests of a file stay together, and files that start
 import the same large library go to the same process, which does so once.
 
 `--part K/N` runs the K-th of N parts of the tests: whole groups, about as many tests in each part.
+
+`@pytest.mark.one_in(5)`: of a test's cases, which run the same code, every fifth is in every run,
+from the first on; the others are `sliced`.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from slice import deal, read_part
@@ -34,8 +38,22 @@ def group_of(item: pytest.Item) -> str:
     return next((library for library in LIBRARIES if library in names), path)
 
 
+def slice_cases(items: Iterable[pytest.Item]) -> None:
+    """Marks the cases that `one_in` leaves to the slices."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("one_in")
+        if marker is None:
+            continue
+        test = item.nodeid.partition("[")[0]
+        if seen[test] % marker.args[0] != 0:
+            item.add_marker(pytest.mark.sliced)
+        seen[test] += 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    slice_cases(items)
     groups = [group_of(item) for item in items]
     text = config.getoption("--part")
     if text is not None:

@@ -464,6 +464,7 @@ def test_the_array_covers_every_pair() -> None:
             assert ((a, x), (b, y)) in covered
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("part", range(10))
 def test_combinations(part: int, tmp_path: Path) -> None:
     for i, row in enumerate(rows()[:QUICK_ROWS]):

@@ -209,6 +209,7 @@ def growth(name: str, megabytes: int) -> int:
     return int(measured["growth"])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name",
     ["split", "metaspace", "unigram"]

@@ -549,6 +549,7 @@ def outcomes_of_the_library(library: Any, rows: list[list[int]]) -> list[Any]:
     return made
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_combinations(seed: int, tmp_path: Path) -> None:
     files = RandomFiles(seed)

@@ -121,6 +121,7 @@ def test_runs_natively(name: str) -> None:
     assert ours(name).engine == "native", ours(name).describe()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_corpus(name: str) -> None:
     texts = sample(name, 3_000_000 // share(name))
@@ -158,6 +159,7 @@ def code_points(stride: int = 997) -> list[list[str]]:
     return [[chr(c) for c in points[i : i + 64]] for i in range(0, len(points), 64)]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_all_code_points_in_six_contexts(name: str) -> None:
     chunks = code_points()[:: share(name)]
@@ -240,6 +242,7 @@ def test_long_runs_without_spaces(name: str) -> None:
     assert_equal(name, texts_without_spaces(60_000 // share(name)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_a_megabyte_without_a_space(name: str) -> None:
     for text in texts_without_spaces((1 << 20) // share(name)):
@@ -256,6 +259,7 @@ def test_a_megabyte_without_a_space_is_exact(name: str) -> None:
     assert_equal(name, texts_without_spaces(1 << 20))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OWN_TOKENIZERS)
 @pytest.mark.parametrize("pieces", [("7.", ";\n", "12)\n\n"), ("  ", "1", "\n  ", "\n\n", ".")])
 def test_where_a_long_text_is_cut(name: str, pieces: tuple[str, ...]) -> None:
@@ -267,6 +271,7 @@ def test_where_a_long_text_is_cut(name: str, pieces: tuple[str, ...]) -> None:
     assert ours(name).encode_batch(texts, num_threads=2).equals(expected)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_truncation(name: str) -> None:
     texts = corpus()[::700]

@@ -123,6 +123,7 @@ PRE_TOKENIZERS: dict[str, Any] = {
 REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("kind", ["bytes", "words", "metaspace"])
 @pytest.mark.parametrize("affixes", [False, True])
 @pytest.mark.parametrize("unknown", ["unk", "fused", "bytes", "some bytes", "dropped"])
@@ -163,6 +164,7 @@ def test_bpe_merges_in_both_forms(merges: str, tmp_path: Path) -> None:
 SCHEMES = [None, *itertools.product(["always", "first", "never"], [False, True])]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_bpe_of_whole_texts(scheme: tuple[str, bool] | None, tmp_path: Path) -> None:
     model = dict(trained_bpe("metaspace", False))
@@ -202,6 +204,7 @@ def trained_unigram() -> dict[str, Any]:
     return model_of(tokenizer)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("byte_fallback", [False, True])
 @pytest.mark.parametrize("split", [False, True])
 def test_unigram(byte_fallback: bool, split: bool, tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def test_random_texts(name: str) -> None:
     check(NORMALIZERS[name], random_texts(2, 1500))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_code_points(name: str, context: str) -> None:
@@ -246,6 +247,7 @@ BEHIND = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("first", INSERTING, ids=lambda part: json.dumps(part)[:60])
 def test_text_that_is_inserted_at_the_start(first: Component) -> None:
     """Where the library crashes in a later step we raise; where it garbles the text, so do we."""

@@ -36,6 +36,7 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "easydata"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_the_view_is_auto_tokenizer(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -63,6 +64,7 @@ def test_the_view_is_auto_tokenizer(
         assert [line for line in warnings_of(caplog) if 'view="json" runs the file' in line]
 
 
+@pytest.mark.one_in(3)
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "differing"),

@@ -68,6 +68,7 @@ def losses_of(trainer: Any, checkpoint: str | None = None) -> list[float]:
     return losses
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "options"),
     [

@@ -79,6 +79,7 @@ def slopes_of(model: Any, loss: Any) -> list[Any]:
     return list(torch.autograd.grad(loss, list(model.parameters())))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("strategy", ["greedy", "first_fit", "best_fit"])
 @pytest.mark.parametrize("form", ["text", "chat"])
 def test_losses_are_those_of_the_segments_one_by_one(

@@ -70,6 +70,7 @@ def special_texts(tokenizer: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys([tokenizer.eos_token, *tokenizer.all_special_tokens]))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("kind", "options"), OPTIONS, ids=named)
 @pytest.mark.parametrize(("name", "template"), TOKENIZERS)
 def test_edge_rows_are_those_of_trl(
@@ -689,6 +690,7 @@ FILES = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.skipif(not SHARED.is_dir(), reason=WITHOUT_SHARED)
 @pytest.mark.parametrize(
     ("kind", "file", "form"),
