@@ -77,7 +77,7 @@ class DocumentReader {
   ReadPosition After() const;
   Status Restore(const ReadPosition& position);
   /// How far a mix was read up to the last document.
-  MixWatermark::Place Watermark() const {
+  MixWatermark::Boundary Watermark() const {
     return batch_ == nullptr ? watermark_ : batch_->batch.watermark.At(row_);
   }
 
@@ -99,10 +99,10 @@ class DocumentReader {
   const PackingStrategy& strategy_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  Cursor before_error_;            // where the upstream failed
-  MixWatermark::Place watermark_;  // of the batches before
-  int64_t row_ = 0;                // of the next record
-  int64_t skip_ = 0;               // records to pass over after a restore
+  Cursor before_error_;               // where the upstream failed
+  MixWatermark::Boundary watermark_;  // of the batches before
+  int64_t row_ = 0;                   // of the next record
+  int64_t skip_ = 0;                  // records to pass over after a restore
   bool ended_ = false;
   std::vector<DropCount> dropped_;
 };

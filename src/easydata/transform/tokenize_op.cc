@@ -146,7 +146,7 @@ class TokenizeOpImpl : public BatchOp {
       auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &cut);
       if (!part.ok()) return Place(part.status(), texts, *batch, row, rows);
       DropCount count{source, kTruncatedReason, cut.texts, cut.ids};
-      for (const int64_t i : cut.first_rows) count.AddPlace(batch->addresses.At(row + i));
+      for (const int64_t i : cut.first_rows) count.AddAddress(batch->addresses.At(row + i));
       CountDropped(&batch->dropped, count);
       parts.push_back(std::move(*part));
       row += rows;
