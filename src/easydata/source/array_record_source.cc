@@ -382,12 +382,12 @@ class ArrayRecordSource : public FileSource {
     size_t next = 0;  // all before it are in the column
     Status of_row;
     const Status read =
-        file->file->Read(rows, [&](size_t place, std::string_view record) -> Status {
-          next = place;
+        file->file->Read(rows, [&](size_t index, std::string_view record) -> Status {
+          next = index;
           BadRow bad;
           ARROW_ASSIGN_OR_RAISE(const bool is_added, column->Append(record, &bad));
           if (!is_added) {
-            of_row = RowError(Address{ref, rows[place]}, bad.message);
+            of_row = RowError(Address{ref, rows[index]}, bad.message);
             return of_row;
           }
           ++next;
