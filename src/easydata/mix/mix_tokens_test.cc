@@ -115,12 +115,12 @@ void ExpectSharesAtEveryPrefix(const std::vector<Given>& sources,
     sum += source.weight;
     for (int64_t length : source.lengths) longest = std::max(longest, length);
   }
-  std::map<std::string, size_t> places;
-  for (size_t i = 0; i < sources.size(); ++i) places[sources[i].name] = i;
+  std::map<std::string, size_t> indices;
+  for (size_t i = 0; i < sources.size(); ++i) indices[sources[i].name] = i;
   std::vector<int64_t> given(sources.size(), 0);
   int64_t total = 0;
   for (size_t k = 0; k < examples.size(); ++k) {
-    given[places.at(examples[k].source)] += examples[k].tokens;
+    given[indices.at(examples[k].source)] += examples[k].tokens;
     total += examples[k].tokens;
     for (size_t i = 0; i < sources.size(); ++i) {
       const double due = sources[i].weight / sum * static_cast<double>(total);
