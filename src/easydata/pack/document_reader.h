@@ -42,7 +42,7 @@ struct DocumentBatch {
   Cursor before;
 
   /// Where a row's tokens are.
-  RowRef PlaceOf(int64_t row) const {
+  RowRef RefOf(int64_t row) const {
     return batch.ungathered == nullptr ? RowRef{0, row} : batch.ungathered->rows[row];
   }
   Address AddressOf(int64_t row) const;
@@ -55,10 +55,10 @@ struct Document {
   int64_t row = 0;
   int64_t kept = 0;
   int64_t length = 0;  // kept, and 1 where an EOS is added
-  RowRef place{};      // of the row
+  RowRef ref{};        // of the row
 
-  /// The field's column; the document is row `place.row` of it.
-  const TokenColumn& column(size_t field) const { return batch->columns[place.part][field]; }
+  /// The field's column; the document is row `ref.row` of it.
+  const TokenColumn& column(size_t field) const { return batch->columns[ref.part][field]; }
   Address address() const { return batch->AddressOf(row); }
 };
 
