@@ -188,7 +188,7 @@ std::vector<Scenario> Scenarios() {
 class CrashPoints : public ::testing::TestWithParam<Scenario> {
  protected:
   void SetUp() override {
-    // In memory, where there is such a place: thousands of files are waited for.
+    // In memory, where there is such a folder: thousands of files are waited for.
     const fs::path parent =
         fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
     root_ = parent / ("easydata_crash_" + GetParam().name + std::to_string(::getpid()));
@@ -300,7 +300,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
     EXPECT_EQ(Look(Folder()), after_) << where;
   }
 
-  void ExpectAnotherTakesItsPlace(const std::string& where) const {
+  void ExpectAnotherReplacesIt(const std::string& where) const {
     const Status status = WriteOther();
     EXPECT_TRUE(status.ok()) << status << " " << where;
     EXPECT_EQ(Look(Folder()), others_) << where;
@@ -335,7 +335,7 @@ TEST_P(CrashPoints, KilledAnywhereItGoesOn) {
     ExpectRunningAgainFinishes(where);
     fs::remove_all(Folder());
     if (fs::exists(root_ / "stopped")) fs::rename(root_ / "stopped", Folder());
-    ExpectAnotherTakesItsPlace(where);
+    ExpectAnotherReplacesIt(where);
   }
 }
 
