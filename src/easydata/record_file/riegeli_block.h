@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace easydata::record_file {
 
@@ -13,6 +14,14 @@ inline constexpr int64_t kBlockBytes = 64 << 10;
 inline constexpr int64_t kBlockHeaderBytes = 24;
 inline constexpr int64_t kBlockUsable = kBlockBytes - kBlockHeaderBytes;
 inline constexpr int64_t kChunkHeaderBytes = 40;
+
+/// The 64 bits, little-endian, that headers hold their numbers and hashes in.
+inline uint64_t LoadWord(const void* from) {
+  uint64_t word;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+inline void StoreWord(uint64_t word, void* to) { std::memcpy(to, &word, sizeof(word)); }
 
 /// Bytes from an offset up to the end of its block; 0 at a block's begin.
 constexpr int64_t LeftInBlock(int64_t offset) {

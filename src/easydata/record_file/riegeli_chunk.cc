@@ -20,25 +20,17 @@ constexpr int64_t kMostDecoded = int64_t{1} << 40;
 // Codecs pack no more than this; a length that says otherwise must not take memory.
 constexpr int64_t kMostRatio = 1 << 20;
 
-uint64_t Word(const void* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof(word));
-  return word;
-}
-
-void PutWord(uint64_t word, char* to) { std::memcpy(to, &word, sizeof(word)); }
-
 std::string_view View(const arrow::Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
 }
 
 /// Checks the header of the block at `offset` in a chunk that lies from `begin` to `end`.
 Status CheckBlockHeader(const char* header, int64_t offset, int64_t begin, int64_t end) {
-  if (Word(header) != HighwayHash({header + 8, 16})) {
+  if (LoadWord(header) != HighwayHash({header + 8, 16})) {
     return Status::Invalid("the hash of the block header at byte ", offset, " is wrong");
   }
-  if (Word(header + 8) != static_cast<uint64_t>(offset - begin) ||
-      Word(header + 16) != static_cast<uint64_t>(end - offset)) {
+  if (LoadWord(header + 8) != static_cast<uint64_t>(offset - begin) ||
+      LoadWord(header + 16) != static_cast<uint64_t>(end - offset)) {
     return Status::Invalid("the block header at byte ", offset, " is of another chunk");
   }
   return Status::OK();
@@ -172,13 +164,13 @@ Result<std::shared_ptr<arrow::Buffer>> ParseChunk(const std::shared_ptr<arrow::B
   }
   ARROW_ASSIGN_OR_RAISE(const auto head, WithoutBlockHeaders(bytes, begin, kChunkHeaderBytes));
   const char* const fields = reinterpret_cast<const char*>(head->data());
-  if (Word(fields) != HighwayHash({fields + 8, 32})) {
+  if (LoadWord(fields) != HighwayHash({fields + 8, 32})) {
     return Status::Invalid("the hash of its header is wrong");
   }
-  const uint64_t data_size = Word(fields + 8);
-  const uint64_t kind = Word(fields + 24);
-  const uint64_t decoded = Word(fields + 32);
-  header->data_hash = Word(fields + 16);
+  const uint64_t data_size = LoadWord(fields + 8);
+  const uint64_t kind = LoadWord(fields + 24);
+  const uint64_t decoded = LoadWord(fields + 32);
+  header->data_hash = LoadWord(fields + 16);
   header->type = static_cast<ChunkType>(kind & 0xff);
   header->num_records = static_cast<int64_t>(kind >> 8);
   if (data_size > static_cast<uint64_t>(bytes->size())) {
@@ -283,11 +275,11 @@ Result<std::string> EncodeRecords(std::string_view values, const std::vector<int
 std::string ChunkBytes(ChunkType type, std::string_view data, int64_t num_records,
                        int64_t decoded_data_size, int64_t begin) {
   char header[kChunkHeaderBytes];
-  PutWord(data.size(), header + 8);
-  PutWord(HighwayHash(data), header + 16);
-  PutWord(static_cast<uint64_t>(num_records) << 8 | static_cast<uint8_t>(type), header + 24);
-  PutWord(static_cast<uint64_t>(decoded_data_size), header + 32);
-  PutWord(HighwayHash({header + 8, 32}), header);
+  StoreWord(data.size(), header + 8);
+  StoreWord(HighwayHash(data), header + 16);
+  StoreWord(static_cast<uint64_t>(num_records) << 8 | static_cast<uint8_t>(type), header + 24);
+  StoreWord(static_cast<uint64_t>(decoded_data_size), header + 32);
+  StoreWord(HighwayHash({header + 8, 32}), header);
 
   const int64_t end = EndOfChunk(begin, static_cast<int64_t>(data.size()), num_records);
   std::string out;
@@ -297,9 +289,9 @@ std::string ChunkBytes(ChunkType type, std::string_view data, int64_t num_record
       const int64_t offset = begin + static_cast<int64_t>(out.size());
       if (offset % kBlockBytes == 0) {
         char block[kBlockHeaderBytes];
-        PutWord(static_cast<uint64_t>(offset - begin), block + 8);
-        PutWord(static_cast<uint64_t>(end - offset), block + 16);
-        PutWord(HighwayHash({block + 8, 16}), block);
+        StoreWord(static_cast<uint64_t>(offset - begin), block + 8);
+        StoreWord(static_cast<uint64_t>(end - offset), block + 16);
+        StoreWord(HighwayHash({block + 8, 16}), block);
         out.append(block, sizeof(block));
         continue;
       }
