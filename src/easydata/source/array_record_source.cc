@@ -20,6 +20,7 @@
 #include "easydata/source/open_files.h"
 #include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
+#include "easydata/source/shard_reader.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/stream/row_error.h"
@@ -38,8 +39,6 @@ namespace {
 
 /// Chunks are read together up to so many bytes or rows.
 constexpr int64_t kBlockOfChunks = 1 << 20;
-// Of files on other machines.
-constexpr int64_t kAheadBytes = 24 << 20;
 
 /// An open file, and the chunks that each block begins with, and all of them.
 struct RecordsFile {
@@ -300,7 +299,7 @@ class RecordsReader : public ShardReader {
   /// Announces blocks some megabytes ahead.
   Status Announce() {
     const int64_t begin = file_->file->chunk(file_->blocks[next_]).begin;
-    while (announced_ < end_ && EndOf(*file_, announced_) - begin <= kAheadBytes) {
+    while (announced_ < end_ && EndOf(*file_, announced_) - begin <= kReadAheadBytes) {
       ARROW_RETURN_NOT_OK(
           file_->file->WillNeed(file_->blocks[announced_], file_->blocks[announced_ + 1]));
       ++announced_;
