@@ -175,8 +175,9 @@ std::vector<std::string> KeysOf(const nlohmann::json& fingerprint) {
 
 /// The files that may have changed, by what is known of each of them or of parts of the list:
 /// [begin, end) of it.
-std::pair<size_t, size_t> ChangedFiles(const nlohmann::json& saved, const nlohmann::json& current,
-                                       const nlohmann::json& now) {
+std::pair<size_t, size_t> FindChangedFiles(const nlohmann::json& saved,
+                                           const nlohmann::json& current,
+                                           const nlohmann::json& now) {
   const size_t files = now.size();
   const bool has_values = saved.is_array() && saved.size() == files;
   const std::string before(ItemHashes(saved, files <= kItems ? ':' : '/'));
@@ -195,12 +196,12 @@ std::pair<size_t, size_t> ChangedFiles(const nlohmann::json& saved, const nlohma
 }
 
 /// How the files of a source changed whose names did not.
-std::string FilesChanged(const std::string& key, const nlohmann::json& saved,
-                         const nlohmann::json& current, const nlohmann::json& description) {
+std::string DescribeChangedFiles(const std::string& key, const nlohmann::json& saved,
+                                 const nlohmann::json& current, const nlohmann::json& description) {
   const std::string prefix = key.substr(0, key.rfind("source."));
   const nlohmann::json& now = description.at(key);
   const nlohmann::json& paths = description.at(prefix + "source.files");
-  const auto [begin, end] = ChangedFiles(saved, current, now);
+  const auto [begin, end] = FindChangedFiles(saved, current, now);
   if (end > paths.size() || begin >= end) return key + " changed";
   std::string text = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1) + " ";
   const std::string first = paths[begin].get<std::string>();
@@ -281,7 +282,7 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
     const auto now = description.find(key);
     if (IndexOfFileKey(key) < kOfFiles.size() && now != description.end()) {
       return Status::Invalid("the saved state is of other files: ",
-                             FilesChanged(key, saved.at(key), value, description),
+                             DescribeChangedFiles(key, saved.at(key), value, description),
                              "; resume with the files it was saved with, or start anew");
     }
     return Status::Invalid(
