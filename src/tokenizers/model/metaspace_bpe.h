@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizers/metaspace.h"
 #include "tokenizers/model/char_bpe_model.h"
 
 namespace easydata::tokenizers {
@@ -62,7 +63,6 @@ class MetaspaceBpe {
   size_t EncodePart(std::string_view part, MergeScratch* scratch, int32_t* out) const;
 
  private:
-  static constexpr char32_t kMetaspace = 0x2581;
   static constexpr uint32_t kAscii = 128;
   static constexpr int kTableBits = 20;
   static constexpr uint32_t kLoneLimit = 0x10000;
