@@ -26,7 +26,7 @@ struct ShardPosition {
   bool exact = false;
 };
 
-/// Of tables on other machines so much is fetched ahead of what is read.
+/// So much of a file on another machine is fetched ahead of what is read.
 inline constexpr int64_t kReadAheadBytes = 24 << 20;
 
 /// Batches of columns are handed out in slices of about 2 MB and at most so many rows.

@@ -12,8 +12,7 @@ namespace easydata {
 /// it.
 ///
 /// Where a text chunk is decoded before its first row number is known, the row number counts from
-/// the chunk's start; the source stage that hands the error out calls ShiftRowError() once it
-/// is known.
+/// the chunk's start; the source stage that hands the error out calls ShiftRowError() once it is.
 Status RowError(Address address, const std::string& message,
                 arrow::StatusCode code = arrow::StatusCode::Invalid);
 

@@ -62,9 +62,8 @@ class SafeCuts {
     return Index(left, i, right, 0) >> (kTableBits - kByteTableBits);
   }
 
-  // By the byte before a boundary * 256 + the byte after it: which lengths of contexts (bit i * 3 +
-  // j
-  // - 4) some merge has there.
+  // By the byte before a boundary * 256 + the byte after it: which lengths of contexts some merge
+  // has there, bit i * 3 + j - 4.
   std::vector<uint16_t> kinds_;
   std::vector<uint64_t> table_;
   std::vector<bool> byte_table_;
