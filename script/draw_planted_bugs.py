@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the places and kinds of planted bugs, from a seed, out of what git has at a commit.
+"""Draws the sites and kinds of planted bugs, from a seed, out of what git has at a commit.
 
     script/draw_planted_bugs.py --seed 14 [--commit HEAD] [--count 60] [--json FILE]
 
@@ -51,7 +51,7 @@ _WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True)
-class Place:
+class Site:
     """A line that a bug goes to, at it or behind it."""
 
     number: int
@@ -156,20 +156,20 @@ def shares(sizes: dict[str, int], count: int) -> dict[str, int]:
     return given
 
 
-def draw(commit: str, seed: int, count: int) -> list[Place]:
-    """The places, by module and line."""
+def draw(commit: str, seed: int, count: int) -> list[Site]:
+    """The sites, by module and line."""
     modules = code_lines(commit)
     given = shares({module: len(lines) for module, lines in modules.items()}, count)
-    places = []
+    sites = []
     for module in sorted(modules):
         drawn = random.Random(f"{seed}/{module}").sample(range(len(modules[module])), given[module])
-        places += [(module, *modules[module][place]) for place in sorted(drawn)]
+        sites += [(module, *modules[module][index]) for index in sorted(drawn)]
     kinds = [KINDS[number % len(KINDS)] for number in range(count)]
     random.Random(f"{seed}/kinds").shuffle(kinds)
     return [
-        Place(number, module, file, line, kind, text)
+        Site(number, module, file, line, kind, text)
         for number, ((module, file, line, text), kind) in enumerate(
-            zip(places, kinds, strict=True), 1
+            zip(sites, kinds, strict=True), 1
         )
     ]
 
@@ -183,12 +183,12 @@ def main() -> int:
     parser.add_argument("--json", metavar="FILE", help="write the list there, too")
     arguments = parser.parse_args()
     commit = git("rev-parse", arguments.commit).strip()
-    places = draw(commit, arguments.seed, arguments.count)
+    sites = draw(commit, arguments.seed, arguments.count)
     print(f"seed {arguments.seed}, commit {commit}")
-    for place in places:
-        print(f"{place.number:3}  {place.kind:24} {place.file}:{place.line}  {place.text[:60]}")
+    for site in sites:
+        print(f"{site.number:3}  {site.kind:24} {site.file}:{site.line}  {site.text[:60]}")
     if arguments.json:
-        drawn = {"seed": arguments.seed, "commit": commit, "places": list(map(asdict, places))}
+        drawn = {"seed": arguments.seed, "commit": commit, "places": list(map(asdict, sites))}
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(drawn, file, ensure_ascii=False, indent=1)
     return 0

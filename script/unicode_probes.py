@@ -157,7 +157,7 @@ def mapping(normalizer: Normalizer) -> dict[int, str]:
 
 
 def combining_classes(nfd: normalizers.NFD) -> dict[int, int]:
-    """Canonical combining classes, found by which anchor marks a code point changes places with."""
+    """Canonical combining classes, found by which anchor marks a code point swaps with."""
     anchors: dict[int, str] = {}
     for database in (unicodedata.ucd_3_2_0, unicodedata):
         for cp in CODE_POINTS:
@@ -228,7 +228,7 @@ def charsmap(replacements: dict[str, str]) -> bytes:
         pool += value.encode() + b"\0"
     units: dict[int, int] = {0: 0}
 
-    def place(node: dict, position: int, label: int) -> None:  # type: ignore[type-arg]
+    def assign(node: dict, position: int, label: int) -> None:  # type: ignore[type-arg]
         base = 1
         while any((base ^ byte) in units for byte in node):
             base += 1
@@ -239,9 +239,9 @@ def charsmap(replacements: dict[str, str]) -> bytes:
             if byte == 0:
                 units[base] = child | 1 << 31
             else:
-                place(child, base ^ byte, byte)
+                assign(child, base ^ byte, byte)
 
-    place(trie, 0, 0)
+    assign(trie, 0, 0)
     size = (max(units) | 0xFF) + 1
     array = struct.pack(f"<{size}I", *(units.get(i, 0) for i in range(size)))
     return struct.pack("<I", len(array)) + array + pool

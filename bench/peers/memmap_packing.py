@@ -1,4 +1,4 @@
-"""Peer of the packing benchmark: a bare memmap of tokens, rows from random places.
+"""Peer of the packing benchmark: a bare memmap of tokens, rows from random offsets.
 
 It knows neither order nor documents: what the simplest trainers do.
 """
@@ -19,10 +19,10 @@ tokens = 0
 used = resource.getrusage(resource.RUSAGE_SELF)
 start = time.perf_counter()
 for _ in range(batches):
-    places = random.integers(0, len(data) - SEQ_LENGTH - 1, ROWS)
-    inputs = np.stack([data[place : place + SEQ_LENGTH].astype(np.int64) for place in places])
+    offsets = random.integers(0, len(data) - SEQ_LENGTH - 1, ROWS)
+    inputs = np.stack([data[offset : offset + SEQ_LENGTH].astype(np.int64) for offset in offsets])
     targets = np.stack(
-        [data[place + 1 : place + 1 + SEQ_LENGTH].astype(np.int64) for place in places]
+        [data[offset + 1 : offset + 1 + SEQ_LENGTH].astype(np.int64) for offset in offsets]
     )
     tokens += inputs.size
     assert targets.shape == inputs.shape

@@ -62,7 +62,7 @@ def main(folder: Path, steps: int) -> None:
     model = nn.Sequential(nn.Embedding(size, 32), nn.Linear(32, size))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     model, optimizer = accelerator.prepare(model, optimizer)
-    checkpoint, place = folder / "checkpoint", folder / "data.json"
+    checkpoint, state_file = folder / "checkpoint", folder / "data.json"
     step = 0
     with AsyncDataLoader(
         examples,
@@ -73,9 +73,9 @@ def main(folder: Path, steps: int) -> None:
         **easydata.torch.ranks(),
     ) as loader:
         batches = easydata.torch.dataset(loader, batches=True)
-        if place.exists():
+        if state_file.exists():
             accelerator.load_state(str(checkpoint))
-            saved = json.loads(place.read_text())
+            saved = json.loads(state_file.read_text())
             batches.load_state_dict(saved["data"])
             step = saved["step"]
         for batch in itertools.islice(batches, steps - step):
@@ -90,7 +90,7 @@ def main(folder: Path, steps: int) -> None:
             accelerator.print(f"step {step}: loss {loss.item():.6f}")
         accelerator.save_state(str(checkpoint))
         if accelerator.is_main_process:
-            place.write_text(json.dumps({"step": step, "data": batches.state_dict()}))
+            state_file.write_text(json.dumps({"step": step, "data": batches.state_dict()}))
 
 
 if __name__ == "__main__":

@@ -75,12 +75,12 @@ def main(folder: Path, steps: int) -> None:
     shapes = {"embedding": (vocabulary, 32), "head": (32, vocabulary)}
     model: Any = {name: random.normal(0, 0.1, shape) for name, shape in shapes.items()}
     train_step = jax.jit(step_of)
-    step, place = 0, folder / "data.json"
+    step, state_file = 0, folder / "data.json"
     processes = get_process_loading_data(config, mesh)
     # One order for all hosts: any other number of them can go on from its states.
     with make_grain_iterator(config, mesh, processes, order="global") as iterator:
-        if place.exists():
-            saved = json.loads(place.read_text())
+        if state_file.exists():
+            saved = json.loads(state_file.read_text())
             iterator.set_state(saved["data"])
             step = saved["step"]
             model = dict(np.load(folder / "model.npz"))
@@ -89,7 +89,7 @@ def main(folder: Path, steps: int) -> None:
             model, loss = train_step(model, batch)
             step += 1
             print(f"step {step}: loss {loss:.6f}")
-        place.write_text(json.dumps({"step": step, "data": iterator.get_state()}))
+        state_file.write_text(json.dumps({"step": step, "data": iterator.get_state()}))
         np.savez(folder / "model.npz", **model)
 
 

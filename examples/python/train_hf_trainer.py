@@ -1,4 +1,4 @@
-"""Trains the Hugging Face Trainer on batches of EasyData; a checkpoint has the data's place too.
+"""Trains the Hugging Face Trainer on batches of EasyData; a checkpoint has the data's position too.
 
     python examples/python/train_hf_trainer.py
     python examples/python/train_hf_trainer.py --folder run --steps 4      # and again with 8
@@ -61,8 +61,8 @@ def chat(n: int) -> list[dict[str, str]]:
     return [asked, {"role": "assistant", "content": f"It is {n + n}."}]
 
 
-class SavePlace(TrainerCallback):  # type: ignore[misc]
-    """Puts the place in the data into each checkpoint."""
+class SavePosition(TrainerCallback):  # type: ignore[misc]
+    """Puts the position in the data into each checkpoint."""
 
     def __init__(self, batches: Any) -> None:
         self.batches = batches
@@ -98,7 +98,7 @@ def main(folder: Path, steps: int) -> None:
         lr_scheduler_type="constant",
         logging_steps=1,
         save_steps=4,
-        ignore_data_skip=True,  # the place is loaded, nothing is to be skipped
+        ignore_data_skip=True,  # the position is loaded, nothing is to be skipped
         report_to="none",
     )
     torch.manual_seed(0)
@@ -107,7 +107,7 @@ def main(folder: Path, steps: int) -> None:
     ) as loader:
         batches = easydata.torch.dataset(loader, batches=True)
         trainer = Trainer(
-            tiny_model(tokenizer), args, train_dataset=batches, callbacks=[SavePlace(batches)]
+            tiny_model(tokenizer), args, train_dataset=batches, callbacks=[SavePosition(batches)]
         )
         # The batches as they come; each process gets its own part of each.
         trainer.get_train_dataloader = lambda: DataLoader(

@@ -82,11 +82,11 @@ def main(folder: Path, steps: int) -> None:
     random = np.random.default_rng(0)
     model: Any = {name: random.normal(0, 0.1, shape) for name, shape in shapes.items()}
     train_step = jax.jit(step_of)
-    step, place = 0, folder / "data.json"
+    step, state_file = 0, folder / "data.json"
     with loader:
         batches = easydata.jax.iterate(loader, mesh)
-        if place.exists():
-            saved = json.loads(place.read_text())
+        if state_file.exists():
+            saved = json.loads(state_file.read_text())
             batches.load_state_dict(saved["data"])
             step = saved["step"]
             model = dict(np.load(folder / "model.npz"))
@@ -94,7 +94,7 @@ def main(folder: Path, steps: int) -> None:
             model, loss = train_step(model, batch)
             step += 1
             print(f"step {step}: loss {loss:.6f}")
-        place.write_text(json.dumps({"step": step, "data": batches.state_dict()}))
+        state_file.write_text(json.dumps({"step": step, "data": batches.state_dict()}))
         np.savez(folder / "model.npz", **model)
 
 

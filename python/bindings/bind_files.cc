@@ -164,12 +164,12 @@ void BindFiles(nb::module_& m) {
           nb::arg("index"), "Bytes of a file.")
       .def(
           "in_order",
-          [](const PyFileListing& self, const std::vector<size_t>& places) {
+          [](const PyFileListing& self, const std::vector<size_t>& indices) {
             PyFileListing out{{}, self.storage};
-            for (const size_t place : places) out.files.push_back(self.files.at(place));
+            for (const size_t index : indices) out.files.push_back(self.files.at(index));
             return out;
           },
-          nb::arg("places"), "The files at some places, in this order.")
+          nb::arg("indices"), "The files at some indices, in this order.")
       .def("with_identity", &WithIdentity, nb::arg("identity"),
            "The same files, told from others by \"mtime\", \"content\" (for which each is read, "
            "once) "

@@ -213,14 +213,15 @@ class PyLoader {
       for (const auto& [reason, rows] : counts.dropped) dropped[reason.c_str()] = rows;
       nb::dict lost;
       for (const auto& [reason, tokens] : counts.dropped_tokens) lost[reason.c_str()] = tokens;
-      nb::dict places;
-      for (const auto& [reason, rows] : counts.dropped_at) places[reason.c_str()] = nb::cast(rows);
+      nb::dict addresses;
+      for (const auto& [reason, rows] : counts.dropped_at)
+        addresses[reason.c_str()] = nb::cast(rows);
       nb::dict source;
       source["tokens"] = counts.tokens;
       source["epoch"] = std::max(stats.epoch, counts.epoch);
       source["dropped"] = dropped;
       source["dropped_tokens"] = lost;
-      source["dropped_at"] = places;
+      source["dropped_at"] = addresses;
       sources[name.c_str()] = source;
     }
     nb::dict out;
@@ -293,18 +294,18 @@ std::map<std::string, loader::PadSpec> PaddingFromPython(nb::handle padding) {
   const nb::object type = nb::module_::import_("easydata.execution.collate").attr("PadSpec");
   for (auto [column, spec] : given) {
     const auto name = OptionValue<std::string>("padding, a column", column);
-    const std::string place = "padding['" + name + "']";
-    if (!nb::isinstance(spec, type)) RefuseType(place, "a PadSpec", spec);
+    const std::string option = "padding['" + name + "']";
+    if (!nb::isinstance(spec, type)) RefuseType(option, "a PadSpec", spec);
     loader::PadSpec& pad = out[name];
-    pad.value = OptionValue<double>(place + ".value", spec.attr("value"));
-    pad.left = OptionValue<std::string>(place + ".side", spec.attr("side")) == "left";
+    pad.value = OptionValue<double>(option + ".value", spec.attr("value"));
+    pad.left = OptionValue<std::string>(option + ".side", spec.attr("side")) == "left";
     const nb::object length = spec.attr("length");
     if (nb::isinstance<nb::tuple>(length)) {
       for (nb::handle each : length) {
-        pad.lengths.push_back(OptionValue<int64_t>(place + ".length", each));
+        pad.lengths.push_back(OptionValue<int64_t>(option + ".length", each));
       }
     } else if (!length.is_none()) {
-      pad.lengths.push_back(OptionValue<int64_t>(place + ".length", length));
+      pad.lengths.push_back(OptionValue<int64_t>(option + ".length", length));
     }
   }
   return out;

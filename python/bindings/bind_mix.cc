@@ -87,7 +87,7 @@ void BindMix(nb::module_& m) {
             self.EndBlock();
             return self.order();
           },
-          "The sources of the next block's examples, by their places among the names.")
+          "The sources of the next block's examples, by their indices among the names.")
       .def(
           "seek", [](mix::MixOrder& self, int64_t n) { return Unwrap(self.Seek(n)); }, nb::arg("n"),
           "Goes to example n; returns by source the examples before it.")

@@ -23,13 +23,13 @@
 namespace easydata {
 namespace {
 
-using PlaceArray = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
+using IndexArray = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 
-PlaceArray ToNumpy(std::vector<int64_t> places) {
-  auto* held = new std::vector<int64_t>(std::move(places));
+IndexArray ToNumpy(std::vector<int64_t> indices) {
+  auto* held = new std::vector<int64_t>(std::move(indices));
   nb::capsule owner(held,
                     [](void* data) noexcept { delete static_cast<std::vector<int64_t>*>(data); });
-  return PlaceArray(held->data(), {held->size()}, owner);
+  return IndexArray(held->data(), {held->size()}, owner);
 }
 
 source::Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
@@ -146,7 +146,7 @@ void BindOrder(nb::module_& m) {
         return items;
       },
       nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("begin"), nb::arg("end"),
-      "What places `begin` to `end` of the order of (seed, epoch) of range(size) hold.");
+      "What indices `begin` to `end` of the order of (seed, epoch) of range(size) hold.");
   m.def(
       "share_of_rows",
       [](int64_t num_rows, int64_t part, int64_t parts) {
@@ -161,7 +161,7 @@ void BindOrder(nb::module_& m) {
         std::vector<uint64_t> items;
         if (begin == end) return items;
         const order::GrainIndexShuffle order(size, static_cast<uint32_t>(seed + epoch));
-        for (uint64_t place = begin; place < end; ++place) items.push_back(order[place]);
+        for (uint64_t index = begin; index < end; ++index) items.push_back(order[index]);
         return items;
       },
       nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("begin"), nb::arg("end"),

@@ -105,7 +105,7 @@ class RecordFiles {
   struct Wanted {
     size_t file;
     int64_t number;
-    size_t place;
+    size_t index;
     auto operator<=>(const Wanted&) const = default;
   };
   struct Found {
@@ -125,8 +125,8 @@ class RecordFiles {
              wanted[begin + numbers.size()].file == file) {
         numbers.push_back(wanted[begin + numbers.size()].number);
       }
-      const Status read = files_[file]->Read(numbers, [&](size_t place, std::string_view record) {
-        (*found)[wanted[begin + place].place] = {part, bytes->size(), record.size()};
+      const Status read = files_[file]->Read(numbers, [&](size_t index, std::string_view record) {
+        (*found)[wanted[begin + index].index] = {part, bytes->size(), record.size()};
         bytes->append(record);
         return Status::OK();
       });

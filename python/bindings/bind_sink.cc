@@ -50,9 +50,10 @@ nb::dict ToDict(const sink::WriteResult& result) {
   out["kept_shards"] = result.kept_shards;
   out["dropped"] = ToDict(result.dropped.rows);
   out["dropped_tokens"] = ToDict(result.dropped.tokens);
-  nb::dict places;
-  for (const auto& [reason, rows] : result.dropped.places) places[reason.c_str()] = nb::cast(rows);
-  out["dropped_at"] = places;
+  nb::dict addresses;
+  for (const auto& [reason, rows] : result.dropped.addresses)
+    addresses[reason.c_str()] = nb::cast(rows);
+  out["dropped_at"] = addresses;
   return out;
 }
 

@@ -35,7 +35,7 @@ class PythonErrorDetail : public arrow::StatusDetail {
 }
 
 /// Adds a note to an exception, unless it has that note: an error is raised again by every call.
-void AddPlace(PyObject* exception, const std::string& note) {
+void AddNote(PyObject* exception, const std::string& note) {
   const nb::handle error(exception);
   if (nb::hasattr(error, "__notes__")) {
     for (nb::handle other : nb::list(error.attr("__notes__"))) {
@@ -79,12 +79,12 @@ Status PythonError(nb::python_error& error) {
 
 void Check(const Status& status) {
   if (status.ok()) return;
-  // A callable's exception comes with the place of the row that it was called for.
+  // A callable's exception comes with the address of the row that it was called for.
   const Status* cause = RowErrorCause(status);
   const auto& detail = cause == nullptr ? status.detail() : cause->detail();
   if (detail != nullptr && std::strcmp(detail->type_id(), kPythonErrorId) == 0) {
     PyObject* exception = static_cast<const PythonErrorDetail*>(detail.get())->exception();
-    if (cause != nullptr) AddPlace(exception, "at " + RowErrorAddress(status)->ToString());
+    if (cause != nullptr) AddNote(exception, "at " + RowErrorAddress(status)->ToString());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
     throw nb::python_error();
   }

@@ -111,7 +111,7 @@ struct PyExampleContext {
 void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> encoder,
                  std::optional<int32_t> eos_id, std::string eos_text, std::optional<int32_t> bos_id,
                  std::string bos_text, int32_t pad_id, bool pad_left,
-                 std::optional<int32_t> empty_id, bool places, nb::object ask,
+                 std::optional<int32_t> empty_id, bool finds_spans, nb::object ask,
                  std::vector<int32_t> special, nb::object plain, nb::object with_tools,
                  const std::string& variables, nb::object render, bool has_generation,
                  nb::typed<nb::dict, std::string, std::string> roles, const std::string& given,
@@ -120,11 +120,12 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   context->encoder = SharedArgument(encoder);
   context->tokens = {eos_id,  std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
                      empty_id};
-  context->places.ask = AskForEnds(std::move(ask));
+  context->span_finder.ask = AskForEnds(std::move(ask));
   std::sort(special.begin(), special.end());
-  context->places.special = std::move(special);
+  context->span_finder.special = std::move(special);
   if (const auto* native = dynamic_cast<const tokenizers::Tokenizer*>(context->encoder.get())) {
-    if (places) context->places.spans = std::make_shared<const tokenizers::TokenSpans>(*native);
+    if (finds_spans)
+      context->span_finder.spans = std::make_shared<const tokenizers::TokenSpans>(*native);
     context->cuts = Unwrap(trainer::FindCuts(*native, frame));
   }
   std::shared_ptr<const chat::ChatRenderer> python;
@@ -186,7 +187,7 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arg
   batch.addresses = Addresses(shard, 0, 1);
   trainer::ExampleOpOptions options;
   options.parse_arguments = parse_arguments;
-  options.places_errors = false;
+  options.errors_have_addresses = false;
   const auto op = trainer::ExampleOp(maker.maker, maker.context, std::move(options));
   auto made = [&] {
     WithoutGil released;
@@ -249,7 +250,7 @@ void BindTrainer(nb::module_& m) {
   nb::class_<PyExampleContext>(m, "ExampleContext", "What examples are made with.")
       .def("__init__", &MakeContext, nb::arg("encoder"), nb::kw_only(), nb::arg("eos_id").none(),
            nb::arg("eos_text"), nb::arg("bos_id").none(), nb::arg("bos_text"), nb::arg("pad_id"),
-           nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("places"), nb::arg("ask"),
+           nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("finds_spans"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
            nb::arg("roles"), nb::arg("given"), nb::arg("frame"));
@@ -282,7 +283,7 @@ void BindTrainer(nb::module_& m) {
             std::vector<size_t> ends;
             auto found = [&] {
               WithoutGil released;
-              return self.context->places.Find(text, ids, &ends);
+              return self.context->span_finder.Find(text, ids, &ends);
             }();
             Check(found);
             return ends;

@@ -49,7 +49,7 @@ struct Pass {
 Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch);
 
 /// JSON to Python objects and back, for descriptions, cursors and options; errors begin with
-/// `name` and the place in it. Need the GIL.
+/// `name` and the path in it. Need the GIL.
 nb::object JsonToPython(const nlohmann::json& value);
 nlohmann::json JsonFromPython(nb::handle value, const std::string& name);
 

@@ -222,7 +222,7 @@ class PythonStage : public Stage {
   bool shard_ended_ = false;
   size_t shard_ = 0;
   int64_t row_ = 0;
-  std::string state_;  // what the iterator said of its place, or empty
+  std::string state_;  // what the iterator said of its position, or empty
   int64_t rows_ = 0;
   std::atomic<bool> cancelled_{false};
   Status pending_;  // comes out with the next call

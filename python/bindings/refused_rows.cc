@@ -131,8 +131,8 @@ class TakeOutStage : public Stage {
   TakeOutStage(std::unique_ptr<Stage> upstream, std::string quarantine_path,
                std::function<void(const std::string&)> report)
       : upstream_(std::move(upstream)),
-        place_(upstream_->schema()->GetFieldIndex(kRefusedColumn)),
-        schema_(upstream_->schema()->RemoveField(place_).ValueOrDie()),
+        column_index_(upstream_->schema()->GetFieldIndex(kRefusedColumn)),
+        schema_(upstream_->schema()->RemoveField(column_index_).ValueOrDie()),
         report_(std::move(report)) {
     if (!quarantine_path.empty()) quarantine_.emplace(std::move(quarantine_path));
   }
@@ -141,12 +141,12 @@ class TakeOutStage : public Stage {
     ARROW_RETURN_NOT_OK(failed_);
     ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
     if (!batch.has_value()) return batch;
-    const auto marks = batch->rows->column(place_);
+    const auto marks = batch->rows->column(column_index_);
     if (marks->null_count() < marks->length()) {
       failed_ = TakeOut(static_cast<const arrow::StringArray&>(*marks), &*batch);
       ARROW_RETURN_NOT_OK(failed_);
     }
-    ARROW_ASSIGN_OR_RAISE(batch->rows, batch->rows->RemoveColumn(place_));
+    ARROW_ASSIGN_OR_RAISE(batch->rows, batch->rows->RemoveColumn(column_index_));
     return batch;
   }
 
@@ -195,7 +195,7 @@ class TakeOutStage : public Stage {
   }
 
   std::unique_ptr<Stage> upstream_;
-  const int place_;
+  const int column_index_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::function<void(const std::string&)> report_;
   std::optional<source::Quarantine> quarantine_;

@@ -17,7 +17,7 @@ namespace easydata {
 class BatchOp;
 
 /// Rows that cannot be used are marked by the tasks that find them and taken out by the thread that
-/// pulls: only there is the place of a row known, and that nobody reads it twice.
+/// pulls: only there is the address of a row known, and that nobody reads it twice.
 
 /// The column that says which rows are refused: null, or JSON {"reason", "error", "row"}.
 std::shared_ptr<arrow::Field> RefusedField();

@@ -140,8 +140,8 @@ class FileListing:
     def size_of(self, index: int) -> int:
         """Bytes of a file."""
 
-    def in_order(self, places: Sequence[int]) -> FileListing:
-        """The files at some places, in this order."""
+    def in_order(self, indices: Sequence[int]) -> FileListing:
+        """The files at some indices, in this order."""
 
     def with_identity(self, identity: str) -> FileListing:
         """
@@ -380,7 +380,7 @@ def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_t
 class ExampleContext:
     """What examples are made with."""
 
-    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, places: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], given: str, frame: str) -> None: ...
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], given: str, frame: str) -> None: ...
 
 class ExampleMaker:
     """Makes the examples of one kind of trainer."""
@@ -565,7 +565,7 @@ def shuffled(seed: int, size: int) -> list[int]:
 
 def permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
     """
-    What places `begin` to `end` of the order of (seed, epoch) of range(size) hold.
+    What indices `begin` to `end` of the order of (seed, epoch) of range(size) hold.
     """
 
 def share_of_rows(num_rows: int, part: int, parts: int) -> tuple[int, int]:
@@ -597,7 +597,7 @@ class MixOrder:
 
     def next_block(self) -> list[int]:
         """
-        The sources of the next block's examples, by their places among the names.
+        The sources of the next block's examples, by their indices among the names.
         """
 
     def seek(self, n: int) -> list[int]:

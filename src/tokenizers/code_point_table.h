@@ -19,7 +19,7 @@ class CodePointTable {
     return values_[size_t{pages_[c >> kPageBits]} << kPageBits | (c & (kPageSize - 1))];
   }
 
-  /// The place of a code point's value.
+  /// The slot of a code point's value.
   T& at(char32_t c) {
     uint16_t& page = pages_[c >> kPageBits];
     if (page == 0) {

@@ -55,6 +55,12 @@ Result<std::string_view> AsString(element value, std::string_view name) {
   return As<std::string_view>(value, name, "a string");
 }
 
+std::optional<int64_t> AsUnsigned(element value, uint64_t limit) {
+  uint64_t number;
+  if (value.get_uint64().get(number) != simdjson::SUCCESS || number > limit) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
 Result<array> ArrayAt(object parent, std::string_view key, std::string_view name) {
   return At<array>(parent, key, name, "list");
 }

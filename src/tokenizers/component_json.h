@@ -44,6 +44,9 @@ Result<bool> BoolOr(simdjson::dom::object parent, std::string_view key, bool fal
 Result<std::string_view> StringAt(simdjson::dom::object parent, std::string_view key,
                                   std::string_view name);
 
+/// An integer from 0 to `limit`, which int64 holds; nothing for what is something else.
+std::optional<int64_t> AsUnsigned(simdjson::dom::element value, uint64_t limit);
+
 /// An integer that int64 holds.
 Result<int64_t> IntAt(simdjson::dom::object parent, std::string_view key, std::string_view name);
 

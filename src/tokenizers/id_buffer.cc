@@ -58,8 +58,8 @@ void IdBufferPool::Return(IdBuffer ids) {
   std::lock_guard lock(mutex_);
   if (idle_.size() == kMaxIdle || num_idle_ids_ + ids.capacity() > kMaxIdleIds) return;
   num_idle_ids_ += ids.capacity();
-  const auto place = std::ranges::lower_bound(idle_, ids.capacity(), {}, &IdBuffer::capacity);
-  idle_.insert(place, std::move(ids));
+  const auto insert_at = std::ranges::lower_bound(idle_, ids.capacity(), {}, &IdBuffer::capacity);
+  idle_.insert(insert_at, std::move(ids));
 }
 
 }  // namespace easydata::tokenizers

@@ -66,7 +66,7 @@ IdJoiner::IdJoiner(size_t num_parts, size_t num_expected, IdBufferPool* pool)
 }
 
 void IdJoiner::Add(size_t part, IdBuffer ids) {
-  std::vector<Part*> placed;
+  std::vector<Part*> laid_out;
   {
     std::lock_guard lock(mutex_);
     if (parts_.size() == 1) {
@@ -76,19 +76,20 @@ void IdJoiner::Add(size_t part, IdBuffer ids) {
     }
     parts_[part].ids = std::move(ids);
     parts_[part].has_come = true;
-    for (; num_placed_ < parts_.size() && parts_[num_placed_].has_come; ++num_placed_) {
-      Part& next = parts_[num_placed_];
-      next.place = num_ids_;
+    for (; num_laid_out_ < parts_.size() && parts_[num_laid_out_].has_come; ++num_laid_out_) {
+      Part& next = parts_[num_laid_out_];
+      next.offset = num_ids_;
       num_ids_ += next.ids.size();
-      if (HasRoom(next)) placed.push_back(&next);
+      if (HasRoom(next)) laid_out.push_back(&next);
     }
   }
-  for (Part* const each : placed) Copy(each);
+  for (Part* const each : laid_out) Copy(each);
 }
 
 void IdJoiner::Copy(Part* part) {
   if (part->ids.size() > 0) {
-    std::memcpy(joined_.data() + part->place, part->ids.data(), part->ids.size() * sizeof(int32_t));
+    std::memcpy(joined_.data() + part->offset, part->ids.data(),
+                part->ids.size() * sizeof(int32_t));
   }
   pool_->Return(std::exchange(part->ids, IdBuffer()));
 }

@@ -41,20 +41,20 @@ class IdJoiner {
  private:
   struct Part {
     IdBuffer ids;  // until they are copied
-    size_t place = 0;
+    size_t offset = 0;
     bool has_come = false;
   };
 
   bool HasRoom(const Part& part) const {
-    return part.place + part.ids.size() <= joined_.capacity();
+    return part.offset + part.ids.size() <= joined_.capacity();
   }
   void Copy(Part* part);
 
   IdBufferPool* const pool_;
   std::mutex mutex_;
   std::vector<Part> parts_;
-  size_t num_placed_ = 0;  // of the first parts
-  size_t num_ids_ = 0;     // of those
+  size_t num_laid_out_ = 0;  // of the first parts
+  size_t num_ids_ = 0;       // of those
   IdBuffer joined_;
 };
 

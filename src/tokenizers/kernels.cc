@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "easydata/base/hash.h"
 #include "tokenizers/model/word_encoder.h"
@@ -31,17 +30,9 @@ int32_t* EncodeScalar(const Run& run, WordEncoder* encoder, int32_t* out) {
   return out;
 }
 
-template <size_t... kIndexes>
-std::array<SplitFunction, kNumSplitPatterns> ScalarSplits(std::index_sequence<kIndexes...>) {
-  return {ScalarSplitFunction(static_cast<SplitPattern>(kIndexes))...};
-}
-
-const Kernels kScalar = {"scalar",
-                         ScalarSplits(std::make_index_sequence<kNumSplitPatterns>()),
-                         HashWordKey,
-                         EncodeScalar<PretokenRun>,
-                         EncodeScalar<WordRun>,
-                         MergeScalar};
+const Kernels kScalar = {
+    "scalar",   ScalarSplits(), HashWordKey, EncodeScalar<PretokenRun>, EncodeScalar<WordRun>,
+    MergeScalar};
 
 }  // namespace
 

@@ -106,8 +106,8 @@ struct Isa {
                                                                    uint64_t leads,
                                                                    const uint8_t* table,
                                                                    Classes* classes) {
-    const __m512i next_places = _mm512_add_epi8(_mm512_load_si512(kByteIndexes.bytes), Byte(1));
-    const __m512i second = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, window);
+    const __m512i next_indices = _mm512_add_epi8(_mm512_load_si512(kByteIndexes.bytes), Byte(1));
+    const __m512i second = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_indices, window);
     uint64_t rest = leads;
     if ((leads & AtLeast(window, 0xE4)) != 0) {
       const auto from = [&](uint8_t first, uint64_t seconds) EASYDATA_LAMBDA_INLINE {
@@ -126,7 +126,7 @@ struct Isa {
     const uint64_t kana = rest & Equal(window, '\xE3');
     if (__builtin_popcountll(kana) >= 4) {
       // Japanese takes kana and its punctuation from four rows all the time.
-      const __m512i third = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, second);
+      const __m512i third = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_indices, second);
       for (size_t row = 0x3000 / 64; row <= 0x30C0 / 64; ++row) {
         const uint64_t same = _mm512_mask_cmpeq_epi8_mask(
             kana, second, Byte(static_cast<uint8_t>(0x80 | (row & 0x3F))));
@@ -144,14 +144,15 @@ struct Isa {
       if (bytes[i] < 0xE0) {
         row = bytes[i] & 0x1F;
       } else {
-        const __m512i third = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, second);
+        const __m512i third =
+            _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_indices, second);
         same &= Equal(second, p[i + 1]);
         row = (bytes[i] & 0x0Fu) << 6 | (bytes[i + 1] & 0x3Fu);
         last = third;
         if (bytes[i] >= 0xF0) {
           same &= Equal(third, p[i + 2]);
           row = (bytes[i] & 0x07u) << 12 | (bytes[i + 1] & 0x3Fu) << 6 | (bytes[i + 2] & 0x3Fu);
-          last = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_places, third);
+          last = _mm512_maskz_permutexvar_epi8(~uint64_t{0} >> 1, next_indices, third);
         }
       }
       *classes =
@@ -201,14 +202,14 @@ struct Isa {
 #include "tokenizers/pretokenize/window_scanner.inc"
 #include "tokenizers/simd_kernels.inc"
 
-// Merging with the ranks of all pairs in registers: each is a number of rank and place, so that the
+// Merging with the ranks of all pairs in registers: each is a number of rank and index, so that the
 // smallest names the pair to merge, and the symbols that are left are the bits of a mask.
 template <int kRegisters>
 size_t MergeInRegisters(const MergeTables& tables, const uint8_t* bytes, int32_t* symbols,
                         size_t count) {
-  constexpr int kPlaceBits = 6;
+  constexpr int kIndexBits = 6;
   constexpr int32_t kNoPair = 0x7FFFFFFF;
-  static_assert(MergeTables::kRankBits + kPlaceBits < 31 && kRegisters * 16 <= 1 << kPlaceBits);
+  static_assert(MergeTables::kRankBits + kIndexBits < 31 && kRegisters * 16 <= 1 << kIndexBits);
   __m512i keys[kRegisters];
   uint8_t padded[kRegisters * 16 + 16] = {};
   std::memcpy(padded, bytes, count);
@@ -218,17 +219,17 @@ size_t MergeInRegisters(const MergeTables& tables, const uint8_t* bytes, int32_t
           _mm_loadu_si128(reinterpret_cast<const __m128i*>(padded + r * 16 + offset)));
     };
     const __m512i pairs = _mm512_or_si512(_mm512_slli_epi32(load(0), 8), load(1));
-    const __m512i places = _mm512_add_epi32(
+    const __m512i indices = _mm512_add_epi32(
         _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(kByteIndexes.bytes))),
         _mm512_set1_epi32(r * 16));
     const __mmask16 inside =
-        _mm512_cmplt_epi32_mask(places, _mm512_set1_epi32(static_cast<int>(count) - 1));
+        _mm512_cmplt_epi32_mask(indices, _mm512_set1_epi32(static_cast<int>(count) - 1));
     const __m512i none = _mm512_set1_epi32(-1);
     const __m512i ranks =
         _mm512_mask_i32gather_epi32(none, inside, pairs, tables.byte_pair_ranks, 4);
     keys[r] =
         _mm512_mask_or_epi32(_mm512_set1_epi32(kNoPair), _mm512_cmpneq_epi32_mask(ranks, none),
-                             _mm512_slli_epi32(ranks, kPlaceBits), places);
+                             _mm512_slli_epi32(ranks, kIndexBits), indices);
   }
   const auto set_key = [&](int i, int32_t key) EASYDATA_LAMBDA_INLINE {
     const uint64_t bit = uint64_t{1} << i;
@@ -240,7 +241,7 @@ size_t MergeInRegisters(const MergeTables& tables, const uint8_t* bytes, int32_t
     const uint32_t rank = tables.FindRank(left, right);
     return rank == MergeTables::kNoRank
                ? kNoPair
-               : static_cast<int32_t>(rank << kPlaceBits | static_cast<uint32_t>(i));
+               : static_cast<int32_t>(rank << kIndexBits | static_cast<uint32_t>(i));
   };
   uint64_t alive = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(count));
   for (;;) {
@@ -248,8 +249,8 @@ size_t MergeInRegisters(const MergeTables& tables, const uint8_t* bytes, int32_t
     for (int r = 1; r < kRegisters; ++r) least = _mm512_min_epi32(least, keys[r]);
     const int32_t best = _mm512_reduce_min_epi32(least);
     if (best == kNoPair) break;
-    const int i = best & ((1 << kPlaceBits) - 1);
-    const int32_t merged = tables.ResultOf(static_cast<uint32_t>(best) >> kPlaceBits);
+    const int i = best & ((1 << kIndexBits) - 1);
+    const int32_t merged = tables.ResultOf(static_cast<uint32_t>(best) >> kIndexBits);
     symbols[i] = merged;
     const uint64_t above = alive & (~uint64_t{1} << i);
     const int gone = static_cast<int>(_tzcnt_u64(above));

@@ -4,13 +4,11 @@
 
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/decode/text_rewriting.h"
+#include "tokenizers/metaspace.h"
 #include "tokenizers/utf8.h"
 
 namespace easydata::tokenizers {
 namespace {
-
-// SentencePiece's character for a space.
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
 int DigitOf(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -48,7 +46,7 @@ TokenSpans::TokenSpans(const Tokenizer& tokenizer) {
       if (const int byte = ByteOf(token); byte >= 0) {
         of_spaces_.bytes += static_cast<char>(byte);
       } else {
-        of_spaces_.bytes += ReplaceAll(token, kSpaceMark, " ");
+        of_spaces_.bytes += ReplaceAll(token, kMetaspaceUtf8, " ");
       }
     }
     of_bytes_.starts.push_back(static_cast<uint32_t>(of_bytes_.bytes.size()));

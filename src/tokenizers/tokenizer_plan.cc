@@ -8,6 +8,7 @@
 #include "tokenizers/bert_words.h"
 #include "tokenizers/byte_level_encoder.h"
 #include "tokenizers/component_json.h"
+#include "tokenizers/metaspace.h"
 #include "tokenizers/model/byte_bpe_model.h"
 #include "tokenizers/model/metaspace_bpe_encoder.h"
 #include "tokenizers/staged_encoder.h"
@@ -202,12 +203,11 @@ bool TokenizerPlan::ChooseMetaspace(const File& file) {
 // spaces and perhaps one before it, and is the raw text for the rest: so a token can only be where
 // the raw text has what follows its leading "▁".
 bool TokenizerPlan::GuardMetaspaceTokens() {
-  constexpr std::string_view kMetaspace = "\xE2\x96\x81";
   for (const AddedToken& token : added_.tokens()) {
     if (!token.normalized) continue;
     std::string_view core = token.pattern;
-    while (core.starts_with(kMetaspace)) core.remove_prefix(kMetaspace.size());
-    if (core.empty() || core.find(kMetaspace) != std::string_view::npos) return false;
+    while (core.starts_with(kMetaspaceUtf8)) core.remove_prefix(kMetaspaceUtf8.size());
+    if (core.empty() || core.find(kMetaspaceUtf8) != std::string_view::npos) return false;
     guard_tokens_.emplace_back().pattern = core;
   }
   if (guard_tokens_.empty()) return true;

@@ -6,8 +6,8 @@ from collections.abc import Callable
 Damage = Callable[[bytearray, random.Random], None]
 
 
-def _place(data: bytearray, draw: random.Random) -> int:
-    """A place in the bytes; often near the ends, where formats keep what describes the rest."""
+def _offset(data: bytearray, draw: random.Random) -> int:
+    """An offset in the bytes; often near the ends, where formats keep what describes the rest."""
     size = len(data)
     where = draw.random()
     if where < 0.25:
@@ -18,15 +18,15 @@ def _place(data: bytearray, draw: random.Random) -> int:
 
 
 def _flip_bit(data: bytearray, draw: random.Random) -> None:
-    data[_place(data, draw)] ^= 1 << draw.randrange(8)
+    data[_offset(data, draw)] ^= 1 << draw.randrange(8)
 
 
 def _set_byte(data: bytearray, draw: random.Random) -> None:
-    data[_place(data, draw)] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+    data[_offset(data, draw)] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
 
 
 def _set_number(data: bytearray, draw: random.Random) -> None:
-    at = _place(data, draw) & ~3
+    at = _offset(data, draw) & ~3
     value = draw.choice((0, 1, -1, 2**31 - 1, -(2**31), draw.randrange(-300, 300)))
     data[at : at + 4] = value.to_bytes(4, "little", signed=True)
 
@@ -36,29 +36,29 @@ def _cut_end(data: bytearray, draw: random.Random) -> None:
 
 
 def _cut_out(data: bytearray, draw: random.Random) -> None:
-    at = _place(data, draw)
+    at = _offset(data, draw)
     del data[at : at + draw.choice((1, 2, 8, 100, 5000))]
 
 
 def _zero(data: bytearray, draw: random.Random) -> None:
-    at = _place(data, draw)
+    at = _offset(data, draw)
     size = min(draw.choice((4, 100, 4096)), len(data) - at)
     data[at : at + size] = bytes(size)
 
 
 def _insert(data: bytearray, draw: random.Random) -> None:
-    at = _place(data, draw)
+    at = _offset(data, draw)
     data[at:at] = draw.randbytes(draw.choice((1, 2, 8, 64)))
 
 
 def _repeat(data: bytearray, draw: random.Random) -> None:
-    at, size = _place(data, draw), draw.choice((1, 8, 100, 5000))
+    at, size = _offset(data, draw), draw.choice((1, 8, 100, 5000))
     data[at:at] = data[at : at + size]
 
 
 def _swap(data: bytearray, draw: random.Random) -> None:
     size = draw.choice((1, 4, 64, 1000))
-    one, other = sorted((_place(data, draw), _place(data, draw)))
+    one, other = sorted((_offset(data, draw), _offset(data, draw)))
     size = min(size, other - one, len(data) - other)
     parts = data[one : one + size], data[other : other + size]
     data[other : other + size], data[one : one + size] = parts

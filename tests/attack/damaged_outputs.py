@@ -37,13 +37,13 @@ def content(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in out.glob("shard-*")}
 
 
-def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     members: Any = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
         members = enumerate(value)
     for key, member in members:
         yield (*at, key)
-        yield from _places(member, (*at, key))
+        yield from _paths(member, (*at, key))
 
 
 def damaged_json(text: bytes, draw: random.Random) -> bytes:
@@ -55,7 +55,7 @@ def damaged_json(text: bytes, draw: random.Random) -> bytes:
     number = draw.randrange(len(lines))
     value = json.loads(lines[number])
     for _ in range(draw.choice((1, 1, 2))):
-        *path, last = draw.choice(list(_places(value)) or [(None,)])
+        *path, last = draw.choice(list(_paths(value)) or [(None,)])
         if last is None:
             break
         at = value

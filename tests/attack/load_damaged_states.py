@@ -73,13 +73,13 @@ def write(folder: Path) -> None:
     save_dataset(JsonShardedSource(folder / "a.jsonl"), folder / "parquet", max_shard_size="2KB")
 
 
-def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     members: Any = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
         members = enumerate(value)
     for key, member in members:
         yield (*at, key)
-        yield from _places(member, (*at, key))
+        yield from _paths(member, (*at, key))
 
 
 def damaged_state(state: dict[str, Any], draw: random.Random) -> Any:
@@ -92,7 +92,7 @@ def damaged_state(state: dict[str, Any], draw: random.Random) -> Any:
                 continue
     out = json.loads(json.dumps(state))
     for _ in range(draw.choice((1, 1, 2, 5))):
-        every = list(_places(out))
+        every = list(_paths(out))
         if not every:
             break
         *path, last = draw.choice(every)

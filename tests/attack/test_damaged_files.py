@@ -80,10 +80,10 @@ def test_a_column_with_more_rows_than_the_others(tmp_path: Path) -> None:
     whole = path.read_bytes()
     start = pq.read_metadata(path).row_group(0).column(1).data_page_offset
     found = 0
-    for place in range(start, start + 120):
+    for offset in range(start, start + 120):
         for bit in range(8):
             flipped = bytearray(whole)
-            flipped[place] ^= 1 << bit
+            flipped[offset] ^= 1 << bit
             path.write_bytes(flipped)
             try:
                 expected = sum(pq.ParquetFile(path).read_row_group(0)["n"].to_pylist())

@@ -38,17 +38,17 @@ def index_shuffles() -> Iterator[Json]:
     for n in (10_000, 100_003):
         yield permutation(n, 3, 4)
     for n in (2**31 - 1, 10**12, 2**40 + 1):
-        places = sorted({0, 1, 2, n // 3, n // 2, n - 2, n - 1})
-        samples = [[place, index(place, n, 9, 4)] for place in places]
+        indices = sorted({0, 1, 2, n // 3, n // 2, n - 2, n - 1})
+        samples = [[i, index(i, n, 9, 4)] for i in indices]
         yield {"n": n, "max_index": n - 1, "seed": 9, "rounds": 4, "samples": samples}
 
 
-def index(place: int, n: int, seed: int, rounds: int) -> int:
-    return int(grain.experimental.index_shuffle(place, max_index=n - 1, seed=seed, rounds=rounds))
+def index(i: int, n: int, seed: int, rounds: int) -> int:
+    return int(grain.experimental.index_shuffle(i, max_index=n - 1, seed=seed, rounds=rounds))
 
 
 def permutation(n: int, seed: int, rounds: int) -> Json:
-    order = [index(place, n, seed, rounds) for place in range(n)]
+    order = [index(i, n, seed, rounds) for i in range(n)]
     case: Json = {"n": n, "max_index": n - 1, "seed": seed, "rounds": rounds}
     if n <= 300:
         return {**case, "order": order}

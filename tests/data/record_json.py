@@ -4,7 +4,7 @@
 
 "texts": [text, kind, [[key, kind of its value], ...]] of what json.loads takes, [text, null] of
 what it refuses. "strings": [text, json.dumps of it]. "floats": [its digits, json.dumps of it].
-"bytes": [hexadecimal digits, place of the first byte that is no UTF-8].
+"bytes": [hexadecimal digits, offset of the first byte that is no UTF-8].
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
     .venv/bin/python tests/data/record_mixture.py [--check]
 
-Block b of a mix is a list of the sources' places, each as often as its weight says (whole numbers
+Block b of a mix is a list of the sources' indices, each as often as its weight says (whole numbers
 here), in the order that `numpy.random.default_rng(seed + b).shuffle` gives it; sources that end
 begin anew, or end the stream. The file golden/mixture.json has the form of EasyDeL's recorded
 values in ../shared/data/golden/easydel.
@@ -34,7 +34,7 @@ CASES: list[tuple[list[int], list[float] | None, int, int]] = [
 def order_of(
     lengths: list[int], weights: list[float], block_size: int, seed: int, stop: str
 ) -> tuple[list[int], list[int], bool]:
-    """Sources' places and their row numbers, and whether the stream ended by itself."""
+    """Sources' indices and their row numbers, and whether the stream ended by itself."""
     shares = [round(weight / sum(weights) * block_size) for weight in weights]
     assert sum(shares) == block_size
     used = [0] * len(lengths)
@@ -42,16 +42,16 @@ def order_of(
     rows: list[int] = []
     block = 0
     while True:
-        places = [place for place, share in enumerate(shares) for _ in range(share)]
-        np.random.default_rng(seed + block).shuffle(places)
-        for place in places:
+        indices = [index for index, share in enumerate(shares) for _ in range(share)]
+        np.random.default_rng(seed + block).shuffle(indices)
+        for index in indices:
             if len(order) == ROWS:
                 return order, rows, False
-            if stop == "first_exhausted" and used[place] == lengths[place]:
+            if stop == "first_exhausted" and used[index] == lengths[index]:
                 return order, rows, True
-            order.append(place)
-            rows.append(used[place] % lengths[place])
-            used[place] += 1
+            order.append(index)
+            rows.append(used[index] % lengths[index])
+            used[index] += 1
         block += 1
 
 

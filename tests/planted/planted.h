@@ -8,7 +8,7 @@
 
 namespace easydata::planted {
 
-/// A byte for each place, 1 once it was reached; shared with the runner and all child processes.
+/// A byte for each site, 1 once it was reached; shared with the runner and all child processes.
 inline volatile char* Reached() {
   static volatile char* const reached = [] {
     const char* const path = std::getenv("EASYDATA_PLANTED_REACHED");
@@ -22,7 +22,7 @@ inline volatile char* Reached() {
   return reached;
 }
 
-/// Whether bug `number` is switched on; notes that its place was reached.
+/// Whether bug `number` is switched on; notes that its site was reached.
 inline bool On(int number) {
   static const int on = [] {
     const char* const value = std::getenv("EASYDATA_PLANTED");

@@ -19,7 +19,7 @@ _REACHED = _reached()
 
 
 def on(number: int) -> bool:
-    """Whether a bug is switched on; notes that its place was reached."""
+    """Whether a bug is switched on; notes that its site was reached."""
     _REACHED[number] = 1
     return number == _ON
 

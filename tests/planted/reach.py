@@ -1,8 +1,8 @@
-"""A plugin of pytest that records which places of planted bugs each test reaches.
+"""A plugin of pytest that records which sites of planted bugs each test reaches.
 
     EASYDATA_PLANTED_REACHED=MAP EASYDATA_PLANTED_RECORD=FILE pytest -p reach
 
-FILE gets a line of JSON for each test: its id, how it ended, its seconds, the places. What a
+FILE gets a line of JSON for each test: its id, how it ended, its seconds, the sites. What a
 fixture reached when it was set up counts for every test that uses it; what was reached while tests
 were collected is in a line of its own, with the id "".
 """
@@ -19,7 +19,7 @@ import pytest
 
 
 class Reach:
-    """The places reached since it was last asked."""
+    """The sites reached since it was last asked."""
 
     def __init__(self) -> None:
         with open(os.environ["EASYDATA_PLANTED_REACHED"], "r+b") as file:
@@ -32,12 +32,12 @@ class Reach:
 
     def take(self) -> set[int]:
         """What was reached, and begins anew."""
-        places = {number for number in range(256) if self._map[number]}
+        sites = {number for number in range(256) if self._map[number]}
         self._map[:] = bytes(256)
-        return places
+        return sites
 
-    def write(self, name: str, outcome: str, seconds: float, places: set[int]) -> None:
-        line = json.dumps([name, outcome, round(seconds, 3), sorted(places)])
+    def write(self, name: str, outcome: str, seconds: float, sites: set[int]) -> None:
+        line = json.dumps([name, outcome, round(seconds, 3), sorted(sites)])
         with self._record.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -50,11 +50,11 @@ class Reach:
         try:
             return (yield)
         finally:
-            places = self.take()
-            self._fixtures.setdefault(fixturedef, set()).update(places)
+            sites = self.take()
+            self._fixtures.setdefault(fixturedef, set()).update(sites)
             # A fixture that another one asks for is part of what that one reached.
-            for place in before | places:
-                self._map[place] = 1
+            for site in before | sites:
+                self._map[site] = 1
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -63,12 +63,12 @@ class Reach:
         try:
             return (yield)
         finally:
-            places = self.take()
+            sites = self.take()
             for definitions in item._fixtureinfo.name2fixturedefs.values():
                 for definition in definitions:
-                    places |= self._fixtures.get(definition, set())
+                    sites |= self._fixtures.get(definition, set())
             outcome = "failed" if item.nodeid in self._failed else "passed"
-            self.write(item.nodeid, outcome, time.monotonic() - begin, places)
+            self.write(item.nodeid, outcome, time.monotonic() - begin, sites)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:

@@ -36,7 +36,7 @@ class Test:
     name: str
     outcome: str
     seconds: float
-    places: frozenset[int]
+    sites: frozenset[int]
 
     @property
     def binary(self) -> str | None:
@@ -101,8 +101,8 @@ def reach_of_cpp(build: Path, binary: str, name: str) -> Test:
             environment(build, EASYDATA_PLANTED_REACHED=reached.name),
         )
         seconds = time.monotonic() - begin
-        places = Path(reached.name).read_bytes()
-    found = frozenset(number for number, byte in enumerate(places) if byte)
+        marks = Path(reached.name).read_bytes()
+    found = frozenset(number for number, byte in enumerate(marks) if byte)
     return Test(f"{binary} {name}", outcome, round(seconds, 3), found)
 
 
@@ -120,12 +120,12 @@ def reach(build: Path, tests: list[str]) -> None:
     outcome, out = run(command, 7200, environ)
     print(out[-2000:])
     python = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
-    everyone = next((set(places) for name, _, _, places in python if name == ""), set())
+    everyone = next((set(sites) for name, _, _, sites in python if name == ""), set())
     found = [*cpp]
-    for name, ended, seconds, places in python:
+    for name, ended, seconds, sites in python:
         if name:
-            found.append(Test(name, ended, seconds, frozenset({*places, *everyone})))
-    rows = [[test.name, test.outcome, test.seconds, sorted(test.places)] for test in found]
+            found.append(Test(name, ended, seconds, frozenset({*sites, *everyone})))
+    rows = [[test.name, test.outcome, test.seconds, sorted(test.sites)] for test in found]
     (RESULTS / "reach.json").write_text(json.dumps(rows, indent=0), encoding="utf-8")
     failing = [test.name for test in found if test.outcome != "passed"]
     print(f"{len(found)} tests ({outcome}); without a bug {len(failing)} fail: {failing[:10]}")
@@ -208,12 +208,12 @@ def hunt(build: Path, numbers: Iterable[int], everything: bool) -> None:
         known = json.loads(file.read_text()) if file.exists() else {}
         if known and (known["caught"] or not everything):
             continue
-        reaching = [test for test in tests if everything or number in test.places]
+        reaching = [test for test in tests if everything or number in test.sites]
         begin = time.monotonic()
         found = first_failure(build, number, reaching)
         result: dict[str, Any] = {
             "number": number,
-            "reaching": sum(number in test.places for test in tests),
+            "reaching": sum(number in test.sites for test in tests),
             "caught": found is not None,
             "how": found[0] if found else "",
             "test": found[1] if found else "",
@@ -226,26 +226,26 @@ def hunt(build: Path, numbers: Iterable[int], everything: bool) -> None:
 
 def table(drawn: Path) -> None:
     """Prints what came of all, in Markdown."""
-    places = json.loads(drawn.read_text(encoding="utf-8"))
+    drawn_sites = json.loads(drawn.read_text(encoding="utf-8"))
     results = {}
-    for place in places["places"]:
-        file = RESULTS / f"{place['number']}.json"
+    for site in drawn_sites["places"]:
+        file = RESULTS / f"{site['number']}.json"
         if file.exists():
-            results[place["number"]] = json.loads(file.read_text())
+            results[site["number"]] = json.loads(file.read_text())
     caught = sum(result["caught"] for result in results.values())
-    print(f"Seed {places['seed']}, commit {places['commit'][:12]}: ", end="")
-    print(f"{caught} of {len(places['places'])} caught, {len(results)} hunted.\n")
-    print("| # | kind | place | tests that reach it | caught by |\n|---|---|---|---|---|")
-    for place in places["places"]:
-        result = results.get(place["number"])
+    print(f"Seed {drawn_sites['seed']}, commit {drawn_sites['commit'][:12]}: ", end="")
+    print(f"{caught} of {len(drawn_sites['places'])} caught, {len(results)} hunted.\n")
+    print("| # | kind | site | tests that reach it | caught by |\n|---|---|---|---|---|")
+    for site in drawn_sites["places"]:
+        result = results.get(site["number"])
         if result is None:
             said = ("", "not hunted")
         elif result["caught"]:
             said = (result["reaching"], f"`{result['test']}` ({result['how']})")
         else:
             said = (result["reaching"], "**nothing**")
-        where = f"`{place['file']}:{place['line']}`"
-        print(f"| {place['number']} | {place['kind']} | {where} | {said[0]} | {said[1]} |")
+        where = f"`{site['file']}:{site['line']}`"
+        print(f"| {site['number']} | {site['kind']} | {where} | {said[0]} | {said[1]} |")
 
 
 def main() -> int:
@@ -265,8 +265,8 @@ def main() -> int:
         case "hunt":
             drawn = range(1, 61)
             if not arguments.numbers and arguments.drawn.exists():
-                places = json.loads(arguments.drawn.read_text(encoding="utf-8"))["places"]
-                drawn = range(1, len(places) + 1)
+                sites = json.loads(arguments.drawn.read_text(encoding="utf-8"))["places"]
+                drawn = range(1, len(sites) + 1)
             hunt(build, arguments.numbers or drawn, everything=False)
         case "all":
             hunt(build, arguments.numbers, everything=True)

@@ -302,7 +302,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _with_notes(said: str, error: BaseException) -> str:
-    """The message with what was noted on the error: the place of the row."""
+    """The message with what was noted on the error: the address of the row."""
     return "; ".join([said, *getattr(error, "__notes__", ())])
 
 

@@ -11,7 +11,7 @@ from easydata.core.config import ConfigError, PipelineConfig
 from easydata.core.config_class import descriptor, problems_of
 
 # Where the options of a config stand in a pipeline's; a dataset's in each of its datasets.
-_PLACES = {
+_SECTIONS = {
     "DatasetConfig": "datasets",
     "TokenizeStageConfig": "tokenize",
     "MixStageConfig": "mix",
@@ -126,8 +126,8 @@ def config_values(
         if name == "seed":
             values["seed"] = value
             continue
-        place = _PLACES[known[name][0]]
-        targets = values["datasets"] if place == "datasets" else [values.setdefault(place, {})]
+        section = _SECTIONS[known[name][0]]
+        targets = values["datasets"] if section == "datasets" else [values.setdefault(section, {})]
         for target in targets:
             target[name] = value
     return values

@@ -96,15 +96,15 @@ def _left_out(stats: WriteStats) -> Iterator[str]:
         reasons = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(gone.items()))
         yield f"{sum(gone.values()):,} rows left out ({reasons})"
         for reason in sorted(gone):
-            if places := stats.dropped_at.get(reason):
-                yield f"  {reason}: " + _places(places, gone[reason])
+            if addresses := stats.dropped_at.get(reason):
+                yield f"  {reason}: " + _addresses(addresses, gone[reason])
     if cut:
         tokens = stats.dropped_tokens.get(_CUT, 0)
         yield f"{cut:,} rows cut" + (f", by {tokens:,} tokens" if tokens else "")
-        if places := stats.dropped_at.get(_CUT):
-            yield "  " + _places(places, cut)
+        if addresses := stats.dropped_at.get(_CUT):
+            yield "  " + _addresses(addresses, cut)
 
 
-def _places(places: Sequence[str], rows: int) -> str:
+def _addresses(addresses: Sequence[str], rows: int) -> str:
     """Where the first rows were read, and that there are more."""
-    return ", ".join(places) + (" ..." if rows > len(places) else "")
+    return ", ".join(addresses) + (" ..." if rows > len(addresses) else "")

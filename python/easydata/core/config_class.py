@@ -252,10 +252,10 @@ def _unsayable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield path, f"holds a lone surrogate, which no text can: {value!a}"
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            place = f"{path}.{key}" if path else str(key)
+            item_path = f"{path}.{key}" if path else str(key)
             if any("\ud800" <= letter <= "\udfff" for letter in str(key)):
-                yield ascii(place), "has a lone surrogate in its name, which no text can"
-            yield from _unsayable(item, place)
+                yield ascii(item_path), "has a lone surrogate in its name, which no text can"
+            yield from _unsayable(item, item_path)
     elif isinstance(value, (list, tuple)):
         for number, item in enumerate(value):
             yield from _unsayable(item, f"{path}[{number}]")

@@ -239,10 +239,10 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
     def at(self, step: int) -> Batch:
         """The batch of a step, as iterating gives it; the loader stays where it is.
 
-        A reader of its own goes there at once where the place of each row is known (see "Any batch
-        by its number" in docs/guide/loading.md), else from the nearest position before the step
-        that the loader knows: its own, that of its epoch, or that of the state it was given; else
-        from the start.
+        A reader of its own goes there at once where the position of each row is known (see "Any
+        batch by its number" in docs/guide/loading.md), else from the nearest position before the
+        step that the loader knows: its own, that of its epoch, or that of the state it was given;
+        else from the start.
 
         Args:
             step: Number of the batch, counted from 0 over all epochs.

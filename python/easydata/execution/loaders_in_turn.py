@@ -214,8 +214,8 @@ class LoadersInTurn:
                 f"not kept; this pass began with step {first}"
             )
         ends = {name: self._given[name] for name in self._ended}
-        while (place := _place(step - first, list(self.loaders), ends)) is not None:
-            name, number = place
+        while (found := _batch_of_step(step - first, list(self.loaders), ends)) is not None:
+            name, number = found
             if self._find_end(name, number, ends):
                 continue
             try:
@@ -272,7 +272,7 @@ class _RestOfTurns(Iterator[Batch]):
         return batch
 
 
-def _place(step: int, names: list[str], ends: Mapping[str, int]) -> tuple[str, int] | None:
+def _batch_of_step(step: int, names: list[str], ends: Mapping[str, int]) -> tuple[str, int] | None:
     """Whose batch a step of a pass is, and the number of that batch among the loader's own.
 
     None where the loaders have fewer steps by `ends`, the batches of those that end.

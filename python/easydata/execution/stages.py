@@ -96,20 +96,20 @@ def transform_of(dataset: DatasetConfig, context: PipelineContext) -> Any:
     if isinstance(choice, str) and ":" in choice:
         choice = imported(choice)
     if isinstance(choice, str | Mapping):
-        place = f"dataset {dataset.name!r}"
+        subject = f"dataset {dataset.name!r}"
         config = merge_tokenizer_config(
             dataset, context.config.default_tokenizer, context.config.tokenize
         )
         if config is None:
             raise ConfigError(
-                place,
+                subject,
                 ["transform needs a tokenizer; set its tokenizer=, or default_tokenizer"],
             )
         tokenizer = context.get_tokenizer(config.name_or_path, config.view)
         try:
             choice = named_transform(choice, tokenizer, config.chat_template)
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(place, [f"transform: {error}"]) from error
+            raise ConfigError(subject, [f"transform: {error}"]) from error
     if gives_examples(choice):
         context.tokenized[str(dataset.name)] = choice.tokenizer
         return choice._refusing(dataset.on_error, rows_path_of(dataset))
@@ -516,7 +516,7 @@ def _folder_name(name: str) -> str:
     """The name of a dataset's own folder.
 
     Raises:
-        ConfigError: When it would lead to another place.
+        ConfigError: When it would lead to another folder.
     """
     if name in ("", ".", "..", ".easydata") or "/" in name or "\0" in name:
         raise ConfigError(
@@ -529,17 +529,17 @@ def _folder_name(name: str) -> str:
     return name
 
 
-def _place(folder: str) -> PurePath:
+def _real_path(folder: str) -> PurePath:
     """A folder without links; keys of an object store have none."""
     return PurePath(folder if "://" in folder else os.path.realpath(folder))
 
 
 def _check_folders(folders: Mapping[str, str]) -> None:
-    """Raises ConfigError when two datasets are written to one place, or one into another."""
-    places = {name: _place(folder) for name, folder in folders.items()}
-    for name, place in places.items():
-        for other, outer in places.items():
-            if name != other and place.is_relative_to(outer):
+    """Raises ConfigError when two datasets are written to one folder, or one into another."""
+    paths = {name: _real_path(folder) for name, folder in folders.items()}
+    for name, path in paths.items():
+        for other, outer in paths.items():
+            if name != other and path.is_relative_to(outer):
                 raise ConfigError(
                     "PipelineConfig",
                     [

@@ -138,10 +138,10 @@ class _Documents:
 
         while row < self._count:
             end = min((row // _ROWS_AT_ONCE + 1) * _ROWS_AT_ONCE, self._count)
-            places: Any = range(row, end)
+            indices: Any = range(row, end)
             if self._rows.seed is not None:
-                places = _native.grain_permuted(self._count, self._rows.seed, epoch, row, end)
-            numbers = [self._begin + place for place in places]
+                indices = _native.grain_permuted(self._count, self._rows.seed, epoch, row, end)
+            numbers = [self._begin + index for index in indices]
             taken = self._take([number for number in numbers if number < self._size])
             padding = [number >= self._size for number in numbers]
             if any(padding):

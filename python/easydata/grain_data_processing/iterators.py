@@ -78,7 +78,7 @@ def make_grain_iterator(
             Batch size, workers, remainder and ramp-up are those of the first; others that differ
             are warned of.
         global_mesh: A `jax.sharding.Mesh`; rows are split over all of its axes.
-        process_indices: The processes that load data. This one's place among them is its host
+        process_indices: The processes that load data. This one's index among them is its host
             number.
         dataset_weights: Shares of the data sets; None: equal ones. Not looked at for one data set.
         order: "host": the original's, which depends on the number of hosts; "global": one order of

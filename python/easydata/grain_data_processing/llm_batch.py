@@ -15,8 +15,8 @@ class LLMBatch:
 
     Attributes:
         inputs: What the model reads.
-        targets: What it is to predict at each place.
-        inputs_position: Place of each input in its document.
+        targets: What it is to predict at each position.
+        inputs_position: Position of each input in its document.
         targets_position: The same of targets.
         inputs_segmentation: Which document of the row each input is of, from 1; 0: padding.
         targets_segmentation: The same of targets; the loss is masked where it is 0.
@@ -37,7 +37,7 @@ class LLMBatch:
 
         Args:
             inputs: [batch, length].
-            targets: None: the inputs, one place on, with a 0 behind them.
+            targets: None: the inputs, one position on, with a 0 behind them.
         """
         np = _numpy_of(inputs)
         if targets is None:
@@ -67,7 +67,7 @@ class LLMBatch:
         return {name: getattr(self, name) for name in _arrays_of(type(self))}
 
     def get_document_borders(self) -> Any:
-        """Where a document begins, as bool [batch, length]; the first place of a row always."""
+        """Where a document begins, as bool [batch, length]; the first position of a row always."""
         if self._document_borders is not None:
             return self._document_borders
         np = _numpy_of(self.inputs)
@@ -76,7 +76,7 @@ class LLMBatch:
         return np.concatenate([np.ones_like(changes[:, :1]), changes], axis=1)
 
     def __getitem__(self, key: Any) -> LLMBatch:
-        """The rows, and with a second index the places, of a slice; its borders are the batch's."""
+        """The rows, and with a second index the positions, of a slice, with the batch's borders."""
         parts = {name: array[key] for name, array in self.arrays().items()}
         return dataclasses.replace(
             self, **parts, _document_borders=self.get_document_borders()[key]

@@ -280,7 +280,7 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
                 yield {name: values[0] for name, values in batch.items()}
 
     def to_grain(self) -> GrainRowDataset:
-        """The rows as a `grain.IterDataset`, whose iterators save and restore their place.
+        """The rows as a `grain.IterDataset`, whose iterators save and restore their position.
 
         Raises:
             ModuleNotFoundError: Without Grain.

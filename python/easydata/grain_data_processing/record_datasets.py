@@ -108,18 +108,18 @@ def load_array_record_dataset(
     folder = os.fspath(dataset_path).rstrip("/")
     listing = list_data_files(f"{folder}/*{file_extension}", storage_options)
     pattern = re.compile(rf"[_-](\d+){re.escape(file_extension)}$")
-    places: dict[int, int] = {}
-    for place, name in enumerate(listing.uris):
+    indices: dict[int, int] = {}
+    for index, name in enumerate(listing.uris):
         found = pattern.search(name)
         if found is None:
             raise ValueError(
                 f"{name}: the name does not end in _<number>{file_extension}, which says where the "
                 "file comes among those of its folder; rename it"
             )
-        if places.setdefault(int(found[1]), place) != place:
-            other = listing.uris[places[int(found[1])]]
+        if indices.setdefault(int(found[1]), index) != index:
+            other = listing.uris[indices[int(found[1])]]
             raise ValueError(f"{name} has the same number as {other}; rename one of them")
-    return ArrayRecordDataSource(listing.in_order([places[number] for number in sorted(places)]))
+    return ArrayRecordDataSource(listing.in_order([indices[number] for number in sorted(indices)]))
 
 
 def load_huggingface_dataset(config: HFHubDataConfig) -> Any:

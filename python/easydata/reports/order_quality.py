@@ -25,8 +25,8 @@ from easydata.reports.row_order import (
 # Parts of the source that batches are looked at for, and the distances between rows that are.
 _PARTS = 16
 _LAGS = tuple(2**k for k in range(11))
-# Places of an epoch that are looked at, and rows of windows that are permuted for it, at most.
-_PLACES = 1 << 20
+# Rows of an epoch that are looked at, and rows of windows that are permuted for it, at most.
+_SAMPLE_ROWS = 1 << 20
 _WINDOW_ROWS = 1 << 24
 _ACCESSES = 1 << 20
 
@@ -44,7 +44,7 @@ class OrderQuality:
     """Statistics of an order.
 
     Attributes:
-        neighbour_correlation: Of the places in the source of a row and the next one; 1 where they
+        neighbour_correlation: Of the indices in the source of a row and the next one; 1 where they
             are read as they lie, 0 at random.
         worst_correlation: The largest of it between rows 1, 2, 4 .. 1,024 apart.
         worst_lag: How far those are apart.
@@ -91,8 +91,8 @@ class Rung:
         name: The same for people.
         quality: Its statistics.
         cost: What an epoch costs.
-        moves: Places that a row can be away from where it lies in the source, at most.
-        parts: Places that two neighbours in a block can be apart, at most.
+        moves: Rows that a row can be away from where it lies in the source, at most.
+        parts: Rows that two neighbours in a block can be apart, at most.
     """
 
     setting: Setting
@@ -135,8 +135,8 @@ class IdealOrder:
         self._order: Rows = np.empty(0, np.int64)
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at places `begin` to `end` of an epoch; of a large one, rows drawn at random."""
-        if self.size > _PLACES:
+        """The rows at indices `begin` to `end` of an epoch; of a large one rows drawn at random."""
+        if self.size > _SAMPLE_ROWS:
             return np.random.default_rng([epoch, begin]).integers(self.size, size=end - begin)
         if epoch != self._epoch:
             self._order = np.random.default_rng([epoch]).permutation(self.size)
@@ -195,12 +195,12 @@ def measure(
 
 
 def _runs(order: RowOrder, batch: int) -> list[tuple[int, int, int]]:
-    """The runs of places to look at, as (epoch, begin, end); each begins with a batch."""
-    if order.size <= _PLACES:
-        epochs = min(16, _PLACES // order.size)
+    """The runs of rows to look at, as (epoch, begin, end); each begins with a batch."""
+    if order.size <= _SAMPLE_ROWS:
+        epochs = min(16, _SAMPLE_ROWS // order.size)
         return [(epoch, 0, order.size) for epoch in range(epochs)]
     count = max(4, min(64, _WINDOW_ROWS // order.window_rows))
-    length = min(max(1, _PLACES // count // batch) * batch, order.size)
+    length = min(max(1, _SAMPLE_ROWS // count // batch) * batch, order.size)
     begins = np.linspace(0, order.size - length, count).astype(np.int64) // batch * batch
     return [(0, int(begin), int(begin) + length) for begin in begins]
 

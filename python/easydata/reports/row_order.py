@@ -1,4 +1,4 @@
-"""Which row of a source comes at which place of an epoch, told without reading the rows.
+"""Which row of a source comes at which index of an epoch, told without reading the rows.
 
 Orders follow from the sizes of blocks, which the heads or feet of files tell. Permutations are the
 engine's own; what is modelled here is how they lie one upon another.
@@ -50,8 +50,8 @@ class RowOrder(Protocol):
     Attributes:
         size: Rows of an epoch.
         window_rows: Rows that are permuted at once, all of which it costs to know one.
-        moves: Places that a row can be away from where it lies in the source, at most.
-        parts: Places that two neighbours in a block can be apart, at most.
+        moves: Rows that a row can be away from where it lies in the source, at most.
+        parts: Rows that two neighbours in a block can be apart, at most.
     """
 
     size: int
@@ -60,7 +60,7 @@ class RowOrder(Protocol):
     parts: int
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at places `begin` to `end` of an epoch."""
+        """The rows at indices `begin` to `end` of an epoch."""
 
 
 class BlockMap:
@@ -189,7 +189,7 @@ class SourceOrder:
         self.parts = 1
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at places `begin` to `end` of an epoch."""
+        """The rows at indices `begin` to `end` of an epoch."""
         return np.arange(begin, end, dtype=np.int64)
 
 
@@ -205,15 +205,15 @@ class BlockOrder:
         self._seed = seed
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at places `begin` to `end` of an epoch."""
+        """The rows at indices `begin` to `end` of an epoch."""
         order = self._blocks.block_order(self._seed, epoch)
         sizes = np.diff(self._blocks.starts)[order]
         ends = np.cumsum(sizes)
         first, last = np.searchsorted(ends, [begin, end - 1], "right")
         own = slice(first, last + 1)
         before = ends[own] - sizes[own]
-        places = np.arange(before[0], ends[last], dtype=np.int64)
-        rows = places + np.repeat(self._blocks.starts[order[own]] - before, sizes[own])
+        indices = np.arange(before[0], ends[last], dtype=np.int64)
+        rows = indices + np.repeat(self._blocks.starts[order[own]] - before, sizes[own])
         chosen: Rows = rows[begin - before[0] : end - before[0]]
         return chosen
 
@@ -232,7 +232,7 @@ class WindowOrder:
         self._seed = seed
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at places `begin` to `end` of an epoch."""
+        """The rows at indices `begin` to `end` of an epoch."""
         parts = []
         for window in range(begin // self._rows, -(-end // self._rows)):
             first = window * self._rows
@@ -254,9 +254,9 @@ class GrainOrder:
         self._seed = seed
 
     def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at places `begin` to `end` of an epoch."""
-        places = _native.grain_permuted(self.size, self._seed, epoch, begin, end)
-        return np.array(places, np.int64)
+        """The rows at indices `begin` to `end` of an epoch."""
+        rows = _native.grain_permuted(self.size, self._seed, epoch, begin, end)
+        return np.array(rows, np.int64)
 
 
 def order_of(setting: Setting, blocks: BlockMap, seed: int, buffer_seed: int) -> RowOrder:

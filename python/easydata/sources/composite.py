@@ -15,7 +15,7 @@ from easydata.transforms.base import Columns
 class CompositeShardedSource(ShardedDataSource[Any]):
     """The shards of several sources, one source after the other.
 
-    A shard keeps its name where no other has the same; else it is called after its source's place:
+    A shard keeps its name where no other has the same; else it is called after its source's index:
     "0/name", "1/name".
 
     Args:
@@ -31,13 +31,13 @@ class CompositeShardedSource(ShardedDataSource[Any]):
         count = Counter(name for names in given for name in names)
         taken = {name for name, times in count.items() if times == 1}
         self._shards: dict[str, tuple[int, str]] = {}
-        for place, names in enumerate(given):
+        for index, names in enumerate(given):
             for name in names:
                 unique = name
                 while count[name] > 1 and (unique == name or unique in taken):
-                    unique = f"{place}/{unique}"
+                    unique = f"{index}/{unique}"
                 taken.add(unique)
-                self._shards[unique] = (place, name)
+                self._shards[unique] = (index, name)
 
     def __repr__(self) -> str:
         return f"CompositeShardedSource({self._sources!r})"
@@ -53,10 +53,10 @@ class CompositeShardedSource(ShardedDataSource[Any]):
 
     def _find(self, shard_name: str) -> tuple[ShardedDataSource[Any], str]:
         try:
-            place, name = self._shards[shard_name]
+            index, name = self._shards[shard_name]
         except KeyError:
             raise KeyError(f"there is no shard {shard_name} in this composite") from None
-        return self._sources[place], name
+        return self._sources[index], name
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The rows of a shard, in order."""
@@ -69,13 +69,13 @@ class CompositeShardedSource(ShardedDataSource[Any]):
         return source.open_shard_at_row(name, row)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """What the shard's own source knows of it, with its name and place here."""
+        """What the shard's own source knows of it, with its name and index here."""
         source, name = self._find(shard_name)
         info = source.get_shard_info(name)
         if info is None:
             return None
-        place = list(self._shards).index(shard_name)
-        return type(info)(**{**vars(info), "shard_name": shard_name, "shard_id": place})
+        index = list(self._shards).index(shard_name)
+        return type(info)(**{**vars(info), "shard_name": shard_name, "shard_id": index})
 
     def __len__(self) -> int:
         return sum(len(source) for source in self._sources)
@@ -101,13 +101,13 @@ class CompositeShardedSource(ShardedDataSource[Any]):
         parts: list[tuple[int, list[str], dict[str, str]]] = []
         for shard in self._shards if shards is None else shards:
             self._find(shard)
-            place, name = self._shards[shard]
-            if not parts or parts[-1][0] != place:
-                parts.append((place, [], {}))
+            index, name = self._shards[shard]
+            if not parts or parts[-1][0] != index:
+                parts.append((index, [], {}))
             parts[-1][1].append(name)
             if shard != name:
                 parts[-1][2][name] = shard
-        streams = [self._sources[place]._stream(columns, names) for place, names, _ in parts]
+        streams = [self._sources[index]._stream(columns, names) for index, names, _ in parts]
         schemas = [_native.schema_of(stream) for stream in streams]
         if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
             # Sources that disagree on their columns agree as rows.

@@ -158,10 +158,10 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
         schema = self._arrow_schema()
 
         def rows(_: str, row: int, epoch: int) -> Iterator[Any]:
-            places = _Places(order, len(self._dataset), epoch)
+            indices = _ShuffledIndices(order, len(self._dataset), epoch)
             if schema is None:
-                return _chosen_rows(self._dataset, places, row)
-            return _chosen_tables(self._dataset.with_format("arrow"), places, row)
+                return _chosen_rows(self._dataset, indices, row)
+            return _chosen_tables(self._dataset.with_format("arrow"), indices, row)
 
         description = {**self._description(), "shuffle": order.shuffle}
         return _native.python_stream(
@@ -267,8 +267,8 @@ def _tables(dataset: Any, row: int) -> Iterator[pa.RecordBatch]:
         yield from _batches(dataset[begin : begin + _ROWS_AT_ONCE])
 
 
-class _Places:
-    """Which row of `size` comes at each place of a shuffled pass."""
+class _ShuffledIndices:
+    """Which row of `size` comes at each index of a shuffled pass."""
 
     def __init__(self, order: Shuffle, size: int, epoch: int) -> None:
         self._order = order
@@ -276,7 +276,7 @@ class _Places:
         self._epoch = epoch
 
     def chunks(self, begin: int) -> Iterator[Sequence[int]]:
-        """The rows of the places from `begin` on, in chunks on a fixed grid."""
+        """The rows of the indices from `begin` on, in chunks on a fixed grid."""
         if self._order.shuffle == "blocks":
             yield from self._blocks(begin)
             return
@@ -295,13 +295,13 @@ class _Places:
             skip = max(0, skip - len(rows))
 
 
-def _chosen_tables(dataset: Any, places: _Places, row: int) -> Iterator[pa.RecordBatch]:
-    for chunk in places.chunks(row):
+def _chosen_tables(dataset: Any, indices: _ShuffledIndices, row: int) -> Iterator[pa.RecordBatch]:
+    for chunk in indices.chunks(row):
         yield from _batches(dataset[chunk])
 
 
-def _chosen_rows(dataset: Any, places: _Places, row: int) -> Iterator[dict[str, Any]]:
-    for chunk in places.chunks(row):
+def _chosen_rows(dataset: Any, indices: _ShuffledIndices, row: int) -> Iterator[dict[str, Any]]:
+    for chunk in indices.chunks(row):
         for index in chunk:
             yield dict(dataset[index])
 

@@ -134,39 +134,39 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
         names = self._names
         iterators = [iter(self._sources[name].iter_shards()) for name in names]
         has_rows = [False] * len(names)
-        seen_whole = [not order.wanted(place) for place in range(len(names))]
+        seen_whole = [not order.wanted(index) for index in range(len(names))]
         ahead: dict[int, Any] = {}
         while True:
-            for place in order.next_block():
-                row = ahead.pop(place) if place in ahead else next(iterators[place], _END)
+            for index in order.next_block():
+                row = ahead.pop(index) if index in ahead else next(iterators[index], _END)
                 if isinstance(row, Exception):
                     raise row
                 while row is _END:
-                    if not has_rows[place]:
+                    if not has_rows[index]:
                         raise ValueError(
-                            f'sources["{names[place]}"] is empty: a mix cannot take examples from '
+                            f'sources["{names[index]}"] is empty: a mix cannot take examples from '
                             "it; remove it from the mix, or look at what filters its rows out"
                         )
-                    seen_whole[place] = True
+                    seen_whole[index] = True
                     if self._given["stop_strategy"] == "first_exhausted" or (
                         self._given["stop_strategy"] == "all_exhausted" and all(seen_whole)
                     ):
                         return
-                    iterators[place] = iter(self._sources[names[place]].iter_shards())
-                    has_rows[place] = False
-                    row = next(iterators[place], _END)
-                has_rows[place] = True
-                if self._given["stop_strategy"] == "all_exhausted" and not seen_whole[place]:
+                    iterators[index] = iter(self._sources[names[index]].iter_shards())
+                    has_rows[index] = False
+                    row = next(iterators[index], _END)
+                has_rows[index] = True
+                if self._given["stop_strategy"] == "all_exhausted" and not seen_whole[index]:
                     # The mixture ends with the last row of a source: is this it?
                     try:
-                        ahead[place] = next(iterators[place], _END)
+                        ahead[index] = next(iterators[index], _END)
                     except Exception as error:
-                        ahead[place] = error  # raised when its turn comes
-                    seen_whole[place] = ahead[place] is _END
+                        ahead[index] = error  # raised when its turn comes
+                    seen_whole[index] = ahead[index] is _END
                     if all(seen_whole):
-                        yield names[place], row
+                        yield names[index], row
                         return
-                yield names[place], row
+                yield names[index], row
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
@@ -244,7 +244,7 @@ def _named(
     if isinstance(sources, Mapping):
         named = {str(name): source for name, source in sources.items()}
     elif isinstance(sources, Sequence) and not isinstance(sources, str):
-        names = [f"dataset_{place}" for place in range(len(sources))]
+        names = [f"dataset_{index}" for index in range(len(sources))]
         given = list(weights) if isinstance(weights, Mapping) else names
         if len(given) == len(names) and not set(given) & set(names):
             names = given

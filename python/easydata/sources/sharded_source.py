@@ -39,7 +39,7 @@ class ShardInfo:
     """What is known of a shard without reading it.
 
     Attributes:
-        shard_id: Place among the shards of its source.
+        shard_id: Index among the shards of its source.
         shard_name: Its name.
         num_rows: Rows, where the format says so at once.
         byte_size: Bytes of the file.
@@ -115,7 +115,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
         Args:
             shard_indices: The shards to read, in this order; all by default.
-            start_shard: Where to begin, as a place in `shard_indices` (not a shard's own number).
+            start_shard: Where to begin, as an index into `shard_indices`, not a shard's own number.
             start_row: Rows to pass over in the first shard that is read.
         """
         names = list(self.shard_names)

@@ -70,6 +70,6 @@ class WeightScheduler:
 
     def _in_order(self, names: list[str]) -> _native.WeightSchedule:
         """The schedule with its weights in the order of `names`."""
-        places = [self._names.index(name) for name in names]
-        points = [(step, [weights[place] for place in places]) for step, weights in self._points]
+        indices = [self._names.index(name) for name in names]
+        points = [(step, [weights[index] for index in indices]) for step, weights in self._points]
         return _native.WeightSchedule(names, points, self.interpolation)

@@ -96,7 +96,7 @@ class TracedTemplate:
                 f"at most {_MAX_MESSAGES} can: split it"
             )
         plane = _plane_beside(text)
-        # Of a dict that is there twice, each place has its own.
+        # Of a dict that is there twice, each entry has its own.
         copies = [dict(message) if isinstance(message, dict) else message for message in messages]
         if messages:
             given["messages"] = copies

@@ -107,56 +107,56 @@ def _is_ready(value: Any) -> bool:
     )
 
 
-def _message(value: Any, place: str, roles: Mapping[str, str] | None) -> dict[str, Any]:
+def _message(value: Any, path: str, roles: Mapping[str, str] | None) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{place} is {type(value).__name__}, expected a message with role, content")
+        raise TypeError(f"{path} is {type(value).__name__}, expected a message with role, content")
     message = {name: item for name, item in value.items() if item is not None}
     if roles is not None and "from" in message and "value" in message:
-        role = _role(message.pop("from"), place, roles)
+        role = _role(message.pop("from"), path, roles)
         content = message.pop("value")
         message = {**message, "role": role, "content": content}
     elif "role" not in message:
         has = ", ".join(map(repr, message)) or "nothing"
         raise ValueError(
-            f"{place} names no role; expected role and content, or from and value; it has {has}"
+            f"{path} names no role; expected role and content, or from and value; it has {has}"
         )
     if "content" in message:
-        message["content"] = _content(message["content"], f"{place}.content")
+        message["content"] = _content(message["content"], f"{path}.content")
     if "tool_calls" in message:
         message["tool_calls"] = decoded(message["tool_calls"])
     return message
 
 
-def _role(name: Any, place: str, roles: Mapping[str, str]) -> str:
+def _role(name: Any, path: str, roles: Mapping[str, str]) -> str:
     role = roles.get(name) if isinstance(name, str) else None
     if role is None and isinstance(name, str):
         role = roles.get(name.strip().lower())
     if role is None:
         raise ValueError(
-            f"{place} is from {name!r}, which is no known role; known are {', '.join(roles)}; name "
+            f"{path} is from {name!r}, which is no known role; known are {', '.join(roles)}; name "
             "others by ChatTemplateTransform(role_mapping=), in a DatasetConfig by "
             "format_callback=ConvertToChatML(role_mapping=)"
         )
     return role
 
 
-def _content(value: Any, place: str) -> str:
+def _content(value: Any, path: str) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise TypeError(f"{place} holds {type(value).__name__}, expected text")
-    return "".join(_part(item, f"{place}[{number}]") for number, item in enumerate(value))
+        raise TypeError(f"{path} holds {type(value).__name__}, expected text")
+    return "".join(_part(item, f"{path}[{number}]") for number, item in enumerate(value))
 
 
-def _part(value: Any, place: str) -> str:
+def _part(value: Any, path: str) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping):
-        raise TypeError(f"{place} is {type(value).__name__}, expected a part with text")
+        raise TypeError(f"{path} is {type(value).__name__}, expected a part with text")
     kind, text = value.get("type"), value.get("text")
     if kind not in (None, "text") or not isinstance(text, str):
         what = f"of type {kind!r}" if kind not in (None, "text") else "without text"
-        raise ValueError(f"{place} is a part {what}; only text can be rendered: remove the others")
+        raise ValueError(f"{path} is a part {what}; only text can be rendered: remove the others")
     return text
 
 

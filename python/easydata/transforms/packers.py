@@ -28,7 +28,7 @@ class PackedSequence:
     Attributes:
         input_ids: The tokens, each document closed by the EOS token.
         attention_mask: 1, and 0 on padding.
-        position_ids: Places in the segment, from 0.
+        position_ids: Positions in the segment, from 0.
         segment_ids: Number of the document in the row, from 0; padding has the next number. None
             where the packer leaves them out.
         source_ids: The source_id of each segment's document; None where none was given.

@@ -246,7 +246,7 @@ class _Examples(_Step):
             pad_id=pad or 0,
             pad_left=made.padding_side == "left",
             empty_id=next((each for each in first if each is not None), None),
-            places=self._masks_chats,
+            finds_spans=self._masks_chats,
             ask=self._ends_of,
             special=self._special_ids() if self._masks_chats else [],
             plain=plain,

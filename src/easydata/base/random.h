@@ -46,7 +46,7 @@ class Pcg64 {
   uint32_t half_ = 0;
 };
 
-/// The order in which a shuffle of `size` items gives them out: place i holds item result[i].
+/// The order in which a shuffle of `size` items gives them out: index i holds item result[i].
 /// Equals a list(range(size)) shuffled by `numpy.random.default_rng([seed, epoch, window])`.
 std::vector<int64_t> WindowOrder(uint64_t seed, uint64_t epoch, uint64_t window, int64_t size);
 

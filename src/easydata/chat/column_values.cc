@@ -47,7 +47,7 @@ Value FromJson(const dom::element& element, Arena* arena) {
       KeyIndex keys(most);
       for (const dom::key_value_pair member : object) {
         const Value value = FromJson(member.value, arena);
-        // Of a key that comes twice the last value stays, at the first one's place.
+        // Of a key that comes twice the last value stays, where the first one is.
         const size_t at = keys.Find(member.key, entries, count);
         if (at == count) entries[count++].key = Value::String(arena->Copy(member.key));
         entries[at].value = value;

@@ -72,7 +72,7 @@ bool SaysSomething(const Value& message) {
 }
 
 /// Where a message is, for errors.
-struct Place {
+struct MessagePath {
   std::string_view field;
   uint32_t message;
 
@@ -83,11 +83,11 @@ struct Place {
 
 /// The text of a message's content, the field `of` it: a string, or a list of strings and text
 /// parts.
-Result<Value> ReadContent(const Value& content, const Place& place, std::string_view of,
+Result<Value> ReadContent(const Value& content, const MessagePath& path, std::string_view of,
                           Arena* arena) {
   if (content.IsString()) return content;
   if (!content.Is(ValueKind::kList)) {
-    return Status::TypeError(place.Text(of), " holds ", TypeOf(content), ", expected text");
+    return Status::TypeError(path.Text(of), " holds ", TypeOf(content), ", expected text");
   }
   std::string joined;
   for (uint32_t i = 0; i < content.size; ++i) {
@@ -96,7 +96,7 @@ Result<Value> ReadContent(const Value& content, const Place& place, std::string_
       joined += part.Text();
       continue;
     }
-    const auto where = [&] { return place.Text(of) + "[" + std::to_string(i) + "]"; };
+    const auto where = [&] { return path.Text(of) + "[" + std::to_string(i) + "]"; };
     if (!part.Is(ValueKind::kDict)) {
       return Status::TypeError(where(), " is ", TypeOf(part), ", expected a part with text");
     }
@@ -119,7 +119,8 @@ Result<Value> ReadContent(const Value& content, const Place& place, std::string_
 }
 
 /// The role of a speaker of from/value messages.
-Result<std::string_view> RoleOf(const Value& from, const Place& place, const RoleMapping& roles) {
+Result<std::string_view> RoleOf(const Value& from, const MessagePath& path,
+                                const RoleMapping& roles) {
   if (from.IsString()) {
     auto role = roles.find(from.Text());
     if (role == roles.end()) {
@@ -130,7 +131,7 @@ Result<std::string_view> RoleOf(const Value& from, const Place& place, const Rol
   }
   std::string known;
   for (const auto& [name, role] : roles) known += (known.empty() ? "" : ", ") + name;
-  return Status::Invalid(place.Text(), " is from ",
+  return Status::Invalid(path.Text(), " is from ",
                          from.IsString() ? "'" + std::string(from.Text()) + "'" : TypeOf(from),
                          ", which is no known role; known are ", known,
                          "; name others by role_mapping=, or before by "
@@ -166,10 +167,10 @@ Result<Value> ReadToolCalls(const Value& value, const ConversationOptions& optio
   return Value::List(items, calls.size);
 }
 
-Result<Value> ReadMessage(const Value& given, const Place& place,
+Result<Value> ReadMessage(const Value& given, const MessagePath& path,
                           const ConversationOptions& options, ValueReader* reader, Arena* arena) {
   if (!given.Is(ValueKind::kDict)) {
-    return Status::TypeError(place.Text(), " is ", TypeOf(given),
+    return Status::TypeError(path.Text(), " is ", TypeOf(given),
                              ", expected a message with role, content");
   }
   const Value* from = FindKey(given, "from");
@@ -201,7 +202,7 @@ Result<Value> ReadMessage(const Value& given, const Place& place,
     if (is_from_value && (name == "from" || name == "value")) continue;
     if (name == "role") {
       if (!entry.value.IsString()) {
-        return Status::TypeError(place.Text(".role"), " is ", TypeOf(entry.value),
+        return Status::TypeError(path.Text(".role"), " is ", TypeOf(entry.value),
                                  ", expected text");
       }
       has_role = true;
@@ -209,7 +210,7 @@ Result<Value> ReadMessage(const Value& given, const Place& place,
     Value item = entry.value;
     if (name == "content") {
       if (!item.IsString()) {
-        ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, place, ".content", arena));
+        ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, path, ".content", arena));
       }
     } else if (name == "tool_calls") {
       ARROW_ASSIGN_OR_RAISE(item, ReadToolCalls(item, options, reader, arena));
@@ -217,16 +218,16 @@ Result<Value> ReadMessage(const Value& given, const Place& place,
     add(name, item);
   }
   if (is_from_value) {
-    ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, place, *options.roles));
+    ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, path, *options.roles));
     add("role", Value::String(role));
-    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, place, ".value", arena));
+    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, path, ".value", arena));
     add("content", content);
   } else if (!has_role) {
     std::string has;
     for (uint32_t i = 0; i < given.size; ++i) {
       has += (has.empty() ? "'" : ", '") + std::string(given.as.entries[i].key.Text()) + "'";
     }
-    return Status::Invalid(place.Text(),
+    return Status::Invalid(path.Text(),
                            " names no role; expected role and content, or from and value; it has ",
                            has.empty() ? "nothing" : has);
   }

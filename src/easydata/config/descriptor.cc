@@ -25,12 +25,12 @@ std::string Quoted(const std::vector<std::string>& names) {
 
 /// Puts the options of these names before all others, in this order.
 void MoveToFront(std::span<const char* const> names, std::vector<FieldDescriptor>* fields) {
-  const auto place = [&](const FieldDescriptor& field) {
+  const auto rank = [&](const FieldDescriptor& field) {
     return std::find(names.begin(), names.end(), field.name) - names.begin();
   };
   std::stable_sort(
       fields->begin(), fields->end(),
-      [&](const FieldDescriptor& a, const FieldDescriptor& b) { return place(a) < place(b); });
+      [&](const FieldDescriptor& a, const FieldDescriptor& b) { return rank(a) < rank(b); });
 }
 
 /// The annotation with the choices in place of `str`.

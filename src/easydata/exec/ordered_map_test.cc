@@ -79,7 +79,7 @@ TEST(OrderedMapTest, PullErrorComesAfterTheItemsPulledBefore) {
   EXPECT_TRUE(status.IsIOError());
 }
 
-TEST(OrderedMapTest, ExceptionsAreErrorsInTheirPlace) {  // B1
+TEST(OrderedMapTest, ExceptionsAreErrorsInTheirTurn) {  // B1
   auto pool = std::make_shared<ThreadPool>(2);
   OrderedMap<int, int> of_work(pool, 4, CountTo(10), [](int i) -> Result<int> {
     if (i == 3) throw std::bad_alloc();

@@ -92,6 +92,13 @@ std::string JsonMessage(std::string_view text) {
 
 }  // namespace
 
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
 std::optional<std::string> XmlText(std::string_view xml, std::string_view name) {
   size_t at = 0;
   const auto found = NextElement(xml, name, &at);

@@ -8,6 +8,9 @@
 
 namespace easydata::http {
 
+/// A text without white space at its ends.
+std::string_view Trimmed(std::string_view text);
+
 // What the answers of object stores need of XML: elements by name, without attributes, and not
 // within elements of the same name.
 

@@ -13,6 +13,7 @@
 #include "easydata/exec/environment.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/work_gate.h"
+#include "easydata/http/answer_text.h"
 #include "easydata/http/curl_library.h"
 #include "easydata/http/url.h"
 
@@ -24,13 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTick{50};  // between two looks at the clocks
 constexpr long kBufferBytes = 64 << 10;
 constexpr std::chrono::milliseconds kLoweredAtMost{200};  // of a host's limit, each so often
-
-std::string_view Trimmed(std::string_view text) {
-  const char* const blank = " \t\r\n";
-  const size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-}
 
 HttpFailure FailureOf(CURLcode code) {
   switch (code) {

@@ -26,7 +26,8 @@ Status ReadError(int error, Args&&... message) {
   return arrow::internal::IOErrorFromErrno(error, std::forward<Args>(message)...);
 }
 
-std::optional<int64_t> AsSize(std::string_view text) {
+/// A text that is a number from 0 on and nothing else.
+std::optional<int64_t> ParseSize(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = error == std::errc() && end == text.data() + text.size() && value >= 0;
@@ -48,12 +49,12 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
   if (dash == std::string_view::npos || slash == std::string_view::npos || slash < dash) {
     return std::nullopt;
   }
-  const auto first = AsSize(text.substr(0, dash));
-  const auto last = AsSize(text.substr(dash + 1, slash - dash - 1));
+  const auto first = ParseSize(text.substr(0, dash));
+  const auto last = ParseSize(text.substr(dash + 1, slash - dash - 1));
   if (!first || !last || *last < *first) return std::nullopt;
   ContentRange range{*first, *last, -1};
   if (const std::string_view size = text.substr(slash + 1); size != "*") {
-    const auto known = AsSize(size);
+    const auto known = ParseSize(size);
     if (!known) return std::nullopt;
     range.size = *known;
   }
@@ -170,7 +171,7 @@ class RangeCall final : public HttpCall {
  private:
   bool CheckRange(const HttpResponse& response) {
     const std::string_view given = response.headers.Get("content-range");
-    const auto length = AsSize(response.headers.Get("content-length"));
+    const auto length = ParseSize(response.headers.Get("content-length"));
     if (given.empty()) {
       // The whole object: the part that is wanted is cut out of it.
       if (response.status != 200 || !length.has_value()) {
@@ -231,7 +232,7 @@ std::optional<int64_t> SizeOf(const HttpResponse& response) {
     return range.has_value() && range->size >= 0 ? std::optional<int64_t>(range->size)
                                                  : std::nullopt;
   }
-  return AsSize(response.headers.Get("content-length"));
+  return ParseSize(response.headers.Get("content-length"));
 }
 
 /// Asks for the headers of an object.

@@ -16,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-std::optional<int64_t> AsNumber(std::string_view text) {
+/// The number that a text begins with.
+std::optional<int64_t> ParseLeadingNumber(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end == text.data()) return std::nullopt;
@@ -34,7 +35,7 @@ std::optional<int64_t> Parameter(std::string_view header, std::string_view name)
     std::string_view rest = header.substr(at + 1);
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     if (rest.starts_with(name) && rest.size() > name.size() && rest[name.size()] == '=') {
-      return AsNumber(rest.substr(name.size() + 1));
+      return ParseLeadingNumber(rest.substr(name.size() + 1));
     }
   }
   return std::nullopt;
@@ -93,7 +94,7 @@ bool IsTransient(const HttpResponse& response) {
 
 milliseconds AskedWait(const HttpHeaders& headers, std::chrono::system_clock::time_point now) {
   if (const std::string_view asked = headers.Get("retry-after"); !asked.empty()) {
-    if (const auto seconds = AsNumber(asked)) return Seconds(*seconds);
+    if (const auto seconds = ParseLeadingNumber(asked)) return Seconds(*seconds);
     if (const auto date = ParseHttpDate(asked)) {
       const auto until = std::chrono::system_clock::from_time_t(*date) - now;
       return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kIsoTimeForm = "0000-00-00T00:00:00";  // 0: a digit
 
-bool IsIsoDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 int TwoDigits(std::string_view text, size_t at) {
   return (text[at] - '0') * 10 + (text[at + 1] - '0');
@@ -20,7 +20,7 @@ std::optional<std::chrono::minutes> ParseOffset(std::string_view text) {
   if (digits.size() == 5 && digits[2] == ':') digits.erase(2, 1);
   if ((text[0] != '+' && text[0] != '-') || digits.size() != 4) return std::nullopt;
   for (const char c : digits) {
-    if (!IsIsoDigit(c)) return std::nullopt;
+    if (!IsDigit(c)) return std::nullopt;
   }
   const auto offset =
       std::chrono::hours(TwoDigits(digits, 0)) + std::chrono::minutes(TwoDigits(digits, 2));
@@ -34,7 +34,7 @@ std::optional<std::chrono::system_clock::time_point> ParseIsoTime(std::string_vi
   if (text.size() < kIsoTimeForm.size()) return std::nullopt;
   for (size_t i = 0; i < kIsoTimeForm.size(); ++i) {
     const bool is_blank = kIsoTimeForm[i] == 'T' && (text[i] == ' ' || text[i] == 't');
-    if (kIsoTimeForm[i] == '0' ? !IsIsoDigit(text[i]) : text[i] != kIsoTimeForm[i] && !is_blank) {
+    if (kIsoTimeForm[i] == '0' ? !IsDigit(text[i]) : text[i] != kIsoTimeForm[i] && !is_blank) {
       return std::nullopt;
     }
   }
@@ -48,7 +48,7 @@ std::optional<std::chrono::system_clock::time_point> ParseIsoTime(std::string_vi
   size_t end = kIsoTimeForm.size();
   if (end < text.size() && text[end] == '.') {
     ++end;
-    while (end < text.size() && IsIsoDigit(text[end])) ++end;
+    while (end < text.size() && IsDigit(text[end])) ++end;
   }
   const auto offset = ParseOffset(text.substr(end));
   if (!offset.has_value()) return std::nullopt;

@@ -361,13 +361,6 @@ std::string_view Stripped(std::string_view text, const Value* chars, bool start,
 }
 
 /// A part of a value's own text, which stays what it is.
-Value Part(const Value& of, std::string_view part) {
-  Value made = of;
-  made.size = static_cast<uint32_t>(part.size());
-  made.as.text = part.data();
-  return made;
-}
-
 const char* Find(std::string_view text, std::string_view what) {
   return static_cast<const char*>(memmem(text.data(), text.size(), what.data(), what.size()));
 }
@@ -462,7 +455,7 @@ Value Split(Machine* machine, const Value& of, const Arguments& arguments) {
   if (separator == nullptr || separator->Is(ValueKind::kNone)) {
     while (!(rest = StripStart(rest)).empty()) {
       if (most-- == 0) {
-        parts.Add(Part(of, rest));
+        parts.Add(PartOf(of, rest));
         break;
       }
       size_t end = 0;
@@ -471,7 +464,7 @@ Value Split(Machine* machine, const Value& of, const Arguments& arguments) {
         if (IsSpace(c.value)) break;
         end += static_cast<size_t>(c.length);
       }
-      parts.Add(Part(of, rest.substr(0, end)));
+      parts.Add(PartOf(of, rest.substr(0, end)));
       rest.remove_prefix(end);
     }
     return parts.AsList();
@@ -485,10 +478,10 @@ Value Split(Machine* machine, const Value& of, const Arguments& arguments) {
     const char* found = Find(rest, by);
     if (found == nullptr) break;
     const auto size = static_cast<size_t>(found - rest.data());
-    parts.Add(Part(of, rest.substr(0, size)));
+    parts.Add(PartOf(of, rest.substr(0, size)));
     rest.remove_prefix(size + by.size());
   }
-  parts.Add(Part(of, rest));
+  parts.Add(PartOf(of, rest));
   return parts.AsList();
 }
 
@@ -510,11 +503,11 @@ Value SplitLines(Machine* machine, const Value& of, const Arguments& arguments) 
       continue;
     }
     if (v == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++length;
-    lines.Add(Part(of, text.substr(start, i - start + (keep_ends ? length : 0))));
+    lines.Add(PartOf(of, text.substr(start, i - start + (keep_ends ? length : 0))));
     i += length;
     start = i;
   }
-  if (start < text.size()) lines.Add(Part(of, text.substr(start)));
+  if (start < text.size()) lines.Add(PartOf(of, text.substr(start)));
   return lines.AsList();
 }
 
@@ -565,8 +558,8 @@ Value CallStringMethod(Machine* machine, int method, const Value& of, const Argu
     case kMethodLstrip:
     case kMethodRstrip:
       arguments.Check("strip()", 1, "");
-      return Part(of, Stripped(text, arguments.Get(0, ""), method != kMethodRstrip,
-                               method != kMethodLstrip));
+      return PartOf(of, Stripped(text, arguments.Get(0, ""), method != kMethodRstrip,
+                                 method != kMethodLstrip));
     case kMethodStartswith:
       return Value::Boolean(Affixed(of, arguments, true));
     case kMethodEndswith:
@@ -637,7 +630,7 @@ Value CallStringMethod(Machine* machine, int method, const Value& of, const Argu
       if (method == kMethodRemovesuffix && !affix.empty() && text.ends_with(affix)) {
         rest.remove_suffix(affix.size());
       }
-      return Part(of, rest);
+      return PartOf(of, rest);
     }
     case kMethodIsdigit:
       plain("isdigit()");
@@ -1191,7 +1184,7 @@ Value CallFilter(Machine* machine, int filter, const Value& value, const Argumen
     case kTrim: {
       arguments.Check("trim", 1, "chars");
       const Value text = soft();
-      return Part(text, Stripped(text.Text(), arguments.Get(0, "chars"), true, true));
+      return PartOf(text, Stripped(text.Text(), arguments.Get(0, "chars"), true, true));
     }
     case kLength:
       arguments.Check("length", 0, "");

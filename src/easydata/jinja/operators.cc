@@ -117,15 +117,14 @@ std::string_view CharacterAt(std::string_view text, int64_t index) {
   return {p, static_cast<size_t>(DecodeCharacter(p).length)};
 }
 
-/// A part of a string, in the same memory.
+}  // namespace
+
 Value PartOf(const Value& text, std::string_view part) {
   Value made = text;
   made.size = static_cast<uint32_t>(part.size());
   made.as.text = part.data();
   return made;
 }
-
-}  // namespace
 
 uint16_t JoinOrigins(uint16_t left, uint16_t right) {
   if (left == right || right == Value::kNoOrigin) return left;

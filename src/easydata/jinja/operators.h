@@ -29,6 +29,9 @@ Value Power(const Value& left, const Value& right);
 Value Negative(const Value& value);
 Value Positive(const Value& value);
 
+/// A part of a string, in the same memory.
+Value PartOf(const Value& text, std::string_view part);
+
 /// len(value).
 int64_t LengthOf(const Value& value);
 

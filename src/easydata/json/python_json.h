@@ -26,7 +26,7 @@ struct JsonFault {
 bool ReadPythonJson(std::string_view text, std::string* kind, std::vector<JsonMember>* members,
                     JsonFault* fault);
 
-/// The place of the first byte that is not part of well-formed UTF-8, or the text's size.
+/// The offset of the first byte that is not part of well-formed UTF-8, or the text's size.
 size_t FirstBadUtf8Byte(std::string_view text);
 
 /// Unescapes a valid JSON string (with its quotes). False when it holds a lone surrogate, which

@@ -95,17 +95,17 @@ nlohmann::json Join(const std::vector<nlohmann::json*>& objects) {
   return columns;
 }
 
-/// Names as places among the known ones, where all of them are known.
+/// Names as indices among the known ones, where all of them are known.
 nlohmann::json Abbreviated(const std::vector<std::string>& names, const nlohmann::json& known) {
   if (known == names) return kKnown;
-  nlohmann::json places = nlohmann::json::array();
+  nlohmann::json indices = nlohmann::json::array();
   auto found = known.begin();
   for (const std::string& name : names) {
     found = std::lower_bound(found, known.end(), name);  // the names are sorted, too
     if (found == known.end() || *found != name) return names;
-    places.push_back(found - known.begin());
+    indices.push_back(found - known.begin());
   }
-  return places;
+  return indices;
 }
 
 /// Folds an object in place. Returns whether it, or an object in it, has kEnds as a key of the
@@ -165,8 +165,8 @@ Result<std::vector<std::string>> NamesOf(const nlohmann::json& saved, const nloh
   if (!each.is_array()) return Status::Invalid("the saved state is damaged at ", kFolded);
   std::vector<std::string> names;
   for (const nlohmann::json& name : each) {
-    const bool is_place = name.is_number_integer() && name.get<size_t>() < known.size();
-    const nlohmann::json& text = is_place ? known[name.get<size_t>()] : name;
+    const bool is_index = name.is_number_integer() && name.get<size_t>() < known.size();
+    const nlohmann::json& text = is_index ? known[name.get<size_t>()] : name;
     if (!text.is_string()) return Status::Invalid("the saved state is damaged at ", kFolded);
     names.push_back(text.get<std::string>());
   }

@@ -16,7 +16,7 @@ namespace easydata::loader {
 /// are written without it: {"<ends>": ["/data/", ".jsonl"], "between": ["0", "1"]}.
 ///
 /// Names in `known`, a sorted array that is kept elsewhere, are not written again: "names" is
-/// "known" for all of them, or has their places in it. Equal values give equal results.
+/// "known" for all of them, or has their indices in it. Equal values give equal results.
 nlohmann::json FoldObjects(nlohmann::json value, const nlohmann::json& known = nullptr);
 
 /// Undoes FoldObjects(); what that leaves as it is stays as it is. Invalid where the value is

@@ -22,7 +22,7 @@ struct LanePosition {
   Cursor cursor;
   int64_t skip = 0;
   /// How far a mix was read for the rows up to here and the windows open downstream.
-  MixWatermark::Place watermark;
+  MixWatermark::Boundary watermark;
 };
 
 /// Gives the rows of one lane of a stream, pass after pass, in parts of any size. For one thread;

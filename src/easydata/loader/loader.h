@@ -79,10 +79,10 @@ class Loader {
   int64_t passes_ended() const { return passes_ended_; }
 
   /// The batch of a step, by a reader of its own: this loader stays where it is. It goes there at
-  /// once where the place of each row is known (rows that are counted, mixed by examples, neither
-  /// filtered nor packed). Else reading begins at the nearest known position at or before the step:
-  /// this loader's, that of its pass or of the state it was given, else the start; what lies
-  /// between is read, not put together.
+  /// once where the position of each row is known (rows that are counted, mixed by examples,
+  /// neither filtered nor packed). Else reading begins at the nearest known position at or before
+  /// the step: this loader's, that of its pass or of the state it was given, else the start; what
+  /// lies between is read, not put together.
   ///
   /// `interrupted` is called every 50 ms; when it returns true, or the loader is closed, Cancelled.
   /// IndexError where the passes up to the loader's own have fewer steps.

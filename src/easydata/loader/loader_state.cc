@@ -125,12 +125,12 @@ Result<nlohmann::json> MergeStates(const std::vector<nlohmann::json>& states) tr
                              "same batch");
     }
     for (auto& [lane, saved] : lanes.items()) {
-      nlohmann::json& place = merged["lanes"][lane];
-      if (!place.is_null() && place != saved) {
+      nlohmann::json& lane_state = merged["lanes"][lane];
+      if (!lane_state.is_null() && lane_state != saved) {
         return Status::Invalid("states[", i, "] has lane ", lane, " at another position than a ",
                                "state before it; merge what all ranks saved after the same batch");
       }
-      place = std::move(saved);
+      lane_state = std::move(saved);
     }
   }
   if (!merged.contains("lanes")) return merged;

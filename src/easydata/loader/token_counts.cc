@@ -63,9 +63,9 @@ void SourceCounts::Drop(const std::string& reason, int64_t rows, int64_t tokens)
   if (tokens > 0) dropped_tokens[reason] += tokens;
 }
 
-void SourceCounts::AddPlace(const std::string& reason, std::string place) {
-  std::vector<std::string>& places = dropped_at[reason];
-  if (places.size() < DropCount::kMostPlaces) places.push_back(std::move(place));
+void SourceCounts::AddAddress(const std::string& reason, std::string address) {
+  std::vector<std::string>& addresses = dropped_at[reason];
+  if (addresses.size() < DropCount::kMostAddresses) addresses.push_back(std::move(address));
 }
 
 SourceCounts& TokenCounts::Of(const ShardRef* shard) {
@@ -119,15 +119,16 @@ void TokenCounts::AddDropped(const Batch& batch) {
   for (const DropCount& drop : batch.dropped) {
     SourceCounts& counts = sources_[drop.source];
     counts.Drop(drop.reason, drop.rows, drop.tokens);
-    for (const Address& place : drop.places) counts.AddPlace(drop.reason, place.ToString());
+    for (const Address& address : drop.addresses)
+      counts.AddAddress(drop.reason, address.ToString());
   }
 }
 
 void TokenCounts::AddDroppedRows(const Batch& batch, int64_t begin, int64_t end,
                                  const std::string& reason) {
-  Visit(batch, begin, end, [&](SourceCounts* counts, int64_t rows, int64_t tokens, auto place) {
+  Visit(batch, begin, end, [&](SourceCounts* counts, int64_t rows, int64_t tokens, auto address) {
     counts->Drop(reason, rows, tokens);
-    counts->AddPlace(reason, place().ToString());
+    counts->AddAddress(reason, address().ToString());
   });
 }
 
@@ -138,8 +139,8 @@ void TokenCounts::Add(const TokenCounts& other) {
     mine.epoch = std::max(mine.epoch, counts.epoch);
     for (const auto& [reason, rows] : counts.dropped) mine.Drop(reason, rows, 0);
     for (const auto& [reason, tokens] : counts.dropped_tokens) mine.Drop(reason, 0, tokens);
-    for (const auto& [reason, places] : counts.dropped_at) {
-      for (const std::string& place : places) mine.AddPlace(reason, place);
+    for (const auto& [reason, addresses] : counts.dropped_at) {
+      for (const std::string& address : addresses) mine.AddAddress(reason, address);
     }
   }
 }

@@ -22,7 +22,7 @@ struct SourceCounts {
   int64_t epoch = 0;  // of the furthest row, where a mix counts passes
 
   void Drop(const std::string& reason, int64_t rows, int64_t tokens);
-  void AddPlace(const std::string& reason, std::string place);
+  void AddAddress(const std::string& reason, std::string address);
 };
 
 /// Counts by source name.
@@ -46,8 +46,8 @@ class TokenCounts {
 
  private:
   SourceCounts& Of(const ShardRef* shard);
-  /// Calls `count(counts, rows, tokens, place)` for each source's part of rows `begin` .. `end` of
-  /// a batch; `place()` is the address of the first. A packed row is a row for each of its
+  /// Calls `count(counts, rows, tokens, address)` for each source's part of rows `begin` .. `end`
+  /// of a batch; `address()` is the address of the first. A packed row is a row for each of its
   /// segments.
   template <typename Count>
   void Visit(const Batch& batch, int64_t begin, int64_t end, Count count);

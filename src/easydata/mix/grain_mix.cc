@@ -46,7 +46,7 @@ Result<GrainMix> GrainMix::Make(std::span<const double> weights) {
   return GrainMix(std::move(shares));
 }
 
-GrainMix::Place GrainMix::At(uint64_t row) const {
+GrainMix::SourceRow GrainMix::At(uint64_t row) const {
   // Rows before this one, and with it, that are left to the data sets from `source` on.
   uint64_t before = row;
   uint64_t with = row + 1;

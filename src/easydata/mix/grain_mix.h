@@ -17,7 +17,7 @@ namespace easydata::mix {
 class GrainMix {
  public:
   /// A row of the mix: row `row` of data set `source`.
-  struct Place {
+  struct SourceRow {
     size_t source;
     uint64_t row;
   };
@@ -25,7 +25,7 @@ class GrainMix {
   /// Invalid unless there are weights and all are above 0 and finite.
   static Result<GrainMix> Make(std::span<const double> weights);
 
-  Place At(uint64_t row) const;
+  SourceRow At(uint64_t row) const;
 
   /// By data set, its rows among the first `rows` of the mix.
   std::vector<int64_t> Given(uint64_t rows) const;

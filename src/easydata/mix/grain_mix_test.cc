@@ -11,7 +11,9 @@
 namespace easydata::mix {
 namespace {
 
-uint64_t Encode(const GrainMix::Place& place) { return place.source * 1'000'000 + place.row; }
+uint64_t Encode(const GrainMix::SourceRow& picked) {
+  return picked.source * 1'000'000 + picked.row;
+}
 
 using GrainMixRecordedTest = RecordedValuesTest;
 INSTANTIATE_TEST_SUITE_P(By, GrainMixRecordedTest, BothRecorders(), RecorderName);
@@ -34,12 +36,12 @@ TEST_P(GrainMixRecordedTest, EqualsRecordedValues) {
     const auto expect = [&](const char* key) {
       if (!one.contains(key)) return;
       for (uint64_t row = 0; row < one[key].size(); ++row) {
-        GrainMix::Place place = mix->At(row);
+        GrainMix::SourceRow picked = mix->At(row);
         const uint64_t length = one.contains("lengths")
-                                    ? one["lengths"][place.source].get<uint64_t>()
+                                    ? one["lengths"][picked.source].get<uint64_t>()
                                     : kLengthWhereNotSaid;
-        place.row %= length;
-        ASSERT_EQ(Encode(place), one[key][row]) << key << " " << row << " of " << one["weights"];
+        picked.row %= length;
+        ASSERT_EQ(Encode(picked), one[key][row]) << key << " " << row << " of " << one["weights"];
         ++compared;
       }
     };
@@ -64,9 +66,9 @@ TEST(GrainMixTest, SharesAreExactAtEveryPrefix) {
   const auto mix = GrainMix::Make(weights).ValueOrDie();
   std::vector<int64_t> taken(weights.size());
   for (uint64_t row = 0; row < 20'000; ++row) {
-    const GrainMix::Place place = mix.At(row);
+    const GrainMix::SourceRow picked = mix.At(row);
     ASSERT_EQ(mix.Given(row), taken) << row;
-    ASSERT_EQ(place.row, taken[place.source]++) << row;
+    ASSERT_EQ(picked.row, taken[picked.source]++) << row;
     for (size_t i = 0; i < weights.size(); ++i) {
       const double due = static_cast<double>(row + 1) * weights[i] / 10;
       ASSERT_NEAR(static_cast<double>(taken[i]), due, static_cast<double>(weights.size() - 1))

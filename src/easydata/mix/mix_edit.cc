@@ -96,7 +96,7 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
   return Status::OK();
 }
 
-Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
+Status EditMix(const nlohmann::json& mix, const MixWatermark::Boundary& watermark,
                nlohmann::json* cursor) {
   nlohmann::json* found = FindMix(cursor);
   if (found == nullptr) {

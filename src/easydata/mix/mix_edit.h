@@ -38,7 +38,7 @@ Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::j
 /// the "mix.*" keys of the stream that saved it, stays in force up to `watermark`, which is as far
 /// as the open windows had been read. Invalid where the stream has no mix, or was read into its
 /// next pass.
-Status EditMix(const nlohmann::json& mix, const MixWatermark::Place& watermark,
+Status EditMix(const nlohmann::json& mix, const MixWatermark::Boundary& watermark,
                nlohmann::json* cursor);
 
 }  // namespace easydata::mix

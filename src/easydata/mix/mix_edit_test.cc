@@ -39,7 +39,7 @@ std::vector<Example> Examples(const Batch& batch) {
 
 struct Saved {
   nlohmann::json cursor;
-  MixWatermark::Place watermark;
+  MixWatermark::Boundary watermark;
 };
 
 /// Takes `batches` batches, adding their examples to `out`.

@@ -39,9 +39,9 @@ std::vector<int64_t> Walk(const MixOptions& options, int64_t n, std::vector<int3
 void ExpectSeeksAsWalks(const MixOptions& options, int64_t limit) {
   std::mt19937_64 random(1);
   MixOrder order = MixOrder::Make(options).ValueOrDie();
-  std::vector<int64_t> places = {0, 1, options.block_size, options.block_size - 1, limit};
-  for (int k = 0; k < 12; ++k) places.push_back(static_cast<int64_t>(random() % limit));
-  for (int64_t n : places) {
+  std::vector<int64_t> examples = {0, 1, options.block_size, options.block_size - 1, limit};
+  for (int k = 0; k < 12; ++k) examples.push_back(static_cast<int64_t>(random() % limit));
+  for (int64_t n : examples) {
     std::vector<int32_t> block;
     const auto walked = Walk(options, n, &block);
     EXPECT_EQ(order.Seek(n).ValueOrDie(), walked) << "example " << n;

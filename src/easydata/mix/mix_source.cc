@@ -124,8 +124,8 @@ void MixSource::NameRows(Batch* rows) {
       [&](const auto& shard) { return shards_.Of(shard, context_.epoch + passes_); });
   for (DropCount& count : rows->dropped) {
     if (count.source.empty()) count.source = name_;
-    for (Address& place : count.places) {
-      place.shard = shards_.Of(place.shard, context_.epoch + passes_);
+    for (Address& address : count.addresses) {
+      address.shard = shards_.Of(address.shard, context_.epoch + passes_);
     }
   }
 }
@@ -133,14 +133,14 @@ void MixSource::NameRows(Batch* rows) {
 Status MixSource::NameError(const Status& error) {
   const Address* found = RowErrorAddress(error);
   if (found == nullptr || RowErrorCause(error) != nullptr) return error;
-  const std::string place = found->ToString() + ": ";
+  const std::string prefix = found->ToString() + ": ";
   if (found->shard == nullptr || !found->shard->source.empty() ||
-      error.message().rfind(place, 0) != 0) {
+      error.message().rfind(prefix, 0) != 0) {
     return error;
   }
   Address address = *found;
   address.shard = shards_.Of(found->shard, context_.epoch + passes_);
-  return RowError(std::move(address), error.message().substr(place.size()), error.code());
+  return RowError(std::move(address), error.message().substr(prefix.size()), error.code());
 }
 
 MixSource::Position MixSource::Save() const {

@@ -58,7 +58,7 @@ class MixStage : public Stage {
         rows_schema_(std::move(rows_schema)),
         schema_(rows_schema_),
         last_use_(sources_.size(), 0) {
-    for (size_t i = 0; i < sources_.size(); ++i) places_.push_back(static_cast<int>(i));
+    for (size_t i = 0; i < sources_.size(); ++i) source_indices_.push_back(static_cast<int>(i));
     std::vector<std::string> names;
     for (const auto& source : sources_) names.push_back(source->name());
     names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
@@ -201,13 +201,13 @@ class MixStage : public Stage {
       nlohmann::json saved = nlohmann::json::object();
       for (size_t i = 0; i < sources.size(); ++i) {
         const MixSource::Position& source = sources[i];
-        nlohmann::json& place = saved[(*names)[i]];
-        place["pass"] = source.passes;
-        place["used"] = source.used;
-        place["upstream"] = source.upstream.ToJson();
-        if (!source.pass_has_rows) place["unused"] = true;
-        if (sees_whole) place["seen_whole"] = source.seen_whole;
-        if (sees_blank && !source.pass_has_tokens) place["blank"] = true;
+        nlohmann::json& position = saved[(*names)[i]];
+        position["pass"] = source.passes;
+        position["used"] = source.used;
+        position["upstream"] = source.upstream.ToJson();
+        if (!source.pass_has_rows) position["unused"] = true;
+        if (sees_whole) position["seen_whole"] = source.seen_whole;
+        if (sees_blank && !source.pass_has_tokens) position["blank"] = true;
       }
       saved.update(removed);
       return {{"mix", mix}, {"sources", std::move(saved)}};
@@ -219,13 +219,13 @@ class MixStage : public Stage {
   /// Makes the order of the first phase, and finds its sources among sources_.
   Status UsePhase() {
     ARROW_ASSIGN_OR_RAISE(order_, MixOrder::Make(OfLane(now(), context_)));
-    places_.assign(now().names.size(), -1);
-    for (size_t i = 0; i < places_.size(); ++i) {
-      for (size_t k = 0; k < sources_.size() && places_[i] < 0; ++k) {
-        if (sources_[k]->name() == now().names[i]) places_[i] = static_cast<int>(k);
+    source_indices_.assign(now().names.size(), -1);
+    for (size_t i = 0; i < source_indices_.size(); ++i) {
+      for (size_t k = 0; k < sources_.size() && source_indices_[i] < 0; ++k) {
+        if (sources_[k]->name() == now().names[i]) source_indices_[i] = static_cast<int>(k);
       }
     }
-    peek_errors_.assign(places_.size(), Status::OK());
+    peek_errors_.assign(source_indices_.size(), Status::OK());
     return Status::OK();
   }
 
@@ -254,13 +254,13 @@ class MixStage : public Stage {
       ARROW_RETURN_NOT_OK(FindRow(picked));
     }
     if (ended_) return Status::OK();
-    MixSource& source = *sources_[places_[picked]];
+    MixSource& source = *sources_[source_indices_[picked]];
     if (source.part < 0) {
       source.part = static_cast<int32_t>(parts_.size());
       parts_.push_back(source.batch());
     }
     rows_.push_back({source.part, source.row()});
-    row_sources_.push_back(places_[picked]);
+    row_sources_.push_back(source_indices_[picked]);
     *bytes += source.row_bytes();
     tokens_ += source.row_tokens();
     source.Take(&dropped_);
@@ -276,8 +276,8 @@ class MixStage : public Stage {
 
   /// Makes sure that the source has a row in hand, unless the mix ends.
   Status FindRow(int picked) {
-    if (places_[picked] < 0) return Gone(picked);
-    MixSource* source = sources_[places_[picked]].get();
+    if (source_indices_[picked] < 0) return Gone(picked);
+    MixSource* source = sources_[source_indices_[picked]].get();
     while (!source->has_row()) {
       ARROW_ASSIGN_OR_RAISE(const bool any, Pull(source));
       if (any) continue;
@@ -296,8 +296,8 @@ class MixStage : public Stage {
         shares.SetLength(wanted, Peek(wanted));
       }
       const int picked = shares.Next();
-      if (places_[picked] < 0) return Gone(picked);
-      MixSource* source = sources_[places_[picked]].get();
+      if (source_indices_[picked] < 0) return Gone(picked);
+      MixSource* source = sources_[source_indices_[picked]].get();
       if (source->has_row()) return picked;
       ARROW_RETURN_NOT_OK(peek_errors_[picked]);
       ARROW_RETURN_NOT_OK(EndPass(source));
@@ -307,8 +307,8 @@ class MixStage : public Stage {
   }
 
   int64_t Peek(int wanted) {
-    if (places_[wanted] < 0) return 0;
-    MixSource* source = sources_[places_[wanted]].get();
+    if (source_indices_[wanted] < 0) return 0;
+    MixSource* source = sources_[source_indices_[wanted]].get();
     if (!source->has_row()) peek_errors_[wanted] = Pull(source).status();
     return source->has_row() ? source->row_tokens() : 0;
   }
@@ -359,9 +359,9 @@ class MixStage : public Stage {
 
   /// Whether each source that has a weight was given out whole.
   bool AllSeenWhole() const {
-    for (size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i] < 0 || !order_.Wanted(static_cast<int>(i))) continue;
-      if (!sources_[places_[i]]->seen_whole) return false;
+    for (size_t i = 0; i < source_indices_.size(); ++i) {
+      if (source_indices_[i] < 0 || !order_.Wanted(static_cast<int>(i))) continue;
+      if (!sources_[source_indices_[i]]->seen_whole) return false;
     }
     return true;
   }
@@ -410,8 +410,9 @@ class MixStage : public Stage {
   const MixOptions options_;
   /// The mixes that are in force one after the other; the last is the stage's own.
   std::vector<MixPhase> phases_;
-  MixOrder order_;           // of the first phase
-  std::vector<int> places_;  // of its names among sources_; -1 for one that was removed
+  MixOrder order_;  // of the first phase
+  std::vector<int>
+      source_indices_;  // indices of its names in sources_; -1 for one that was removed
   const StageContext context_;
   const std::shared_ptr<arrow::Schema> rows_schema_;
   std::shared_ptr<arrow::Schema> schema_;
@@ -420,7 +421,7 @@ class MixStage : public Stage {
   int64_t tokens_ = 0;
   bool ended_ = false;
   Status failed_;
-  std::vector<Status> peek_errors_;  // by place among the phase's names
+  std::vector<Status> peek_errors_;  // by index among the phase's names
   std::vector<DropCount> dropped_;
   nlohmann::json removed_ = nlohmann::json::object();  // positions of sources that were removed
   std::vector<int64_t> last_use_;

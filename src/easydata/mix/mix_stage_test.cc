@@ -183,22 +183,6 @@ TEST(MixStageTest, EmptySourcesAreAnErrorWithTheirName) {
   }
 }
 
-/// Fails at row 17.
-class FailsAt17 : public BatchOp {
- public:
-  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
-      const std::shared_ptr<arrow::Schema>& input) const override {
-    return input;
-  }
-  Result<Batch> Apply(Batch batch) const override {
-    const auto& numbers = static_cast<const arrow::Int64Array&>(*batch.rows->column(1));
-    for (int64_t i = 0; i < numbers.length(); ++i) {
-      if (numbers.Value(i) == 17) return RowError(batch.addresses.At(i), "a bad row");
-    }
-    return batch;
-  }
-};
-
 TEST(MixStageTest, AnEmptySourceIsOneAfterARestoreToo) {
   for (const auto stop : {StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
     const StageContract contract = Contract({Source("some", 100, 7), Source("none", 0, 7)},
@@ -218,7 +202,7 @@ TEST(MixStageTest, AnErrorComesAfterTheExamplesBeforeIt) {
   const auto inner = Source("a", 40, 1);
   StageFactory bad = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, inner(context));
-    return MakeMapStage(std::move(stage), std::make_shared<FailsAt17>(), context);
+    return MakeMapStage(std::move(stage), std::make_shared<FailsAtRow>(17), context);
   };
   auto good = Contract({Source("a", 17, 1), Source("b", 100, 10)}, Options({"a", "b"}, {1, 1}))
                   .make({})
@@ -233,7 +217,7 @@ TEST(MixStageTest, SourcesWithoutANameHaveTheirNameInTheMix) {
   const auto inner = Source("", 30, 10);
   StageFactory bad = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, inner(context));
-    return MakeMapStage(std::move(stage), std::make_shared<FailsAt17>(), context);
+    return MakeMapStage(std::move(stage), std::make_shared<FailsAtRow>(17), context);
   };
   auto contract = Contract({bad}, Options({"mixed in"}, {}));
   StageContext context;

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "easydata/mix/mix_stage.h"
+#include "easydata/stream/batch_op.h"
 #include "easydata/stream/memory_stage.h"
+#include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_contract.h"
 
 namespace easydata::mix {
@@ -60,6 +62,25 @@ inline StageFactory Source(const std::string& name, int64_t rows, int64_t batch_
   for (int64_t r = 0; r < rows; ++r) lengths[r] = r % 5 + 1;
   return SourceOf(name, lengths, batch_rows);
 }
+
+/// Fails at a row of the source.
+class FailsAtRow : public BatchOp {
+ public:
+  explicit FailsAtRow(int64_t row) : row_(row) {}
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    return input;
+  }
+  Result<Batch> Apply(Batch batch) const override {
+    for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      if (batch.addresses.At(i).row == row_) return RowError(batch.addresses.At(i), "a bad row");
+    }
+    return batch;
+  }
+
+ private:
+  const int64_t row_;
+};
 
 inline MixOptions Options(std::vector<std::string> names, std::vector<double> weights,
                           StopStrategy stop = StopStrategy::kFirstExhausted) {

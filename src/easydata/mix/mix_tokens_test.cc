@@ -115,12 +115,12 @@ void ExpectSharesAtEveryPrefix(const std::vector<Given>& sources,
     sum += source.weight;
     for (int64_t length : source.lengths) longest = std::max(longest, length);
   }
-  std::map<std::string, size_t> places;
-  for (size_t i = 0; i < sources.size(); ++i) places[sources[i].name] = i;
+  std::map<std::string, size_t> indices;
+  for (size_t i = 0; i < sources.size(); ++i) indices[sources[i].name] = i;
   std::vector<int64_t> given(sources.size(), 0);
   int64_t total = 0;
   for (size_t k = 0; k < examples.size(); ++k) {
-    given[places.at(examples[k].source)] += examples[k].tokens;
+    given[indices.at(examples[k].source)] += examples[k].tokens;
     total += examples[k].tokens;
     for (size_t i = 0; i < sources.size(); ++i) {
       const double due = sources[i].weight / sum * static_cast<double>(total);
@@ -271,28 +271,13 @@ TEST(MixTokensTest, UntokenizedRowsAreAnErrorThatSaysWhatToDo) {
       << error;
 }
 
-/// Fails at row 5.
-class FailsAt5 : public BatchOp {
- public:
-  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
-      const std::shared_ptr<arrow::Schema>& input) const override {
-    return input;
-  }
-  Result<Batch> Apply(Batch batch) const override {
-    for (int64_t i = 0; i < batch.num_rows(); ++i) {
-      if (batch.addresses.At(i).row == 5) return RowError(batch.addresses.At(i), "a bad row");
-    }
-    return batch;
-  }
-};
-
 TEST(MixTokensTest, AnErrorComesWhereItsSourcesTurnComes) {
   const std::vector<Given> sources = {{"a", std::vector<int64_t>(5, 3), 1},
                                       {"b", std::vector<int64_t>(500, 2), 4}};
   const auto inner = SourceOf("a", std::vector<int64_t>(9, 3), 1);
   StageFactory bad = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, inner(context));
-    return MakeMapStage(std::move(stage), std::make_shared<FailsAt5>(), context);
+    return MakeMapStage(std::move(stage), std::make_shared<FailsAtRow>(5), context);
   };
   const auto options = ByTokens(sources, StopStrategy::kFirstExhausted);
   const auto before = LiteralTokenMix(sources, StopStrategy::kFirstExhausted, 1000).size();

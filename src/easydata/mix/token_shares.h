@@ -18,7 +18,7 @@ namespace easydata::mix {
 ///
 /// While the weights stay, w T - S lies between -(1 - w) L, L being the longest document of the
 /// source, and M, the longest of the mix, at every prefix. Not less: a document is begun with
-/// w T >= S only. Not more: let d be where a document with the due time F ends and t the last place
+/// w T >= S only. Not more: let d be where a document with the due time F ends and t the last time
 /// before d where one with a later due time was begun (of length l). All that was given after it
 /// up to d could begin after t only and was due by F: together F - t tokens at the most, so that
 /// d <= F + l. Hence T + L <= F + M for the document that is next when T are given, which is

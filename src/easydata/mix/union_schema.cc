@@ -85,19 +85,19 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
     const std::vector<std::shared_ptr<arrow::Schema>>& schemas) {
   arrow::FieldVector fields;
   std::vector<std::string> named_by;
-  std::map<std::string, size_t> places;
+  std::map<std::string, size_t> indices;
   const bool whole_rows =
       std::any_of(schemas.begin(), schemas.end(), [](const auto& s) { return HasRows(*s); });
   for (size_t i = 0; i < schemas.size(); ++i) {
     if (whole_rows && !HasRows(*schemas[i])) continue;  // its columns go into the row
     for (const auto& field : schemas[i]->fields()) {
-      const auto [place, is_new] = places.emplace(field->name(), fields.size());
+      const auto [found, is_new] = indices.emplace(field->name(), fields.size());
       if (is_new) {
         fields.push_back(field->WithNullable(true));
         named_by.push_back(names[i]);
         continue;
       }
-      auto& known = fields[place->second];
+      auto& known = fields[found->second];
       if (json::IsJsonField(*known) || json::IsJsonField(*field)) {
         known = json::JsonField(field->name());
         continue;
@@ -106,7 +106,7 @@ Result<std::shared_ptr<arrow::Schema>> UnionSchema(
       if (type == nullptr) {
         return Status::TypeError("column \"", field->name(),
                                  "\" has two types in the mix: ", "sources[\"",
-                                 named_by[place->second], "\"] has ", known->type()->ToString(),
+                                 named_by[found->second], "\"] has ", known->type()->ToString(),
                                  ", sources[\"", names[i], "\"] has ", field->type()->ToString(),
                                  "; convert or rename it in one of them before mixing");
       }

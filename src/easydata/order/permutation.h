@@ -9,8 +9,8 @@
 
 namespace easydata::order {
 
-/// A permutation of 0 .. size - 1, drawn by its entropy: place i holds item (*this)[i]. Takes
-/// constant memory (8 KiB at most) and constant time for each place, whatever the size.
+/// A permutation of 0 .. size - 1, drawn by its entropy: index i holds item (*this)[i]. Takes
+/// constant memory (8 KiB at most) and constant time for each index, whatever the size.
 ///
 /// Sizes up to 4,096 are a table, shuffled. Larger ones go through a Feistel network over the next
 /// power of two, again and again until the result is below the size ("cycle walking": Black and
@@ -25,7 +25,7 @@ class Permutation {
 
   uint64_t operator[](uint64_t i) const;
 
-  /// Writes the items of places begin, begin + 1, ... to `items`.
+  /// Writes the items of indices begin, begin + 1, ... to `items`.
   void Fill(uint64_t begin, std::span<uint64_t> items) const;
 
  private:

@@ -25,14 +25,14 @@ bool IsBijection(const Permutation& permutation) {
   return true;
 }
 
-// The correlation of neighbours (or of items `lag` places apart) among the first places.
+// The correlation of neighbours (or of items `lag` indices apart) among the first ones.
 double Correlation(const Permutation& permutation, size_t lag) {
-  constexpr size_t kPlaces = 8192;
-  std::vector<uint64_t> items(kPlaces + lag);
+  constexpr size_t kIndices = 8192;
+  std::vector<uint64_t> items(kIndices + lag);
   permutation.Fill(0, items);
   const double mean = static_cast<double>(permutation.size() - 1) / 2;
   double product = 0, square = 0;
-  for (size_t i = 0; i < kPlaces; ++i) {
+  for (size_t i = 0; i < kIndices; ++i) {
     const double here = static_cast<double>(items[i]) - mean;
     product += here * (static_cast<double>(items[i + lag]) - mean);
     square += here * here;
@@ -77,7 +77,7 @@ TEST(PermutationTest, StaysInsideHugeSizes) {
   }
 }
 
-TEST(PermutationTest, FillGivesConsecutivePlaces) {
+TEST(PermutationTest, FillGivesConsecutiveIndices) {
   for (const uint64_t size : {uint64_t{9}, uint64_t{4097}, uint64_t{1'000'003}}) {
     const Permutation permutation(size, {2, 5});
     std::vector<uint64_t> items(std::min<uint64_t>(size - 3, 2000));
@@ -126,7 +126,7 @@ TEST(PermutationTest, BucketsFillAsInRandomOrders) {
   }
 }
 
-// Over seeds, the first place holds each item equally often, and so does a pair of places.
+// Over seeds, the first index holds each item equally often, and so does a pair of indices.
 TEST(PermutationTest, SeedsGiveAllOrders) {
   constexpr uint64_t kSeeds = 20'000;
   for (const uint64_t size : {uint64_t{3}, uint64_t{5}, uint64_t{4'100}, uint64_t{1'000'000}}) {
@@ -169,9 +169,9 @@ TEST_P(GrainIndexShuffleRecordedTest, EqualsRecordedValues) {
   for (const auto& one : cases) {
     const uint64_t size = one["n"];
     const GrainIndexShuffle shuffle(size, one["seed"], one["rounds"]);
-    const auto expect = [&](uint64_t place, uint64_t item) {
+    const auto expect = [&](uint64_t index, uint64_t item) {
       ++compared;
-      ASSERT_EQ(shuffle[place], item) << size << " " << one["seed"] << " at " << place;
+      ASSERT_EQ(shuffle[index], item) << size << " " << one["seed"] << " at " << index;
     };
     if (one.contains("order")) {
       for (uint64_t i = 0; i < size; ++i) expect(i, one["order"][i]);

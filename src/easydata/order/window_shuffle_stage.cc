@@ -197,7 +197,7 @@ class WindowShuffleStage : public Stage {
   std::vector<RowRef> order_;
   std::vector<int64_t> order_bytes_;
   WindowPosition<Window> position_;
-  MixWatermark::Place watermark_;  // of the whole window
+  MixWatermark::Boundary watermark_;  // of the whole window
   std::shared_ptr<const arrow::RecordBatch> measured_;
   std::vector<int64_t> bytes_by_row_;
   std::vector<int64_t> lengths_by_row_;  // where there are buckets

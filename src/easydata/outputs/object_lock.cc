@@ -22,7 +22,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kWatch{1000};
 /// The time that two have who take a lapsed lock over at once, to see which of them it became.
 constexpr std::chrono::milliseconds kSettle{2000};
-constexpr std::chrono::milliseconds kTidyUp{5000};
 
 /// The tokens of this process's locks: one that is not among them was left behind, by a job whose
 /// store did not answer any more.
@@ -80,7 +79,7 @@ Result<std::unique_ptr<ObjectLock>> ObjectLock::Take(
   const Status status = lock->TakeAndKeep();
   if (status.ok()) return lock;
   if (lock->is_put_) {
-    const exec::TimeLimit limit(kTidyUp);
+    const exec::TimeLimit limit(kTidyUpLimit);
     (void)lock->Release();
   }
   return status;

@@ -16,6 +16,9 @@
 
 namespace easydata::outputs {
 
+/// How long it may take to tidy up after those who did not unlock.
+inline constexpr std::chrono::milliseconds kTidyUpLimit{5000};
+
 /// How long a lock holds.
 struct LockTimes {
   /// How often its owner renews it.

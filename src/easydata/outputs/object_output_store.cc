@@ -13,9 +13,6 @@
 namespace easydata::outputs {
 namespace {
 
-/// How long it may take to tidy up after those who did not unlock.
-constexpr std::chrono::milliseconds kTidyUpWithin{5000};
-
 /// Files at once that have the part in memory that they are to send next.
 constexpr size_t kMostInMemory = 8;
 
@@ -62,7 +59,7 @@ Result<std::unique_ptr<OutputStore>> ObjectOutputStore::Make(
 
 ObjectOutputStore::~ObjectOutputStore() {
   if (lock_ == nullptr && !sender_->has_begun()) return;
-  const exec::TimeLimit limit(kTidyUpWithin);
+  const exec::TimeLimit limit(kTidyUpLimit);
   Unlock();
 }
 

@@ -162,8 +162,8 @@ bool Exchange(const std::vector<uint64_t>& costs, Group* heavy, Group* light) {
   auto cheaper = [&costs](int64_t x, int64_t y) {
     return costs[x] != costs[y] ? costs[x] < costs[y] : x < y;
   };
-  auto replace = [&cheaper](std::vector<int64_t>* rows, size_t place, int64_t row) {
-    rows->erase(rows->begin() + static_cast<std::ptrdiff_t>(place));
+  auto replace = [&cheaper](std::vector<int64_t>* rows, size_t index, int64_t row) {
+    rows->erase(rows->begin() + static_cast<std::ptrdiff_t>(index));
     rows->insert(std::upper_bound(rows->begin(), rows->end(), row, cheaper), row);
   };
   replace(&heavy->rows, best_a, up);

@@ -83,11 +83,10 @@ Result<std::vector<TokenColumn>> DocumentReader::ColumnsOf(const Batch& part) co
 }
 
 Address DocumentBatch::AddressOf(int64_t row) const {
-  const RowRef place = PlaceOf(row);
-  const Addresses& addresses = batch.ungathered == nullptr
-                                   ? batch.addresses
-                                   : batch.ungathered->parts[place.part]->addresses;
-  return place.row < addresses.size() ? addresses.At(place.row) : Address{nullptr, row};
+  const RowRef ref = RefOf(row);
+  const Addresses& addresses =
+      batch.ungathered == nullptr ? batch.addresses : batch.ungathered->parts[ref.part]->addresses;
+  return ref.row < addresses.size() ? addresses.At(ref.row) : Address{nullptr, row};
 }
 
 Status DocumentReader::Pull() {
@@ -139,44 +138,44 @@ void DocumentReader::Count(const Address& address, const char* reason, int64_t r
 }
 
 Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
-  const RowRef place = batch_->PlaceOf(row);
-  const std::vector<TokenColumn>& columns = batch_->columns[place.part];
+  const RowRef ref = batch_->RefOf(row);
+  const std::vector<TokenColumn>& columns = batch_->columns[ref.part];
   const TokenColumn& tokens = columns[0];
-  if (tokens.IsNull(place.row)) {
+  if (tokens.IsNull(ref.row)) {
     return RowError(batch_->AddressOf(row),
                     "the row has no tokens in field \"" + fields_[0].name +
                         "\" to pack; tokenize first, or name the field of token ids in "
                         "input_field");
   }
-  const int64_t length = tokens.Length(place.row);
+  const int64_t length = tokens.Length(ref.row);
   if (length == 0) {
     Count(batch_->AddressOf(row), "empty", 1, 0);
     return false;
   }
   for (size_t i = 0; i < fields_.size(); ++i) {
     const TokenColumn& column = columns[i];
-    if (i > 0 && column.IsNull(place.row)) continue;
-    const Status values = column.CheckValues(place.row);
+    if (i > 0 && column.IsNull(ref.row)) continue;
+    const Status values = column.CheckValues(ref.row);
     if (!values.ok()) {
       return RowError(batch_->AddressOf(row),
                       "column \"" + fields_[i].name + "\" has " + values.message());
     }
-    if (column.Length(place.row) != length) {
+    if (column.Length(ref.row) != length) {
       return RowError(batch_->AddressOf(row), "column \"" + fields_[i].name +
                                                   "\" must be as long as \"" + fields_[0].name +
                                                   "\" to be packed with it; it has " +
-                                                  std::to_string(column.Length(place.row)) +
+                                                  std::to_string(column.Length(ref.row)) +
                                                   " values, not " + std::to_string(length));
     }
   }
   if (row + 1 < batch_->batch.num_rows()) {
-    const RowRef next = batch_->PlaceOf(row + 1);
+    const RowRef next = batch_->RefOf(row + 1);
     batch_->columns[next.part][0].PrefetchLast(next.row);
   }
   const Address address = batch_->AddressOf(row);
   const bool has_own_end = address.shard != nullptr && address.shard->has_own_ends;
   const bool closed = !strategy_.adds_eos || has_own_end ||
-                      tokens.Value(place.row, length - 1) == options_.eos_token_id;
+                      tokens.Value(ref.row, length - 1) == options_.eos_token_id;
   int64_t kept = length;
   int64_t packed = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
@@ -200,7 +199,7 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
         return TooLong(row, packed);
     }
   }
-  *document = {batch_, row, kept, packed, place};
+  *document = {batch_, row, kept, packed, ref};
   return true;
 }
 

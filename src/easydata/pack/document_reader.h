@@ -42,7 +42,7 @@ struct DocumentBatch {
   Cursor before;
 
   /// Where a row's tokens are.
-  RowRef PlaceOf(int64_t row) const {
+  RowRef RefOf(int64_t row) const {
     return batch.ungathered == nullptr ? RowRef{0, row} : batch.ungathered->rows[row];
   }
   Address AddressOf(int64_t row) const;
@@ -55,10 +55,10 @@ struct Document {
   int64_t row = 0;
   int64_t kept = 0;
   int64_t length = 0;  // kept, and 1 where an EOS is added
-  RowRef place{};      // of the row
+  RowRef ref{};        // of the row
 
-  /// The field's column; the document is row `place.row` of it.
-  const TokenColumn& column(size_t field) const { return batch->columns[place.part][field]; }
+  /// The field's column; the document is row `ref.row` of it.
+  const TokenColumn& column(size_t field) const { return batch->columns[ref.part][field]; }
   Address address() const { return batch->AddressOf(row); }
 };
 
@@ -77,7 +77,7 @@ class DocumentReader {
   ReadPosition After() const;
   Status Restore(const ReadPosition& position);
   /// How far a mix was read up to the last document.
-  MixWatermark::Place Watermark() const {
+  MixWatermark::Boundary Watermark() const {
     return batch_ == nullptr ? watermark_ : batch_->batch.watermark.At(row_);
   }
 
@@ -99,10 +99,10 @@ class DocumentReader {
   const PackingStrategy& strategy_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;
-  Cursor before_error_;            // where the upstream failed
-  MixWatermark::Place watermark_;  // of the batches before
-  int64_t row_ = 0;                // of the next record
-  int64_t skip_ = 0;               // records to pass over after a restore
+  Cursor before_error_;               // where the upstream failed
+  MixWatermark::Boundary watermark_;  // of the batches before
+  int64_t row_ = 0;                   // of the next record
+  int64_t skip_ = 0;                  // records to pass over after a restore
   bool ended_ = false;
   std::vector<DropCount> dropped_;
 };

@@ -7,7 +7,7 @@
 namespace easydata::pack {
 namespace {
 
-/// First fit looks at all lengths of the window before it places one.
+/// First fit looks at all lengths of the window before it puts one into a row.
 class FirstFitWindow : public CountedPlanner {
  public:
   using CountedPlanner::CountedPlanner;

@@ -80,10 +80,10 @@ GrainBins GrainBinPlanner::Take() {
   bins.documents.resize(bin_of_.size());
   bins.offsets.resize(offsets_.size());
   for (size_t document = 0; document < bin_of_.size(); ++document) {
-    const int64_t place = next[bin_of_[document]]++;
-    bins.documents[place] = static_cast<int64_t>(document);
+    const int64_t index = next[bin_of_[document]]++;
+    bins.documents[index] = static_cast<int64_t>(document);
     std::copy_n(&offsets_[document * num_features_], num_features_,
-                &bins.offsets[place * num_features_]);
+                &bins.offsets[index * num_features_]);
   }
   open_ = 0;
   used_.clear();

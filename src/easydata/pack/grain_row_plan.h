@@ -22,11 +22,11 @@ struct GrainBinOptions {
 };
 
 /// Bins, in their order, each with its documents: those of bin i are documents[bin_starts[i] ..
-/// bin_starts[i + 1]). A document's place in its bin is its segment.
+/// bin_starts[i + 1]). A document's index in its bin is its segment.
 struct GrainBins {
   /// Numbers among those that were added, from 0.
   std::vector<int64_t> documents;
-  /// By place in `documents`, then by feature: values of the bin before the document's.
+  /// By index in `documents`, then by feature: values of the bin before the document's.
   std::vector<int64_t> offsets;
   std::vector<int64_t> bin_starts{0};
 
@@ -59,7 +59,7 @@ class GrainBinPlanner {
   std::vector<int64_t> offsets_;  // by document, then by feature
 };
 
-/// The order in which Grain gives out the bins of a group with shuffle_bins: place i holds bin
+/// The order in which Grain gives out the bins of a group with shuffle_bins: index i holds bin
 /// result[i]. `rows_before` is the number of rows that came before the group.
 std::vector<int64_t> GrainBinOrder(uint64_t seed, int64_t rows_before, int64_t num_bins);
 
@@ -73,10 +73,10 @@ struct GrainConcatOptions {
 };
 
 /// Rows, in their order, each with parts of documents: those of row i are documents[row_starts[i]
-/// .. row_starts[i + 1]). A part's place in its row is its segment.
+/// .. row_starts[i + 1]). A part's index in its row is its segment.
 struct GrainRows {
   std::vector<int64_t> documents;
-  /// By place in `documents`, then by feature: the values of the document in the row.
+  /// By index in `documents`, then by feature: the values of the document in the row.
   struct Part {
     int64_t offset;
     int64_t length;

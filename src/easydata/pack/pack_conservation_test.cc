@@ -30,7 +30,7 @@ class FilteredStage : public Stage {
 /// What has come out of a stage.
 struct Account {
   int64_t emitted = 0;
-  int64_t masked_in = 0;                                        // places with attention_mask 1
+  int64_t masked_in = 0;                                        // tokens with attention_mask 1
   std::map<std::string, std::pair<int64_t, int64_t>> left_out;  // by reason: rows, tokens
 
   bool operator==(const Account&) const = default;

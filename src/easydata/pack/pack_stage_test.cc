@@ -64,9 +64,9 @@ TEST(PackStageTest, LosesNoTokenWhateverTheLengths) {
         ASSERT_EQ(row.ids.size(), static_cast<size_t>(options.seq_length));
         for (const Span& span : row.spans) {
           for (int32_t t = 0; t < span.length; ++t) {
-            int32_t& place = documents[span.document.row][span.document_offset + t];
-            EXPECT_EQ(place, -1) << "a token came twice";
-            place = row.ids[span.row_offset + t];
+            int32_t& token = documents[span.document.row][span.document_offset + t];
+            EXPECT_EQ(token, -1) << "a token came twice";
+            token = row.ids[span.row_offset + t];
           }
         }
       }

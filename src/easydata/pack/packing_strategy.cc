@@ -8,21 +8,21 @@ constexpr NamedValue<PackStrategy> kStrategyNames[] = {EASYDATA_PACKING_STRATEGI
 #undef EASYDATA_NAMED
 
 #define EASYDATA_VALUE(Id, name, text) PackStrategy::k##Id,
-constexpr PackStrategy kPackStrategies[] = {EASYDATA_PACKING_STRATEGIES(EASYDATA_VALUE)};
+constexpr PackStrategy kAllStrategies[] = {EASYDATA_PACKING_STRATEGIES(EASYDATA_VALUE)};
 #undef EASYDATA_VALUE
 
 #define EASYDATA_OBJECT(Id, name, text) &k##Id##Strategy,
-constexpr const PackingStrategy* kPackingStrategies[] = {
+constexpr const PackingStrategy* kStrategyObjects[] = {
     EASYDATA_PACKING_STRATEGIES(EASYDATA_OBJECT)};
 #undef EASYDATA_OBJECT
 
 }  // namespace
 
 const PackingStrategy& StrategyOf(PackStrategy strategy) {
-  return *kPackingStrategies[static_cast<size_t>(strategy)];
+  return *kStrategyObjects[static_cast<size_t>(strategy)];
 }
 
-std::span<const PackStrategy> AllPackStrategies() { return kPackStrategies; }
+std::span<const PackStrategy> AllPackStrategies() { return kAllStrategies; }
 
 std::span<const NamedValue<PackStrategy>> NamesOf(PackStrategy) { return kStrategyNames; }
 

@@ -45,7 +45,7 @@ std::vector<Piece> LongestFirst(const std::vector<int64_t>& lengths, int32_t seq
                      static_cast<int32_t>(std::min<int64_t>(seq_length, lengths[i] - offset))});
     }
   }
-  // Numbers are sorted faster than pieces: how much is missing to a row, then the place.
+  // Numbers are sorted faster than pieces: how much is missing to a row, then the index.
   std::vector<uint64_t> order(cut.size());
   for (size_t i = 0; i < cut.size(); ++i) {
     order[i] = static_cast<uint64_t>(seq_length - cut[i].length) << 32 | i;
@@ -139,8 +139,8 @@ RowPlan PlanFirstFit(const std::vector<int64_t>& lengths, int32_t seq_length) {
 
 BestFitPlanner::BestFitPlanner(int32_t seq_length) : seq_length_(seq_length), open_(seq_length) {}
 
-int32_t BestFitPlanner::Place(const std::vector<Piece>& pieces, int64_t documents,
-                              std::vector<int32_t>* rows) {
+int32_t BestFitPlanner::AssignRows(const std::vector<Piece>& pieces, int64_t documents,
+                                   std::vector<int32_t>* rows) {
   int32_t num_rows = 0;
   rows->assign(pieces.size(), kNoRow);
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -157,7 +157,7 @@ int32_t BestFitPlanner::Place(const std::vector<Piece>& pieces, int64_t document
 RowPlan BestFitPlanner::Plan(const std::vector<int64_t>& lengths) {
   const std::vector<Piece> pieces = LongestFirst(lengths, seq_length_);
   std::vector<int32_t> rows;
-  Place(pieces, static_cast<int64_t>(lengths.size()), &rows);
+  AssignRows(pieces, static_cast<int64_t>(lengths.size()), &rows);
   return PlanOf(pieces, rows);
 }
 
@@ -170,7 +170,7 @@ RowPlan BestFitPlanner::PlanFullest(const std::vector<int64_t>& lengths, int64_t
   for (int64_t length : lengths) sums.push_back(sums.back() + length);
   *documents = static_cast<int64_t>(lengths.size());
   std::vector<int32_t> rows;
-  const int32_t all_rows = Place(pieces, *documents, &rows);
+  const int32_t all_rows = AssignRows(pieces, *documents, &rows);
   int64_t best_rows = all_rows;
   std::vector<int32_t> tried;
   const int64_t fewer = int64_t{all_rows} - 1;
@@ -179,7 +179,7 @@ RowPlan BestFitPlanner::PlanFullest(const std::vector<int64_t>& lengths, int64_t
     const auto count = std::upper_bound(sums.begin(), sums.end(), most) - sums.begin() - 1;
     if (count < 1 || 2 * count < static_cast<int64_t>(lengths.size())) break;
     if (sums[count] * best_rows <= sums[*documents] * fewer) break;  // not fuller if it fits
-    const int32_t tried_rows = Place(pieces, count, &tried);
+    const int32_t tried_rows = AssignRows(pieces, count, &tried);
     if (sums[count] * best_rows > sums[*documents] * tried_rows) {
       best_rows = tried_rows;
       *documents = count;

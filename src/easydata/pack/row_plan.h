@@ -29,7 +29,8 @@ class PoolPlanner {
  public:
   PoolPlanner(int32_t num_packers, int32_t seq_length);
 
-  /// Places document number `document` of `length` > 0 tokens and appends the rows that it fills.
+  /// Puts document number `document` of `length` > 0 tokens into a row, and appends the rows that
+  /// it fills.
   void Add(int64_t document, int64_t length, RowPlan* plan);
   /// Appends the packers' unfinished rows, in the packers' order.
   void Flush(RowPlan* plan);
@@ -47,8 +48,8 @@ class PoolPlanner {
 };
 
 /// First fit decreasing: the longest first (ties: in order), each into the first row with room.
-/// Documents longer than a row are cut into whole rows and a rest, which is placed like the others.
-/// O(n log n), after Johnson's tournament tree of the rows' room.
+/// Documents longer than a row are cut into whole rows and a rest, which goes into a row like the
+/// others. O(n log n), after Johnson's tournament tree of the rows' room.
 RowPlan PlanFirstFit(const std::vector<int64_t>& lengths, int32_t seq_length);
 
 /// Best fit decreasing: as PlanFirstFit(), but each into the fullest row that has room (ties: the
@@ -65,7 +66,8 @@ class BestFitPlanner {
 
  private:
   /// Puts the pieces of the first `documents` documents into rows; returns how many rows.
-  int32_t Place(const std::vector<Piece>& pieces, int64_t documents, std::vector<int32_t>* rows);
+  int32_t AssignRows(const std::vector<Piece>& pieces, int64_t documents,
+                     std::vector<int32_t>* rows);
 
   const int32_t seq_length_;
   RowsByFreeSpace open_;  // empty between calls

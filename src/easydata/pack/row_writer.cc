@@ -63,7 +63,7 @@ Status RowWriter::Put(const Document& document, int64_t offset, int32_t length) 
   std::iota(Plane(kPositions) + at, Plane(kPositions) + at + length, 0);
   if (options_.include_segment_ids) std::fill_n(Plane(kSegments) + at, length, segment_);
   const int64_t copied = std::clamp<int64_t>(document.kept - offset, 0, length);
-  const int64_t row = document.place.row;
+  const int64_t row = document.ref.row;
   for (size_t i = 0; i < fields_.size(); ++i) {
     int32_t* out = Plane(static_cast<int>(kFirstField + i)) + at;
     const TokenColumn& column = document.column(i);

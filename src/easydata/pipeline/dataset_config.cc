@@ -8,8 +8,8 @@ namespace easydata::pipeline {
 
 namespace {
 
-void CheckPlace(const std::string& value, bool is_written, const std::string& path,
-                config::Problems* problems) {
+void CheckLocation(const std::string& value, bool is_written, const std::string& path,
+                   config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
     // What is behind "?" may be a secret.
     const config::Json shown = value.substr(0, value.find('?'));
@@ -145,13 +145,14 @@ config::FieldList DatasetConfig::Fields() {
   };
 }
 
-void CheckReadPlace(const std::string& value, const std::string& path, config::Problems* problems) {
-  CheckPlace(value, /*is_written=*/false, path, problems);
+void CheckReadLocation(const std::string& value, const std::string& path,
+                       config::Problems* problems) {
+  CheckLocation(value, /*is_written=*/false, path, problems);
 }
 
-void CheckWrittenPlace(const std::string& value, const std::string& path,
-                       config::Problems* problems) {
-  CheckPlace(value, /*is_written=*/true, path, problems);
+void CheckWrittenLocation(const std::string& value, const std::string& path,
+                          config::Problems* problems) {
+  CheckLocation(value, /*is_written=*/true, path, problems);
 }
 
 void CheckStorageOptions(const config::Named<config::AnyValue>& options, const std::string& path,
@@ -165,9 +166,9 @@ void CheckStorageOptions(const config::Named<config::AnyValue>& options, const s
 
 void DatasetConfig::Check(const std::string& path, config::Problems* problems) const {
   for (const std::string& file : data_files.values) {
-    CheckReadPlace(file, config::JoinPath(path, "data_files"), problems);
+    CheckReadLocation(file, config::JoinPath(path, "data_files"), problems);
   }
-  if (save_path) CheckWrittenPlace(*save_path, config::JoinPath(path, "save_path"), problems);
+  if (save_path) CheckWrittenLocation(*save_path, config::JoinPath(path, "save_path"), problems);
   std::string problem =
       source::QuarantinePathProblem(on_error, on_missing, quarantine_path.has_value());
   if (!problem.empty()) {

@@ -65,9 +65,10 @@ struct DatasetConfig {
 void CheckStorageOptions(const config::Named<config::AnyValue>& options, const std::string& path,
                          config::Problems* problems);
 /// Adds a problem when `value` is no path, or a URI of a scheme that nothing is read from.
-void CheckReadPlace(const std::string& value, const std::string& path, config::Problems* problems);
-/// The same for what outputs are written to.
-void CheckWrittenPlace(const std::string& value, const std::string& path,
+void CheckReadLocation(const std::string& value, const std::string& path,
                        config::Problems* problems);
+/// The same for what outputs are written to.
+void CheckWrittenLocation(const std::string& value, const std::string& path,
+                          config::Problems* problems);
 
 }  // namespace easydata::pipeline

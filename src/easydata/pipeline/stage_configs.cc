@@ -304,7 +304,7 @@ void CheckCodec(const std::string& format, const std::string& compression, const
 }
 
 void SaveStageConfig::Check(const std::string& path, config::Problems* problems) const {
-  CheckWrittenPlace(output_dir, config::JoinPath(path, "output_dir"), problems);
+  CheckWrittenLocation(output_dir, config::JoinPath(path, "output_dir"), problems);
   if (storage_options) {
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }

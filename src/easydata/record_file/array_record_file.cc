@@ -164,33 +164,33 @@ int64_t ArrayRecordFile::ChunkOf(int64_t record) const {
 }
 
 Status ArrayRecordFile::Damaged(int64_t k, const Status& how) const {
-  const RecordChunk place = chunk(k);
-  const int64_t last = place.first_record + place.num_records - 1;
-  std::string records = "record " + std::to_string(place.first_record);
-  if (place.num_records > 1) {
-    records = "records " + std::to_string(place.first_record) + " to " + std::to_string(last);
+  const RecordChunk region = chunk(k);
+  const int64_t last = region.first_record + region.num_records - 1;
+  std::string records = "record " + std::to_string(region.first_record);
+  if (region.num_records > 1) {
+    records = "records " + std::to_string(region.first_record) + " to " + std::to_string(last);
   }
-  return how.WithMessage("chunk ", k, " at byte ", place.begin, " (", records,
+  return how.WithMessage("chunk ", k, " at byte ", region.begin, " (", records,
                          ") cannot be read: ", how.message());
 }
 
 Result<Records> ArrayRecordFile::Decode(int64_t k,
                                         const std::shared_ptr<arrow::Buffer>& bytes) const {
-  const RecordChunk place = chunk(k);
+  const RecordChunk region = chunk(k);
   ChunkHeader header;
-  ARROW_ASSIGN_OR_RAISE(const auto data, ParseChunk(bytes, place.begin, &header));
+  ARROW_ASSIGN_OR_RAISE(const auto data, ParseChunk(bytes, region.begin, &header));
   ARROW_ASSIGN_OR_RAISE(Records records, DecodeRecords(header, data));
-  if (records.size() != place.num_records) {
+  if (records.size() != region.num_records) {
     return Status::Invalid("it has ", records.size(), " records, where the footer says ",
-                           place.num_records);
+                           region.num_records);
   }
   return records;
 }
 
 Result<Records> ArrayRecordFile::ReadChunk(int64_t k) const {
-  const RecordChunk place = chunk(k);
+  const RecordChunk region = chunk(k);
   auto records = files::ReadTwiceIfDamaged(file_.get(), [&]() -> Result<Records> {
-    ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAll(file_.get(), place.begin, place.end));
+    ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAll(file_.get(), region.begin, region.end));
     return Decode(k, bytes);
   });
   if (records.ok() || files::IsFileError(records.status())) return records;
@@ -288,19 +288,19 @@ Status ArrayRecordFile::Read(std::span<const int64_t> wanted,
 Result<std::string_view> ArrayRecordFile::RecordOf(int64_t record, int64_t k,
                                                    std::string_view bytes, RecordScratch* scratch,
                                                    Records* held) const {
-  const RecordChunk place = chunk(k);
+  const RecordChunk region = chunk(k);
   if (bytes.empty() && windows_ != nullptr) {
-    ARROW_ASSIGN_OR_RAISE(bytes, windows_->View(place.begin, place.end));
+    ARROW_ASSIGN_OR_RAISE(bytes, windows_->View(region.begin, region.end));
   }
-  if (bytes.empty() && place.end - place.begin <= kBlockBytes) {
-    scratch->chunk.resize(static_cast<size_t>(place.end - place.begin));
-    ARROW_ASSIGN_OR_RAISE(const int64_t got, file_->ReadAt(place.begin, place.end - place.begin,
+  if (bytes.empty() && region.end - region.begin <= kBlockBytes) {
+    scratch->chunk.resize(static_cast<size_t>(region.end - region.begin));
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, file_->ReadAt(region.begin, region.end - region.begin,
                                                            scratch->chunk.data()));
     bytes = std::string_view(scratch->chunk).substr(0, static_cast<size_t>(got));
   }
-  if (const auto lone = LoneRecord(bytes, place.begin, scratch); lone.has_value()) return *lone;
+  if (const auto lone = LoneRecord(bytes, region.begin, scratch); lone.has_value()) return *lone;
   ARROW_ASSIGN_OR_RAISE(*held, ReadChunk(k));
-  return (*held)[record - place.first_record];
+  return (*held)[record - region.first_record];
 }
 
 Result<std::string_view> ArrayRecordFile::ReadRecord(int64_t record, RecordScratch* scratch,

@@ -17,7 +17,7 @@
 
 namespace easydata::record_file {
 
-/// The place of a chunk of records in a file.
+/// The region of a chunk of records in a file.
 struct RecordChunk {
   int64_t begin = 0;
   int64_t end = 0;  // at most: where the next one begins
@@ -47,7 +47,7 @@ class ArrayRecordFile {
   /// The number of the chunk that has a record.
   int64_t ChunkOf(int64_t record) const;
 
-  /// Reads the records of a chunk. Invalid where it is damaged: with its number, its place, and
+  /// Reads the records of a chunk. Invalid where it is damaged: with its number, its offset, and
   /// which records it has. A file of another machine is read once more before that is said.
   Result<Records> ReadChunk(int64_t k) const;
 
@@ -56,7 +56,7 @@ class ArrayRecordFile {
   Status ReadChunks(int64_t begin, int64_t end,
                     const std::function<Status(int64_t, Result<Records>)>& each) const;
 
-  /// Reads some records, in any order, and calls `each(place in the list, record)` for each, in the
+  /// Reads some records, in any order, and calls `each(index in the list, record)` for each, in the
   /// order of the file. What lies near together is read at once. IndexError for a number that no
   /// record has.
   Status Read(std::span<const int64_t> records,
@@ -80,7 +80,7 @@ class ArrayRecordFile {
                                     RecordScratch* scratch, Records* held) const;
   /// The records of a chunk, whose bytes are known.
   Result<Records> Decode(int64_t k, const std::shared_ptr<arrow::Buffer>& bytes) const;
-  /// The same of bytes that were read with others and are at place `at`.
+  /// The same of bytes that were read with others and begin at offset `at`.
   Result<Records> DecodeOrReadAgain(int64_t k, const std::shared_ptr<arrow::Buffer>& bytes,
                                     int64_t at) const;
   Status Damaged(int64_t k, const Status& how) const;

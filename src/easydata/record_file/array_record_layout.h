@@ -11,7 +11,7 @@ namespace easydata::record_file {
 
 // What an ArrayRecord file has beside its records: https://github.com/google/array_record,
 // cpp/layout.proto. Behind the chunks of records stands the footer, a chunk whose first record is
-// its head and whose others are the places of the chunks; at 64 KiB before the file's end the
+// its head and whose others are the offsets of the chunks; at 64 KiB before the file's end the
 // postscript, a chunk of three equal records that tell where the footer is.
 
 inline constexpr uint64_t kPostscriptMagic = 0x71930e704fdae05e;

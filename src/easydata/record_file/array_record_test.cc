@@ -103,8 +103,8 @@ TEST_P(ArrayRecordTest, GivesWhatWasWritten) {
     std::vector<int64_t> wanted;
     for (int i = 0; i < 2 * count; ++i) wanted.push_back(i * 37 % count);
     std::map<size_t, std::string> got;
-    const Status read = file->Read(wanted, [&](size_t place, std::string_view record) {
-      got[place] = record;
+    const Status read = file->Read(wanted, [&](size_t index, std::string_view record) {
+      got[index] = record;
       return Status::OK();
     });
     ASSERT_TRUE(read.ok()) << read;
@@ -124,20 +124,20 @@ TEST_P(ArrayRecordTest, EveryDamagedByteIsFound) {
     const auto file = Opened(harmed);
     if (!file.ok()) continue;
     for (int64_t k = 0; k <= last_chunk; ++k) {
-      const RecordChunk place = whole->chunk(k);
+      const RecordChunk region = whole->chunk(k);
       const auto found = (*file)->ReadChunk(k);
       const bool is_in =
-          static_cast<int64_t>(at) >= place.begin && static_cast<int64_t>(at) < place.end;
+          static_cast<int64_t>(at) >= region.begin && static_cast<int64_t>(at) < region.end;
       // Padding up to the next chunk has nothing to find.
       if (!is_in) {
         ASSERT_TRUE(found.ok()) << at;
       } else if (found.ok()) {
         for (int64_t i = 0; i < found->size(); ++i) {
-          ASSERT_EQ((*found)[i], records[place.first_record + i]) << at;
+          ASSERT_EQ((*found)[i], records[region.first_record + i]) << at;
         }
       } else {
         EXPECT_THAT(found.status().message(), HasSubstr("chunk " + std::to_string(k) + " at byte " +
-                                                        std::to_string(place.begin)));
+                                                        std::to_string(region.begin)));
       }
     }
   }

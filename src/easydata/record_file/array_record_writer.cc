@@ -167,7 +167,7 @@ Status ArrayRecordWriter::Write(const EncodedRecords& chunk) {
 }
 
 Status ArrayRecordWriter::WriteEncoded(const EncodedRecords& chunk) {
-  entries_.push_back({place_, chunk.decoded_size, chunk.num_records});
+  entries_.push_back({offset_, chunk.decoded_size, chunk.num_records});
   ARROW_RETURN_NOT_OK(
       WriteChunk(ChunkType::kSimple, chunk.data, chunk.num_records, chunk.decoded_size));
   return options_.pad_to_block_boundary ? Pad() : Status::OK();
@@ -175,14 +175,14 @@ Status ArrayRecordWriter::WriteEncoded(const EncodedRecords& chunk) {
 
 Status ArrayRecordWriter::WriteChunk(ChunkType type, std::string_view data, int64_t num_records,
                                      int64_t decoded_data_size) {
-  const std::string bytes = ChunkBytes(type, data, num_records, decoded_data_size, place_);
+  const std::string bytes = ChunkBytes(type, data, num_records, decoded_data_size, offset_);
   ARROW_RETURN_NOT_OK(out_->Write(bytes.data(), static_cast<int64_t>(bytes.size())));
-  place_ += static_cast<int64_t>(bytes.size());
+  offset_ += static_cast<int64_t>(bytes.size());
   return Status::OK();
 }
 
 Status ArrayRecordWriter::Pad() {
-  int64_t length = LeftInBlock(place_);
+  int64_t length = LeftInBlock(offset_);
   if (length == 0) return Status::OK();
   // Where a header has no room, a block more.
   if (length < kChunkHeaderBytes) length += kBlockUsable;
@@ -202,7 +202,7 @@ Status ArrayRecordWriter::Finish() {
     values += EncodeFooterEntry(entry);
     ends.push_back(static_cast<int64_t>(values.size()));
   }
-  const int64_t footer_offset = place_;
+  const int64_t footer_offset = offset_;
   ARROW_ASSIGN_OR_RAISE(const std::string footer, EncodeRecords(values, ends, codec_));
   ARROW_RETURN_NOT_OK(WriteChunk(ChunkType::kSimple, footer, static_cast<int64_t>(ends.size()),
                                  static_cast<int64_t>(values.size())));

@@ -101,7 +101,7 @@ class ArrayRecordWriter {
   const ChunkCodec codec_;
   GroupEncoder group_;
   std::vector<FooterEntry> entries_;
-  int64_t place_ = 0;
+  int64_t offset_ = 0;
   int64_t num_records_ = 0;
 };
 

@@ -18,7 +18,7 @@ inline constexpr std::array<uint64_t, 4> kHighwayInit1 = {0x3bd39e10cb0ef593, 0x
 
 inline constexpr size_t kHighwayPacket = 32;  // bytes
 
-/// What is hashed in place of the last `size` < 32 bytes: some of them twice, at fixed places.
+/// What is hashed in place of the last `size` < 32 bytes: some of them twice, at fixed offsets.
 inline std::array<uint8_t, kHighwayPacket> HighwayRemainder(const uint8_t* bytes, size_t size) {
   std::array<uint8_t, kHighwayPacket> packet{};
   const size_t odd = size & 3;

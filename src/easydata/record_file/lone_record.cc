@@ -15,12 +15,6 @@ namespace {
 // Longer records are no matter of what comes with each.
 constexpr uint64_t kMostOfLoneRecord = 16 << 20;
 
-uint64_t HeaderWord(const char* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof(word));
-  return word;
-}
-
 /// Decompresses what has its size before it, `expected` bytes.
 bool Unpack(std::string_view packed, uint64_t expected, std::string* out) {
   uint64_t size = 0;
@@ -41,17 +35,17 @@ std::optional<std::string_view> LoneRecord(std::string_view bytes, int64_t begin
   const auto whole = static_cast<int64_t>(bytes.size());
   if (whole < kChunkHeaderBytes || LeftInBlock(begin) < whole) return std::nullopt;
   const char* const head = bytes.data();
-  if (HeaderWord(head) != HighwayHash({head + 8, 32})) return std::nullopt;
-  const uint64_t data_size = HeaderWord(head + 8);
-  const uint64_t kind = HeaderWord(head + 24);
-  const uint64_t decoded = HeaderWord(head + 32);
+  if (LoadWord(head) != HighwayHash({head + 8, 32})) return std::nullopt;
+  const uint64_t data_size = LoadWord(head + 8);
+  const uint64_t kind = LoadWord(head + 24);
+  const uint64_t decoded = LoadWord(head + 32);
   const bool is_simple = static_cast<ChunkType>(kind & 0xff) == ChunkType::kSimple;
   if (!is_simple || kind >> 8 != 1 || decoded > kMostOfLoneRecord || data_size < 2 ||
       data_size > bytes.size() - kChunkHeaderBytes) {
     return std::nullopt;
   }
   std::string_view data = bytes.substr(kChunkHeaderBytes, data_size);
-  if (HeaderWord(head + 16) != HighwayHash(data)) return std::nullopt;
+  if (LoadWord(head + 16) != HighwayHash(data)) return std::nullopt;
   const char codec = data[0];
   data.remove_prefix(1);
   uint64_t sizes_size = 0;

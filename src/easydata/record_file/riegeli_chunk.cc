@@ -20,26 +20,18 @@ constexpr int64_t kMostDecoded = int64_t{1} << 40;
 // Codecs pack no more than this; a length that says otherwise must not take memory.
 constexpr int64_t kMostRatio = 1 << 20;
 
-uint64_t Word(const void* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof(word));
-  return word;
-}
-
-void PutWord(uint64_t word, char* to) { std::memcpy(to, &word, sizeof(word)); }
-
 std::string_view View(const arrow::Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
 }
 
-/// Checks the header of the block at `place` in a chunk that lies from `begin` to `end`.
-Status CheckBlockHeader(const char* header, int64_t place, int64_t begin, int64_t end) {
-  if (Word(header) != HighwayHash({header + 8, 16})) {
-    return Status::Invalid("the hash of the block header at byte ", place, " is wrong");
+/// Checks the header of the block at `offset` in a chunk that lies from `begin` to `end`.
+Status CheckBlockHeader(const char* header, int64_t offset, int64_t begin, int64_t end) {
+  if (LoadWord(header) != HighwayHash({header + 8, 16})) {
+    return Status::Invalid("the hash of the block header at byte ", offset, " is wrong");
   }
-  if (Word(header + 8) != static_cast<uint64_t>(place - begin) ||
-      Word(header + 16) != static_cast<uint64_t>(end - place)) {
-    return Status::Invalid("the block header at byte ", place, " is of another chunk");
+  if (LoadWord(header + 8) != static_cast<uint64_t>(offset - begin) ||
+      LoadWord(header + 16) != static_cast<uint64_t>(end - offset)) {
+    return Status::Invalid("the block header at byte ", offset, " is of another chunk");
   }
   return Status::OK();
 }
@@ -57,17 +49,17 @@ Result<std::shared_ptr<arrow::Buffer>> WithoutBlockHeaders(
   const char* from = reinterpret_cast<const char*>(bytes->data());
   const char* const stop = from + bytes->size();
   auto* to = reinterpret_cast<char*>(whole->mutable_data());
-  for (int64_t place = begin, left = size; left > 0;) {
-    if (place % kBlockBytes == 0) {
+  for (int64_t offset = begin, left = size; left > 0;) {
+    if (offset % kBlockBytes == 0) {
       from += kBlockHeaderBytes;
-      place += kBlockHeaderBytes;
+      offset += kBlockHeaderBytes;
     }
-    const int64_t part = std::min(left, kBlockBytes - place % kBlockBytes);
+    const int64_t part = std::min(left, kBlockBytes - offset % kBlockBytes);
     if (part > stop - from) return Status::Invalid("the file ends in it");
     std::memcpy(to, from, static_cast<size_t>(part));
     from += part;
     to += part;
-    place += part;
+    offset += part;
     left -= part;
   }
   return std::shared_ptr<arrow::Buffer>(std::move(whole));
@@ -104,11 +96,11 @@ char LetterOf(const ChunkCodec& codec) {
 /// The codec of a kind other than zstd, one a thread.
 Result<arrow::util::Codec*> CodecOf(Compression::type type) {
   static thread_local std::unique_ptr<arrow::util::Codec> known[2];
-  const size_t place = type == Compression::BROTLI ? 0 : 1;
-  if (known[place] == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(known[place], arrow::util::Codec::Create(type));
+  const size_t index = type == Compression::BROTLI ? 0 : 1;
+  if (known[index] == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(known[index], arrow::util::Codec::Create(type));
   }
-  return known[place].get();
+  return known[index].get();
 }
 
 /// Decompresses what has its decompressed size before it, `most` bytes at most.
@@ -172,13 +164,13 @@ Result<std::shared_ptr<arrow::Buffer>> ParseChunk(const std::shared_ptr<arrow::B
   }
   ARROW_ASSIGN_OR_RAISE(const auto head, WithoutBlockHeaders(bytes, begin, kChunkHeaderBytes));
   const char* const fields = reinterpret_cast<const char*>(head->data());
-  if (Word(fields) != HighwayHash({fields + 8, 32})) {
+  if (LoadWord(fields) != HighwayHash({fields + 8, 32})) {
     return Status::Invalid("the hash of its header is wrong");
   }
-  const uint64_t data_size = Word(fields + 8);
-  const uint64_t kind = Word(fields + 24);
-  const uint64_t decoded = Word(fields + 32);
-  header->data_hash = Word(fields + 16);
+  const uint64_t data_size = LoadWord(fields + 8);
+  const uint64_t kind = LoadWord(fields + 24);
+  const uint64_t decoded = LoadWord(fields + 32);
+  header->data_hash = LoadWord(fields + 16);
   header->type = static_cast<ChunkType>(kind & 0xff);
   header->num_records = static_cast<int64_t>(kind >> 8);
   if (data_size > static_cast<uint64_t>(bytes->size())) {
@@ -193,9 +185,10 @@ Result<std::shared_ptr<arrow::Buffer>> ParseChunk(const std::shared_ptr<arrow::B
   const int64_t end = EndOfChunk(begin, header->data_size, header->num_records);
   const int64_t needed = EndOfBytes(begin, kChunkHeaderBytes + header->data_size) - begin;
   if (needed > bytes->size()) return Status::Invalid("the file ends in it");
-  for (int64_t place = begin + LeftInBlock(begin); place < begin + needed; place += kBlockBytes) {
-    const char* const block = reinterpret_cast<const char*>(bytes->data()) + (place - begin);
-    ARROW_RETURN_NOT_OK(CheckBlockHeader(block, place, begin, end));
+  for (int64_t offset = begin + LeftInBlock(begin); offset < begin + needed;
+       offset += kBlockBytes) {
+    const char* const block = reinterpret_cast<const char*>(bytes->data()) + (offset - begin);
+    ARROW_RETURN_NOT_OK(CheckBlockHeader(block, offset, begin, end));
   }
   ARROW_ASSIGN_OR_RAISE(auto whole,
                         WithoutBlockHeaders(bytes, begin, kChunkHeaderBytes + header->data_size));
@@ -245,13 +238,13 @@ Result<Records> DecodeRecords(const ChunkHeader& header,
   records.ends.resize(static_cast<size_t>(header.num_records));
   std::string_view left = View(*sizes);
   int64_t end = 0;
-  for (int64_t& place : records.ends) {
+  for (int64_t& record_end : records.ends) {
     uint64_t size = 0;
     if (!TakeVarint(&left, &size) || size > static_cast<uint64_t>(records.values->size() - end)) {
       return Status::Invalid("the sizes of its records are damaged");
     }
     end += static_cast<int64_t>(size);
-    place = end;
+    record_end = end;
   }
   if (!left.empty() || end != records.values->size() || end != header.decoded_data_size) {
     return Status::Invalid("its records have ", end, " bytes, where it says ",
@@ -282,27 +275,27 @@ Result<std::string> EncodeRecords(std::string_view values, const std::vector<int
 std::string ChunkBytes(ChunkType type, std::string_view data, int64_t num_records,
                        int64_t decoded_data_size, int64_t begin) {
   char header[kChunkHeaderBytes];
-  PutWord(data.size(), header + 8);
-  PutWord(HighwayHash(data), header + 16);
-  PutWord(static_cast<uint64_t>(num_records) << 8 | static_cast<uint8_t>(type), header + 24);
-  PutWord(static_cast<uint64_t>(decoded_data_size), header + 32);
-  PutWord(HighwayHash({header + 8, 32}), header);
+  StoreWord(data.size(), header + 8);
+  StoreWord(HighwayHash(data), header + 16);
+  StoreWord(static_cast<uint64_t>(num_records) << 8 | static_cast<uint8_t>(type), header + 24);
+  StoreWord(static_cast<uint64_t>(decoded_data_size), header + 32);
+  StoreWord(HighwayHash({header + 8, 32}), header);
 
   const int64_t end = EndOfChunk(begin, static_cast<int64_t>(data.size()), num_records);
   std::string out;
   out.reserve(static_cast<size_t>(end - begin));
   const auto put = [&](std::string_view bytes) {
     while (!bytes.empty()) {
-      const int64_t place = begin + static_cast<int64_t>(out.size());
-      if (place % kBlockBytes == 0) {
+      const int64_t offset = begin + static_cast<int64_t>(out.size());
+      if (offset % kBlockBytes == 0) {
         char block[kBlockHeaderBytes];
-        PutWord(static_cast<uint64_t>(place - begin), block + 8);
-        PutWord(static_cast<uint64_t>(end - place), block + 16);
-        PutWord(HighwayHash({block + 8, 16}), block);
+        StoreWord(static_cast<uint64_t>(offset - begin), block + 8);
+        StoreWord(static_cast<uint64_t>(end - offset), block + 16);
+        StoreWord(HighwayHash({block + 8, 16}), block);
         out.append(block, sizeof(block));
         continue;
       }
-      const auto part = std::min(bytes.size(), static_cast<size_t>(LeftInBlock(place)));
+      const auto part = std::min(bytes.size(), static_cast<size_t>(LeftInBlock(offset)));
       out.append(bytes.substr(0, part));
       bytes.remove_prefix(part);
     }

@@ -15,12 +15,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "easydata/base/chosen_cases.h"
 #include "easydata/base/fault_point.h"
+#include "easydata/sink/read_file_for_tests.h"
 #include "easydata/sink/stream_writer.h"
 #include "easydata/stream/memory_stage.h"
 
@@ -31,11 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;  // content by path below the folder
-
-std::string ContentOf(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 StreamPlan NumberedPlan(const std::string& name, int batches, int fails_at = -1) {
   auto schema = arrow::schema(
@@ -188,7 +183,7 @@ std::vector<Scenario> Scenarios() {
 class CrashPoints : public ::testing::TestWithParam<Scenario> {
  protected:
   void SetUp() override {
-    // In memory, where there is such a place: thousands of files are waited for.
+    // In memory, where there is such a folder: thousands of files are waited for.
     const fs::path parent =
         fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
     root_ = parent / ("easydata_crash_" + GetParam().name + std::to_string(::getpid()));
@@ -251,7 +246,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       const std::string name = fs::relative(entry.path(), folder).string();
       if (!entry.is_regular_file() || name.find(".easydata") != std::string::npos) continue;
-      files[name] = ContentOf(entry.path());
+      files[name] = ReadFile(entry.path());
       if (entry.path().filename() != "_metadata.json") continue;
       auto metadata = nlohmann::json::parse(files[name]);
       for (const char* key : {"time", "config", "output_path"}) metadata.erase(key);
@@ -283,7 +278,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
       EXPECT_FALSE(name == "metadata.json" && after_.contains(name)) << where;
       const fs::path work = (Folder() / name).parent_path() / ".easydata";
       const bool complete =
-          ContentOf(work / "progress.jsonl").find("{\"metadata\":{") != std::string::npos ||
+          ReadFile(work / "progress.jsonl").find("{\"metadata\":{") != std::string::npos ||
           found.contains((fs::path(name).parent_path() / "_metadata.json").string());
       const bool of_unfinished =
           !before_.contains("_metadata.json") && GetParam().name.starts_with("Resumed");
@@ -300,7 +295,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
     EXPECT_EQ(Look(Folder()), after_) << where;
   }
 
-  void ExpectAnotherTakesItsPlace(const std::string& where) const {
+  void ExpectAnotherReplacesIt(const std::string& where) const {
     const Status status = WriteOther();
     EXPECT_TRUE(status.ok()) << status << " " << where;
     EXPECT_EQ(Look(Folder()), others_) << where;
@@ -335,7 +330,7 @@ TEST_P(CrashPoints, KilledAnywhereItGoesOn) {
     ExpectRunningAgainFinishes(where);
     fs::remove_all(Folder());
     if (fs::exists(root_ / "stopped")) fs::rename(root_ / "stopped", Folder());
-    ExpectAnotherTakesItsPlace(where);
+    ExpectAnotherReplacesIt(where);
   }
 }
 

@@ -87,12 +87,12 @@ Result<int64_t> OutputFolder::UnfinishedShards(
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
 }
 
-std::string OutputFolder::PlaceOf(const std::string& shard) const {
+std::string OutputFolder::WrittenName(const std::string& shard) const {
   return progress_.staged ? WorkName(shard) : shard;
 }
 
 Result<std::shared_ptr<outputs::OutputFile>> OutputFolder::OpenShard(size_t index) {
-  return store_->OpenNew(PlaceOf(ShardNameOf(index)));
+  return store_->OpenNew(WrittenName(ShardNameOf(index)));
 }
 
 const nlohmann::json& OutputFolder::position() const {
@@ -210,8 +210,8 @@ Status OutputFolder::Prepare() {
   if (job_.keep_finished && found.is_finished(job_)) {
     progress_.shards = found.metadata->shards;
     std::string problem;
-    ARROW_ASSIGN_OR_RAISE(const auto places, FindShards(&problem));
-    if (places.size() == progress_.shards.size()) return Keep(std::move(found));
+    ARROW_ASSIGN_OR_RAISE(const auto names, FindShards(&problem));
+    if (names.size() == progress_.shards.size()) return Keep(std::move(found));
     progress_ = {};
     if (!job_.overwrite) {
       return Exists(job_.path, "holds a finished output of this job, but " + problem +
@@ -243,13 +243,13 @@ Status OutputFolder::Keep(Found found) {
 
 /// The present name of a shard that is as it was written; else "".
 Result<std::string> OutputFolder::Find(const ShardRecord& shard) const {
-  std::vector<std::string> places = {shard.name, outputs::OutputStore::UnfinishedName(shard.name)};
-  if (progress_.staged) places.insert(places.begin(), WorkName(shard.name));
-  for (const std::string& place : places) {
-    ARROW_ASSIGN_OR_RAISE(const auto size, store_->SizeOf(place));
+  std::vector<std::string> names = {shard.name, outputs::OutputStore::UnfinishedName(shard.name)};
+  if (progress_.staged) names.insert(names.begin(), WorkName(shard.name));
+  for (const std::string& name : names) {
+    ARROW_ASSIGN_OR_RAISE(const auto size, store_->SizeOf(name));
     if (size != shard.bytes) continue;
-    ARROW_ASSIGN_OR_RAISE(const std::string hash, store_->HashOf(place, job_.stopped));
-    if (hash == shard.hash) return place;
+    ARROW_ASSIGN_OR_RAISE(const std::string hash, store_->HashOf(name, job_.stopped));
+    if (hash == shard.hash) return name;
   }
   return "";
 }
@@ -257,46 +257,46 @@ Result<std::string> OutputFolder::Find(const ShardRecord& shard) const {
 /// The present names of the shards that are as they were written, up to the first that is not; sets
 /// `problem` to what is wrong with that one.
 Result<std::vector<std::string>> OutputFolder::FindShards(std::string* problem) const {
-  std::vector<std::string> places;
+  std::vector<std::string> names;
   for (const ShardRecord& shard : progress_.shards) {
-    ARROW_ASSIGN_OR_RAISE(std::string place, Find(shard));
-    if (place.empty()) {
-      ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
+    ARROW_ASSIGN_OR_RAISE(std::string name, Find(shard));
+    if (name.empty()) {
+      ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(WrittenName(shard.name)));
       const bool is_there = kind != files::PathKind::kNothing;
       *problem = shard.name + (is_there ? " is not what was written" : " is missing");
       break;
     }
-    places.push_back(std::move(place));
+    names.push_back(std::move(name));
   }
-  return places;
+  return names;
 }
 
 Status OutputFolder::Resume(const Found& found) {
   progress_ = *found.progress;
   owns_progress_ = true;
   std::string problem;
-  ARROW_ASSIGN_OR_RAISE(const auto places, FindShards(&problem));
+  ARROW_ASSIGN_OR_RAISE(const auto names, FindShards(&problem));
   const size_t written = progress_.shards.size();
-  if (places.size() < written) {
+  if (names.size() < written) {
     if (!job_.resumable) return StartOver(found);
-    ARROW_RETURN_NOT_OK(DiscardAfter(places.size()));
-    problem += ": " + Counted(written - places.size(), "shard") +
-               (written - places.size() == 1 ? " is" : " are") + " written again";
+    ARROW_RETURN_NOT_OK(DiscardAfter(names.size()));
+    problem += ": " + Counted(written - names.size(), "shard") +
+               (written - names.size() == 1 ? " is" : " are") + " written again";
   }
-  kept_ = static_cast<int64_t>(places.size());
+  kept_ = static_cast<int64_t>(names.size());
   if (written > 0) {
-    notice_ += (notice_.empty() ? "" : "; ") + Counted(places.size(), "finished shard") +
+    notice_ += (notice_.empty() ? "" : "; ") + Counted(names.size(), "finished shard") +
                " of an earlier run " + (kept_ == 1 ? "is" : "are") + " kept" +
                (problem.empty() ? "" : "; ") + problem;
   }
-  for (size_t i = 0; i < places.size(); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     // Stopped between the shard's line and its rename.
     const std::string& name = progress_.shards[i].name;
-    if (places[i] != outputs::OutputStore::UnfinishedName(name)) continue;
-    ARROW_RETURN_NOT_OK(store_->Publish(PlaceOf(name)));
+    if (names[i] != outputs::OutputStore::UnfinishedName(name)) continue;
+    ARROW_RETURN_NOT_OK(store_->Publish(WrittenName(name)));
   }
   if (progress_.metadata.is_null()) return WriteProgress();
-  ARROW_RETURN_NOT_OK(TakePlace());
+  ARROW_RETURN_NOT_OK(Promote());
   completed_ = progress_.metadata;
   return Status::OK();
 }
@@ -313,7 +313,7 @@ Status OutputFolder::DiscardAfter(size_t intact) {
       replaces.push_back(name);
     }
     if (i < intact) continue;
-    ARROW_RETURN_NOT_OK(store_->Remove(PlaceOf(name)));
+    ARROW_RETURN_NOT_OK(store_->Remove(WrittenName(name)));
   }
   progress_.shards.resize(intact);
   progress_.next.resize(intact);
@@ -358,23 +358,23 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
       return status;
     }
   }
-  return store_->Publish(PlaceOf(progress_.shards[index].name));
+  return store_->Publish(WrittenName(progress_.shards[index].name));
 }
 
 Status OutputFolder::Finish(const nlohmann::json& metadata) {
   progress_.metadata = metadata;
   ARROW_RETURN_NOT_OK(WriteProgress());
-  return TakePlace();
+  return Promote();
 }
 
-Status OutputFolder::TakePlace() {
-  takes_place_ = true;
+Status OutputFolder::Promote() {
+  promoting_ = true;
   if (progress_.staged) {
     ARROW_RETURN_NOT_OK(RemoveReplaced());
     for (const ShardRecord& shard : progress_.shards) {
-      ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(PlaceOf(shard.name)));
+      ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(WrittenName(shard.name)));
       if (kind != files::PathKind::kFile) continue;  // moved by the run before
-      ARROW_RETURN_NOT_OK(store_->Move(PlaceOf(shard.name), shard.name));
+      ARROW_RETURN_NOT_OK(store_->Move(WrittenName(shard.name), shard.name));
     }
     ARROW_RETURN_NOT_OK(store_->Sync(""));
   }
@@ -421,7 +421,7 @@ OutputFolder::~OutputFolder() {
   if (!done_) limit.emplace(job_.stopped() ? kStopWithin : kLeaveWithin);
   if (locked_) {
     // As far as possible: the error that the job ended with is the one to report.
-    if (!done_ && !takes_place_) (void)LeaveUnfinished();
+    if (!done_ && !promoting_) (void)LeaveUnfinished();
     store_->Unlock();
   }
   // Removes it only where it is empty.

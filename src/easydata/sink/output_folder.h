@@ -83,7 +83,7 @@ class OutputFolder {
   /// Gives a complete shard its name; `position` is where the stream goes on after it.
   Status Commit(ShardRecord shard, nlohmann::json position);
 
-  /// Puts the output in its place, with `metadata` last.
+  /// Puts the output where readers look for it, with `metadata` last.
   Status Finish(const nlohmann::json& metadata);
 
   /// Makes the error of a progress file with a senseless position; says what to do.
@@ -122,12 +122,12 @@ class OutputFolder {
   Status WriteProgress() const;
   Result<std::vector<std::string>> WorkEntries() const;
   Status RemoveWork() const;
-  Status TakePlace();
+  Status Promote();
   Status RemoveReplaced();
   Status LeaveUnfinished() const;
 
-  /// Where a complete shard is until the output takes its place.
-  std::string PlaceOf(const std::string& shard) const;
+  /// The name of a complete shard until the output takes its place.
+  std::string WrittenName(const std::string& shard) const;
 
   const OutputJob job_;
   const std::unique_ptr<outputs::OutputStore> store_;
@@ -135,7 +135,7 @@ class OutputFolder {
   // The content of progress.jsonl is of this job.
   bool owns_progress_ = false;
   // From here on the output is complete: a run that is stopped is finished by the next.
-  bool takes_place_ = false;
+  bool promoting_ = false;
   bool done_ = false;
   bool locked_ = false;
   OutputProgress progress_;

@@ -79,7 +79,7 @@ TEST_F(OutputMetadataTest, AFileOfTheUserIsNotOurs) {
   EXPECT_FALSE(read->has_value());
 }
 
-TEST_F(OutputMetadataTest, NamesOfOtherPlacesAreRefused) {
+TEST_F(OutputMetadataTest, NamesOutsideTheFolderAreRefused) {
   Put("shard-00000.parquet", "x");
   fs::create_symlink("/etc/passwd", folder_ / "link.parquet");
   fs::create_directories(folder_ / "sub");

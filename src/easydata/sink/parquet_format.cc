@@ -84,7 +84,7 @@ Result<std::shared_ptr<const parquet::FileMetaData>> WriteEmptyFile(
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-/// Copies row groups one after the other and writes a footer with their new places.
+/// Copies row groups one after the other and writes a footer with their new offsets.
 class ParquetShard : public ShardEncoder {
  public:
   ParquetShard(std::shared_ptr<arrow::Schema> schema,

@@ -43,13 +43,13 @@ Status CheckInputsOutside(const StreamPlan& plan, const std::string& folder) {
     // Keys of a store lead nowhere else, and nothing of this machine lies there.
     if (is_remote || IsUri(file)) return file.starts_with(WithSlash(folder));
     const fs::path path(file);
-    auto [place, is_new] = folders.try_emplace(path.parent_path());
+    auto [entry, is_new] = folders.try_emplace(path.parent_path());
     if (is_new) {
-      place->second = Resolved(path.has_parent_path() ? path.parent_path() : fs::path("."));
+      entry->second = Resolved(path.has_parent_path() ? path.parent_path() : fs::path("."));
     }
     std::error_code error;
     const bool leads_there = fs::is_symlink(path, error) && IsBelow(Resolved(path), output);
-    return leads_there || IsBelow(place->second, output);
+    return leads_there || IsBelow(entry->second, output);
   };
   Status found;
   VisitNodes(*plan.node, [&](const PlanNode& node) {

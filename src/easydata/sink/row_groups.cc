@@ -13,9 +13,9 @@ void DropTotals::Add(const std::vector<DropCount>& dropped) {
   for (const DropCount& count : dropped) {
     rows[count.reason] += count.rows;
     if (count.tokens != 0) tokens[count.reason] += count.tokens;
-    for (const Address& place : count.places) {
-      std::vector<std::string>& all = places[count.reason];
-      if (all.size() < DropCount::kMostPlaces) all.push_back(place.ToString());
+    for (const Address& address : count.addresses) {
+      std::vector<std::string>& all = addresses[count.reason];
+      if (all.size() < DropCount::kMostAddresses) all.push_back(address.ToString());
     }
   }
 }

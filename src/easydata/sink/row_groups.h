@@ -17,8 +17,8 @@ namespace easydata::sink {
 /// Totals of what was left out or cut on the way, by reason.
 struct DropTotals {
   std::map<std::string, int64_t> rows;
-  std::map<std::string, int64_t> tokens;                   // where any were lost
-  std::map<std::string, std::vector<std::string>> places;  // of the first rows, for people
+  std::map<std::string, int64_t> tokens;                      // where any were lost
+  std::map<std::string, std::vector<std::string>> addresses;  // of the first rows, for people
 
   void Add(const std::vector<DropCount>& dropped);
 };

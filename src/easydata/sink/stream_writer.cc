@@ -55,7 +55,7 @@ nlohmann::json StateJson(const StreamPosition& position) {
           {"skip", position.skip},
           {"dropped", position.dropped.rows},
           {"dropped_tokens", position.dropped.tokens},
-          {"dropped_at", position.dropped.places}};
+          {"dropped_at", position.dropped.addresses}};
 }
 
 Result<int64_t> CountOf(const nlohmann::json& value, const std::string& what) {
@@ -76,11 +76,12 @@ Result<std::map<std::string, int64_t>> CountsOf(const nlohmann::json& saved,
   return counts;
 }
 
-bool IsPlaces(const nlohmann::json& saved) {
+bool AreAddresses(const nlohmann::json& saved) {
   if (!saved.is_object()) return false;
-  return std::all_of(saved.begin(), saved.end(), [](const nlohmann::json& places) {
-    return places.is_array() && std::all_of(places.begin(), places.end(),
-                                            [](const auto& place) { return place.is_string(); });
+  return std::all_of(saved.begin(), saved.end(), [](const nlohmann::json& addresses) {
+    return addresses.is_array() &&
+           std::all_of(addresses.begin(), addresses.end(),
+                       [](const auto& address) { return address.is_string(); });
   });
 }
 
@@ -88,11 +89,11 @@ Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
   DropTotals dropped;
   ARROW_ASSIGN_OR_RAISE(dropped.rows, CountsOf(saved, "dropped"));
   ARROW_ASSIGN_OR_RAISE(dropped.tokens, CountsOf(saved, "dropped_tokens"));
-  const auto places = saved.find("dropped_at");
-  if (places == saved.end() || !IsPlaces(*places)) {
+  const auto addresses = saved.find("dropped_at");
+  if (addresses == saved.end() || !AreAddresses(*addresses)) {
     return Status::Invalid("dropped_at must be lists of texts by reason");
   }
-  places->get_to(dropped.places);
+  addresses->get_to(dropped.addresses);
   return dropped;
 }
 
@@ -369,7 +370,7 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"num_bytes", result.bytes},
                              {"dropped", result.dropped.rows},
                              {"dropped_tokens", result.dropped.tokens},
-                             {"dropped_at", result.dropped.places},
+                             {"dropped_at", result.dropped.addresses},
                              {"shards", std::move(shards)}};
   if (!options_.encode.empty()) metadata["encode"] = options_.encode;
   return metadata;

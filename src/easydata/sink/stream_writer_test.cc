@@ -12,10 +12,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 
 #include "easydata/base/hash.h"
+#include "easydata/sink/read_file_for_tests.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
 
@@ -23,11 +23,6 @@ namespace easydata::sink {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// Equal for the files of equal outputs: the metadata also says where and when.
 std::string Comparable(const fs::path& path) {

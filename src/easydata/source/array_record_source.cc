@@ -20,6 +20,7 @@
 #include "easydata/source/open_files.h"
 #include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
+#include "easydata/source/shard_reader.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/stream/row_error.h"
@@ -38,8 +39,6 @@ namespace {
 
 /// Chunks are read together up to so many bytes or rows.
 constexpr int64_t kBlockOfChunks = 1 << 20;
-// Of files on other machines.
-constexpr int64_t kAheadBytes = 24 << 20;
 
 /// An open file, and the chunks that each block begins with, and all of them.
 struct RecordsFile {
@@ -300,7 +299,7 @@ class RecordsReader : public ShardReader {
   /// Announces blocks some megabytes ahead.
   Status Announce() {
     const int64_t begin = file_->file->chunk(file_->blocks[next_]).begin;
-    while (announced_ < end_ && EndOf(*file_, announced_) - begin <= kAheadBytes) {
+    while (announced_ < end_ && EndOf(*file_, announced_) - begin <= kReadAheadBytes) {
       ARROW_RETURN_NOT_OK(
           file_->file->WillNeed(file_->blocks[announced_], file_->blocks[announced_ + 1]));
       ++announced_;
@@ -382,12 +381,12 @@ class ArrayRecordSource : public FileSource {
     size_t next = 0;  // all before it are in the column
     Status of_row;
     const Status read =
-        file->file->Read(rows, [&](size_t place, std::string_view record) -> Status {
-          next = place;
+        file->file->Read(rows, [&](size_t index, std::string_view record) -> Status {
+          next = index;
           BadRow bad;
           ARROW_ASSIGN_OR_RAISE(const bool is_added, column->Append(record, &bad));
           if (!is_added) {
-            of_row = RowError(Address{ref, rows[place]}, bad.message);
+            of_row = RowError(Address{ref, rows[index]}, bad.message);
             return of_row;
           }
           ++next;

@@ -85,35 +85,35 @@ std::string Damage(const std::string& whole, std::mt19937* random) {
   std::string out = whole;
   const auto draw = [&](size_t below) { return below == 0 ? 0 : (*random)() % below; };
   // Half of all strike where there is no data, but what describes it.
-  const auto place = [&] {
+  const auto offset = [&] {
     if (draw(2) == 0) return draw(out.size());
     const size_t edge = std::min<size_t>(out.size(), 1500);
     return draw(2) == 0 ? draw(edge) : out.size() - 1 - draw(edge);
   };
   switch (draw(6)) {
     case 0:
-      for (size_t i = 0; i <= draw(4); ++i) out[place()] ^= static_cast<char>(1 << draw(8));
+      for (size_t i = 0; i <= draw(4); ++i) out[offset()] ^= static_cast<char>(1 << draw(8));
       break;
     case 1:
-      for (size_t i = 0; i <= draw(8); ++i) out[place()] = static_cast<char>((*random)());
+      for (size_t i = 0; i <= draw(8); ++i) out[offset()] = static_cast<char>((*random)());
       break;
     case 2:
       out.resize(draw(out.size()));
       break;
     case 3: {
-      const size_t at = place(), size = draw(200);
+      const size_t at = offset(), size = draw(200);
       for (size_t i = at; i < std::min(out.size(), at + size); ++i) out[i] = 0;
       break;
     }
     case 4: {  // a number, such as a length or an offset, gets another sign or size
-      const size_t at = place() & ~size_t{3};
+      const size_t at = offset() & ~size_t{3};
       const int32_t value =
           draw(2) == 0 ? -1 - static_cast<int32_t>(draw(100)) : static_cast<int32_t>((*random)());
       if (at + 4 <= out.size()) out.replace(at, 4, reinterpret_cast<const char*>(&value), 4);
       break;
     }
     default: {  // a part of the file stands where another should
-      const size_t at = place(), from = place(), size = draw(300);
+      const size_t at = offset(), from = offset(), size = draw(300);
       const std::string part = out.substr(from, size);
       out.replace(at, std::min(part.size(), out.size() - at), part.substr(0, out.size() - at));
     }

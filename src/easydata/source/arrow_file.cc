@@ -100,17 +100,17 @@ Status CheckBatch(const arrow::RecordBatch& batch) {
       ->ValidateFull();
 }
 
-/// Places of the wanted fields in the file; none where all are wanted.
-std::vector<int> PlacesOf(const arrow::Schema& wanted, const arrow::Schema& file) {
-  std::vector<int> places;
+/// Indices of the wanted fields in the file; none where all are wanted.
+std::vector<int> FieldIndices(const arrow::Schema& wanted, const arrow::Schema& file) {
+  std::vector<int> indices;
   for (const auto& field : wanted.fields()) {
-    const int place = file.GetFieldIndex(field->name());
-    if (place >= 0) places.push_back(place);
+    const int index = file.GetFieldIndex(field->name());
+    if (index >= 0) indices.push_back(index);
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  if (static_cast<int>(places.size()) == file.num_fields()) places.clear();
-  return places;
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  if (static_cast<int>(indices.size()) == file.num_fields()) indices.clear();
+  return indices;
 }
 
 /// Whether a file is of the format with a footer, not a stream.
@@ -142,7 +142,7 @@ Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
   out->most_bytes_ = MostBytes(info.size, codec);
   Status status = out->OpenReader(codec, {}, files::MemberCheck::kAtEnd);
   if (status.ok() && wanted != nullptr) {
-    const std::vector<int> fields = PlacesOf(*wanted, *out->schema_);
+    const std::vector<int> fields = FieldIndices(*wanted, *out->schema_);
     if (!fields.empty() || codec != arrow::Compression::UNCOMPRESSED) {
       status = out->OpenReader(codec, fields, files::MemberCheck::kBeforeUse);
     }

@@ -27,22 +27,22 @@ class FlatTable {
   /// The number in field `field`; `missing` where the table leaves it out.
   template <typename T>
   Result<T> Number(int field, T missing) const {
-    ARROW_ASSIGN_OR_RAISE(const auto place, Place(field));
-    return place.has_value() ? Load<T>(*place) : Result<T>(missing);
+    ARROW_ASSIGN_OR_RAISE(const auto offset, FieldOffset(field));
+    return offset.has_value() ? Load<T>(*offset) : Result<T>(missing);
   }
 
   Result<FlatTable> Table(int field) const {
-    ARROW_ASSIGN_OR_RAISE(const auto place, Target(field));
-    if (!place.has_value()) return Nonsense();
-    return At(bytes_, *place);
+    ARROW_ASSIGN_OR_RAISE(const auto offset, Target(field));
+    if (!offset.has_value()) return Nonsense();
+    return At(bytes_, *offset);
   }
 
   /// The structs of `size` bytes each in a vector; none where the table leaves it out.
   Result<std::string_view> Structs(int field, int64_t size) const {
-    ARROW_ASSIGN_OR_RAISE(const auto place, Target(field));
-    if (!place.has_value()) return std::string_view();
-    ARROW_ASSIGN_OR_RAISE(const auto count, Load<uint32_t>(*place));
-    const int64_t begin = *place + static_cast<int64_t>(sizeof(count));
+    ARROW_ASSIGN_OR_RAISE(const auto offset, Target(field));
+    if (!offset.has_value()) return std::string_view();
+    ARROW_ASSIGN_OR_RAISE(const auto count, Load<uint32_t>(*offset));
+    const int64_t begin = *offset + static_cast<int64_t>(sizeof(count));
     const int64_t bytes = static_cast<int64_t>(count) * size;
     if (begin + bytes > Size()) return Nonsense();
     return bytes_.substr(begin, bytes);
@@ -51,11 +51,11 @@ class FlatTable {
  private:
   explicit FlatTable(std::string_view bytes) : bytes_(bytes) {}
 
-  static Result<FlatTable> At(std::string_view bytes, int64_t place) {
+  static Result<FlatTable> At(std::string_view bytes, int64_t offset) {
     FlatTable out(bytes);
-    out.place_ = place;
-    ARROW_ASSIGN_OR_RAISE(const auto back, out.Load<int32_t>(place));
-    out.fields_ = place - back;
+    out.begin_ = offset;
+    ARROW_ASSIGN_OR_RAISE(const auto back, out.Load<int32_t>(offset));
+    out.fields_ = offset - back;
     ARROW_ASSIGN_OR_RAISE(out.fields_size_, out.Load<uint16_t>(out.fields_));
     return out;
   }
@@ -70,23 +70,23 @@ class FlatTable {
     return value;
   }
 
-  Result<std::optional<int64_t>> Place(int field) const {
+  Result<std::optional<int64_t>> FieldOffset(int field) const {
     const int64_t entry = 4 + 2 * static_cast<int64_t>(field);
     if (entry + 2 > fields_size_) return std::nullopt;
-    ARROW_ASSIGN_OR_RAISE(const auto offset, Load<uint16_t>(fields_ + entry));
-    if (offset == 0) return std::nullopt;
-    return place_ + offset;
+    ARROW_ASSIGN_OR_RAISE(const auto relative, Load<uint16_t>(fields_ + entry));
+    if (relative == 0) return std::nullopt;
+    return begin_ + relative;
   }
 
   Result<std::optional<int64_t>> Target(int field) const {
-    ARROW_ASSIGN_OR_RAISE(const auto place, Place(field));
-    if (!place.has_value()) return std::nullopt;
-    ARROW_ASSIGN_OR_RAISE(const auto offset, Load<uint32_t>(*place));
-    return *place + static_cast<int64_t>(offset);
+    ARROW_ASSIGN_OR_RAISE(const auto offset, FieldOffset(field));
+    if (!offset.has_value()) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(const auto relative, Load<uint32_t>(*offset));
+    return *offset + static_cast<int64_t>(relative);
   }
 
   std::string_view bytes_;
-  int64_t place_ = 0;
+  int64_t begin_ = 0;
   int64_t fields_ = 0;
   uint16_t fields_size_ = 0;
 };

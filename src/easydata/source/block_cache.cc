@@ -32,9 +32,9 @@ Result<std::shared_ptr<const Batch>> BlockCache::Get(const std::shared_ptr<const
     auto& known = entries_[key];
     if (known == nullptr) {
       known = std::make_shared<Entry>();
-      known->place = used_.insert(used_.begin(), key);
+      known->lru_iterator = used_.insert(used_.begin(), key);
     } else {
-      used_.splice(used_.begin(), used_, known->place);
+      used_.splice(used_.begin(), used_, known->lru_iterator);
     }
     entry = known;
   }

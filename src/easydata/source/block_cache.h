@@ -32,7 +32,7 @@ class BlockCache {
     std::mutex reading;
     std::shared_ptr<const Batch> rows;  // null until read
     int64_t bytes = 0;
-    std::list<Key>::iterator place;
+    std::list<Key>::iterator lru_iterator;  // its key in used_
   };
 
   Result<Batch> Read(const std::shared_ptr<const ShardRef>& ref, size_t shard, const Blocks& blocks,

@@ -184,7 +184,7 @@ class CsvCutter : public RecordCutter {
   const std::unique_ptr<TextWindow> window_;
   const char delimiter_;
   int64_t newline_ = -1;  // what Newline() found last
-  int64_t searched_ = 0;  // there is none between what it was asked for and this place
+  int64_t searched_ = 0;  // there is none between what it was asked for and this offset
   bool ended_ = false;
 };
 
@@ -213,14 +213,14 @@ class CsvDecoder : public RecordDecoder {
         on_error_(on_error),
         schema_(std::move(schema)) {
     // The last of equal names counts, as in csv.DictReader.
-    std::unordered_map<std::string_view, size_t> place_of;
-    for (size_t i = 0; i < header_.names.size(); ++i) place_of[header_.names[i]] = i;
+    std::unordered_map<std::string_view, size_t> index_of;
+    for (size_t i = 0; i < header_.names.size(); ++i) index_of[header_.names[i]] = i;
     for (const auto& field : schema_->fields()) {
       keep_rest_ = IsRestField(*field);  // the last one
       if (keep_rest_) break;
-      const auto place = place_of.find(field->name());
+      const auto found = index_of.find(field->name());
       // A file without a header has no records, either.
-      places_.push_back(place == place_of.end() ? 0 : place->second);
+      field_indices_.push_back(found == index_of.end() ? 0 : found->second);
     }
   }
 
@@ -228,7 +228,7 @@ class CsvDecoder : public RecordDecoder {
                                    int64_t skip) const override {
     DecodedBlock block;
     const bool all_valid = simdjson::validate_utf8(piece.text.data(), piece.size);
-    std::vector<arrow::StringBuilder> builders(places_.size());
+    std::vector<arrow::StringBuilder> builders(field_indices_.size());
     arrow::ListBuilder rest(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
     std::vector<std::string_view> fields;
     std::vector<std::string> scratch;
@@ -283,10 +283,11 @@ class CsvDecoder : public RecordDecoder {
  private:
   Status AppendRow(const std::vector<std::string_view>& fields,
                    std::vector<arrow::StringBuilder>* builders, arrow::ListBuilder* rest) const {
-    for (size_t k = 0; k < places_.size(); ++k) {
+    for (size_t k = 0; k < field_indices_.size(); ++k) {
       arrow::StringBuilder& builder = (*builders)[k];
-      ARROW_RETURN_NOT_OK(places_[k] < fields.size() ? builder.Append(fields[places_[k]])
-                                                     : builder.AppendNull());
+      ARROW_RETURN_NOT_OK(field_indices_[k] < fields.size()
+                              ? builder.Append(fields[field_indices_[k]])
+                              : builder.AppendNull());
     }
     return keep_rest_ ? AppendRest(fields, rest) : Status::OK();
   }
@@ -306,7 +307,7 @@ class CsvDecoder : public RecordDecoder {
   const OnError on_error_;
   const std::shared_ptr<arrow::Schema> schema_;
   bool keep_rest_ = false;
-  std::vector<size_t> places_;  // of each column among the fields
+  std::vector<size_t> field_indices_;  // of each column among the fields
 };
 
 struct CsvFile {

@@ -181,7 +181,7 @@ TEST(CompressionTest, EveryCutOfAGzipFileGivesItsWholeLinesAndThenAnError) {
   }
 }
 
-TEST(PythonJsonTest, NamesThePlaceOfAFault) {
+TEST(PythonJsonTest, NamesThePositionOfAFault) {
   const std::pair<const char*, size_t> cases[] = {
       {"{\"a\": nope}", 6}, {"{\"a\": 1", 7}, {"{\"a\" 1}", 5}, {"{a: 1}", 1},
       {"{} x", 3},          {"[1,]", 3},      {"\"\x01\"", 1},  {"{\"a\":\"\xff\"}", 6}};

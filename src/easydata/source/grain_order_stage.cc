@@ -38,7 +38,7 @@ struct RowIndex {
 
   int64_t num_rows() const { return ends.empty() ? 0 : ends.back(); }
 
-  struct Place {
+  struct Location {
     size_t shard;  // an index into `shards`
     int64_t block;
     int64_t row;  // of the block
@@ -49,7 +49,7 @@ struct RowIndex {
         static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), row) - ends.begin());
     return {shard, shard > 0 ? row - ends[shard - 1] : row};
   }
-  Place At(int64_t number) const {
+  Location At(int64_t number) const {
     const auto [shard, row] = RowOf(number);
     const std::vector<int64_t>& starts = blocks[shard].row_starts;
     const auto block = std::upper_bound(starts.begin(), starts.end(), row) - starts.begin() - 1;
@@ -127,11 +127,11 @@ class GrainOrderStage : public Stage {
   }
 
   Cursor Save() const override {
-    return Cursor::Of([place = place_] { return nlohmann::json{{"place", place}}; });
+    return Cursor::Of([position = position_] { return nlohmann::json{{"place", position}}; });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    place_ = cursor.at("place").get<int64_t>();
+    position_ = cursor.at("place").get<int64_t>();
     return Status::OK();
   }
 
@@ -146,7 +146,7 @@ class GrainOrderStage : public Stage {
     ARROW_ASSIGN_OR_RAISE(const auto rows, NumRows());
     // A batch of one of several lanes begins on the grid only.
     if (!rows.has_value() || row > *rows || context_.lanes > 1) return false;
-    place_ = row;
+    position_ = row;
     return true;
   }
 
@@ -167,7 +167,7 @@ class GrainOrderStage : public Stage {
   }
 
  private:
-  struct Places {
+  struct IndexRange {
     int64_t begin;
     int64_t end;
   };
@@ -186,7 +186,7 @@ class GrainOrderStage : public Stage {
     num_rows_ += batch.num_rows();
     pending_ = done->applied.error;
     if (!pending_.ok() && batch.num_rows() == 0 && batch.dropped.empty()) return pending_;
-    place_ = done->end;
+    position_ = done->end;
     return std::move(batch);
   }
 
@@ -212,44 +212,44 @@ class GrainOrderStage : public Stage {
     const auto share = options_.share.Of(index_.num_rows());
     first_row_ = share.begin;
     const int64_t num_rows = share.end - share.begin;
-    if (place_ > num_rows) {
-      return Status::Invalid("the saved position is at row ", place_, " of a source of ", num_rows,
-                             ": its files were changed since");
+    if (position_ > num_rows) {
+      return Status::Invalid("the saved position is at row ", position_, " of a source of ",
+                             num_rows, ": its files were changed since");
     }
     if (num_rows > 0 && options_.shuffles) {
       const uint64_t seed = options_.seed + static_cast<uint64_t>(context_.epoch);
       order_.emplace(static_cast<uint64_t>(num_rows), static_cast<uint32_t>(seed));
     }
-    auto map = std::make_unique<exec::OrderedMap<Places, Done>>(
+    auto map = std::make_unique<exec::OrderedMap<IndexRange, Done>>(
         context_.pool, context_.pool->num_threads() + 1,
-        [this, num_rows, next = place_]() mutable -> Result<std::optional<Places>> {
+        [this, num_rows, next = position_]() mutable -> Result<std::optional<IndexRange>> {
           if (next >= num_rows) return std::nullopt;
           const int64_t begin = next;
-          // On a grid, so that a place means the same batch after a restore.
+          // On a grid, so that a position means the same batch after a restore.
           next = std::min((begin / grid_ + 1) * grid_, num_rows);
-          return Places{begin, next};
+          return IndexRange{begin, next};
         },
-        [this](Places places) { return Work(places); });
+        [this](IndexRange range) { return Work(range); });
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
     return Status::OK();
   }
 
-  /// The first of this lane's places from `place` on.
-  int64_t OfThisLane(int64_t place) const {
-    return place + (context_.lane - place % context_.lanes + context_.lanes) % context_.lanes;
+  /// The first of this lane's indices of the order from `index` on.
+  int64_t OfThisLane(int64_t index) const {
+    return index + (context_.lane - index % context_.lanes + context_.lanes) % context_.lanes;
   }
 
-  /// Runs on the pool: gathers the rows of some places and applies the ops to them.
-  Result<Done> Work(Places places) {
+  /// Runs on the pool: gathers the rows of a range of the order and applies the ops to them.
+  Result<Done> Work(IndexRange range) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<int64_t> numbers;
-    for (int64_t place = OfThisLane(places.begin); place < places.end; place += context_.lanes) {
+    for (int64_t index = OfThisLane(range.begin); index < range.end; index += context_.lanes) {
       numbers.push_back(first_row_ +
                         (order_.has_value()
-                             ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(place)])
-                             : place));
+                             ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(index)])
+                             : index));
     }
     std::vector<Batch> parts;
     std::vector<RowRef> rows(numbers.size());
@@ -262,9 +262,9 @@ class GrainOrderStage : public Stage {
           batch, WithPaddingColumn(std::move(batch), options_.padding_column, IsPadding(numbers)));
     }
     busy_.Add("read", std::chrono::steady_clock::now() - begin);
-    Done done{places.end, ApplyOps(ops_, std::move(batch), &busy_)};
+    Done done{range.end, ApplyOps(ops_, std::move(batch), &busy_)};
     if (!done.applied.error.ok()) {
-      done.end = OfThisLane(places.begin) + done.applied.rows_before * context_.lanes;
+      done.end = OfThisLane(range.begin) + done.applied.rows_before * context_.lanes;
     }
     return done;
   }
@@ -274,7 +274,7 @@ class GrainOrderStage : public Stage {
                   std::vector<RowRef>* rows) const {
     struct Wanted {
       int64_t row;
-      size_t place;
+      size_t index;
     };
     std::map<size_t, std::vector<Wanted>> by_shard;
     for (size_t i = 0; i < numbers.size(); ++i) {
@@ -288,7 +288,7 @@ class GrainOrderStage : public Stage {
       std::vector<int64_t> of_shard;
       Batch part;
       for (const Wanted& each : wanted) {
-        (*rows)[each.place] = {static_cast<int32_t>(parts->size()),
+        (*rows)[each.index] = {static_cast<int32_t>(parts->size()),
                                static_cast<int64_t>(of_shard.size())};
         of_shard.push_back(each.row);
         part.addresses.Append(index_.refs[shard], each.row, -1, 1);
@@ -306,22 +306,22 @@ class GrainOrderStage : public Stage {
                         std::vector<RowRef>* rows) {
     struct Wanted {
       std::vector<RowRef> rows;
-      std::vector<size_t> places;
+      std::vector<size_t> indices;
     };
     std::map<std::pair<size_t, int64_t>, Wanted> by_block;
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] >= real_rows()) continue;
-      const RowIndex::Place at = index_.At(numbers[i]);
+      const RowIndex::Location at = index_.At(numbers[i]);
       Wanted& wanted = by_block[{at.shard, at.block}];
       wanted.rows.push_back({0, at.row});
-      wanted.places.push_back(i);
+      wanted.indices.push_back(i);
     }
     for (const auto& [key, wanted] : by_block) {
       const auto& [shard, block] = key;
       ARROW_ASSIGN_OR_RAISE(auto whole, cache_.Get(index_.refs[shard], index_.shards[shard],
                                                    index_.blocks[shard], block));
-      for (size_t i = 0; i < wanted.places.size(); ++i) {
-        (*rows)[wanted.places[i]] = {static_cast<int32_t>(parts->size()), static_cast<int64_t>(i)};
+      for (size_t i = 0; i < wanted.indices.size(); ++i) {
+        (*rows)[wanted.indices[i]] = {static_cast<int32_t>(parts->size()), static_cast<int64_t>(i)};
       }
       ARROW_ASSIGN_OR_RAISE(parts->emplace_back(),
                             GatherRows(SharedBatches{whole}, wanted.rows, source_schema_));
@@ -366,21 +366,21 @@ class GrainOrderStage : public Stage {
   const std::shared_ptr<std::atomic<int64_t>> bytes_read_ =
       std::make_shared<std::atomic<int64_t>>(0);
   const ReadContext read_context_;
-  const int64_t grid_;  // places of a batch; a lane has its share of their rows
+  const int64_t grid_;  // rows of a batch of all lanes; a lane has its share of their rows
   BlockCache cache_;
   BusyTimes busy_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   RowIndex index_;
   std::optional<order::GrainIndexShuffle> order_;
   int64_t first_row_ = 0;  // of the share
-  int64_t place_ = 0;      // of the next row to hand out, in the share
+  int64_t position_ = 0;   // of the next row to hand out, in the share
   int64_t num_rows_ = 0;
   Status pending_;  // comes out with the next call
   Status failed_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;  // guards map_ against Cancel()
   // Last: its destructor waits for tasks that use the members above.
-  std::unique_ptr<exec::OrderedMap<Places, Done>> map_;
+  std::unique_ptr<exec::OrderedMap<IndexRange, Done>> map_;
 };
 
 }  // namespace

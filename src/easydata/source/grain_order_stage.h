@@ -47,11 +47,11 @@ struct GrainOrderOptions {
 };
 
 /// Gives all rows, or a host's share of them, in the order of Grain's
-/// `MapDataset.source(...).shuffle(seed)`: place i of pass e holds row index_shuffle(i, seed + e)
+/// `MapDataset.source(...).shuffle(seed)`: index i of pass e holds row index_shuffle(i, seed + e)
 /// of all rows of all shards (see GrainIndexShuffle); without shuffling, row i.
 ///
 /// Where the source takes single rows (Source::takes_rows), a batch reads its own only. Else every
-/// place may lie in any block, so a batch reads nearly as many blocks as it has rows where they are
+/// index may lie in any block, so a batch reads nearly as many blocks as it has rows where they are
 /// more than the cache holds: an order for data in memory or of small blocks. Rows that cannot be
 /// read are an error here. Its cursor is {"place"}.
 Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,

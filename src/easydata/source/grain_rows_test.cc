@@ -314,12 +314,12 @@ TEST(GrainRowsTest, GoesOnWhereItWasSaved) {
   ASSERT_EQ(std::count(whole.begin(), whole.end(), kEmpty), 5);
   const auto stage = contract.make(context).ValueOrDie();
   EXPECT_EQ(stage->Save().ToJson(), (nlohmann::json{{"place", 0}}));
-  for (int64_t place = 5; place <= 45; place += 5) {
+  for (int64_t position = 5; position <= 45; position += 5) {
     ASSERT_TRUE(stage->Next().ValueOrDie().has_value());
-    EXPECT_EQ(stage->Save().ToJson(), (nlohmann::json{{"place", place}}));
+    EXPECT_EQ(stage->Save().ToJson(), (nlohmann::json{{"place", position}}));
     const auto restored = contract.make(context).ValueOrDie();
     ASSERT_TRUE(restored->Restore(stage->Save().ToJson()).ok());
-    EXPECT_EQ(Rest(restored.get()), std::vector<int64_t>(whole.begin() + place, whole.end()));
+    EXPECT_EQ(Rest(restored.get()), std::vector<int64_t>(whole.begin() + position, whole.end()));
   }
   // In the middle of a batch, too, as a row that was sought is.
   const auto sought = contract.make(context).ValueOrDie();

@@ -97,8 +97,8 @@ class JsonCutter : public RecordCutter {
     return piece.records.empty() ? 0 : piece.records.back().begin + piece.records.back().size;
   }
 
-  /// The first place from `i` on that is not white space, or a place of white space where there is
-  /// much of it; -1 at the end. Text before the piece's first value is not kept.
+  /// The first offset from `i` on that is not white space, or an offset of white space where there
+  /// is much of it; -1 at the end. Text before the piece's first value is not kept.
   int64_t SkipSpace(int64_t i, RecordPiece* piece) {
     for (;;) {
       const std::string_view text = window_->text();

@@ -61,7 +61,7 @@ TEST(JsonSourceTest, EveryRowComesOnceWhereverChunksEnd) {
   }
 }
 
-TEST(JsonSourceTest, BadLineComesAfterTheRowsBeforeItWithPlaceAndAdvice) {
+TEST(JsonSourceTest, BadLineComesAfterTheRowsBeforeItWithAddressAndAdvice) {
   TestFolder folder;
   std::string text = ManyLines(1000, 0);
   const auto [rows, lines] = CountLines(text, true);

@@ -36,8 +36,8 @@ Status TooLong() {
 }
 
 /// Where a chunk lies in a file.
-struct ChunkPlace {
-  ChunkPlace(int64_t chunk, int64_t file_size)
+struct ChunkRange {
+  ChunkRange(int64_t chunk, int64_t file_size)
       : k(chunk),
         end(std::min(file_size, (k + 1) * kChunkBytes)),
         // One byte earlier: a newline there says that a line starts at the chunk's first byte.
@@ -58,24 +58,24 @@ struct ChunkPlace {
 /// Finds the lines of a chunk in memory, where they were fetched to; nothing where they are not
 /// there, or the last one goes on behind what is.
 Result<std::optional<std::string_view>> FindLineChunk(arrow::io::RandomAccessFile* file,
-                                                      int64_t file_size, const ChunkPlace& place,
+                                                      int64_t file_size, const ChunkRange& chunk,
                                                       ChunkBuffer* buffer, int64_t* bytes_read) {
   static_assert(files::kRangePadding >= kChunkPadding);
   ARROW_ASSIGN_OR_RAISE(auto known,
-                        files::ViewOfFile(file, place.origin, place.end - place.origin));
+                        files::ViewOfFile(file, chunk.origin, chunk.end - chunk.origin));
   if (known == nullptr) return std::nullopt;
   const char* const data = reinterpret_cast<const char*>(known->data());
-  const int64_t first = place.FirstLine(data);
+  const int64_t first = chunk.FirstLine(data);
   int64_t stop = first;
   if (first >= 0) {
-    const int64_t newline = FindNewline(data, place.end - 1 - place.origin, known->size());
-    if (newline < 0 && place.origin + known->size() < file_size) return std::nullopt;
+    const int64_t newline = FindNewline(data, chunk.end - 1 - chunk.origin, known->size());
+    if (newline < 0 && chunk.origin + known->size() < file_size) return std::nullopt;
     stop = newline < 0 ? known->size() : newline + 1;
   }
-  *bytes_read += std::max(stop, place.end - place.origin);
+  *bytes_read += std::max(stop, chunk.end - chunk.origin);
   if (first < 0) return std::string_view();
   buffer->Hold(std::move(known));
-  return WithoutMark({data + first, static_cast<size_t>(stop - first)}, place.k);
+  return WithoutMark({data + first, static_cast<size_t>(stop - first)}, chunk.k);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void ChunkBuffer::Release() {
 Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_t file_size,
                                        int64_t k, ChunkBuffer* buffer, int64_t* bytes_read,
                                        Status* broken) {
-  const ChunkPlace chunk(k, file_size);
+  const ChunkRange chunk(k, file_size);
   ARROW_ASSIGN_OR_RAISE(const auto there,
                         FindLineChunk(file, file_size, chunk, buffer, bytes_read));
   if (there.has_value()) return *there;
@@ -113,8 +113,8 @@ Result<std::string_view> ReadLineChunk(arrow::io::RandomAccessFile* file, int64_
   const int64_t origin = chunk.origin;
   int64_t size = 0;
   buffer->set_size(0);
-  auto read_to = [&](int64_t place) -> Status {
-    const int64_t wanted = place - origin;
+  auto read_to = [&](int64_t offset) -> Status {
+    const int64_t wanted = offset - origin;
     if (wanted > kMaxLineBytes + kChunkBytes) return TooLong();
     buffer->set_size(size);
     ARROW_RETURN_NOT_OK(buffer->Reserve(wanted));

@@ -72,7 +72,7 @@ class LineCutter {
   std::shared_ptr<arrow::io::InputStream> stream_;
   std::vector<char> buffer_;
   int64_t used_ = 0;  // bytes of buffer_ that hold text
-  int64_t base_ = 0;  // place of buffer_[0] in the text: a line's start
+  int64_t base_ = 0;  // offset of buffer_[0] in the text: a line's start
   int64_t next_ = 0;  // number of the next chunk
   bool ended_ = false;
   Status broken_;

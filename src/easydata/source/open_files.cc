@@ -4,7 +4,7 @@
 
 namespace easydata::source {
 
-std::shared_ptr<void> TakeKeptPlace() {
+std::shared_ptr<void> TakeKeptSlot() {
   // Of the 1,024 descriptors that a process usually may have.
   constexpr int kMostKept = 128;
   static std::atomic<int> taken{0};

@@ -18,7 +18,7 @@ namespace easydata::source {
 
 /// Takes a slot for an open file that a source keeps for later; there are few, as there are few
 /// descriptors. Null where all are taken; destroying it gives it back.
-std::shared_ptr<void> TakeKeptPlace();
+std::shared_ptr<void> TakeKeptSlot();
 
 /// Opens the files of a source, each once up to its first rows: a look at a file's head (its codec,
 /// its schema, its first row) leaves it open for the pass that comes. `File` is what users share:
@@ -44,9 +44,9 @@ class OpenFiles {
       if (kept != nullptr) *kept = {};
     } else if (kept == nullptr) {
       last_kept_ = 1 - last_kept_;
-      kept_[last_kept_] = {};  // gives its place back first
-      if (auto place = TakeKeptPlace(); place != nullptr) {
-        kept_[last_kept_] = {i, file, std::move(place)};
+      kept_[last_kept_] = {};  // gives its slot back first
+      if (auto slot = TakeKeptSlot(); slot != nullptr) {
+        kept_[last_kept_] = {i, file, std::move(slot)};
       }
     }
     return file;
@@ -56,7 +56,7 @@ class OpenFiles {
   struct Kept {
     size_t i = 0;
     std::shared_ptr<File> file;
-    std::shared_ptr<void> place;
+    std::shared_ptr<void> slot;
   };
 
   Kept* FindKept(size_t i) {

@@ -23,6 +23,7 @@
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
+#include "easydata/source/shard_reader.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/storage/open_file.h"
 
@@ -33,8 +34,6 @@ namespace {
 /// each; larger ones by one task after the other, slice by slice.
 constexpr int64_t kSmallGroupBytes = 8 << 20;
 
-// Of files on other machines.
-constexpr int64_t kBytesAhead = 24 << 20;
 constexpr int64_t kHole = 64 << 10;  // so much between two columns is read with them
 
 /// What is known of one Parquet file.
@@ -263,7 +262,7 @@ class ParquetReader : public ShardReader {
     std::vector<arrow::io::ReadRange> ranges;
     announced_ = std::max(announced_, group);
     int64_t ahead = 0;
-    for (int g = group; g < end_ && ahead < kBytesAhead; ++g) {
+    for (int g = group; g < end_ && ahead < kReadAheadBytes; ++g) {
       const auto metadata = file_->metadata->RowGroup(g);
       if (SliceRows(*metadata) < metadata->num_rows()) break;
       const auto of_group = RangesOf(*metadata);

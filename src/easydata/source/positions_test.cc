@@ -171,9 +171,9 @@ TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
   const std::string path = Write(text + format_.bad_row + RowsText(format_, before, before + 900));
   const Status error =
       CheckErrorContract(ContractOf(format_.open(path), TwoColumns(format_)), rows);
-  const std::string place =
+  const std::string location =
       path + " row " + std::to_string(rows) + ": line " + std::to_string(lines + 1) + ": ";
-  EXPECT_THAT(error.message(), HasSubstr(place + format_.what_is_bad));
+  EXPECT_THAT(error.message(), HasSubstr(location + format_.what_is_bad));
 
   SourceStageOptions options = TwoColumns(format_);
   options.on_error = OnError::kSkip;

@@ -27,8 +27,8 @@ class ShardOrder : public ReadOrder {
   }
 
   void Save(nlohmann::json* cursor) const override {
-    const size_t place = next_ > 0 ? next_ - 1 : 0;
-    (*cursor)["shard"] = shards_.empty() ? "" : source_->shard_names()[shards_[place]];
+    const size_t index = next_ > 0 ? next_ - 1 : 0;
+    (*cursor)["shard"] = shards_.empty() ? "" : source_->shard_names()[shards_[index]];
   }
 
   Status Restore(const nlohmann::json& cursor) override {
@@ -50,7 +50,7 @@ class ShardOrder : public ReadOrder {
   bool by_block() const override { return false; }
 
  private:
-  /// The shard that is a copy, in another place, of the one of this name, where places do not
+  /// The shard that is a copy, in another location, of the one of this name, where locations do not
   /// matter.
   std::vector<size_t>::const_iterator FindCopy(const std::string& name) const {
     const nlohmann::json described = source_->Describe();
@@ -191,7 +191,7 @@ class BlockOrder : public ReadOrder {
   std::vector<Blocks> blocks_;
   std::vector<uint64_t> ends_;
   std::optional<order::Permutation> order_;  // of the group's blocks
-  uint64_t next_ = 0;                        // place in the group
+  uint64_t next_ = 0;                        // index in the group
   uint64_t last_ = lane_;
 };
 

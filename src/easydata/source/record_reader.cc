@@ -108,15 +108,15 @@ class RecordReader : public ShardReader {
 
 int64_t RecordPiece::num_lines() const { return RecordLines(*this).Before(size); }
 
-int64_t RecordLines::Before(int64_t place) {
-  const std::string_view text(piece_.text.data() + place_, static_cast<size_t>(place - place_));
+int64_t RecordLines::Before(int64_t offset) {
+  const std::string_view text(piece_.text.data() + offset_, static_cast<size_t>(offset - offset_));
   lines_ += std::count(text.begin(), text.end(), '\n');
   for (size_t i = 0; piece_.ends_lines_at_returns; ++i) {
     i = text.find('\r', i);
     if (i == std::string_view::npos) break;
     if (i + 1 == text.size() || text[i + 1] != '\n') ++lines_;
   }
-  place_ = place;
+  offset_ = offset;
   return lines_;
 }
 

@@ -29,7 +29,7 @@ struct RecordPiece {
   /// Whether a "\r" without a "\n" after it ends a line, too.
   bool ends_lines_at_returns = false;
   std::vector<Record> records;
-  int64_t end = 0;  // place of the piece's end in the (decompressed) file
+  int64_t end = 0;  // offset of the piece's end in the (decompressed) file
   Status broken;    // why there is nothing after this piece
 
   std::string_view Text(const Record& record) const {
@@ -43,14 +43,14 @@ struct RecordPiece {
 class RecordLines {
  public:
   explicit RecordLines(const RecordPiece& piece) : piece_(piece), lines_(piece.blank_lines) {}
-  /// Lines before byte `place` of the text, which is not before the last one, counted from the end
+  /// Lines before byte `offset` of the text, which is not before the last one, counted from the end
   /// of the piece before.
-  int64_t Before(int64_t place);
+  int64_t Before(int64_t offset);
 
  private:
   const RecordPiece& piece_;
   int64_t lines_;
-  int64_t place_ = 0;
+  int64_t offset_ = 0;
 };
 
 /// A moving window on a text file; its text stays in place until Consume().
@@ -68,7 +68,7 @@ class TextWindow {
   /// broken().
   bool Grow();
   void Consume(int64_t bytes);
-  /// Place of text()'s begin.
+  /// Offset of text()'s begin.
   int64_t at() const { return at_; }
   const Status& broken() const { return broken_; }
   int64_t bytes_read() const { return bytes_read_; }
@@ -110,8 +110,8 @@ class RecordDecoder {
 /// Moves text from the window's begin into the piece, up to `size` bytes.
 void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece);
 
-/// Makes a reader over a cutter that `open` makes for a place in the file (0: its begin). `first`
-/// is the line and place at which rows begin.
+/// Makes a reader over a cutter that `open` makes for an offset in the file (0: its begin). `first`
+/// is the line and offset at which rows begin.
 std::unique_ptr<ShardReader> MakeRecordReader(
     std::function<Result<std::unique_ptr<RecordCutter>>(int64_t at)> open,
     std::shared_ptr<const RecordDecoder> decoder, const ShardPosition& from, int64_t first_line,

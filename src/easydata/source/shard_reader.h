@@ -26,6 +26,9 @@ struct ShardPosition {
   bool exact = false;
 };
 
+/// So much of a file on another machine is fetched ahead of what is read.
+inline constexpr int64_t kReadAheadBytes = 24 << 20;
+
 /// Batches of columns are handed out in slices of about 2 MB and at most so many rows.
 inline constexpr int64_t kMaxSliceRows = 8192;
 inline int64_t RowsOfASlice(int64_t rows, int64_t bytes) {

@@ -61,14 +61,14 @@ class SourceStage : public Stage {
         schema_(std::move(schema)),
         quarantine_(options.quarantine_path),
         order_(std::move(order)) {
-    nlohmann::json place;
-    order_->Save(&place);
+    nlohmann::json cursor;
+    order_->Save(&cursor);
     if (!order_->by_block()) {  // blocks begin where they are
       start_ = ShardPosition();
       start_->row = options_.start_row;
-      AddPosition(*start_, &place);
+      AddPosition(*start_, &cursor);
     }
-    cursor_ = Cursor(std::move(place));
+    cursor_ = Cursor(std::move(cursor));
   }
 
   ~SourceStage() override { Cancel(); }
@@ -116,13 +116,13 @@ class SourceStage : public Stage {
     int64_t before = 0;
     ARROW_ASSIGN_OR_RAISE(const auto part, PartAt(row, &before));
     if (!part.has_value() || before > row) return false;
-    nlohmann::json place;
-    order_->Save(&place);
-    ARROW_RETURN_NOT_OK(order_->Restore(place));
+    nlohmann::json cursor;
+    order_->Save(&cursor);
+    ARROW_RETURN_NOT_OK(order_->Restore(cursor));
     start_ = ShardPosition();
     start_->row = part->from.row + row - before;
-    AddPosition(*start_, &place);
-    cursor_ = Cursor(std::move(place));
+    AddPosition(*start_, &cursor);
+    cursor_ = Cursor(std::move(cursor));
     return true;
   }
 
@@ -172,10 +172,10 @@ class SourceStage : public Stage {
     }
   }
 
-  /// A part of a shard that is read, and its place in the order.
+  /// A part of a shard that is read, and the cursor of the order there.
   struct OpenPart {
     std::shared_ptr<const ShardRef> ref;
-    nlohmann::json place;
+    nlohmann::json cursor;
     bool has_relative_rows;
     size_t shard;
     bool is_opened = false;
@@ -205,7 +205,7 @@ class SourceStage : public Stage {
     do {
       ARROW_ASSIGN_OR_RAISE(next, map_->Next());
       if (!next.has_value()) return std::nullopt;
-    } while (next->part->is_lost);  // what was read of it behind the place that could not be
+    } while (next->part->is_lost);  // what was read of it behind the block that could not be
     Done& done = *next;
     if (done.start.has_value()) {
       row_ = done.start->row - done.start->skip;
@@ -215,7 +215,7 @@ class SourceStage : public Stage {
     const auto& ref = done.part->ref;
     done.batch.addresses.ShiftRows(row_);
     for (DropCount& count : done.batch.dropped) {
-      for (Address& place : count.places) place.row += row_;
+      for (Address& address : count.addresses) address.row += row_;
     }
     // The row of the block that has an error: the rows before it come first, and the rest of the
     // block comes when the stream goes on once that row is fixed.
@@ -256,7 +256,7 @@ class SourceStage : public Stage {
     }
     at_ = done.next_at;
     cursor_ = Cursor::Of([part = done.part, position] {
-      nlohmann::json cursor = part->place;
+      nlohmann::json cursor = part->cursor;
       AddPosition(position, &cursor);
       return cursor;
     });
@@ -297,7 +297,7 @@ class SourceStage : public Stage {
     return Status::OK();
   }
 
-  /// Adds the place in the part to that of the part.
+  /// Adds the position in the part to that of the part.
   static void AddPosition(const ShardPosition& position, nlohmann::json* cursor) {
     (*cursor)["row"] = position.row;
     if (!position.exact) return;
@@ -359,7 +359,7 @@ class SourceStage : public Stage {
   Result<ShardPosition> OpenReader(const ShardPart& part, const ShardPosition& from) {
     auto open = std::make_shared<OpenPart>();
     open->ref = std::make_shared<const ShardRef>(ShardRef{options_.name, part.name});
-    order_->Save(&open->place);
+    order_->Save(&open->cursor);
     open->has_relative_rows = part.has_relative_rows;
     open->shard = part.shard;
     part_ = open;

@@ -60,8 +60,8 @@ struct SourceStageOptions {
 };
 
 /// Makes the stream of a source's rows: tasks read and decode blocks in parallel, with the ops
-/// fused into them; rows are numbered in order. Its cursor is the place in the ReadOrder, "row" and
-/// shortcuts of the format.
+/// fused into them; rows are numbered in order. Its cursor is the position in the ReadOrder, "row"
+/// and shortcuts of the format.
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options);
 
 }  // namespace easydata::source

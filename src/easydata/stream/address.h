@@ -63,7 +63,7 @@ class Addresses {
     for (const Run& run : runs_) out.Append(name(run.shard), run.row, run.sub_row, run.count);
     return out;
   }
-  /// Moves every row number on by `rows`: text chunks are numbered once their place is known.
+  /// Moves every row number on by `rows`: text chunks are numbered once their first row is known.
   void ShiftRows(int64_t rows);
 
   int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }

@@ -11,25 +11,25 @@
 
 namespace easydata {
 
-void MixWatermark::Note(int64_t rows, const Place& place) {
-  if (place.block < 0) return;
+void MixWatermark::Note(int64_t rows, const Boundary& boundary) {
+  if (boundary.block < 0) return;
   if (!steps_.empty() && steps_.back().rows >= rows) return;
-  if (!steps_.empty() && steps_.back().place == place) {
+  if (!steps_.empty() && steps_.back().boundary == boundary) {
     steps_.back().rows = rows;
   } else {
-    steps_.push_back({rows, place});
+    steps_.push_back({rows, boundary});
   }
 }
 
-MixWatermark::Place MixWatermark::At(int64_t rows) const {
+MixWatermark::Boundary MixWatermark::At(int64_t rows) const {
   const auto step = std::lower_bound(steps_.begin(), steps_.end(), rows,
                                      [](const Step& s, int64_t r) { return s.rows < r; });
-  return step == steps_.end() ? End() : step->place;
+  return step == steps_.end() ? End() : step->boundary;
 }
 
 MixWatermark MixWatermark::Slice(int64_t offset) const {
   MixWatermark out;
-  for (const Step& step : steps_) out.Note(step.rows - offset, step.place);
+  for (const Step& step : steps_) out.Note(step.rows - offset, step.boundary);
   return out;
 }
 

@@ -37,17 +37,17 @@ struct SpanTable {
 /// would have been in.
 struct DropCount {
   /// So many addresses are kept, for people to look at.
-  static constexpr size_t kMostPlaces = 5;
+  static constexpr size_t kMostAddresses = 5;
 
   std::string source;
   std::string reason;
   int64_t rows = 0;
   int64_t tokens = 0;
   /// Where the first rows were read.
-  std::vector<Address> places = {};
+  std::vector<Address> addresses = {};
 
-  void AddPlace(Address place) {
-    if (places.size() < kMostPlaces) places.push_back(std::move(place));
+  void AddAddress(Address address) {
+    if (addresses.size() < kMostAddresses) addresses.push_back(std::move(address));
   }
 };
 
@@ -55,21 +55,21 @@ struct DropCount {
 /// (docs/architecture.md, "Edits").
 class MixWatermark {
  public:
-  /// A place between two blocks of a mix.
-  struct Place {
+  /// A boundary between two blocks of a mix.
+  struct Boundary {
     int64_t epoch = 0;   // of the pass over the mix
     int64_t block = -1;  // that nothing was read of; -1: there is no mix
 
-    bool operator==(const Place&) const = default;
+    bool operator==(const Boundary&) const = default;
   };
 
   /// Sets the watermark of the rows before `rows` that have none yet: they, and the windows open
-  /// downstream, were read from the blocks before `place`.
-  void Note(int64_t rows, const Place& place);
+  /// downstream, were read from the blocks before `boundary`.
+  void Note(int64_t rows, const Boundary& boundary);
   /// The watermark of the first `rows` rows, one at least.
-  Place At(int64_t rows) const;
+  Boundary At(int64_t rows) const;
   /// The watermark of all rows.
-  Place End() const { return steps_.empty() ? Place() : steps_.back().place; }
+  Boundary End() const { return steps_.empty() ? Boundary() : steps_.back().boundary; }
   MixWatermark Slice(int64_t offset) const;
   /// The watermark of rows made from this batch's, in their order and with their addresses. `from`
   /// are the addresses of the batch, `made` those of the new rows.
@@ -80,7 +80,7 @@ class MixWatermark {
  private:
   struct Step {
     int64_t rows;
-    Place place;
+    Boundary boundary;
   };
   std::vector<Step> steps_;  // by rows
 };

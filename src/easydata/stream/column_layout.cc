@@ -69,7 +69,7 @@ struct Origin {
   enum class Kind { kTyped, kJson, kRow };
   Kind kind = Kind::kTyped;
   int input = 0;          // column of the stream; of kRow the column of whole rows
-  size_t row_column = 0;  // of kRow: its place among the columns made of rows
+  size_t row_column = 0;  // of kRow: its index among the columns made of rows
 };
 
 class Layout : public ColumnLayout {

@@ -11,7 +11,7 @@ Cursor::Cursor(nlohmann::json saved) {
 
 nlohmann::json Cursor::ToJson() const {
   nlohmann::json saved;
-  if (place_ != nullptr) place_->WriteTo(&saved);
+  if (position_ != nullptr) position_->WriteTo(&saved);
   return saved;
 }
 

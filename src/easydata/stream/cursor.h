@@ -20,27 +20,27 @@ class Cursor {
   template <typename Write>
   static Cursor Of(Write write) {
     Cursor cursor;
-    cursor.place_ = std::make_shared<const PlaceOf<Write>>(std::move(write));
+    cursor.position_ = std::make_shared<const PositionOf<Write>>(std::move(write));
     return cursor;
   }
 
-  bool empty() const { return place_ == nullptr; }
+  bool empty() const { return position_ == nullptr; }
   /// What Stage::Restore() takes; null where it is empty.
   nlohmann::json ToJson() const;
 
  private:
-  struct Place {
-    virtual ~Place() = default;
+  struct Position {
+    virtual ~Position() = default;
     virtual void WriteTo(nlohmann::json* out) const = 0;
   };
   template <typename Write>
-  struct PlaceOf : Place {
-    explicit PlaceOf(Write write) : write(std::move(write)) {}
+  struct PositionOf : Position {
+    explicit PositionOf(Write write) : write(std::move(write)) {}
     void WriteTo(nlohmann::json* out) const override { *out = write(); }
     const Write write;
   };
 
-  std::shared_ptr<const Place> place_;
+  std::shared_ptr<const Position> position_;
 };
 
 }  // namespace easydata

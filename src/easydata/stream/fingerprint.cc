@@ -128,8 +128,8 @@ std::string Change(const std::string& key, const nlohmann::json& saved,
 constexpr std::array<std::string_view, 4> kOfFiles = {"source.bytes", "source.hashes",
                                                       "source.tags", "source.mtimes"};
 
-/// The place of a key among those of files; their number for all other keys.
-size_t PlaceOfFiles(std::string_view key) {
+/// The index of a key among those of files; their number for all other keys.
+size_t IndexOfFileKey(std::string_view key) {
   return std::find_if(kOfFiles.begin(), kOfFiles.end(),
                       [&](std::string_view name) { return key.ends_with(name); }) -
          kOfFiles.begin();
@@ -141,8 +141,8 @@ constexpr std::string_view kBelow = "source.names";
 /// Whether one side may lack a key: times and hashes of files are compared where both sides know
 /// them, so that a run may go on from a state with another `identity`.
 bool MayLack(std::string_view key) {
-  const size_t place = PlaceOfFiles(key);
-  return (place > 0 && place < kOfFiles.size()) || key.ends_with(kBelow);
+  const size_t index = IndexOfFileKey(key);
+  return (index > 0 && index < kOfFiles.size()) || key.ends_with(kBelow);
 }
 
 /// Whether a key is settled by another one: where files lie does not matter where both sides know
@@ -166,7 +166,7 @@ std::vector<std::string> KeysOf(const nlohmann::json& fingerprint) {
   }
   std::stable_sort(keys.begin(), keys.end(), [](const std::string& a, const std::string& b) {
     const auto rank = [](const std::string& key) {
-      return (PlaceOfFiles(key) + 1) % (kOfFiles.size() + 1);
+      return (IndexOfFileKey(key) + 1) % (kOfFiles.size() + 1);
     };
     return rank(a) < rank(b);
   });
@@ -175,8 +175,9 @@ std::vector<std::string> KeysOf(const nlohmann::json& fingerprint) {
 
 /// The files that may have changed, by what is known of each of them or of parts of the list:
 /// [begin, end) of it.
-std::pair<size_t, size_t> ChangedFiles(const nlohmann::json& saved, const nlohmann::json& current,
-                                       const nlohmann::json& now) {
+std::pair<size_t, size_t> FindChangedFiles(const nlohmann::json& saved,
+                                           const nlohmann::json& current,
+                                           const nlohmann::json& now) {
   const size_t files = now.size();
   const bool has_values = saved.is_array() && saved.size() == files;
   const std::string before(ItemHashes(saved, files <= kItems ? ':' : '/'));
@@ -195,12 +196,12 @@ std::pair<size_t, size_t> ChangedFiles(const nlohmann::json& saved, const nlohma
 }
 
 /// How the files of a source changed whose names did not.
-std::string FilesChanged(const std::string& key, const nlohmann::json& saved,
-                         const nlohmann::json& current, const nlohmann::json& description) {
+std::string DescribeChangedFiles(const std::string& key, const nlohmann::json& saved,
+                                 const nlohmann::json& current, const nlohmann::json& description) {
   const std::string prefix = key.substr(0, key.rfind("source."));
   const nlohmann::json& now = description.at(key);
   const nlohmann::json& paths = description.at(prefix + "source.files");
-  const auto [begin, end] = ChangedFiles(saved, current, now);
+  const auto [begin, end] = FindChangedFiles(saved, current, now);
   if (end > paths.size() || begin >= end) return key + " changed";
   std::string text = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1) + " ";
   const std::string first = paths[begin].get<std::string>();
@@ -279,9 +280,9 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
     }
     if (saved.at(key) == value || IsSettled(key, saved, current)) continue;
     const auto now = description.find(key);
-    if (PlaceOfFiles(key) < kOfFiles.size() && now != description.end()) {
+    if (IndexOfFileKey(key) < kOfFiles.size() && now != description.end()) {
       return Status::Invalid("the saved state is of other files: ",
-                             FilesChanged(key, saved.at(key), value, description),
+                             DescribeChangedFiles(key, saved.at(key), value, description),
                              "; resume with the files it was saved with, or start anew");
     }
     return Status::Invalid(

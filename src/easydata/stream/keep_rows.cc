@@ -17,14 +17,14 @@ void CountDropped(std::vector<DropCount>* counts, const DropCount& count) {
   }
   same->rows += count.rows;
   same->tokens += count.tokens;
-  for (const Address& place : count.places) same->AddPlace(place);
+  for (const Address& address : count.addresses) same->AddAddress(address);
 }
 
 void CountDropped(std::vector<DropCount>* counts, const Address& first, const std::string& reason,
                   int64_t rows, int64_t tokens) {
   DropCount count{first.shard == nullptr ? std::string() : first.shard->source, reason, rows,
                   tokens};
-  if (rows > 0) count.AddPlace(first);
+  if (rows > 0) count.AddAddress(first);
   CountDropped(counts, count);
 }
 
@@ -37,7 +37,7 @@ void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lo
     DropCount count{run.shard->source, reason, run.count};
     for (int64_t i = 0; i < run.count; ++i, ++next) {
       if (!tokens.empty()) count.tokens += tokens[next];
-      if (count.places.size() < DropCount::kMostPlaces) count.AddPlace(addresses.At(next));
+      if (count.addresses.size() < DropCount::kMostAddresses) count.AddAddress(addresses.At(next));
     }
     CountDropped(&out->dropped, count);
   }

@@ -34,10 +34,10 @@ TEST(KeepRowsTest, CountsWhatGoesBySource) {
 
 TEST(KeepRowsTest, NamesTheFirstRowsThatGo) {
   const Batch out = KeepRows(TwoSources(), {1, 2}, "short").ValueOrDie();
-  ASSERT_EQ(out.dropped[0].places.size(), 1u);
-  EXPECT_EQ(out.dropped[0].places[0].ToString(), "sources[\"a\"] x row 7");
-  ASSERT_EQ(out.dropped[1].places.size(), 2u);
-  EXPECT_EQ(out.dropped[1].places[1].ToString(), "sources[\"b\"] y row 2");
+  ASSERT_EQ(out.dropped[0].addresses.size(), 1u);
+  EXPECT_EQ(out.dropped[0].addresses[0].ToString(), "sources[\"a\"] x row 7");
+  ASSERT_EQ(out.dropped[1].addresses.size(), 2u);
+  EXPECT_EQ(out.dropped[1].addresses[1].ToString(), "sources[\"b\"] y row 2");
 
   Batch many = TwoSources();
   many.addresses = Addresses(many.addresses.At(0).shard, 3, 5);
@@ -45,8 +45,8 @@ TEST(KeepRowsTest, NamesTheFirstRowsThatGo) {
   many = KeepRows(many, {}, "short").ValueOrDie();
   ASSERT_EQ(many.dropped.size(), 1u);
   EXPECT_EQ(many.dropped[0].rows, 5);
-  ASSERT_EQ(many.dropped[0].places.size(), DropCount::kMostPlaces);
-  EXPECT_EQ(many.dropped[0].places[4].row, 7);
+  ASSERT_EQ(many.dropped[0].addresses.size(), DropCount::kMostAddresses);
+  EXPECT_EQ(many.dropped[0].addresses[4].row, 7);
 }
 
 TEST(KeepRowsTest, KeepingAllIsNoCopy) {

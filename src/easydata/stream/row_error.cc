@@ -15,7 +15,7 @@ class RowErrorDetail : public arrow::StatusDetail {
   RowErrorDetail(Address address, std::string message, Status cause = Status::OK())
       : address_(std::move(address)), message_(std::move(message)), cause_(std::move(cause)) {}
   const char* type_id() const override { return kTypeId; }
-  // The place is in the message already.
+  // The address is in the message already.
   std::string ToString() const override { return "row error"; }
 
   const Address& address() const { return address_; }

@@ -11,9 +11,8 @@ namespace easydata {
 /// Makes an error about one row: `message` says what, why and what to do; the address is put before
 /// it.
 ///
-/// Where a text chunk is decoded before its place in the shard is known, the row number counts from
-/// the chunk's start; the source stage that hands the error out calls ShiftRowError() once the
-/// place is known.
+/// Where a text chunk is decoded before its first row number is known, the row number counts from
+/// the chunk's start; the source stage that hands the error out calls ShiftRowError() once it is.
 Status RowError(Address address, const std::string& message,
                 arrow::StatusCode code = arrow::StatusCode::Invalid);
 

@@ -15,7 +15,7 @@ Address Row(int64_t row) {
   return {std::make_shared<const ShardRef>(ShardRef{"data", "a.jsonl"}), row, -1};
 }
 
-TEST(RowErrorTest, MessageSaysThePlaceAndMovesWithIt) {
+TEST(RowErrorTest, MessageSaysTheAddressAndMovesWithIt) {
   const Status error = ShiftRowError(RowError(Row(2), "bad", arrow::StatusCode::TypeError), 40);
   EXPECT_TRUE(error.IsTypeError());
   EXPECT_EQ(error.message(), "sources[\"data\"] a.jsonl row 42: bad");

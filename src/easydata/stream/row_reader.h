@@ -15,7 +15,7 @@ namespace easydata {
 struct RowWindow {
   SharedBatches parts;
   std::vector<RowRef> rows;
-  MixWatermark::Place watermark;  // of all rows
+  MixWatermark::Boundary watermark;  // of all rows
 };
 
 /// Gives the batches of a stage in parts, with the position of the row that comes next.

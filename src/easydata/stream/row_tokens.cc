@@ -112,10 +112,10 @@ Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& co
                                        const std::vector<int64_t>& rows) {
   const arrow::Schema& schema = *batch.rows->schema();
   const bool whole_rows = schema.GetFieldIndex(json::kRowColumn) >= 0;
-  const int place = schema.GetFieldIndex(whole_rows ? json::kRowColumn : column);
-  if (place < 0) return std::vector<int64_t>();
-  const arrow::Array& values = *batch.rows->column(place);
-  if (whole_rows || json::IsJsonField(*schema.field(place))) {
+  const int index = schema.GetFieldIndex(whole_rows ? json::kRowColumn : column);
+  if (index < 0) return std::vector<int64_t>();
+  const arrow::Array& values = *batch.rows->column(index);
+  if (whole_rows || json::IsJsonField(*schema.field(index))) {
     return JsonTokens(batch, static_cast<const arrow::StringArray&>(values), column, whole_rows,
                       rows);
   }

@@ -82,7 +82,7 @@ class Stage {
   virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
 };
 
-/// Makes the error for a state that has something else in a place than was written there.
+/// Makes the error for a state that holds another value than was written.
 Status DamagedState(const std::exception& error);
 
 /// Whether a saved value is an integer of 64 bits: nothing else may be read as one.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,10 @@ struct AnswerTexts {
   std::vector<std::string> whole;
 };
 
-/// Reads a prompt and the answers in `fields` ("chosen", "rejected") of a row: texts, or chats.
+/// The fields of a pair of answers, the better one first.
+inline constexpr std::string_view kPreferenceFields[] = {"chosen", "rejected"};
+
+/// Reads a prompt and the answers in `fields` (kPreferenceFields) of a row: texts, or chats.
 ///
 /// Where there is no prompt, it is what the two answers have in common: messages, or characters. A
 /// prompt that is text goes before chats as the user's message, unless they begin with messages of

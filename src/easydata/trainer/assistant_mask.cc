@@ -59,12 +59,12 @@ Status FindTrainedTurns(const Value& messages, const chat::RenderedChat& rendere
 }
 
 Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
-                 std::span<const TrainedTurn> turns, const TokenPlaces& places,
+                 std::span<const TrainedTurn> turns, const SpanFinder& finder,
                  std::vector<int32_t>* mask) {
   mask->assign(ids.size(), 0);
   if (turns.empty() || ids.empty()) return Status::OK();
   static thread_local std::vector<size_t> ends;
-  ARROW_RETURN_NOT_OK(places.Find(text, ids, &ends));
+  ARROW_RETURN_NOT_OK(finder.Find(text, ids, &ends));
   // The first token that reaches beyond a byte.
   const auto token_at = [&](size_t byte) {
     return static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), byte) - ends.begin());
@@ -80,14 +80,14 @@ Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
     if (end <= turn.begin) continue;
     size_t last = token_at(end - 1);
     if (last >= ids.size()) continue;
-    if (trained.opening != nullptr && last + 1 < ids.size() && !places.IsSpecial(ids[last]) &&
-        places.IsSpecial(ids[last + 1])) {
+    if (trained.opening != nullptr && last + 1 < ids.size() && !finder.IsSpecial(ids[last]) &&
+        finder.IsSpecial(ids[last + 1])) {
       ++last;
     }
     for (size_t i = begin; i <= last; ++i) (*mask)[i] = 1;
     // Templates that end a conversation with EOS print it behind the last turn's own end.
     const bool ends_all = trained.opening != nullptr && &trained == &turns.back() &&
-                          last + 1 < ids.size() && places.IsSpecial(ids.back()) &&
+                          last + 1 < ids.size() && finder.IsSpecial(ids.back()) &&
                           jinja::StripStart(text.substr(end, ends[ids.size() - 2] - end)).empty();
     if (ends_all && last + 2 < ids.size()) mask->back() = 1;
   }

@@ -34,7 +34,7 @@ Status FindTrainedTurns(const jinja::Value& messages, const chat::RenderedChat& 
 /// next token is one, that too ends the turn. So does an EOS that ends the text, with nothing but
 /// white space before it. A token counts when it overlaps.
 Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
-                 std::span<const TrainedTurn> turns, const TokenPlaces& places,
+                 std::span<const TrainedTurn> turns, const SpanFinder& finder,
                  std::vector<int32_t>* mask);
 
 }  // namespace easydata::trainer

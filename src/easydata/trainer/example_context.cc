@@ -9,13 +9,13 @@
 
 namespace easydata::trainer {
 
-Status TokenPlaces::Find(std::string_view text, std::span<const int32_t> ids,
-                         std::vector<size_t>* ends) const {
+Status SpanFinder::Find(std::string_view text, std::span<const int32_t> ids,
+                        std::vector<size_t>* ends) const {
   if (spans != nullptr && spans->Find(text, ids, ends)) return Status::OK();
   return ask(text, ids, ends);
 }
 
-bool TokenPlaces::IsSpecial(int32_t id) const {
+bool SpanFinder::IsSpecial(int32_t id) const {
   if (spans != nullptr) return spans->IsSpecial(id);
   return std::binary_search(special.begin(), special.end(), id);
 }

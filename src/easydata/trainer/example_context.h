@@ -31,7 +31,7 @@ struct TokenRoles {
 };
 
 /// Tells which bytes of a text its ids cover, and which ids are special.
-struct TokenPlaces {
+struct SpanFinder {
   /// Null for tokenizers whose vocabulary is not at hand.
   std::shared_ptr<const tokenizers::TokenSpans> spans;
   /// What tells where spelling does not: replaces *ends by the byte after each of the ids of a
@@ -50,7 +50,7 @@ struct TokenPlaces {
 struct ExampleContext {
   std::shared_ptr<const tokenizers::TextEncoder> encoder;
   TokenRoles tokens;
-  TokenPlaces places;
+  SpanFinder span_finder;
   /// Null where the tokenizer has no chat template; `why_no_template` then says so.
   std::shared_ptr<const chat::ChatRenderer> renderer;
   chat::RoleMapping roles = {};

@@ -84,7 +84,7 @@ class ExampleOpImpl : public BatchOp {
     std::stable_sort(errors.begin(), errors.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     if (options_.refuse == nullptr && !errors.empty()) {
-      if (!options_.places_errors) return errors[0].second;
+      if (!options_.errors_have_addresses) return errors[0].second;
       return RowError(batch.addresses.At(errors[0].first), errors[0].second.message(),
                       errors[0].second.code());
     }

@@ -17,7 +17,7 @@ struct ExampleOpOptions {
   std::vector<std::string> keep = {};
   bool parse_arguments = false;
   /// Errors say where their row is.
-  bool places_errors = true;
+  bool errors_have_addresses = true;
   /// What becomes of rows in error: null: they end the stream. Else it gives the text that stands
   /// in column `refused_column` of such a row, in whose other columns nothing is.
   std::function<Result<std::string>(const Batch& batch, int64_t row, const std::string& error)>

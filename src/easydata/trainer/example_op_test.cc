@@ -40,8 +40,8 @@ std::shared_ptr<const ExampleContext> Context() {
   context->encoder = tokenizer;
   context->tokens.eos_id = 0;
   context->tokens.eos_text = "<e>";
-  context->places.spans = std::make_shared<const tokenizers::TokenSpans>(*tokenizer);
-  context->places.ask = [](std::string_view, std::span<const int32_t>, std::vector<size_t>*) {
+  context->span_finder.spans = std::make_shared<const tokenizers::TokenSpans>(*tokenizer);
+  context->span_finder.ask = [](std::string_view, std::span<const int32_t>, std::vector<size_t>*) {
     return Status::Invalid("spelling should tell");
   };
   const auto compiled = jinja::Template::Compile(kTemplate).ValueOrDie();
@@ -109,13 +109,13 @@ TEST(ExampleOpTest, ExamplesOfOneRowAreItsSubRows) {
   options.expand_turns = true;
   const auto op = ExampleOp(SftExamples(context, options).ValueOrDie(), context, {});
   const Batch made = op->Apply(BatchOf({Chat(1), Chat(3), Chat(2)})).ValueOrDie();
-  std::vector<std::pair<int64_t, int32_t>> places;
+  std::vector<std::pair<int64_t, int32_t>> sub_rows;
   for (int64_t i = 0; i < made.num_rows(); ++i) {
-    places.emplace_back(made.addresses.At(i).row, made.addresses.At(i).sub_row);
+    sub_rows.emplace_back(made.addresses.At(i).row, made.addresses.At(i).sub_row);
   }
-  using Place = std::pair<int64_t, int32_t>;
-  EXPECT_THAT(places, ::testing::ElementsAre(Place(10, -1), Place(11, 0), Place(11, 1),
-                                             Place(11, 2), Place(12, 0), Place(12, 1)));
+  using SubRow = std::pair<int64_t, int32_t>;
+  EXPECT_THAT(sub_rows, ::testing::ElementsAre(SubRow(10, -1), SubRow(11, 0), SubRow(11, 1),
+                                               SubRow(11, 2), SubRow(12, 0), SubRow(12, 1)));
 }
 
 TEST(ExampleOpTest, WhatIsLeftOutIsCounted) {

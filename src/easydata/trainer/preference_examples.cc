@@ -9,8 +9,6 @@
 namespace easydata::trainer {
 namespace {
 
-constexpr std::string_view kSides[] = {"chosen", "rejected"};
-
 struct PreferenceMaker : ExampleMaker, std::enable_shared_from_this<PreferenceMaker> {
   PreferenceMaker(std::shared_ptr<const ExampleContext> context, const PreferenceOptions& options)
       : context(std::move(context)), options(options) {}
@@ -55,7 +53,7 @@ class PreferenceDrafts : public ExampleDrafts {
     if (made.has_value()) {
       draft.made = *std::move(made);
     } else {
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kSides, &texts_));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &texts_));
       draft.pieces = AddPieces(row, texts_, maker_->options.example, *maker_->context);
     }
     drafts_.push_back(std::move(draft));

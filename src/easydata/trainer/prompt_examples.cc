@@ -10,8 +10,6 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
-constexpr std::string_view kPreferred[] = {"chosen", "rejected"};
-
 struct PromptMaker : ExampleMaker, std::enable_shared_from_this<PromptMaker> {
   PromptMaker(std::shared_ptr<const ExampleContext> context, const PromptOptions& options)
       : context(std::move(context)), options(options) {}
@@ -88,7 +86,7 @@ class PromptDrafts : public ExampleDrafts {
     ARROW_ASSIGN_OR_RAISE(const Value chosen, row.fields.Get("chosen"));
     if (!chosen.Is(ValueKind::kNone)) {
       AnswerTexts texts;
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferred, &texts));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &texts));
       return texts.prompt;
     }
     if (given.IsString()) return std::string();

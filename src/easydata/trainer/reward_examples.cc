@@ -10,8 +10,6 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
-constexpr std::string_view kPair[] = {"chosen", "rejected"};
-
 struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
   RewardMaker(std::shared_ptr<const ExampleContext> context, const RewardOptions& options,
               SpecialFrame frame)
@@ -104,9 +102,9 @@ class RewardDrafts : public ExampleDrafts {
     Value sides[2];
     Value chats[2];
     for (size_t side = 0; side < 2; ++side) {
-      ARROW_ASSIGN_OR_RAISE(sides[side], row.fields.Get(kPair[side]));
+      ARROW_ASSIGN_OR_RAISE(sides[side], row.fields.Get(kPreferenceFields[side]));
       if (sides[side].Is(ValueKind::kNone)) {
-        const std::string expected = "'" + std::string(kPair[side]) + "'";
+        const std::string expected = "'" + std::string(kPreferenceFields[side]) + "'";
         return NothingToRead(row.fields, expected.c_str());
       }
       chats[side] = row.chats.AsMessages(sides[side]);
@@ -122,7 +120,7 @@ class RewardDrafts : public ExampleDrafts {
       }
       std::string_view said[2];
       for (size_t side = 0; side < 2; ++side) {
-        ARROW_ASSIGN_OR_RAISE(said[side], TextOf(sides[side], kPair[side]));
+        ARROW_ASSIGN_OR_RAISE(said[side], TextOf(sides[side], kPreferenceFields[side]));
       }
       // Data sets that have the prompt in the answers, too.
       const bool is_inside = !maker_->options.example.is_trl() && said[0].starts_with(before) &&
@@ -138,13 +136,14 @@ class RewardDrafts : public ExampleDrafts {
     const bool has_prompt = !prompt.Is(ValueKind::kNone);
     if (has_prompt || chats[0].Is(ValueKind::kNone) || chats[1].Is(ValueKind::kNone)) {
       AnswerTexts answers;
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPair, &answers));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &answers));
       for (size_t side = 0; side < 2; ++side) texts[side] = std::move(answers.whole[side]);
       return Status::OK();
     }
     chat::RenderedChat rendered;
     for (size_t side = 0; side < 2; ++side) {
-      ARROW_ASSIGN_OR_RAISE(const Value messages, row.chats.Read(chats[side], kPair[side]));
+      ARROW_ASSIGN_OR_RAISE(const Value messages,
+                            row.chats.Read(chats[side], kPreferenceFields[side]));
       ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered));
       texts[side] = std::move(rendered.text);
     }

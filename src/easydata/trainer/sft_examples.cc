@@ -297,7 +297,7 @@ class SftDrafts : public ExampleDrafts {
     }
     if (draft.is_chat_masked) {
       ARROW_RETURN_NOT_OK(
-          MaskTurns(pieces.text(draft.whole), ids, draft.turns, context_.places, &assistant));
+          MaskTurns(pieces.text(draft.whole), ids, draft.turns, context_.span_finder, &assistant));
     } else if (draft.assistant_masks.has_value()) {
       assistant = *draft.assistant_masks;
     }

@@ -12,8 +12,7 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
-constexpr std::string_view kBothSides[] = {"chosen", "rejected"};
-constexpr std::string_view kOneSide[] = {"completion"};
+constexpr std::string_view kCompletionField[] = {"completion"};
 
 struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker> {
   UnpairedMaker(std::shared_ptr<const ExampleContext> context, const UnpairedOptions& options,
@@ -78,7 +77,7 @@ class UnpairedDrafts : public ExampleDrafts {
     }
     UnpairedDraft draft = {.row = row.number};
     if (completion.Is(ValueKind::kNone)) {
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kBothSides, &texts_));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &texts_));
       Add(row, &draft);
       draft.label = true;
       drafts_.push_back(draft);
@@ -88,7 +87,7 @@ class UnpairedDrafts : public ExampleDrafts {
       return Status::OK();
     }
     ARROW_ASSIGN_OR_RAISE(draft.label, LabelOf(row.fields));
-    ARROW_RETURN_NOT_OK(ReadAnswers(row, kOneSide, &texts_));
+    ARROW_RETURN_NOT_OK(ReadAnswers(row, kCompletionField, &texts_));
     Add(row, &draft);
     drafts_.push_back(std::move(draft));
     return Status::OK();

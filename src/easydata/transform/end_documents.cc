@@ -64,9 +64,9 @@ class EndDocumentsOp : public BatchOp {
                                                   arrow::Buffer::FromVector(std::move(out.ends)),
                                                   std::move(tokens));
     const auto schema = batch.rows->schema();
-    const int place = schema->GetFieldIndex(kColumn);
+    const int index = schema->GetFieldIndex(kColumn);
     ARROW_ASSIGN_OR_RAISE(batch.rows,
-                          batch.rows->SetColumn(place, schema->field(place), std::move(ids)));
+                          batch.rows->SetColumn(index, schema->field(index), std::move(ids)));
     return batch;
   }
 
@@ -118,7 +118,7 @@ class EndDocumentsOp : public BatchOp {
         const Address address = batch->AddressOf(row);
         DropCount count{address.shard == nullptr ? "" : address.shard->source, kTruncatedReason, 1,
                         length - options_.max_length};
-        count.AddPlace(address);
+        count.AddAddress(address);
         CountDropped(&batch->dropped, count);
         return Status::OK();
       }

@@ -60,7 +60,7 @@ std::vector<int64_t> NumbersOf(const Batch& batch) {
   return {column.raw_values(), column.raw_values() + column.length()};
 }
 
-std::vector<std::pair<int64_t, int32_t>> PlacesOf(const Addresses& addresses) {
+std::vector<std::pair<int64_t, int32_t>> RowsOf(const Addresses& addresses) {
   std::vector<std::pair<int64_t, int32_t>> out;
   for (int64_t i = 0; i < addresses.size(); ++i) {
     out.emplace_back(addresses.At(i).row, addresses.At(i).sub_row);
@@ -104,7 +104,7 @@ TEST(EndDocumentsTest, TruncatedDocumentsAreCounted) {
       in, {.max_length = 3, .eos = kEos, .eod = kEod, .overlong = LongDocument::kTruncate});
   EXPECT_EQ(TokensOf(out, "input_ids"), (Lists{{1, 2, 3}, {1, 2, kEos}, {1, 2, 3}, {1, 2, 3}}));
   EXPECT_THAT(NumbersOf(out), ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(PlacesOf(out.addresses), PlacesOf(in.addresses));
+  EXPECT_EQ(RowsOf(out.addresses), RowsOf(in.addresses));
   ASSERT_EQ(out.dropped.size(), 3u);
   EXPECT_EQ(out.dropped[0].reason, "missing");
   EXPECT_EQ(out.dropped[0].rows, 4);
@@ -113,22 +113,22 @@ TEST(EndDocumentsTest, TruncatedDocumentsAreCounted) {
   EXPECT_EQ(out.dropped[1].reason, "truncated");
   EXPECT_EQ(out.dropped[1].rows, 2);
   EXPECT_EQ(out.dropped[1].tokens, 3 + 1);
-  ASSERT_EQ(out.dropped[1].places.size(), 2u);
-  EXPECT_EQ(out.dropped[1].places[0].row, 7);
-  EXPECT_EQ(out.dropped[1].places[1].row, 9);
+  ASSERT_EQ(out.dropped[1].addresses.size(), 2u);
+  EXPECT_EQ(out.dropped[1].addresses[0].row, 7);
+  EXPECT_EQ(out.dropped[1].addresses[1].row, 9);
   EXPECT_EQ(out.dropped[2].source, "y");
   EXPECT_EQ(out.dropped[2].rows, 1);
   EXPECT_EQ(out.dropped[2].tokens, 2);
 }
 
-TEST(EndDocumentsTest, OnlyTheFirstPlacesOfCutDocumentsAreKept) {
+TEST(EndDocumentsTest, OnlyTheFirstAddressesOfCutDocumentsAreKept) {
   const Batch out = ApplyEnds(EndRows(Lists(8, {1, 2, 3})),
                               {.max_length = 2, .overlong = LongDocument::kTruncate});
   ASSERT_EQ(out.dropped.size(), 1u);
   EXPECT_EQ(out.dropped[0].rows, 8);
   EXPECT_EQ(out.dropped[0].tokens, 8);
   std::vector<int64_t> rows;
-  for (const Address& place : out.dropped[0].places) rows.push_back(place.row);
+  for (const Address& address : out.dropped[0].addresses) rows.push_back(address.row);
   EXPECT_THAT(rows, ElementsAre(10, 11, 12, 13, 14));
 }
 
@@ -142,7 +142,7 @@ TEST(EndDocumentsTest, SplitDocumentsGoOnInTheNextRows) {
           {1, 2, kEod}, {1, 2, 3}, {4, 5, 6}, {7, kEod}, {1, 2, 3}, {kEod}, {1, 2, 3}, {4, kEod}}));
   EXPECT_THAT(NumbersOf(out), ElementsAre(0, 1, 1, 1, 2, 3, 4, 4));
   EXPECT_THAT(
-      PlacesOf(out.addresses),
+      RowsOf(out.addresses),
       ElementsAre(std::pair(10, -1), std::pair(11, 0), std::pair(11, 1), std::pair(11, 2),
                   std::pair(12, -1), std::pair(13, -1), std::pair(14, 0), std::pair(14, 1)));
   EXPECT_EQ(out.addresses.At(2).shard->shard, "a.jsonl");
@@ -170,7 +170,7 @@ TEST(EndDocumentsTest, RowsThatAreNotSplitKeepTheirAddresses) {
     in.addresses.Append(shard, row, sub_row, 1);
   }
   const Batch out = ApplyEnds(in, {.max_length = 2, .overlong = LongDocument::kSplit});
-  EXPECT_THAT(PlacesOf(out.addresses),
+  EXPECT_THAT(RowsOf(out.addresses),
               ElementsAre(std::pair(4, 3), std::pair(5, 0), std::pair(5, 1), std::pair(6, 2)));
 }
 
@@ -197,7 +197,7 @@ TEST(EndDocumentsTest, SlicesAreReadFromTheirOffset) {
   const Batch out = ApplyEnds(whole.Slice(1, 3), truncate);
   EXPECT_EQ(TokensOf(out, "input_ids"), (Lists{{1, 2, 3}, {}, {4, 5, 6}}));
   ASSERT_EQ(out.dropped.size(), 1u);
-  EXPECT_EQ(out.dropped[0].places[0].row, 13);
+  EXPECT_EQ(out.dropped[0].addresses[0].row, 13);
   EXPECT_EQ(MakeEnds({.max_length = 3}).ValueOrDie()->Apply(whole.Slice(0, 0))->num_rows(), 0);
   // The values of the lists are a slice, too.
   arrow::Int32Builder values, ends;

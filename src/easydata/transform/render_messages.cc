@@ -67,7 +67,7 @@ class RenderMessages : public BatchOp {
     arrow::StringBuilder texts;
     ARROW_RETURN_NOT_OK(texts.Reserve(num_rows));
     std::vector<RowRef> rest;           // rows for the fallback
-    std::vector<int64_t> rest_numbers;  // and their places
+    std::vector<int64_t> rest_numbers;  // and their indices in the batch
     for (int64_t i = 0; i < num_rows; ++i) {
       if (exec::StopScope::Stopped()) return Status::Cancelled("the stream was closed");
       if (i == kRowsToLearnFrom) {
@@ -148,16 +148,16 @@ class RenderMessages : public BatchOp {
     return last;
   }
 
-  /// `column` with the rows of `part` at `places`.
+  /// `column` with the rows of `part` at `indices`.
   static Result<std::shared_ptr<arrow::Array>> Merged(const std::shared_ptr<arrow::Array>& column,
                                                       const std::shared_ptr<arrow::Array>& part,
-                                                      const std::vector<int64_t>& places) {
+                                                      const std::vector<int64_t>& indices) {
     arrow::ArrayVector pieces;
     int64_t done = 0;
-    for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i] > done) pieces.push_back(column->Slice(done, places[i] - done));
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] > done) pieces.push_back(column->Slice(done, indices[i] - done));
       pieces.push_back(part->Slice(static_cast<int64_t>(i), 1));
-      done = places[i] + 1;
+      done = indices[i] + 1;
     }
     if (done < column->length()) pieces.push_back(column->Slice(done));
     return arrow::Concatenate(pieces);

@@ -144,9 +144,9 @@ class TokenizeOpImpl : public BatchOp {
       }
       tokenizers::CutTexts cut;
       auto part = encoder_->EncodeBatch(*texts.Slice(row, rows), options_.encode, &cut);
-      if (!part.ok()) return Place(part.status(), texts, *batch, row, rows);
+      if (!part.ok()) return WithAddress(part.status(), texts, *batch, row, rows);
       DropCount count{source, kTruncatedReason, cut.texts, cut.ids};
-      for (const int64_t i : cut.first_rows) count.AddPlace(batch->addresses.At(row + i));
+      for (const int64_t i : cut.first_rows) count.AddAddress(batch->addresses.At(row + i));
       CountDropped(&batch->dropped, count);
       parts.push_back(std::move(*part));
       row += rows;
@@ -169,8 +169,8 @@ class TokenizeOpImpl : public BatchOp {
   }
 
   /// The encoder's error, at the row that it is about.
-  Status Place(const Status& error, const arrow::Array& texts, const Batch& batch, int64_t first,
-               int64_t rows) const {
+  Status WithAddress(const Status& error, const arrow::Array& texts, const Batch& batch,
+                     int64_t first, int64_t rows) const {
     for (int64_t row = first; row < first + rows; ++row) {
       const Status one = encoder_->EncodeBatch(*texts.Slice(row, 1), options_.encode).status();
       if (!one.ok()) {

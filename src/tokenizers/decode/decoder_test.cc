@@ -11,7 +11,7 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-Result<std::unique_ptr<const Decoder>> MakeDecoderOf(std::string_view json) {
+Result<std::unique_ptr<const Decoder>> DecoderFrom(std::string_view json) {
   simdjson::dom::parser parser;
   simdjson::dom::element component;
   EXPECT_EQ(parser.parse(json.data(), json.size()).get(component), simdjson::SUCCESS) << json;
@@ -19,7 +19,7 @@ Result<std::unique_ptr<const Decoder>> MakeDecoderOf(std::string_view json) {
 }
 
 Tokens Chain(std::string_view json, Tokens tokens) {
-  const auto decoder = MakeDecoderOf(json);
+  const auto decoder = DecoderFrom(json);
   EXPECT_TRUE(decoder.ok()) << decoder.status().ToString();
   const Tokens given = tokens;
   EXPECT_TRUE((*decoder)->DecodeChain(&tokens).ok());
@@ -30,7 +30,7 @@ Tokens Chain(std::string_view json, Tokens tokens) {
   return tokens;
 }
 
-TEST(DecoderTest, NullIsNone) { EXPECT_EQ(*MakeDecoderOf("null"), nullptr); }
+TEST(DecoderTest, NullIsNone) { EXPECT_EQ(*DecoderFrom("null"), nullptr); }
 
 TEST(DecoderTest, ByteLevel) {
   constexpr std::string_view kJson =
@@ -79,7 +79,7 @@ TEST(DecoderTest, Strip) {
   for (const auto& [start, stop, token] :
        {std::tuple(1, 1, "▁"), std::tuple(0, 1, ""), std::tuple(0, 3, "▁▁")}) {
     Tokens tokens = {token};
-    EXPECT_TRUE((*MakeDecoderOf(json(start, stop)))->DecodeChain(&tokens).IsInvalid()) << token;
+    EXPECT_TRUE((*DecoderFrom(json(start, stop)))->DecodeChain(&tokens).IsInvalid()) << token;
   }
 }
 
@@ -154,7 +154,7 @@ TEST(DecoderTest, OddFilesAreForTheReference) {
            R"({"type":"Sequence"})",
            R"({"type":"Sequence","decoders":[null]})",
        }) {
-    EXPECT_TRUE(MakeDecoderOf(json).status().IsNotImplemented()) << json;
+    EXPECT_TRUE(DecoderFrom(json).status().IsNotImplemented()) << json;
   }
 }
 

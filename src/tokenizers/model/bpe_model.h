@@ -61,7 +61,7 @@ class BpeModel {
   bool knows_all_bytes_ = true;
   std::vector<uint32_t> byte_pair_ranks_;
   // With ignore_merges, a pretoken that is a token is that token. Tokens by the bytes they stand
-  // for: those that have a place there in short_words_, the others in words_.
+  // for: those that have a slot there in short_words_, the others in words_.
   bool ignore_merges_ = false;
   std::optional<WordTable> short_words_;
   StringTable words_;

@@ -2,8 +2,9 @@
 
 namespace easydata::tokenizers {
 
-// Places nodes depth first. Free slots form a ring in the order of their blocks. The only child of
-// a node fills the oldest; several children try some of the newest and else open a new block.
+// Gives nodes their slots depth first. Free slots form a ring in the order of their blocks. The
+// only child of a node fills the oldest; several children try some of the newest and else open a
+// new block.
 class DoubleArray::Builder {
  public:
   explicit Builder(std::vector<Node>* nodes) : nodes_(*nodes) {

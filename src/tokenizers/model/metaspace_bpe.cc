@@ -12,8 +12,6 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr std::string_view kMetaspaceText = "\xE2\x96\x81";
-
 std::string_view StringOr(object parent, std::string_view key, std::string_view fallback) {
   const Result<std::string_view> value = StringAt(parent, key, "");
   return value.ok() ? *value : fallback;
@@ -28,11 +26,11 @@ bool MatchesSpace(object component) {
 
 bool IsSpaceReplacement(object component) {
   return TypeOf(component) == "Replace" && MatchesSpace(component) &&
-         StringOr(component, "content", "") == kMetaspaceText;
+         StringOr(component, "content", "") == kMetaspaceUtf8;
 }
 
 bool IsPrepend(object component) {
-  return TypeOf(component) == "Prepend" && StringOr(component, "prepend", "") == kMetaspaceText;
+  return TypeOf(component) == "Prepend" && StringOr(component, "prepend", "") == kMetaspaceUtf8;
 }
 
 // Whether every character has a token or falls back to bytes' tokens, and no merge takes those.
@@ -89,7 +87,7 @@ struct MetaspaceBpe::Components {
       const Result<bool> invert = BoolAt(fields, "invert", "");
       return replaces_spaces && MatchesSpace(fields) && invert.ok() && !*invert;
     }
-    if (TypeOf(fields) != "Metaspace" || StringOr(fields, "replacement", "") != kMetaspaceText ||
+    if (TypeOf(fields) != "Metaspace" || StringOr(fields, "replacement", "") != kMetaspaceUtf8 ||
         prepend != Prepend::kNothing || HasKey(fields, "add_prefix_space") ||
         HasKey(fields, "str_rep")) {
       return false;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizers/metaspace.h"
 #include "tokenizers/model/char_bpe_model.h"
 
 namespace easydata::tokenizers {
@@ -16,10 +17,10 @@ namespace easydata::tokenizers {
 /// Character-level BPE of text whose spaces become "▁" and that no pre-tokenizer cuts (Llama 2,
 /// Gemma), cut where no merge can join: each part is encoded, and remembered, by itself.
 ///
-/// Whatever first spans a place is a merge of a symbol that ends there and one that starts there:
-/// so a place is safe if no merge has a left side that ends in the character before it and a right
-/// side that starts with the character after it. That holds because every character has symbols of
-/// its own: its token or, else, its bytes' tokens, which no merge takes. Immutable.
+/// Whatever first spans a boundary is a merge of a symbol that ends there and one that starts
+/// there: so a boundary is safe if no merge has a left side that ends in the character before it
+/// and a right side that starts with the character after it. That holds because every character has
+/// symbols of its own: its token or, else, its bytes' tokens, which no merge takes. Immutable.
 class MetaspaceBpe {
  public:
   /// What is put before a piece.
@@ -55,14 +56,13 @@ class MetaspaceBpe {
   /// The end of the first part of `text` where a space precedes it; 0 if it may be cut there.
   size_t FindCutAfterSpace(std::string_view text) const;
 
-  /// The first place after `from` where `text` may be cut, or npos.
+  /// The first offset after `from` where `text` may be cut, or npos.
   size_t FindCut(std::string_view text, size_t from) const;
 
   /// Writes the ids of a part to `out`, which has room for one per byte; returns their number.
   size_t EncodePart(std::string_view part, MergeScratch* scratch, int32_t* out) const;
 
  private:
-  static constexpr char32_t kMetaspace = 0x2581;
   static constexpr uint32_t kAscii = 128;
   static constexpr int kTableBits = 20;
   static constexpr uint32_t kLoneLimit = 0x10000;

@@ -117,16 +117,16 @@ std::vector<int32_t> BpeFile::Encode(std::string_view word) const {
   }
   for (;;) {
     std::pair<size_t, int32_t> best = {SIZE_MAX, -1};
-    size_t place = 0;
+    size_t index = 0;
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {
       const auto it = ranks.find({symbols[i], symbols[i + 1]});
       if (it == ranks.end() || it->second.first >= best.first) continue;
       best = it->second;
-      place = i;
+      index = i;
     }
     if (best.second < 0) return symbols;
-    symbols[place] = best.second;
-    symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(place) + 1);
+    symbols[index] = best.second;
+    symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(index) + 1);
   }
 }
 

@@ -13,10 +13,10 @@ namespace easydata::tokenizers {
 
 /// Proves where a pretoken of byte-level BPE may be cut so that its parts merge as the whole would.
 ///
-/// Whatever first spans a place is a merge of a symbol that ends there and one that starts there.
-/// So a place is safe if no merge has a left side that ends the text before it and a right side
-/// that starts the text after it. Both sides are compared by three bytes at most, in a table that
-/// may say "unsafe" too often, never too seldom. Immutable.
+/// Whatever first spans a boundary is a merge of a symbol that ends there and one that starts
+/// there. So a boundary is safe if no merge has a left side that ends the text before it and a
+/// right side that starts the text after it. Both sides are compared by three bytes at most, in a
+/// table that may say "unsafe" too often, never too seldom. Immutable.
 class SafeCuts {
  public:
   /// nullptr where nothing can be proven: the vocabulary lacks a byte.
@@ -25,8 +25,8 @@ class SafeCuts {
   /// Whether text[0, size) may be cut at `position`, 0 < position < size.
   bool IsSafe(const char* text, size_t size, size_t position) const;
 
-  /// Whether a place between `left`, one to three bytes, and a byte `right` is safe whatever else
-  /// is before and after it.
+  /// Whether a boundary between `left`, one to three bytes, and a byte `right` is safe whatever
+  /// else is before and after it.
   bool IsSafeBefore(std::string_view left, uint8_t right) const;
 
   /// The first safe cut between characters after `begin`, or word.size().
@@ -40,7 +40,7 @@ class SafeCuts {
   }
 
  private:
-  // Sides of one or two bytes are compared whole; of longer ones, the three bytes at the place.
+  // Sides of one or two bytes are compared whole; of longer ones, the three bytes at the boundary.
   static constexpr size_t kContext = 3;
   static constexpr int kTableBits = 21;
   static constexpr int kByteTableBits = 18;
@@ -62,8 +62,8 @@ class SafeCuts {
     return Index(left, i, right, 0) >> (kTableBits - kByteTableBits);
   }
 
-  // By the byte before a place * 256 + the byte after it: which lengths of contexts (bit i * 3 + j
-  // - 4) some merge has there.
+  // By the byte before a boundary * 256 + the byte after it: which lengths of contexts some merge
+  // has there, bit i * 3 + j - 4.
   std::vector<uint16_t> kinds_;
   std::vector<uint64_t> table_;
   std::vector<bool> byte_table_;

@@ -45,8 +45,8 @@ BpeFile RandomCutFile(std::mt19937* random, int merges, bool ignore_merges) {
   for (int i = 0; i < merges; ++i) {
     const std::vector<std::string>& chosen = words[(*random)() % words.size()];
     if (chosen.size() < 2) continue;
-    const size_t place = (*random)() % (chosen.size() - 1);
-    const std::string left = chosen[place], right = chosen[place + 1];
+    const size_t index = (*random)() % (chosen.size() - 1);
+    const std::string left = chosen[index], right = chosen[index + 1];
     file.merges.emplace_back(left, right);
     for (std::vector<std::string>& word : words) {
       for (size_t at = 0; at + 1 < word.size(); ++at) {
@@ -87,17 +87,17 @@ class SafeCutsTest : public testing::TestWithParam<bool> {
   std::unique_ptr<const SafeCuts> cuts_;
 };
 
-// Adversarial: many merges over few letters, cut at every place that is called safe.
+// Adversarial: many merges over few letters, cut at every boundary that is called safe.
 TEST_P(SafeCutsTest, PartsMergeAsTheWhole) {
   std::mt19937 random(21);
-  size_t safe = 0, places = 0;
+  size_t safe = 0, boundaries = 0;
   for (int round = 0; round < 40; ++round) {
     Make(RandomCutFile(&random, 3 + round * 2, GetParam()));
     for (int i = 0; i < 60; ++i) {
       const std::string word = RandomCutWord(&random, 2 + random() % 20, 2 + random() % 2);
       const Ids whole = EncodePart(word);
       for (size_t at = 1; at < word.size(); ++at) {
-        ++places;
+        ++boundaries;
         if (!cuts_->IsSafe(word.data(), word.size(), at)) continue;
         ++safe;
         Ids parts = EncodePart(std::string_view(word).substr(0, at));
@@ -107,8 +107,8 @@ TEST_P(SafeCutsTest, PartsMergeAsTheWhole) {
       }
     }
   }
-  EXPECT_GT(safe, places / 20);
-  EXPECT_LT(safe, places);
+  EXPECT_GT(safe, boundaries / 20);
+  EXPECT_LT(safe, boundaries);
 }
 
 TEST_P(SafeCutsTest, PartEncoderEqualsTheModel) {

@@ -32,11 +32,11 @@ struct Makers {
 // All ids, shortest tokens first.
 std::vector<uint32_t> SortByLength(const std::vector<uint32_t>& lengths) {
   const uint32_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  std::vector<uint32_t> places(size_t{longest} + 2);
-  for (const uint32_t length : lengths) ++places[length + 1];
-  std::partial_sum(places.begin(), places.end(), places.begin());
+  std::vector<uint32_t> offsets(size_t{longest} + 2);
+  for (const uint32_t length : lengths) ++offsets[length + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
   std::vector<uint32_t> ids(lengths.size());
-  for (uint32_t id = 0; id < lengths.size(); ++id) ids[places[lengths[id]]++] = id;
+  for (uint32_t id = 0; id < lengths.size(); ++id) ids[offsets[lengths[id]]++] = id;
   return ids;
 }
 

@@ -63,11 +63,11 @@ void WordTable::Insert(uint64_t hash, const WordKey& key, const int32_t* ids, si
   for (size_t i = 0; i < count; ++i) {
     packed[i / 3] |= static_cast<uint64_t>(ids[i]) << kPackedBits * (i % 3);
   }
-  Place(narrow, hash, slot);
+  Store(narrow, hash, slot);
 }
 
 // A free slot of the word's line or of the one beside it, else that of another word.
-void WordTable::Place(bool narrow, uint64_t hash, const uint64_t* slot) {
+void WordTable::Store(bool narrow, uint64_t hash, const uint64_t* slot) {
   const size_t slot_words = SlotWords(narrow);
   const auto put = [&](WordLine* line, size_t at) {
     std::memcpy(line->words + at, slot, slot_words * sizeof(uint64_t));
@@ -84,7 +84,7 @@ void WordTable::Place(bool narrow, uint64_t hash, const uint64_t* slot) {
   put(&lines.memory[home], lines.num_inserted % NumSlots(narrow) * slot_words);
 }
 
-// In place, from the end: the place of a word never moves down, so that whatever is in its way has
+// In place, from the end: the slot of a word never moves down, so that whatever is in its way has
 // moved before.
 void WordTable::Grow(bool narrow, uint64_t count) {
   Lines& lines = lines_[narrow];
@@ -100,7 +100,7 @@ void WordTable::Grow(bool narrow, uint64_t count) {
       for (size_t at = 0; at < 8; at += SlotWords(narrow)) {
         const uint64_t* const slot = line.words + at;
         if (slot[0] == 0 && slot[1] == 0) continue;
-        Place(narrow, hash_key_({slot[0], narrow ? slot[0] : slot[1]}), slot);
+        Store(narrow, hash_key_({slot[0], narrow ? slot[0] : slot[1]}), slot);
       }
     }
   }

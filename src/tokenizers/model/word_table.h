@@ -15,8 +15,8 @@ struct alignas(64) WordLine {
   uint64_t words[8];
 };
 
-/// A bounded table of short words of few ids: a word has its place in one line, or in the one
-/// beside it when that is full, or else takes the place of another. Begins small and grows with its
+/// A bounded table of short words of few ids: a word has its slot in one line, or in the one
+/// beside it when that is full, or else takes the slot of another. Begins small and grows with its
 /// content, so that a short text uses little memory, which stays near.
 class WordTable {
  public:
@@ -74,7 +74,7 @@ class WordTable {
     return packed != nullptr ? packed : FindBeside(hash, key);
   }
 
-  /// Whether a word of these ids has a place here.
+  /// Whether a word of these ids has a slot here.
   static bool Takes(const WordKey& key, const int32_t* ids, size_t count);
   /// Remembers a word that is not there and that it Takes.
   void Insert(uint64_t hash, const WordKey& key, const int32_t* ids, size_t count);
@@ -97,7 +97,7 @@ class WordTable {
 
   static const uint64_t* FindIn(const WordLine* line, const WordKey& key);
   void Grow(bool narrow, uint64_t count);
-  void Place(bool narrow, uint64_t hash, const uint64_t* slot);
+  void Store(bool narrow, uint64_t hash, const uint64_t* slot);
 
   const HashFunction hash_key_;
   Lines lines_[2];

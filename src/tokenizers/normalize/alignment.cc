@@ -30,8 +30,8 @@ size_t CountOrigin(const std::vector<Change>& changes, size_t origin) {
   size_t size = 0;
   size_t next = 0;  // of the characters before
   for (const Change& change : changes) {
-    const size_t place = change.change > 0 && next > 0 ? next - 1 : next;
-    if (place >= origin) break;
+    const size_t index = change.change > 0 && next > 0 ? next - 1 : next;
+    if (index >= origin) break;
     size += utf8::Size(change.character);
     if (change.change <= 0) next += static_cast<size_t>(1 - change.change);
   }

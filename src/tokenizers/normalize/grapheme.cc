@@ -9,7 +9,7 @@ using Class = unicode_tables::GraphemeClass;
 // halves of a line end.
 constexpr uint8_t kOpenSyllable = 11, kSyllable = 12, kCarriageReturn = 13, kLineFeed = 14;
 
-// What stands before a place in its cluster, as far as it matters to rules GB9c and GB11.
+// What stands before a boundary in its cluster, as far as it matters to rules GB9c and GB11.
 class Context {
  public:
   void Add(uint8_t grapheme) {

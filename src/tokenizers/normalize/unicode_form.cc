@@ -56,7 +56,7 @@ const char* UnicodeForm::SkipInert(const char* p, const char* end) const {
 }
 
 // The first character from `p`, the start of a character, on that may be other in the form, or
-// `end`. *safe is the last place up to there before which nothing depends on what follows.
+// `end`. *safe is the last boundary up to there before which nothing depends on what follows.
 const char* UnicodeForm::FindChange(const char* p, const char* end, const char** safe) const {
   *safe = p;
   uint8_t previous_class = 0;

@@ -22,13 +22,6 @@ using simdjson::dom::object;
 
 constexpr std::string_view kPaddingName = "padding";
 
-// An unsigned integer that the reference takes; nothing otherwise or beyond `limit`.
-std::optional<int64_t> AsCount(element value, uint64_t limit) {
-  uint64_t count;
-  if (value.get_uint64().get(count) != simdjson::SUCCESS || count > limit) return std::nullopt;
-  return static_cast<int64_t>(count);
-}
-
 // Writes one row, filled up to `length`, and returns its end.
 int32_t* PadRow(const Padding& padding, int64_t length, const int32_t* ids, int64_t size,
                 int32_t* out) {
@@ -128,7 +121,7 @@ Result<std::optional<Padding>> MakePadding(element component) {
     const std::optional<element> fixed = Find(variant, "Fixed");
     if (variant.size() != 1 || !fixed)
       return Unsupported(kPaddingName, " with an unknown strategy");
-    padding.fixed = AsCount(*fixed, kMaxLength);
+    padding.fixed = AsUnsigned(*fixed, kMaxLength);
     if (!padding.fixed)
       return Unsupported(kPaddingName, " to a length that is not from 0 to 2^31 - 1");
   }
@@ -140,16 +133,16 @@ Result<std::optional<Padding>> MakePadding(element component) {
   padding.left = direction == "Left";
 
   if (const std::optional<element> multiple = Find(fields, "pad_to_multiple_of")) {
-    const std::optional<int64_t> count = AsCount(*multiple, kMaxLength);
+    const std::optional<int64_t> count = AsUnsigned(*multiple, kMaxLength);
     if (!count) return Unsupported(kPaddingName, " with pad_to_multiple_of not from 0 to 2^31 - 1");
     padding.multiple_of = *count;
   }
   const std::optional<element> id = Find(fields, "pad_id");
-  const std::optional<int64_t> pad_id = id ? AsCount(*id, kMaxLength) : std::nullopt;
+  const std::optional<int64_t> pad_id = id ? AsUnsigned(*id, kMaxLength) : std::nullopt;
   if (!pad_id) return Unsupported(kPaddingName, " with a pad_id that is not from 0 to 2^31 - 1");
   padding.id = static_cast<int32_t>(*pad_id);
   const std::optional<element> type_id = Find(fields, "pad_type_id");
-  if (!type_id || !AsCount(*type_id, std::numeric_limits<uint32_t>::max())) {
+  if (!type_id || !AsUnsigned(*type_id, std::numeric_limits<uint32_t>::max())) {
     return Unsupported(kPaddingName, " without a pad_type_id");
   }
   ARROW_RETURN_NOT_OK(StringAt(fields, "pad_token", kPaddingName));

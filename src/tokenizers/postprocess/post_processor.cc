@@ -33,18 +33,12 @@ struct Piece {
 };
 
 std::optional<int32_t> AsId(element value) {
-  uint64_t id;
-  if (value.get_uint64().get(id) != simdjson::SUCCESS ||
-      id > static_cast<uint64_t>(std::numeric_limits<int32_t>::max())) {
-    return std::nullopt;
-  }
-  return static_cast<int32_t>(id);
+  const auto id = AsUnsigned(value, std::numeric_limits<int32_t>::max());
+  return id ? std::optional(static_cast<int32_t>(*id)) : std::nullopt;
 }
 
 bool IsU32(const std::optional<element>& value) {
-  uint64_t number;
-  return value && value->get_uint64().get(number) == simdjson::SUCCESS &&
-         number <= std::numeric_limits<uint32_t>::max();
+  return value && AsUnsigned(*value, std::numeric_limits<uint32_t>::max());
 }
 
 bool IsBool(object parent, std::string_view key) {

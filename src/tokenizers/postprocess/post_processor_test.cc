@@ -16,7 +16,7 @@ constexpr std::string_view kTokens = R"({
   "[CLS]": {"id": "[CLS]", "ids": [4], "tokens": ["[CLS]"]},
   "[SEP]": {"id": "[SEP]", "ids": [5, 6], "tokens": ["[SEP]", "x"]}})";
 
-Result<PostProcessing> MakePostProcessing(std::string_view json) {
+Result<PostProcessing> PostProcessingFrom(std::string_view json) {
   simdjson::dom::parser parser;
   simdjson::dom::element component;
   EXPECT_EQ(parser.parse(json.data(), json.size()).get(component), simdjson::SUCCESS) << json;
@@ -60,7 +60,7 @@ constexpr std::string_view kByteLevel =
     R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true})";
 
 TEST(PostProcessorTest, NullAddsNothing) {
-  const PostProcessing post = *MakePostProcessing("null");
+  const PostProcessing post = *PostProcessingFrom("null");
   EXPECT_TRUE(post.with_special.WrapsOnce());
   EXPECT_EQ(post.with_special.constants, (Runs{{}, {}}));
   EXPECT_EQ(post.num_added, 0);
@@ -70,7 +70,7 @@ TEST(PostProcessorTest, BertAndRobertaWrapTheText) {
   for (const std::string_view json :
        {kBert, std::string_view(R"({"type":"RobertaProcessing","sep":["</s>",5],"cls":["<s>",4],
                                     "trim_offsets":true,"add_prefix_space":false})")}) {
-    const PostProcessing post = *MakePostProcessing(json);
+    const PostProcessing post = *PostProcessingFrom(json);
     EXPECT_TRUE(post.with_special.WrapsOnce());
     EXPECT_EQ(post.with_special.constants, (Runs{{4}, {5}}));
     EXPECT_EQ(post.without_special.constants, (Runs{{}, {}}));
@@ -79,64 +79,64 @@ TEST(PostProcessorTest, BertAndRobertaWrapTheText) {
 }
 
 TEST(PostProcessorTest, FieldsDecideNotTheType) {
-  EXPECT_EQ(MakePostProcessing(R"({"type":"TemplateProcessing","sep":["b",2],"cls":["a",1]})")
+  EXPECT_EQ(PostProcessingFrom(R"({"type":"TemplateProcessing","sep":["b",2],"cls":["a",1]})")
                 ->with_special.constants,
             (Runs{{1}, {2}}));
   EXPECT_EQ(
-      MakePostProcessing(R"({"sep":["b",2],"cls":["a",1],"single":3})")->with_special.constants,
+      PostProcessingFrom(R"({"sep":["b",2],"cls":["a",1],"single":3})")->with_special.constants,
       (Runs{{1}, {2}}));
   std::string untyped = Template({"[CLS]", "A"});
   untyped.replace(untyped.find("TemplateProcessing"), 18, "Whatever");
-  EXPECT_EQ(MakePostProcessing(untyped)->with_special.constants, (Runs{{4}, {}}));
+  EXPECT_EQ(PostProcessingFrom(untyped)->with_special.constants, (Runs{{4}, {}}));
   // A pair of the wrong shape is not BERT's.
-  EXPECT_TRUE(MakePostProcessing(R"({"type":"BertProcessing","sep":["b",2,3],"cls":["a",1]})")
+  EXPECT_TRUE(PostProcessingFrom(R"({"type":"BertProcessing","sep":["b",2,3],"cls":["a",1]})")
                   .status()
                   .IsNotImplemented());
 }
 
 TEST(PostProcessorTest, TemplatesTakeIdsFromTheirOwnMap) {
-  const PostProcessing post = *MakePostProcessing(Template({"[CLS]", "A", "[SEP]", "[CLS]"}));
+  const PostProcessing post = *PostProcessingFrom(Template({"[CLS]", "A", "[SEP]", "[CLS]"}));
   EXPECT_EQ(post.with_special.constants, (Runs{{4}, {5, 6, 4}}));
   EXPECT_EQ(post.without_special.constants, (Runs{{}, {}}));
   EXPECT_EQ(post.num_added, 4);
 }
 
 TEST(PostProcessorTest, TextsTwiceAndNoText) {
-  const PostProcessing twice = *MakePostProcessing(Template({"[CLS]", "A", "[SEP]", "A"}));
+  const PostProcessing twice = *PostProcessingFrom(Template({"[CLS]", "A", "[SEP]", "A"}));
   EXPECT_FALSE(twice.with_special.WrapsOnce());
   EXPECT_EQ(LayOut(twice.with_special, {1, 2}), (Ids{4, 1, 2, 5, 6, 1, 2}));
   EXPECT_EQ(LayOut(twice.without_special, {1, 2}), (Ids{1, 2, 1, 2}));
-  const PostProcessing none = *MakePostProcessing(Template({"[CLS]"}));
+  const PostProcessing none = *PostProcessingFrom(Template({"[CLS]"}));
   EXPECT_EQ(LayOut(none.with_special, {1, 2}), (Ids{4}));
   EXPECT_EQ(LayOut(none.without_special, {1, 2}), (Ids{}));
 }
 
 TEST(PostProcessorTest, WhereTheReferencePanicsTheLayoutSaysWhy) {
-  const PostProcessing second = *MakePostProcessing(Template({"B"}));
+  const PostProcessing second = *PostProcessingFrom(Template({"B"}));
   IdBuffer ids;
   const Status status = LayOutText(second.with_special, 0, &ids);
   EXPECT_TRUE(status.IsInvalid());
   EXPECT_NE(status.message().find("$B"), std::string::npos) << status.message();
-  const PostProcessing undefined = *MakePostProcessing(Template({"A", "[MASK]"}));
+  const PostProcessing undefined = *PostProcessingFrom(Template({"A", "[MASK]"}));
   EXPECT_NE(undefined.with_special.fault.find("[MASK]"), std::string::npos);
   EXPECT_TRUE(undefined.without_special.WrapsOnce());
   EXPECT_EQ(undefined.num_added, 0);
 }
 
 TEST(PostProcessorTest, SequencesRunOneAfterTheOther) {
-  EXPECT_EQ(MakePostProcessing(Sequence({std::string(kByteLevel), Template({"[CLS]", "A"})}))
+  EXPECT_EQ(PostProcessingFrom(Sequence({std::string(kByteLevel), Template({"[CLS]", "A"})}))
                 ->with_special.constants,
             (Runs{{4}, {}}));
   // A template makes parts: BERT's [SEP] comes after each.
   const PostProcessing parts =
-      *MakePostProcessing(Sequence({Template({"[CLS]", "A"}), std::string(kBert)}));
+      *PostProcessingFrom(Sequence({Template({"[CLS]", "A"}), std::string(kBert)}));
   EXPECT_EQ(parts.with_special.constants, (Runs{{4, 4, 5}, {5}}));
   EXPECT_EQ(parts.num_added, 3);
   // Two parts are a pair for the template that follows; three make the reference panic.
   const std::string pair = Template({"A"}, {"B", "[CLS]", "A"});
-  EXPECT_EQ(MakePostProcessing(Sequence({Template({"[SEP]", "A"}), pair}))->with_special.constants,
+  EXPECT_EQ(PostProcessingFrom(Sequence({Template({"[SEP]", "A"}), pair}))->with_special.constants,
             (Runs{{}, {4, 5, 6}}));
-  EXPECT_FALSE(MakePostProcessing(Sequence({Template({"[CLS]", "A", "[SEP]"}), pair}))
+  EXPECT_FALSE(PostProcessingFrom(Sequence({Template({"[CLS]", "A", "[SEP]"}), pair}))
                    ->with_special.fault.empty());
 }
 
@@ -159,7 +159,7 @@ TEST(PostProcessorTest, OddFilesAreForTheReference) {
            R"({"single":[{"Sequence":{"id":"A"}}],"pair":[],"special_tokens":{}})",
            R"({"single":[],"pair":[],"special_tokens":{"a":{"id":"a","ids":[1]}}})",
        }) {
-    EXPECT_TRUE(MakePostProcessing(json).status().IsNotImplemented()) << json;
+    EXPECT_TRUE(PostProcessingFrom(json).status().IsNotImplemented()) << json;
   }
 }
 

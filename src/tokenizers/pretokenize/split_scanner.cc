@@ -1,6 +1,5 @@
 #include "tokenizers/pretokenize/split_scanner.h"
 
-#include <array>
 #include <utility>
 
 #include "tokenizers/pretokenize/next_pretoken.h"
@@ -23,16 +22,13 @@ size_t SplitScalar(const char* text, size_t size, size_t* position, uint32_t* en
   return count;
 }
 
-template <size_t... kIndexes>
-constexpr std::array<SplitFunction, kNumSplitPatterns> Splits(std::index_sequence<kIndexes...>) {
-  return {SplitScalar<static_cast<SplitPattern>(kIndexes)>...};
-}
-
 }  // namespace
 
-SplitFunction ScalarSplitFunction(SplitPattern pattern) {
-  constexpr auto kSplits = Splits(std::make_index_sequence<kNumSplitPatterns>());
-  return kSplits[static_cast<size_t>(pattern)];
+std::array<SplitFunction, kNumSplitPatterns> ScalarSplits() {
+  return []<size_t... kIndexes>(std::index_sequence<kIndexes...>) {
+    return std::array<SplitFunction, kNumSplitPatterns>{
+        SplitScalar<static_cast<SplitPattern>(kIndexes)>...};
+  }(std::make_index_sequence<kNumSplitPatterns>());
 }
 
 }  // namespace easydata::tokenizers

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -75,7 +76,7 @@ constexpr SplitTraits TraitsOf(SplitPattern pattern) {
 using SplitFunction = size_t (*)(const char* text, size_t size, size_t* position, uint32_t* ends,
                                  size_t capacity);
 
-/// The scanner that looks at one character at a time and runs on every machine.
-SplitFunction ScalarSplitFunction(SplitPattern pattern);
+/// The scanners, by pattern, that look at one character at a time and run on every machine.
+std::array<SplitFunction, kNumSplitPatterns> ScalarSplits();
 
 }  // namespace easydata::tokenizers

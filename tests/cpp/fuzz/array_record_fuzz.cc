@@ -1,7 +1,7 @@
 // Arbitrary bytes in ArrayRecord files. Hashes refuse nearly all damage, so byte 0 chooses where
 // the input goes in with hashes that are right:
-//   0: bytes of a sound file are changed, by (place, place, place, xor): what is read is right then
-//   1: the data of a chunk, with its numbers of records and of bytes, and its place in the file
+//   0: bytes of a sound file are changed, by (3 bytes of offset, xor): what is read is right then
+//   1: the data of a chunk, with its numbers of records and of bytes, and its offset in the file
 //   2: the records of a footer, each behind its length
 
 #include <arrow/buffer.h>
@@ -50,12 +50,12 @@ void ReadAllOf(const std::string& bytes, const std::vector<std::string>* expecte
   if (!opened.ok()) return;
   const ArrayRecordFile& file = **opened;
   for (int64_t k = 0; k < file.num_chunks() && k < 100; ++k) {
-    const RecordChunk place = file.chunk(k);
-    if (file.ChunkOf(place.first_record) != k) Fail("a record is in another chunk");
+    const RecordChunk region = file.chunk(k);
+    if (file.ChunkOf(region.first_record) != k) Fail("a record is in another chunk");
     const auto records = file.ReadChunk(k);
     if (!records.ok()) continue;
     for (int64_t i = 0; i < records->size(); ++i) {
-      const auto number = static_cast<size_t>(place.first_record + i);
+      const auto number = static_cast<size_t>(region.first_record + i);
       if (expected != nullptr && (*records)[i] != expected->at(number)) Fail("another record");
     }
   }
@@ -75,7 +75,7 @@ void ChangeSoundFile(std::string_view input) {
 void DecodeChunk(std::string_view input) {
   if (input.size() < 6) return;
   const auto byte = [&](size_t i) { return static_cast<int64_t>(static_cast<uint8_t>(input[i])); };
-  const int64_t begin = NextChunkPlace(byte(0) << 8 | byte(1));
+  const int64_t begin = NextChunkOffset(byte(0) << 8 | byte(1));
   if (begin % kBlockBytes > 0 && begin % kBlockBytes <= kBlockHeaderBytes) return;
   const std::string_view data = input.substr(6);
   const std::string bytes =
@@ -106,17 +106,17 @@ void OpenFooter(std::string_view input) {
     input.remove_prefix(std::min(input.size(), size + 1));
   }
   std::string file = SignatureBytes();
-  const auto place = [&] { return static_cast<int64_t>(file.size()); };
+  const auto offset = [&] { return static_cast<int64_t>(file.size()); };
   const auto add = [&](ChunkType type, const std::string& data, size_t records, size_t size) {
     file +=
-        ChunkBytes(type, data, static_cast<int64_t>(records), static_cast<int64_t>(size), place());
+        ChunkBytes(type, data, static_cast<int64_t>(records), static_cast<int64_t>(size), offset());
   };
   const auto pad = [&] {
-    const int64_t length = LeftInBlock(place()) - kChunkHeaderBytes;
+    const int64_t length = LeftInBlock(offset()) - kChunkHeaderBytes;
     add(ChunkType::kPadding, std::string(static_cast<size_t>(length), '\0'), 0, 0);
   };
   add(ChunkType::kSimple, EncodeRecords("ab", {1, 2}, nullptr).ValueOrDie(), 2, 2);
-  const int64_t footer = place();
+  const int64_t footer = offset();
   add(ChunkType::kSimple, EncodeRecords(values, ends, nullptr).ValueOrDie(), ends.size(),
       values.size());
   pad();

@@ -179,14 +179,14 @@ void Compare(const uint8_t* data, size_t size) {
   }
   // Rows by their lines.
   std::vector<const Batch*> given(lines.size(), nullptr);
-  std::vector<int64_t> places(lines.size());
+  std::vector<int64_t> rows_in_batch(lines.size());
   int64_t rows = 0;
   for (const Batch& batch : read.batches) {
     for (int64_t i = 0; i < batch.num_rows(); ++i, ++rows) {
       const auto line = static_cast<size_t>(batch.addresses.At(i).row);
       if (line >= lines.size() || given[line] != nullptr) Fail("a row of no line", text);
       given[line] = &batch;
-      places[line] = i;
+      rows_in_batch[line] = i;
     }
   }
   if (skips && !error.ok()) Fail("skipping ends in " + error.ToString(), text);
@@ -202,7 +202,7 @@ void Compare(const uint8_t* data, size_t size) {
     }
     if (is_given && !expected.valid) Fail("what is no object is taken", lines[i]);
     if (is_given && expected.row.has_value()) {
-      CheckRow(*given[i]->rows, places[i], *expected.row, lines[i]);
+      CheckRow(*given[i]->rows, rows_in_batch[i], *expected.row, lines[i]);
     }
     if (!skips && !is_given) {
       // The first bad line ends the stream, and is what the error speaks of.

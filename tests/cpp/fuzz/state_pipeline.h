@@ -34,7 +34,7 @@ inline StreamPlan Documents(const std::string& name, int batches) {
     arrow::ListBuilder lists(arrow::default_memory_pool(), ids);
     for (int row = 0; row < 7; ++row) {
       if (!lists.Append().ok()) std::abort();
-      for (int place = 0; place < (k * 7 + row * 3) % 10; ++place) {
+      for (int i = 0; i < (k * 7 + row * 3) % 10; ++i) {
         if (!ids->Append(token++).ok()) std::abort();
       }
     }

@@ -297,10 +297,10 @@ def main() -> None:
     """Writes the folders."""
     folder = Path(sys.argv[1])
     for target in (template_fuzz, conversation_fuzz, csv_fuzz, answer_fuzz, credentials_fuzz):
-        place = folder / target.__name__
-        place.mkdir(parents=True, exist_ok=True)
+        seeds = folder / target.__name__
+        seeds.mkdir(parents=True, exist_ok=True)
         for name, content in target():
-            (place / name.replace("/", "-")).write_bytes(content)
+            (seeds / name.replace("/", "-")).write_bytes(content)
 
 
 if __name__ == "__main__":

@@ -77,23 +77,23 @@ std::vector<Cut> CutsOf(const Chars& chars, const std::function<bool(char32_t)>&
 }
 
 Text::Text(Chars original) : chars_(std::move(original)), original_length_(chars_.size()) {
-  for (size_t i = 0; i < chars_.size(); ++i) places_.push_back({i, i + 1});
+  for (size_t i = 0; i < chars_.size(); ++i) spans_.push_back({i, i + 1});
 }
 
-const Text::Place& Text::PlaceAt(size_t i) const {
-  if (i >= places_.size()) throw LibraryFailure("an alignment beyond the text");
-  return places_[i];
+const Text::Span& Text::SpanAt(size_t i) const {
+  if (i >= spans_.size()) throw LibraryFailure("an alignment beyond the text");
+  return spans_[i];
 }
 
 Text Text::Slice(size_t begin, size_t end) const {
   if (begin > end || end > chars_.size()) throw LibraryFailure("bad split");
-  Place original = {begin, end};  // the library gives an empty range back as it is
-  if (begin < end) original = {places_[begin].begin, places_[end - 1].end};
+  Span original = {begin, end};  // the library gives an empty range back as it is
+  if (begin < end) original = {spans_[begin].begin, spans_[end - 1].end};
   Text slice;
   slice.chars_ = chars_.substr(begin, end - begin);
   for (size_t i = begin; i < end; ++i) {
-    if (places_[i].begin < original.begin) throw NotCovered("places that run backwards");
-    slice.places_.push_back({places_[i].begin - original.begin, places_[i].end - original.begin});
+    if (spans_[i].begin < original.begin) throw NotCovered("spans that run backwards");
+    slice.spans_.push_back({spans_[i].begin - original.begin, spans_[i].end - original.begin});
   }
   const bool exists = original.begin <= original.end && original.end <= original_length_;
   slice.original_length_ = exists ? original.end - original.begin : 0;
@@ -155,9 +155,9 @@ void Text::Transform(const std::vector<Change>& changes, size_t removed_at_start
   // The library asks which characters stand for the whole original, and passes over those at the
   // start that stand for nothing.
   size_t begin = 0;
-  while (begin < places_.size() && places_[begin].begin == places_[begin].end) ++begin;
+  while (begin < spans_.size() && spans_[begin].begin == spans_[begin].end) ++begin;
   size_t end = 0;
-  while (end < places_.size() && places_[end].end <= original_length_) ++end;
+  while (end < spans_.size() && spans_[end].end <= original_length_) ++end;
   if (end == 0) return;
   if (begin >= end) begin = end;
   TransformRange(begin, end, changes, removed_at_start);
@@ -168,12 +168,12 @@ void Text::TransformRange(size_t begin, size_t end, const std::vector<Change>& c
   size_t old = std::min(begin + removed_at_start, end);
   size_t at = old;
   Chars chars;
-  std::vector<Place> places;
+  std::vector<Span> spans;
   for (const Change& change : changes) {
     if (change.change > 0) {
-      places.push_back(at < 1 ? Place{0, 0} : PlaceAt(at - 1));
+      spans.push_back(at < 1 ? Span{0, 0} : SpanAt(at - 1));
     } else {
-      places.push_back(PlaceAt(at));
+      spans.push_back(SpanAt(at));
       const size_t taken = std::min<size_t>(1 + static_cast<size_t>(-change.change), end - old);
       old += taken;
       at += taken;
@@ -181,9 +181,9 @@ void Text::TransformRange(size_t begin, size_t end, const std::vector<Change>& c
     chars.push_back(change.c);
   }
   chars_.replace(begin, end - begin, chars);
-  places_.erase(places_.begin() + static_cast<ptrdiff_t>(begin),
-                places_.begin() + static_cast<ptrdiff_t>(end));
-  places_.insert(places_.begin() + static_cast<ptrdiff_t>(begin), places.begin(), places.end());
+  spans_.erase(spans_.begin() + static_cast<ptrdiff_t>(begin),
+               spans_.begin() + static_cast<ptrdiff_t>(end));
+  spans_.insert(spans_.begin() + static_cast<ptrdiff_t>(begin), spans.begin(), spans.end());
 }
 
 void Text::Filter(const std::function<bool(char32_t)>& keep) {
@@ -217,22 +217,22 @@ void Text::Prepend(const Chars& prefix) {
 
 void Text::Replace(const std::vector<Cut>& cuts, const Chars& content) {
   Chars chars;
-  std::vector<Place> places;
+  std::vector<Span> spans;
   for (const Cut& cut : cuts) {
     if (cut.is_match) {
       for (const char32_t c : content) {
         chars.push_back(c);
-        places.push_back(cut.end == 0 ? Place{0, 0} : places_[cut.end - 1]);
+        spans.push_back(cut.end == 0 ? Span{0, 0} : spans_[cut.end - 1]);
       }
     } else {
       for (size_t i = cut.begin; i < cut.end; ++i) {
         chars.push_back(chars_[i]);
-        places.push_back(places_[i]);
+        spans.push_back(spans_[i]);
       }
     }
   }
   chars_ = std::move(chars);
-  places_ = std::move(places);
+  spans_ = std::move(spans);
 }
 
 void Text::Strip(bool left, bool right, const std::function<bool(char32_t)>& is_space) {

@@ -50,7 +50,7 @@ struct Change {
 
 /// A piece of text on its way through the pipeline: its characters, and for each where in the
 /// original it comes from. A transcription of the library's NormalizedString, with characters
-/// where that one counts bytes; the places are kept because what comes next depends on them.
+/// where that one counts bytes; the spans are kept because what comes next depends on them.
 class Text {
  public:
   explicit Text(Chars original);
@@ -77,18 +77,18 @@ class Text {
   void Strip(bool left, bool right, const std::function<bool(char32_t)>& is_space);
 
  private:
-  struct Place {
+  struct Span {
     size_t begin;
     size_t end;
   };
 
   Text() = default;
-  const Place& PlaceAt(size_t i) const;
+  const Span& SpanAt(size_t i) const;
   void TransformRange(size_t begin, size_t end, const std::vector<Change>& changes,
                       size_t removed_at_start);
 
   Chars chars_;
-  std::vector<Place> places_;  // of chars_ in the original piece
+  std::vector<Span> spans_;  // of chars_ in the original piece
   size_t original_length_ = 0;
   size_t original_begin_ = 0;
 };

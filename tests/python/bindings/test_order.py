@@ -47,7 +47,7 @@ def test_windows_are_permuted_by_seed_epoch_and_number() -> None:
         expected = []
         for window, size in enumerate((100, 100, 50)):
             order = _native.window_order(7, epoch, window, size)
-            expected += [100 * window + place for place in order]
+            expected += [100 * window + index for index in order]
         assert numbers(stream, epoch) == expected
 
 

@@ -38,8 +38,8 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> JsonShardedSource:
 
 class Words(ExpandTransform):
     def __call__(self, example: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for place, word in enumerate(example["text"].split()):
-            yield {"word": word, "place": place}
+        for index, word in enumerate(example["text"].split()):
+            yield {"word": word, "index": index}
 
 
 def test_columns_and_shards_that_are_asked_for() -> None:
@@ -138,7 +138,7 @@ def test_what_comes_behind_knows_the_part(tmp_path: Path) -> None:
 
     source = lines(tmp_path / "a.jsonl", [{"text": ""}, {"text": "a b c"}])
     rows = TransformedShardedSource(source, Words())
-    late = TransformedShardedSource(rows, lambda row: row if row["place"] < 2 else fail(row))
+    late = TransformedShardedSource(rows, lambda row: row if row["index"] < 2 else fail(row))
     # Two streams, so that the second sees addresses made by the first.
     first = rows._stream()
     stream = _native.apply_callable(first, late._steps[-1], "map", None, "late", "late")

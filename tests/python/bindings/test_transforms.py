@@ -212,7 +212,7 @@ def test_filtering_keeps_types_and_counts_what_goes(tmp_path: Path, kind: str) -
     assert [row["id"] for row in filtered] == [3, 4]
 
 
-def test_callables_exception_comes_as_itself_with_its_place(tmp_path: Path) -> None:
+def test_callables_exception_comes_as_itself_with_its_address(tmp_path: Path) -> None:
     rows = [{"id": i} for i in range(1000)]
     for kind in ("parquet", "jsonl"):
         source = write(tmp_path, kind, rows)

@@ -167,7 +167,7 @@ _Still = Callable[[str, dict[str, Any]], bool]
 
 
 def _blocks(pieces: list[str]) -> Iterator[list[int]]:
-    """Places of the tags of each block: its first, those in between (else), its last."""
+    """Indices of the tags of each block: its first, those in between (else), its last."""
     open_blocks: list[tuple[str, list[int]]] = []
     for at, piece in enumerate(pieces):
         match = _WORD.fullmatch(piece)
@@ -187,12 +187,12 @@ def _shrink_statements(best: Callable[[], Difference], still: _Still) -> None:
     while again:
         again = False
         pieces = [piece for piece in _PIECES.split(best().source) if piece]
-        blocks = sorted(_blocks(pieces), key=lambda places: places[0] - places[-1])
+        blocks = sorted(_blocks(pieces), key=lambda indices: indices[0] - indices[-1])
         smaller: list[list[str]] = []
-        for places in blocks:
-            first, last = places[0], places[-1]
+        for indices in blocks:
+            first, last = indices[0], indices[-1]
             smaller.append(pieces[:first] + pieces[last + 1 :])
-            for begin, end in itertools.pairwise(places):
+            for begin, end in itertools.pairwise(indices):
                 smaller.append(pieces[:first] + pieces[begin + 1 : end] + pieces[last + 1 :])
                 if begin != first:
                     smaller.append(pieces[:begin] + pieces[end:])

@@ -213,9 +213,9 @@ def test_bad_chats_are_counted_and_put_aside_as_they_were(tmp_path: Path, tiny: 
         (source,) = loader.stats()["sources"].values()
     assert source["dropped"] == {"refused": len(bad), "missing": 1}
     put = [json.loads(line) for line in aside.read_text().splitlines()]
-    places = [*range(1, 2 * len(bad), 2), len(rows) - 1]
-    assert [line["row"] for line in put] == places
-    assert [line["content"] for line in put] == [lines[place] for place in places]
+    bad_rows = [*range(1, 2 * len(bad), 2), len(rows) - 1]
+    assert [line["row"] for line in put] == bad_rows
+    assert [line["content"] for line in put] == [lines[row] for row in bad_rows]
     assert all(line["shard"].endswith("a.jsonl") and line["error"] for line in put)
 
 

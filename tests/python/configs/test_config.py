@@ -155,14 +155,14 @@ def test_windows_are_those_of_shuffled_rows() -> None:
 
     assert problems(shuffle="rows", shuffle_window_bytes="64MB") == []
     assert problems(shuffle="rows", shuffle_window_bytes=1) == []
-    place = "datasets[0].shuffle_window_bytes"
+    option = "datasets[0].shuffle_window_bytes"
     assert problems(shuffle="rows", shuffle_window_bytes=0) == [
-        f"{place} must be at least 1, not 0"
+        f"{option} must be at least 1, not 0"
     ]
     assert problems(shuffle="grain", shuffle_window_bytes=9) == [
-        f'{place} needs shuffle="rows", which is "grain"'
+        f'{option} needs shuffle="rows", which is "grain"'
     ]
-    assert problems(shuffle_window_bytes=9) == [f'{place} needs shuffle="rows", which is unset']
+    assert problems(shuffle_window_bytes=9) == [f'{option} needs shuffle="rows", which is unset']
 
 
 def test_validate_lists_every_problem_at_once() -> None:

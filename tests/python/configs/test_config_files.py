@@ -1,4 +1,4 @@
-"""B8: config files that no person means are refused at once, with the place."""
+"""B8: config files that no person means are refused at once, with the location."""
 
 import time
 from itertools import pairwise

@@ -60,7 +60,7 @@ def same(one: LLMBatch, other: LLMBatch) -> bool:
 
 
 def hand_made(eod: int) -> list[list[int]]:
-    """Documents of tokens with ends of documents in all places."""
+    """Documents of tokens with ends of documents at all positions."""
     return [
         [1, 2, 3, 4],
         [1, 2, eod, 3, 4, 5],
@@ -77,10 +77,10 @@ def inferred(targets: np.ndarray, inputs: np.ndarray, length: int, eod: int) -> 
     """Segments and positions of a row by the original's rule, spelled out."""
     segments, positions = np.zeros_like(targets), np.zeros_like(targets)
     segment, begin = int(inputs[0] != eod), 0
-    for place in range(length):
-        if inputs[place] == eod:
-            segment, begin = segment + 1, place
-        segments[place], positions[place] = segment, place - begin
+    for index in range(length):
+        if inputs[index] == eod:
+            segment, begin = segment + 1, index
+        segments[index], positions[index] = segment, index - begin
     return segments, positions
 
 

@@ -123,7 +123,7 @@ def iterator_of(case: dict[str, Any], host: int, **options: Any) -> Any:
         for source in case["sources"]
     ]
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("data",))
-    # As it was recorded: the one process is at the host's place.
+    # As it was recorded: the one process is at the host's index.
     processes = [0 if i == host else 100 + i for i in range(case["host_count"])]
     return make_grain_iterator(configs, mesh, processes, case["weights"], **options)
 

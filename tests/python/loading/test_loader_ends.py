@@ -132,7 +132,7 @@ def test_states_from_before_an_error_lead_to_it(packed: bool, tmp_path: Path) ->
     with loader() as whole:
         batches, said = rest(whole)
         assert f"{path} row 333" in said
-        behind = whole.state_dict()  # saved behind the error: the place before it
+        behind = whole.state_dict()  # saved behind the error: the position before it
         assert len(batches) == (333 * 4 // 16 // 4 if packed else 333 // 4)
     with loader() as first:
         list(islice(first, len(batches) - 1))
@@ -143,7 +143,7 @@ def test_states_from_before_an_error_lead_to_it(packed: bool, tmp_path: Path) ->
                 again.load_state_dict(state)
                 assert rest(again) == (batches[len(batches) - left :], said)
                 assert again.state_dict() == behind
-    with loader() as at_once:  # twice at the place of the error
+    with loader() as at_once:  # twice at the position of the error
         at_once.load_state_dict(behind)
         state = at_once.state_dict()
         assert state == behind

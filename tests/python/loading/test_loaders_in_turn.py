@@ -22,8 +22,8 @@ def rows(first: int, count: int) -> HFDatasetShardedSource:
 def in_turn(**options: Any) -> LoadersInTurn:
     return LoadersInTurn(
         {
-            name: AsyncDataLoader(rows(100 * place, size), batch_size=3, **options)
-            for place, (name, size) in enumerate(SIZES.items())
+            name: AsyncDataLoader(rows(100 * index, size), batch_size=3, **options)
+            for index, (name, size) in enumerate(SIZES.items())
         }
     )
 
@@ -164,7 +164,7 @@ def test_a_state_that_lacks_something_is_refused() -> None:
 
 @pytest.mark.parametrize("key", ["turn", "ended", "given", "before"])
 def test_states_of_other_turns_are_not_merged(key: str) -> None:  # E12
-    """Also where the loaders themselves stand at the same places."""
+    """Also where the loaders themselves stand at the same positions."""
     with in_turn() as loader:
         firsts(loader, 3)
         state = loader.state_dict()

@@ -160,8 +160,8 @@ def test_cloud_storage(
     write_parquet("a.parquet", [{"text": text} for text in documents])
     first, second = gcs.bucket("input-bucket"), gcs.bucket("output-bucket")
     gcs.put(first, "data/a.parquet", Path("a.parquet").read_bytes())
-    places = {"gs://input-bucket": f"gs://{first}", "gs://output-bucket": f"gs://{second}"}
-    config = page[10].run(ALL, replace=places)["config"]
+    buckets = {"gs://input-bucket": f"gs://{first}", "gs://output-bucket": f"gs://{second}"}
+    config = page[10].run(ALL, replace=buckets)["config"]
     easydata.Pipeline(config).source().tokenize().save().build()
     source = easydata.ParquetShardedSource(f"gs://{second}/tokenized/*.parquet")
     assert [row["input_ids"] for row in source] == ids_of(models[LLAMA], documents)

@@ -37,8 +37,8 @@ def mix(
     **options: Any,
 ) -> MixedShardedSource:
     sources = [
-        HFDatasetShardedSource([{"n": place * DATASET + row} for row in range(length)])
-        for place, length in enumerate(lengths)
+        HFDatasetShardedSource([{"n": index * DATASET + row} for row in range(length)])
+        for index, length in enumerate(lengths)
     ]
     return MixedShardedSource(
         sources, weights, block_size, stop_strategy=stop, order="grain", **options
@@ -182,8 +182,8 @@ def test_like_the_real_package(seed: int) -> None:
         )
     )
     theirs = [
-        grain.MapDataset.source(range(place * DATASET, place * DATASET + length))
-        for place, length in enumerate(lengths)
+        grain.MapDataset.source(range(index * DATASET, index * DATASET + length))
+        for index, length in enumerate(lengths)
     ]
     stops = grain.IterDataset.mix([each.to_iter_dataset() for each in theirs], weights)
     order = [int(n) for n in stops]

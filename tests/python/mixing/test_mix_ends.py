@@ -147,7 +147,7 @@ def test_a_look_ahead_fails_when_the_turn_comes(read: str) -> None:  # C18
     with pytest.raises(ZeroDivisionError, match="behind"):
         seen.extend(row["__source__"] for row in rows)
     picks = literal({"good": 50, "bad": 50}, {"good": 1.0, "bad": 1.0}, 2, 0)
-    eleventh = [place for place, (name, _) in enumerate(picks) if name == "bad"][10]
+    eleventh = [index for index, (name, _) in enumerate(picks) if name == "bad"][10]
     assert seen == [name for name, _ in picks[:eleventh]]
 
 
@@ -161,10 +161,10 @@ def test_a_list_takes_the_names_of_as_many_weights() -> None:  # C4
     ours = MixedShardedSource([source("x", 9), source("y", 9)], {"x": 0.2, "y": 0.8}, 10)
     assert list(ours.sources) == ["x", "y"]
     assert Counter(name for name, _ in stream_mode(ours, 100)) == {"x": 20, "y": 80}
-    by_place = MixedShardedSource(
+    by_index = MixedShardedSource(
         [source("x", 9), source("y", 9)], {"dataset_1": 0.2, "dataset_0": 0.8}, 10
     )
-    assert Counter(name for name, _ in stream_mode(by_place, 10)) == {
+    assert Counter(name for name, _ in stream_mode(by_index, 10)) == {
         "dataset_0": 8,
         "dataset_1": 2,
     }

@@ -116,7 +116,7 @@ def expect_recorded(cases: list[dict[str, Any]]) -> None:
     for case in cases:
         names = [name for name, _ in case["sources"]]
         expected = [
-            (names[place], row) for place, row in zip(case["order"], case["rows"], strict=True)
+            (names[index], row) for index, row in zip(case["order"], case["rows"], strict=True)
         ]
         limit = len(expected) + (5 if case["ended"] else 0)
         mixed = mixture_of(case)
@@ -140,7 +140,7 @@ def test_block_zero_is_easydels_where_one_example_is_left_over(shared: Path) -> 
         if left != 1 or case["api"] != "MixedShardedSource":
             continue
         names = [name for name, _ in case["sources"]]
-        block = [names[place] for place in case["order"][:size]]
+        block = [names[index] for index in case["order"][:size]]
         assert [name for name, _ in row_mode(mixture_of(case), len(block))] == block
         checked += 1
     assert checked > 0
@@ -155,7 +155,7 @@ def test_block_zero_is_easydels_where_one_example_is_left_over(shared: Path) -> 
 def test_every_source_is_within_one_example_at_every_blocks_end(
     weights: list[float], block_size: int, seed: int
 ) -> None:
-    names = [str(place) for place in range(len(weights))]
+    names = [str(index) for index in range(len(weights))]
     mixed = MixedShardedSource({n: source(n, 100) for n in names}, weights, block_size, seed)
     order = [name for name, _ in row_mode(mixed, 119 * block_size)]
     counts: Counter[str] = Counter()
@@ -371,10 +371,10 @@ def test_each_source_of_a_mix_has_its_own_epoch(tmp_path: Path) -> None:
 
 def test_states_of_sixteen_sources_are_small(tmp_path: Path) -> None:
     sources = {
-        f"source_{place}": token_source(tmp_path / f"{place}.parquet", range(1, 90))
-        for place in range(16)
+        f"source_{index}": token_source(tmp_path / f"{index}.parquet", range(1, 90))
+        for index in range(16)
     }
-    weights = {name: place + 0.5 for place, name in enumerate(sources)}
+    weights = {name: index + 0.5 for index, name in enumerate(sources)}
     for unit in ("examples", "tokens"):
         mixed = MixedShardedSource(sources, weights, unit=unit)  # type: ignore[arg-type]
         loader = AsyncDataLoader(PackedShardedSource(mixed, 64, 0), 8)

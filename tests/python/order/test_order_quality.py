@@ -145,7 +145,7 @@ def test_long_orders_are_sampled(million: BlockMap, monkeypatch: pytest.MonkeyPa
     setting = Setting("rows", 20 * 2000 * 8)
     whole = measure(order_of(setting, million, 1, 1), million, 256)
     ideal = measure(IdealOrder(million.num_rows), million, 256)
-    monkeypatch.setattr(order_quality, "_PLACES", 1 << 18)
+    monkeypatch.setattr(order_quality, "_SAMPLE_ROWS", 1 << 18)
     sampled = measure(order_of(setting, million, 1, 1), million, 256)
     assert sampled.part_chi_squared == pytest.approx(whole.part_chi_squared, rel=0.2)
     assert sampled.blocks_in_batch == pytest.approx(whole.blocks_in_batch, rel=0.05)

@@ -31,7 +31,7 @@ PLANNER_ONLY = {
 
 
 def document(number: int, length: int) -> list[int]:
-    return [(7 * place + 31 * number) % 997 + 1 for place in range(length)]
+    return [(7 * index + 31 * number) % 997 + 1 for index in range(length)]
 
 
 def grain_rows(

@@ -42,7 +42,7 @@ STRATEGIES: list[Any] = ["greedy", "pool", "first_fit", "best_fit"]
 
 
 def document(number: int, length: int) -> list[int]:
-    return [1 + (131 * number + 7 * place) % 997 for place in range(length)]
+    return [1 + (131 * number + 7 * index) % 997 for index in range(length)]
 
 
 def documents(lengths: Sequence[int]) -> Rows:
@@ -140,10 +140,10 @@ def test_tokens_are_conserved(
             assert row[name].dtype == np.int32
             assert row[name].shape == (seq_length,)
         position = 0
-        for place in range(seq_length):
-            new = place == 0 or row["segment_ids"][place] != row["segment_ids"][place - 1]
+        for index in range(seq_length):
+            new = index == 0 or row["segment_ids"][index] != row["segment_ids"][index - 1]
             position = 0 if new else position + 1
-            assert row["position_ids"][place] == position
+            assert row["position_ids"][index] == position
         used = int(row["attention_mask"].sum())
         assert row["attention_mask"].tolist() == [1] * used + [0] * (seq_length - used)
         assert set(row["segment_ids"][used:].tolist()) <= {len(segments(row))}
@@ -226,7 +226,7 @@ def test_token_fields_are_cut_like_the_tokens(strategy: Any) -> None:
         {
             "input_ids": document(d, length),
             "labels": [-token for token in document(d, length)],
-            "completion_mask": [place % 2 for place in range(length)],
+            "completion_mask": [index % 2 for index in range(length)],
             "text": "left behind",
         }
         for d, length in enumerate([5, 11, 3, 20])
@@ -240,14 +240,14 @@ def test_token_fields_are_cut_like_the_tokens(strategy: Any) -> None:
             "labels",
             "completion_mask",
         }
-        for place in range(8):
-            token, label = row["input_ids"][place], row["labels"][place]
-            if not row["attention_mask"][place]:
-                assert (label, row["completion_mask"][place]) == (-100, 0)
+        for index in range(8):
+            token, label = row["input_ids"][index], row["labels"][index]
+            if not row["attention_mask"][index]:
+                assert (label, row["completion_mask"][index]) == (-100, 0)
             elif token == EOS:
                 assert label == EOS
-                if place > 0:  # it is trained on as the token before it
-                    assert row["completion_mask"][place] == row["completion_mask"][place - 1]
+                if index > 0:  # it is trained on as the token before it
+                    assert row["completion_mask"][index] == row["completion_mask"][index - 1]
             else:
                 assert label == -token
 
@@ -321,14 +321,14 @@ def test_documents_packed_where_they_were_read_are_as_those_that_were_copied(
     """Tokens of several types, a column that one source lacks and one that has nulls."""
     random = np.random.default_rng(3)
     sources: dict[str, ShardedDataSource[Any]] = {}
-    for place, (name, kind) in enumerate(
+    for index, (name, kind) in enumerate(
         {
             "a": pa.list_(pa.int32()),
             "b": pa.large_list(pa.int64()),
             "c": pa.list_(pa.uint16()),
         }.items()
     ):
-        rows = [document(100 * place + n, int(random.integers(1, 30))) for n in range(70)]
+        rows = [document(100 * index + n, int(random.integers(1, 30))) for n in range(70)]
         columns = {"input_ids": pa.array(rows, kind)}
         if name != "b":
             masks = [[n % 2 for n in row] if len(row) % 3 else None for row in rows]

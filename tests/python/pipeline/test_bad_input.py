@@ -341,16 +341,16 @@ def test_an_output_that_cannot_be_written(
 ) -> None:
     write("a.jsonl", good(3))
     Path("file").write_text("")
-    places = ["file/out", "/proc/out"]
+    paths = ["file/out", "/proc/out"]
     if os.geteuid() != 0:
         Path("locked").mkdir(mode=0o500)
-        places.append("locked/out")
-    for place in places:
-        said = (f"cannot make the folder {place}: ", "choose an output path that can be written")
-        refused(lambda to=place: tokenize_and_save("a.jsonl", gpt2, to), OSError, *said)
+        paths.append("locked/out")
+    for path in paths:
+        said = (f"cannot make the folder {path}: ", "choose an output path that can be written")
+        refused(lambda to=path: tokenize_and_save("a.jsonl", gpt2, to), OSError, *said)
         source = JsonShardedSource("a.jsonl")
-        refused(lambda to=place, rows=source: save_dataset(rows, to), OSError, *said)
-        flags = ["--tokenizer", gpt2, "--output-dir", place]
+        refused(lambda to=path, rows=source: save_dataset(rows, to), OSError, *said)
+        flags = ["--tokenizer", gpt2, "--output-dir", path]
         line = command(capsys, "tokenize", "a.jsonl", *flags)
         assert all(part in line for part in said)
 

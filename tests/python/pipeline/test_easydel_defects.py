@@ -106,7 +106,7 @@ class Rows(ShardedDataSource[Row]):
 
 
 def document(number: int, length: int) -> list[int]:
-    return [1 + (131 * number + 7 * place) % 997 for place in range(length)]
+    return [1 + (131 * number + 7 * index) % 997 for index in range(length)]
 
 
 def documents(path: str, lengths: Sequence[int], field: str = "input_ids") -> JsonShardedSource:

@@ -73,11 +73,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 )
 def test_peak_memory_is_bounded(gpt2: str, corpus: Path, tmp_path: Path, work: str) -> None:
     assert corpus.stat().st_size > 200 * MEGABYTE
-    places = {
+    variables = {
         "data": str(corpus),
         "tokenizer": gpt2,
         "folder": str(tmp_path),
     }
-    names = "".join(f"{name} = {value!r}\n" for name, value in places.items())
+    names = "".join(f"{name} = {value!r}\n" for name, value in variables.items())
     peak = int(run_python("-c", TWO_CORES + names + work + PEAK).stdout) * 1024
     assert peak < LIMIT, f"{peak / MEGABYTE:.0f} MB"

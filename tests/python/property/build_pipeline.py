@@ -69,10 +69,10 @@ class Document:
 def documents_of(spec: SourceSpec) -> list[Document]:
     """The rows that the source's files hold."""
     made = []
-    for place, size in enumerate(spec.document_lengths()):
-        number = spec.place * DOCUMENTS_PER_SOURCE + place
+    for index, size in enumerate(spec.document_lengths()):
+        number = spec.index * DOCUMENTS_PER_SOURCE + index
         first = FIRST_ID + number * STRIDE
-        null = spec.nulls and place % 5 == 3
+        null = spec.nulls and index % 5 == 3
         made.append(Document(number, None if null else tuple(range(first, first + size))))
     return made
 
@@ -110,7 +110,7 @@ class PythonShards(ShardedDataSource[Row]):
 
     @property
     def shard_names(self) -> list[str]:
-        return [f"part-{place}" for place in range(len(self._shards))]
+        return [f"part-{index}" for index in range(len(self._shards))]
 
     def num_shards(self) -> int:
         return len(self._shards)
@@ -131,17 +131,17 @@ def shards_of(spec: SourceSpec) -> list[list[Row]]:
 def with_bad_rows(spec: SourceSpec, rows: list[Row]) -> list[Row | None]:
     """The rows of a file, with None for one that cannot be read."""
     made: list[Row | None] = []
-    for place, row in enumerate(rows):
-        made += [None, row] if spec.bad and place % spec.bad == 0 else [row]
+    for index, row in enumerate(rows):
+        made += [None, row] if spec.bad and index % spec.bad == 0 else [row]
     return [*made, None] if spec.bad and len(rows) % spec.bad == 0 else made
 
 
 def left_out_of_files(spec: SourceSpec, nulls: set[int]) -> set[tuple[str, int]]:
     """(file, row) of the rows that cannot be read, and of the documents `nulls`, by number."""
     return {
-        (str(shard), place)
+        (str(shard), index)
         for shard, rows in enumerate(shards_of(spec))
-        for place, row in enumerate(with_bad_rows(spec, rows))
+        for index, row in enumerate(with_bad_rows(spec, rows))
         if row is None or row["doc"] in nulls
     }
 
@@ -209,13 +209,13 @@ class Data:
         """A pattern for the files of a source."""
         suffix = "arrow" if spec.kind == "arrow_stream" else spec.kind
         # What only later stages look at does not make other files.
-        key = (spec.place, spec.kind, spec.rows, spec.lengths, spec.seed, spec.shards, spec.text,
+        key = (spec.index, spec.kind, spec.rows, spec.lengths, spec.seed, spec.shards, spec.text,
                spec.empty_shard, spec.block, spec.nulls, spec.bad, spec.fields)  # fmt: skip
         if key not in self._files:
             folder = self._folder / str(len(self._files))
             folder.mkdir()
-            for place, rows in enumerate(shards_of(spec)):
-                write(folder / f"{place}.{suffix}", spec, rows)
+            for index, rows in enumerate(shards_of(spec)):
+                write(folder / f"{index}.{suffix}", spec, rows)
             self._files[key] = str(folder / f"*.{suffix}")
         return self._files[key]
 

@@ -177,7 +177,7 @@ def check_packed_rows(batch: Batch, spec: PipelineSpec) -> None:
     """Rows of a packer are well formed, whatever is in them."""
     pack = spec.pack
     assert pack is not None
-    ids, mask, places = batch["input_ids"], batch["attention_mask"], batch["position_ids"]
+    ids, mask, positions = batch["input_ids"], batch["attention_mask"], batch["position_ids"]
     assert ("segment_ids" in batch) == pack.include_segment_ids
     for name in spec.fields:
         assert name in batch
@@ -187,7 +187,7 @@ def check_packed_rows(batch: Batch, spec: PipelineSpec) -> None:
         length = int(mask[row].sum())
         assert mask[row].tolist() == [1] * length + [0] * (pack.seq_length - length)
         assert not ids[row, length:].any()
-        tokens, position = ids[row, :length], places[row, :length]
+        tokens, position = ids[row, :length], positions[row, :length]
         starts = np.flatnonzero(position == 0)
         assert length == 0 or starts[0] == 0
         expected = np.arange(length) - np.repeat(starts, np.diff([*starts, length]))
@@ -212,17 +212,17 @@ def check_packed_rows(batch: Batch, spec: PipelineSpec) -> None:
 
 
 def grain_picks(mix: MixSpec) -> Iterator[int]:
-    """The source of each row in Grain's order, by its place; Grain's rule in its own words."""
+    """The source of each row in Grain's order, by its index; Grain's rule in its own words."""
     weights = mix.points[0][1]
     scale = 100 / min(weights)
     shares = [int(weight * scale) for weight in weights]
     row = 0
     while True:
         before, behind, left = row, row + 1, sum(shares)
-        for place, share in enumerate(shares):
+        for index, share in enumerate(shares):
             rest = before * (left - share) // left, behind * (left - share) // left
             if before - rest[0] != behind - rest[1]:
-                yield place
+                yield index
                 break
             (before, behind), left = rest, left - share
         row += 1

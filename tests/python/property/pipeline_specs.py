@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from easydata import PadSpec
 
-# A token names its document and its place there: FIRST_ID + document * STRIDE + place.
+# A token names its document and its index there: FIRST_ID + document * STRIDE + index.
 PAD, EOS, UNKNOWN, FIRST_ID, STRIDE = 0, 1, 2, 10, 40
-# Documents of the sources of one pipeline, by place.
+# Documents of the sources of one pipeline, by index.
 DOCUMENTS_PER_SOURCE = 64
 MAX_SOURCES = 5
 
@@ -32,7 +32,7 @@ class SourceSpec:
     """A source with all that lies between it and the mix.
 
     Attributes:
-        place: Which of the pipeline's sources it is.
+        index: Which of the pipeline's sources it is.
         kind: Format of the files, or kind of the object.
         rows: Documents.
         lengths: How long they are.
@@ -52,7 +52,7 @@ class SourceSpec:
         fields: Lists beside the ids.
     """
 
-    place: int = 0
+    index: int = 0
     kind: str = "list"
     rows: int = 20
     lengths: str = "any"
@@ -73,14 +73,14 @@ class SourceSpec:
 
     @property
     def name(self) -> str:
-        return f"s{self.place}"
+        return f"s{self.index}"
 
     @property
     def has_document_column(self) -> bool:
         return self.kind not in TEXT_KINDS
 
     def document_lengths(self) -> list[int]:
-        random = np.random.default_rng([self.seed, self.place])
+        random = np.random.default_rng([self.seed, self.index])
         sizes = {
             "short": random.integers(1, 5, self.rows),
             "any": random.integers(0, STRIDE, self.rows),
@@ -197,7 +197,7 @@ numbers = st.integers(0, 2**32)
 
 @st.composite
 def sources(
-    draw: st.DrawFn, place: int, text: bool | None, fields: tuple[str, ...], mixed: bool
+    draw: st.DrawFn, index: int, text: bool | None, fields: tuple[str, ...], mixed: bool
 ) -> SourceSpec:
     """A source; `text` None: of either kind."""
     text = draw(st.booleans()) if text is None else text
@@ -232,7 +232,7 @@ def sources(
             where = "before"
         shuffle = (mode, draw(st.integers(0, 99)), window, where)
     return SourceSpec(
-        place=place,
+        index=index,
         kind=kind,
         rows=rows,
         lengths=draw(st.sampled_from(LENGTHS)),
@@ -341,7 +341,7 @@ def pipelines(draw: st.DrawFn, mixed: bool | None = None) -> PipelineSpec:
     packed = draw(st.booleans())
     kept = draw(st.sampled_from(((), (), ("labels",), ("labels", "loss_mask"))))
     text = False if kept else None
-    parts = tuple(draw(sources(place, text, kept, count > 1)) for place in range(count))
+    parts = tuple(draw(sources(index, text, kept, count > 1)) for index in range(count))
     if not all(part.has_document_column for part in parts) and count > 1:
         # Rows of all sources get one set of columns.
         parts = tuple(replace(part, fields=()) for part in parts)

@@ -90,10 +90,10 @@ def sixteen() -> Iterator[Path]:
 
 
 def write_sixteen(folder: Path) -> None:
-    for place, name in enumerate(NAMES):
+    for index, name in enumerate(NAMES):
         (folder / name).mkdir()
         for part in range(2):
-            sizes = [1 + (row * 7 + place) % 23 for row in range(150)]
+            sizes = [1 + (row * 7 + index) % 23 for row in range(150)]
             lines = [json.dumps({"text": " ".join(["10"] * size)}) + "\n" for size in sizes]
             (folder / name / f"part-{part:05}.jsonl").write_text("".join(lines))
 
@@ -111,7 +111,7 @@ def sizes(request: pytest.FixtureRequest, sixteen: Path, tmp_path_factory: Any) 
         source = JsonShardedSource(str(sixteen / name / "*.jsonl"))
         made = TokenizedShardedSource(source, tokenizer, TokenizerConfig(tokenizer))
         sources[name] = made if order is None else made.shuffle(order)
-    weights = {name: place + 0.5 for place, name in enumerate(NAMES)}
+    weights = {name: index + 0.5 for index, name in enumerate(NAMES)}
     mixed = MixedShardedSource(sources, weights, unit=unit)
     packed = PackedShardedSource(mixed, 64, EOS, strategy=strategy, include_segment_ids=True)
     with AsyncDataLoader(packed, 8, shuffle_buffer_size=20) as loader:

@@ -64,8 +64,8 @@ def test_shares_of_tokens_with_documents_of_very_different_lengths() -> None:
         "both": random.choice([0, 1, 150], 40),
     }
     sources = {}
-    for place, (name, each) in enumerate(lengths.items()):
-        table: dict[str, list[Any]] = {"doc": [100 * place + i for i in range(len(each))]}
+    for index, (name, each) in enumerate(lengths.items()):
+        table: dict[str, list[Any]] = {"doc": [100 * index + i for i in range(len(each))]}
         table["input_ids"] = [[7] * length for length in each.tolist()]
         sources[name] = HFDatasetShardedSource(datasets.Dataset.from_dict(table))
     weights = {"short": 0.2, "long": 0.5, "both": 0.3}

@@ -120,7 +120,7 @@ def check_error(spec: PipelineSpec, data: Data, error: str) -> None:
         (name,) = names
         source = next(part for part in spec.sources if part.name == name)
         few = spec.load.lanes > 1 and "use fewer lanes" in error
-        has_rows = any(parts[source.place]) if "tokens" in error else bool(parts[source.place])
+        has_rows = any(parts[source.index]) if "tokens" in error else bool(parts[source.index])
         assert few or not is_exact(source) or not has_rows, error
     elif any(part in error for part in ("lanes: ", "multiple of lanes", "but it has no rows")):
         assert spec.load.lanes > 1, error
@@ -141,7 +141,7 @@ def check_restoring(spec: PipelineSpec, data: Data, draw: Any) -> None:
     whole = made(spec, data, draw.draw(runs, label="whole"))
     steps = len(whole.states)
     chosen = {0, steps - 1, *draw.draw(st.sets(st.integers(0, steps - 1), max_size=4))}
-    edges = [place + 1 for place, each in enumerate(whole.events) if each == END]
+    edges = [index + 1 for index, each in enumerate(whole.events) if each == END]
     chosen |= {step for edge in edges for step in (edge - 1, edge) if step < steps}
     for step in sorted(chosen):
         state = whole.states[step]
@@ -160,7 +160,7 @@ def check_restoring(spec: PipelineSpec, data: Data, draw: Any) -> None:
 def check_at(loader: AsyncDataLoader, whole: Run, position: int, draw: Any) -> None:
     """Any step up to the end of the pass that a loader is in is the batch that iterating gives."""
     passes = whole.events[:position].count(END) + 1
-    ends = [place for place, each in enumerate(whole.events) if isinstance(each, str)]
+    ends = [index for index, each in enumerate(whole.events) if isinstance(each, str)]
     end = ends[passes - 1] if passes <= len(ends) else len(whole.events)
     steps = sum(not isinstance(each, str) for each in whole.events[:end])
     state = saved(loader)
@@ -191,8 +191,8 @@ def check_sizes(spec: PipelineSpec, whole: Run) -> None:
 
 def same_states(left: list[Any], right: list[Any], where: str) -> None:
     """The positions that follow are those that would have come, counts included."""
-    for place, (one, other) in enumerate(zip(left, right, strict=True)):
-        assert one == other, f"{where}: the state {place} events later differs"
+    for index, (one, other) in enumerate(zip(left, right, strict=True)):
+        assert one == other, f"{where}: the state {index} events later differs"
 
 
 def check_three_deep(spec: PipelineSpec, data: Data, whole: Run, draw: Any) -> None:
@@ -252,8 +252,8 @@ def with_ranks(
     where = f"{world} ranks from step {step}"
     merged = [merge_states(states) for states in zip(*(part.states for part in parts), strict=True)]
     same_states(merged, whole.states[step:], where)
-    for place, wanted in enumerate(whole.events[step:]):
-        shares = [part.events[place] for part in parts]
+    for index, wanted in enumerate(whole.events[step:]):
+        shares = [part.events[index] for part in parts]
         if isinstance(wanted, str):
             assert shares == [wanted] * world
             continue
@@ -261,7 +261,7 @@ def with_ranks(
         assert len(batches) == world
         batch, count = joined(batches), rows_in(wanted)
         problem = difference([first_rows(batch, count)], [wanted])
-        assert problem is None, f"{where}, then {place}: {problem}"
+        assert problem is None, f"{where}, then {index}: {problem}"
         # Only the last batch of a stream that ends is filled up.
         assert rows_in(batch) == count or (spec.load.lanes == 1 and not spec.load.drop_last)
         check_filling(batch, count, spec)
@@ -388,15 +388,15 @@ def check_quarantine(spec: PipelineSpec, data: Data, whole: Run) -> None:
         assert part.on_error == "quarantine" or not rows
         if part.on_error != "quarantine" or part.kind not in FILE_SOURCES:
             continue
-        places = Counter((Path(row["shard"]).name.split(".")[0], row["row"]) for row in rows)
+        addresses = Counter((Path(row["shard"]).name.split(".")[0], row["row"]) for row in rows)
         wanted = left_out_rows(replace(part, limit=None))
-        assert places.keys() <= wanted
+        assert addresses.keys() <= wanted
         if spec.mix is None and part.limit is None and whole.failed is None:
-            assert places.keys() == wanted
+            assert addresses.keys() == wanted
             halves = 2 ** sum(step == "expand" for step, _ in part.steps)
             passes = 2 * (spec.load.epochs or 1)
-            assert all(count >= passes for count in places.values())
-            assert halves > 1 or all(count <= passes * 3 // 2 for count in places.values())
+            assert all(count >= passes for count in addresses.values())
+            assert halves > 1 or all(count <= passes * 3 // 2 for count in addresses.values())
 
 
 def check_drop_last(spec: PipelineSpec, data: Data, whole: Run) -> None:
@@ -413,8 +413,8 @@ def check_tokens_at_every_step(spec: PipelineSpec, whole: Run) -> None:
     """stats() counts the tokens that came, step by step and by source."""
     total = 0
     counts: Counter[str] = Counter()
-    for place, each in enumerate(whole.events[: len(whole.states) - 1]):
-        stats = whole.stats[place + 1]
+    for index, each in enumerate(whole.events[: len(whole.states) - 1]):
+        stats = whole.stats[index + 1]
         if not isinstance(each, str):
             if spec.pack is not None:
                 total += int(each["attention_mask"].sum())
@@ -509,18 +509,20 @@ def check_passes(spec: PipelineSpec, data: Data, batches: list[Batch]) -> int | 
         documents = tokens_of_pass(part, data)
         if spec.pack is not None:
             documents = [packed_document(tokens, spec.pack) for tokens in documents]
-        places: dict[int, list[tuple[int, int]]] = {each[0]: [] for each in documents if each}
+        occurrences: dict[int, list[tuple[int, int]]] = {each[0]: [] for each in documents if each}
         for number, row in enumerate(rows):
-            for place, token in enumerate(row):
-                if token in places:
-                    places[token].append((number, place))
-        if not places:
+            for index, token in enumerate(row):
+                if token in occurrences:
+                    occurrences[token].append((number, index))
+        if not occurrences:
             continue
-        most = max(map(len, places.values()))
+        most = max(map(len, occurrences.values()))
         for turn in range(most - 1):
-            next_begins = min(came[turn + 1] for came in places.values() if len(came) > turn + 1)
+            next_begins = min(
+                came[turn + 1] for came in occurrences.values() if len(came) > turn + 1
+            )
             # A document that has not come yet comes behind the last row.
-            for token, came in places.items():
+            for token, came in occurrences.items():
                 last = came[turn] if len(came) > turn else (len(rows), 0)
                 late = last > next_begins if slack == 0 else last[0] - next_begins[0] > slack
                 where = f"{part.name}: pass {turn + 1} begins at {next_begins}"
@@ -602,7 +604,7 @@ def check_shares(spec: PipelineSpec, data: Data, draw: Any) -> None:
         check_token_shares(spec, order, lengths)
         return
     if mix.order == "grain":
-        assert order == [spec.sources[place].name for place in islice(grain_picks(mix), len(order))]
+        assert order == [spec.sources[index].name for index in islice(grain_picks(mix), len(order))]
         return
     counts: Counter[str] = Counter()
     for block, shares in zip(

@@ -22,10 +22,10 @@ _OF_A_RUN = ("time", "config", "output_path")
 
 
 _buckets: dict[int, str] = {}
-_places = itertools.count(1)
+_numbers = itertools.count(1)
 
 
-class Place:
+class StoredOutput:
     """A prefix of its own, to write to; SeaweedFS has no room for many buckets."""
 
     def __init__(self, store: Store) -> None:
@@ -33,7 +33,7 @@ class Place:
         if id(store) not in _buckets:
             _buckets[id(store)] = store.bucket("saved")
         self.bucket = _buckets[id(store)]
-        self.above = f"place-{next(_places)}"
+        self.above = f"output-{next(_numbers)}"
         self.prefix = f"{self.above}/some/out"
 
     @property
@@ -114,6 +114,6 @@ def impatient(**options: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def proxied(place: Place, *rules: Rule, seed: int = 0) -> Iterator[FaultProxy]:
-    with FaultProxy(place.store.url, rules, seed) as proxy:
+def proxied(output: StoredOutput, *rules: Rule, seed: int = 0) -> Iterator[FaultProxy]:
+    with FaultProxy(output.store.url, rules, seed) as proxy:
         yield proxy

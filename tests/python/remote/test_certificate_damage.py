@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 import xxhash
 from faults import Rule
-from places import HASTY, Place, place
+from served_files import HASTY, ServedFiles, served_files
 from small_files import loader
 
 from easydata import DatasetConfig, create_source
@@ -63,7 +63,7 @@ def flip(at: int, times: int = 1, skip: int = 0) -> Rule:
     return Rule("flip", path=r"small|large|huge|plain", at=at, times=times, skip=skip)
 
 
-def read(here: Place, name: str) -> tuple[list[Any], dict[str, int]]:
+def read(here: ServedFiles, name: str) -> tuple[list[Any], dict[str, int]]:
     """The rows, and what was read once more, by cause."""
     options = {**here.options, **HASTY}
     with loader(here.address(name), storage_options=options) as batches:
@@ -99,7 +99,7 @@ def test_a_flipped_bit_is_found_and_read_once_more(
     found = 0
     # Of the first and the second request, which may ask for bytes that nobody needs.
     for at, skip in ((20_000, 0), (60_000, 0), (100_000, 0), (20_000, 1), (60_000, 1)):
-        with place(request, where, files) as here:
+        with served_files(request, where, files) as here:
             here.proxy.rules = [flip(at, skip=skip)]
             got, again = read(here, name)
             assert [row["text"] for row in got] == expected
@@ -120,7 +120,7 @@ def test_what_stays_damaged_is_one_error(
     name: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
     words = "row group 0 cannot be read" if name.endswith("parquet") else "is damaged"
-    with place(request, "seaweed", files) as here:
+    with served_files(request, "seaweed", files) as here:
         source = here.source(name)
         here.proxy.rules = [flip(20_000, times=1 << 30)]
         with pytest.raises(OSError, match=words) as raised:
@@ -132,7 +132,7 @@ def test_what_stays_damaged_is_one_error(
 def test_of_more_than_is_held_back_wrong_rows_end_in_an_error_that_says_so(
     skip: int, files: Path, request: pytest.FixtureRequest
 ) -> None:
-    with place(request, "seaweed", files) as here:
+    with served_files(request, "seaweed", files) as here:
         here.proxy.rules = [flip(900_000, skip=skip)]
         with pytest.raises(OSError, match="is another one when it is read again") as raised:
             read(here, "huge.jsonl.zst")
@@ -164,7 +164,7 @@ def test_a_flipped_bit_anywhere_in_compressed_text_loses_nothing(
     for name in (f"{size}.jsonl.{kind}" for size in ("small", "large") for kind in kinds):
         expected = local(files, name)
         for at in rng.sample(range(20, (files / name).stat().st_size), 12):
-            with place(request, where, files) as here:
+            with served_files(request, where, files) as here:
                 source = here.source(name)
                 here.proxy.rules = [flip(at, skip=1)]
                 outcomes.add((name, outcome(source, expected, here.address(name))))
@@ -177,7 +177,7 @@ def test_a_flipped_bit_of_plain_text_cannot_be_found(
 ) -> None:
     """A part of an object has no checksum on any store: one of the row's letters is another."""
     at = lines(SMALL).index(b"row 17:")
-    with place(request, "seaweed", files) as here:
+    with served_files(request, "seaweed", files) as here:
         source = here.source("plain.jsonl")
         here.proxy.rules = [flip(at, times=1 << 30)]
         got = list(source)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from cases_in_turn import cases_in_turn
 from faults import Rule
-from places import HASTY, Place, place
+from served_files import HASTY, ServedFiles, served_files
 from server_process import free_ports
 from small_files import ROWS, loader, rows, write_files
 from thread_count import threads
 
 from easydata import DatasetConfig, create_source
 
-PLACES = ["seaweed", "nginx", "gcs"]
+SERVERS = ["seaweed", "nginx", "gcs"]
 OBJECTS = r"rows\."
 ID = {"x-amz-request-id": "A17"}
 CHANGED = r"is not the file any more that was listed: it had \d+ bytes.*now it has .*start anew"
@@ -128,7 +128,7 @@ FINAL: dict[str, tuple[Rule, type[Exception], str, float]] = {
 }
 
 
-def check(error: Exception, here: Place, words: str) -> None:
+def check(error: Exception, here: ServedFiles, words: str) -> None:
     """Whether an error says what it should, and nothing that it should not."""
     import re
 
@@ -140,12 +140,12 @@ def check(error: Exception, here: Place, words: str) -> None:
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize(("name", "where"), cases_in_turn(FINAL, PLACES))
+@pytest.mark.parametrize(("name", "where"), cases_in_turn(FINAL, SERVERS))
 def test_what_stays_is_one_error_in_time(
     name: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
     fault, kind, words, seconds = FINAL[name]
-    with place(request, where, files) as here:
+    with served_files(request, where, files) as here:
         assert here.read("rows.jsonl") == rows()
         before = threads()
         here.proxy.rules = [fault]
@@ -161,7 +161,7 @@ def test_the_number_of_attempts_is_the_one_that_was_asked_for(
     files: Path, request: pytest.FixtureRequest
 ) -> None:
     for retries in (0, 1, 4):
-        with place(request, "seaweed", files, [rule("status", status=503)]) as here:
+        with served_files(request, "seaweed", files, [rule("status", status=503)]) as here:
             with pytest.raises(OSError, match=f"after {retries + 1} attempt"):
                 here.read("rows.jsonl", retries=retries)
             assert len(here.faults) == retries + 1
@@ -173,7 +173,7 @@ def test_an_object_that_is_exchanged_in_mid_run_is_refused(
 ) -> None:
     """What was read before is whole, and nothing of the other one is."""
     other = files.joinpath("rows.jsonl").read_bytes().replace(b"ferry", b"train")
-    with place(request, where, files, [rule("cut", at=300_000, times=1)]) as here:
+    with served_files(request, where, files, [rule("cut", at=300_000, times=1)]) as here:
         got: list[Any] = []
         source = here.source("rows.jsonl")
         here.proxy.rules = [
@@ -216,7 +216,7 @@ WAITING: dict[str, Rule] = {
 def test_closing_ends_it_within_a_second(
     name: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
-    with place(request, where, files) as here:
+    with served_files(request, where, files) as here:
         options = {**here.options, "stall_timeout": 30, "retry_timeout": 300, "retry_delay": 5}
         address = here.address("rows.jsonl")
         with loader(address, storage_options=options) as batches:

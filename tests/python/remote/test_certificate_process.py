@@ -14,8 +14,8 @@ import pytest
 from fault_proxy import FaultProxy
 from fault_server import FaultServer
 from faults import Rule
-from places import HASTY
 from reading_programs import DATA, check_ctrl_c, check_forks, started
+from served_files import HASTY
 from stores import S3Store
 
 
@@ -75,7 +75,7 @@ def test_ctrl_c_ends_reading(rule: Rule, seaweed: S3Store, address: str) -> None
 
 
 def test_names_may_not_be_found_for_a_while(tmp_path: Path) -> None:
-    """In a place of its own, where the file that names are looked up in is ours."""
+    """In a mount namespace of its own, where the file that names are looked up in is ours."""
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.0.1 localhost\n")
     alone = ["unshare", "-m", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh"]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from cases_in_turn import cases_in_turn
 from faults import Rule
-from places import HASTY, again, bounds, identity, place, put
+from served_files import HASTY, again, bounds, identity, put, served_files
 from small_files import ROWS, loader, rows, write_files
 
-PLACES = ["seaweed", "nginx", "gcs"]
+SERVERS = ["seaweed", "nginx", "gcs"]
 STALL = float(HASTY["stall_timeout"])
 OBJECTS = r"rows\."  # of the path: not lists
 
@@ -52,20 +52,20 @@ RECOVERABLE: dict[str, Rule] = {
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
-    ("name", "where", "kind"), cases_in_turn(RECOVERABLE, PLACES, ["jsonl", "parquet"])
+    ("name", "where", "kind"), cases_in_turn(RECOVERABLE, SERVERS, ["jsonl", "parquet"])
 )
 def test_what_goes_by_itself_changes_nothing(
     name: str, where: str, kind: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
     fault = RECOVERABLE[name]
-    with place(request, where, files, [fault]) as here:
+    with served_files(request, where, files, [fault]) as here:
         begin = time.monotonic()
         assert here.read(f"rows.{kind}") == rows()
         assert time.monotonic() - begin < 4 + 2 * STALL * fault.times
         assert len(here.faults) == fault.times
 
 
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("where", SERVERS)
 def test_the_digest_is_that_of_the_files_here(
     where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -79,7 +79,7 @@ def test_the_digest_is_that_of_the_files_here(
             rule(each, times=1 << 30, probability=0.1, at=3000)
             for each in ("status", "reset", "cut", "short", "shifted", "close")
         ]
-        with place(request, where, files, mixed) as here:
+        with served_files(request, where, files, mixed) as here:
             options = {**here.options, **HASTY}
             address = here.address(f"rows.{kind}")
             with loader(address, identity="size", storage_options=options) as there:
@@ -88,12 +88,14 @@ def test_the_digest_is_that_of_the_files_here(
 
 
 @pytest.mark.parametrize(
-    ("fault", "where"), cases_in_turn(["reset", "cut", "short", "stall_body", "trickle"], PLACES)
+    ("fault", "where"), cases_in_turn(["reset", "cut", "short", "stall_body", "trickle"], SERVERS)
 )
 def test_reading_goes_on_at_the_byte_reached(
     fault: str, where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
-    with place(request, where, files, [rule(fault, times=1, skip=1, at=70_000, rate=500)]) as here:
+    with served_files(
+        request, where, files, [rule(fault, times=1, skip=1, at=70_000, rate=500)]
+    ) as here:
         assert here.read("rows.jsonl") == rows()
         (failed,) = here.faults
         after = again(failed, here.proxy.log)
@@ -121,7 +123,7 @@ def test_a_server_is_never_asked_sooner_than_it_says(
     status, headers, least = WAITS[name]
     times = 1 if name == "date" else 2
     throttled = rule("status", status=status, headers=headers(), times=times, skip=1)
-    with place(request, where, files, [throttled]) as here:
+    with served_files(request, where, files, [throttled]) as here:
         assert here.read("rows.jsonl") == rows()
         assert len(here.faults) == times
         for failed in here.faults:
@@ -131,7 +133,7 @@ def test_a_server_is_never_asked_sooner_than_it_says(
 def test_a_date_that_is_past_is_no_wait(files: Path, request: pytest.FixtureRequest) -> None:
     for text in (formatdate(0, usegmt=True), "0", "-5", "soon", ""):
         odd = rule("status", status=429, headers={"Retry-After": text}, times=2)
-        with place(request, "nginx", files, [odd]) as here:
+        with served_files(request, "nginx", files, [odd]) as here:
             begin = time.monotonic()
             assert here.read("rows.txt") == [{"text": row["text"]} for row in rows()]
             assert time.monotonic() - begin < 5
@@ -170,7 +172,7 @@ def test_lists_of_many_pages_come_whole(
     failing = [Rule(fault, query=LIST, skip=skip, times=1, **options) for skip in (0, 1)]  # type: ignore[arg-type]
     if fault in ("cut", "reset", "short", "stall_body"):
         failing = failing[:1]  # the second page is smaller than that
-    with place(request, where, many, failing) as here:
+    with served_files(request, where, many, failing) as here:
         source = here.source("a*.jsonl")
         assert [each.fault for each in here.faults] == [fault] * len(failing)
         names = [name.rsplit("/", 1)[1] for name in source.shard_names]
@@ -186,7 +188,7 @@ def test_odd_keys_are_asked_for_again_as_they_were(
 ) -> None:
     (tmp_path / "plain.jsonl").write_text('{"key": "plain.jsonl"}\n')
     failing = [Rule(each, method="GET|HEAD", probability=0.25, at=3) for each in ("status", "cut")]
-    with place(request, where, tmp_path, failing) as here:
+    with served_files(request, where, tmp_path, failing) as here:
         for key in ODD:
             put(here.server, here.folder, key, json.dumps({"key": key}).encode())
         given = here.read(ODD, retries=100)
@@ -200,7 +202,7 @@ def test_odd_keys_are_asked_for_again_as_they_were(
 def test_a_list_that_lost_a_file_takes_none_from_the_plan(
     where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
-    with place(request, where, files) as here:
+    with served_files(request, where, files) as here:
         source = here.source("rows.json*")
         key = here.address("rows.jsonl").split("/", 3)[3]
         here.proxy.rules = [Rule("drop_key", query=LIST, key=key)]
@@ -212,7 +214,7 @@ def test_a_list_that_lost_a_file_takes_none_from_the_plan(
 def test_folders_that_are_objects_are_no_files(
     where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
-    with place(request, where, files) as here:
+    with served_files(request, where, files) as here:
         put(here.server, here.folder, "deep/", b"")
         put(here.server, here.folder, "deep/b c+d=%.jsonl", b'{"a": 1}\n')
         for fault in (Rule("status", times=1), rule("reset", at=3, times=1)):

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from fault_server import FaultServer
 from faults import Rule
-from places import Place, place
+from served_files import ServedFiles, served_files
 from small_files import loader
 
 from easydata import expand_data_files
@@ -70,7 +70,7 @@ def storm() -> list[Rule]:
     return rules
 
 
-def causes(here: Place) -> Counter[str]:
+def causes(here: ServedFiles) -> Counter[str]:
     """What should have been counted, by the proxy's log."""
     said: dict[tuple[str, int | None], str] = {
         (each.fault, each.status if each.fault == "status" else None): cause
@@ -93,7 +93,7 @@ def passes(batches: Any) -> Iterator[str]:
         batches.load_state_dict(begin)
 
 
-def read_in_storm(here: Place, requests: int) -> tuple[list[list[str]], Counter[str]]:
+def read_in_storm(here: ServedFiles, requests: int) -> tuple[list[list[str]], Counter[str]]:
     """The digests of passes through a storm, and the causes of retries that loaders counted."""
     options = {**here.options, **PATIENCE}
     names = here.address("part-{000..%03d}.jsonl" % (FILES - 1))  # noqa: UP031
@@ -135,7 +135,7 @@ def test_a_storm_changes_nothing_and_is_counted(
     with loader(str(files / "*.jsonl"), identity="size") as local:
         expected = list(itertools.islice(passes(local), 30))
     requests = 10_000 if seed > 0 else 2_000
-    with place(request, where, files, seed=seed) as here:
+    with served_files(request, where, files, seed=seed) as here:
         begin = time.monotonic()
         digests, counted = read_in_storm(here, requests)
         assert time.monotonic() - begin < 120

@@ -17,8 +17,8 @@ from fault_proxy import FaultProxy
 from fault_server import FaultServer
 from faults import Fate, Request, Rule
 from loopback_server import Client
-from places import HASTY, place, put
 from programs import run_python
+from served_files import HASTY, put, served_files
 from small_files import ROWS, loader, rows, write_files
 from stores import KEY, REGION, SECRET, S3Store, WebServer
 
@@ -60,7 +60,7 @@ def test_another_host_is_told_no_credentials(
     if where == "nginx":
         secrets["headers"] = {"x-private": "very-secret"}
     data = {"/else/rows.jsonl": (files / "rows.jsonl").read_bytes()}
-    with Stranger(data) as other, place(request, where, files) as here:
+    with Stranger(data) as other, served_files(request, where, files) as here:
         here.proxy.rules = [
             Rule(
                 "status",
@@ -85,7 +85,7 @@ def test_the_same_host_is_told_them_again(
     where: str, files: Path, request: pytest.FixtureRequest
 ) -> None:
     """Signed anew: a signature holds for one address."""
-    with place(request, where, files) as here:
+    with served_files(request, where, files) as here:
         put(here.server, here.folder, "moved.jsonl", (files / "rows.jsonl").read_bytes())
         moved = f"/{here.folder}/moved.jsonl"
         here.proxy.rules = [

@@ -26,7 +26,7 @@ from stores import FtpServer, GcsStore, S3Store, WebServer
 import easydata
 from easydata import DatasetConfig, create_source
 
-PLACES = ["seaweed", "gcs", "nginx", "ftp"]  # the last through fsspec
+SERVERS = ["seaweed", "gcs", "nginx", "ftp"]  # the last through fsspec
 PARTS, ROWS = 3, 150  # rows of each part
 Rows = list[dict[str, Any]]
 
@@ -124,7 +124,7 @@ class Root:
         return create_source(DatasetConfig(**self.dataset(data_files, **more)))
 
     def plain(self, value: Any) -> Any:
-        """A value without the place of its files."""
+        """A value without the location of its files."""
         return json.loads(json.dumps(value).replace(f"{self.address}/", ""))
 
 
@@ -146,7 +146,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Root:
 _there: dict[str, Root] = {}
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=SERVERS)
 def there(request: pytest.FixtureRequest, here: Root) -> Root:
     """The same files elsewhere."""
     name = request.param
@@ -215,7 +215,7 @@ _passed: dict[str, Pass] = {}
 
 
 def passed_here(here: Root, data_files: str | list[str]) -> Pass:
-    """The same pass serves all places."""
+    """The same pass serves all servers."""
     name = str(data_files)
     if name not in _passed:
         _passed[name] = passed(here, data_files)

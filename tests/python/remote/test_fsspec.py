@@ -385,7 +385,7 @@ def test_a_file_that_was_exchanged_on_the_server(ftp: FtpServer, folder: Path) -
         list(iter(found))
 
 
-def test_states_move_between_places(ftp: FtpServer, folder: Path) -> None:
+def test_states_move_between_locations(ftp: FtpServer, folder: Path) -> None:
     """By content and by size a file is known wherever it lies."""
     for identity in ("content", "size"):
         here = loader(str(folder / "a.jsonl"), identity=identity)

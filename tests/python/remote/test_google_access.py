@@ -19,7 +19,7 @@ from fault_answers import EXPIRED_GCS, Answer
 from fault_proxy import FaultProxy
 from faults import Fate, Request, Rule
 from loopback_server import Client, LoopbackServer
-from places import HASTY
+from served_files import HASTY
 from small_files import ROWS, loader, rows
 from stores import GcsStore
 

@@ -73,8 +73,8 @@ def test_lost_files_are_counted(tmp_path: Path) -> None:
             counts = batches.stats()["sources"]["dataset_0"]
     assert taken == 3 * ROWS // 16 * 16
     assert counts["dropped"] == {"shard, rows unknown": 1}
-    (place,) = counts["dropped_at"]["shard, rows unknown"]
-    assert "part-2.jsonl" in place
+    (address,) = counts["dropped_at"]["shard, rows unknown"]
+    assert "part-2.jsonl" in address
 
 
 def test_rows_of_a_lost_parquet_file_are_counted(tmp_path: Path) -> None:

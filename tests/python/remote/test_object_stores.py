@@ -132,9 +132,9 @@ def test_keys_with_two_slashes(moto: S3Store) -> None:
     moto.put(bucket, "a//b.jsonl", b'{"a": 1}\n')
     assert read(f"s3://{bucket}/a//b.jsonl", moto) == [{"a": 1}]
     assert read(f"s3://{bucket}/", moto) == [{"a": 1}]
+
+
 @pytest.mark.one_in(3)
-
-
 def test_more_keys_than_a_page_has(store: Store) -> None:
     bucket = store.bucket("many")
     for i in range(1100):

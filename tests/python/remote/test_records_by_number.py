@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from easydata.grain_data_processing import load_array_record_dataset, preprocess_dataset
 from faults import Rule
-from places import HASTY, place
+from served_files import HASTY, served_files
 
 from easydata import AsyncDataLoader, ParquetShardedSource, save_dataset
 
@@ -63,7 +63,7 @@ def test_records_of_a_store(
     local = load_array_record_dataset(files)
     assert [local[i].decode() for i in range(len(local))] == TEXTS
     expected, _ = batches(local, gpt2)
-    with place(request, where, files, FAULTS[faults]) as here:
+    with served_files(request, where, files, FAULTS[faults]) as here:
         options = {**here.options, **HASTY}
         records = load_array_record_dataset(here.root, storage_options=options)
         assert len(records) == len(TEXTS)

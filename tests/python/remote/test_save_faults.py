@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 from faults import Rule
-from store_outputs import Place, big_rows, impatient, local_files, proxied, save, small_rows
+from store_outputs import StoredOutput, big_rows, impatient, local_files, proxied, save, small_rows
 from stores import S3Store
 
 ANY = ""  # method of a request
 
 
 @pytest.fixture(params=["seaweed", "gcs"])
-def place(request: pytest.FixtureRequest) -> Place:
-    return Place(request.getfixturevalue(request.param))
+def output(request: pytest.FixtureRequest) -> StoredOutput:
+    return StoredOutput(request.getfixturevalue(request.param))
 
 
 RECOVERABLE = {
@@ -34,28 +34,28 @@ RECOVERABLE = {
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", list(RECOVERABLE))
-def test_what_passes_changes_nothing(place: Place, how: str, tmp_path: Path) -> None:
+def test_what_passes_changes_nothing(output: StoredOutput, how: str, tmp_path: Path) -> None:
     save(small_rows(), tmp_path / "out")
-    with proxied(place, RECOVERABLE[how]) as proxy:
-        options = place.options_at(proxy.url, retry_delay=0.01, retries=30, stall_timeout=0.5)
+    with proxied(output, RECOVERABLE[how]) as proxy:
+        options = output.options_at(proxy.url, retry_delay=0.01, retries=30, stall_timeout=0.5)
         for overwrite in (False, True):
-            save(small_rows(), place.uri, overwrite=overwrite, storage_options=options)
-            assert place.files() == local_files(tmp_path / "out")
-            assert place.is_clean()
+            save(small_rows(), output.uri, overwrite=overwrite, storage_options=options)
+            assert output.files() == local_files(tmp_path / "out")
+            assert output.is_clean()
         assert any(each.fault for each in proxy.log)
 
 
 @pytest.mark.parametrize("how", ["lost", "close", "status", "reset"])
-def test_a_lock_is_not_lost_with_an_answer(place: Place, how: str) -> None:
-    about_lock = "lock" if isinstance(place.store, S3Store) else "ifGenerationMatch"
+def test_a_lock_is_not_lost_with_an_answer(output: StoredOutput, how: str) -> None:
+    about_lock = "lock" if isinstance(output.store, S3Store) else "ifGenerationMatch"
     where = {"path": about_lock} if about_lock == "lock" else {"query": about_lock}
     for skip in range(2):  # the one that puts it, the one that tries whether it is kept
         rule = Rule(how, method="PUT|POST", skip=skip, times=1, **where)
-        with proxied(place, rule) as proxy:
-            options = place.options_at(proxy.url, retry_delay=0.01)
-            save(small_rows(), place.uri, overwrite=True, storage_options=options)
+        with proxied(output, rule) as proxy:
+            options = output.options_at(proxy.url, retry_delay=0.01)
+            save(small_rows(), output.uri, overwrite=True, storage_options=options)
             assert [each.fault for each in proxy.log].count(how) == 1
-        assert place.is_clean()
+        assert output.is_clean()
 
 
 STORM = [
@@ -69,40 +69,40 @@ STORM = [
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_storm_changes_nothing(place: Place, seed: int, tmp_path: Path) -> None:
+def test_a_storm_changes_nothing(output: StoredOutput, seed: int, tmp_path: Path) -> None:
     save(small_rows(), tmp_path / "out")
-    with proxied(place, *STORM, seed=seed) as proxy:
-        options = place.options_at(proxy.url, retry_delay=0.01, retries=30, stall_timeout=0.5)
+    with proxied(output, *STORM, seed=seed) as proxy:
+        options = output.options_at(proxy.url, retry_delay=0.01, retries=30, stall_timeout=0.5)
         for _ in range(3):
-            save(small_rows(), place.uri, overwrite=True, storage_options=options)
-            assert place.files() == local_files(tmp_path / "out")
-            assert place.is_clean()
+            save(small_rows(), output.uri, overwrite=True, storage_options=options)
+            assert output.files() == local_files(tmp_path / "out")
+            assert output.is_clean()
         assert sum(each.fault is not None for each in proxy.log) > 10
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("fault", ["lost", "close", "cut_request", "status"])
-def test_uploads_in_parts_go_on(place: Place, fault: str, tmp_path: Path) -> None:
+def test_uploads_in_parts_go_on(output: StoredOutput, fault: str, tmp_path: Path) -> None:
     rows = big_rows(40)
     save(rows, tmp_path / "out", max_shard_size=10**9)
     # Of Google's store each part takes two requests: many in a row fail, and waits double.
-    path = "shard-" if isinstance(place.store, S3Store) else "upload"
+    path = "shard-" if isinstance(output.store, S3Store) else "upload"
     rule = Rule(fault, method="PUT|POST", path=path, probability=0.6, at=3_000_000)
-    with proxied(place, rule, seed=3) as proxy:
-        options = place.options_at(proxy.url, retry_delay=0.001, retries=30)
-        save(rows, place.uri, max_shard_size=10**9, storage_options=options)
+    with proxied(output, rule, seed=3) as proxy:
+        options = output.options_at(proxy.url, retry_delay=0.001, retries=30)
+        save(rows, output.uri, max_shard_size=10**9, storage_options=options)
         assert any(each.fault for each in proxy.log)
-    assert place.files() == local_files(tmp_path / "out")
-    assert place.is_clean()
+    assert output.files() == local_files(tmp_path / "out")
+    assert output.is_clean()
 
 
 DENIED = b'<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>revoked</Message></Error>'
 
 
 @pytest.mark.parametrize("skip", [0, 4, 8, 12, 16])
-def test_revoked_credentials_leave_the_earlier_output(place: Place, skip: int) -> None:
-    save(small_rows(), place.uri, storage_options=place.options)
-    before = place.files()
+def test_revoked_credentials_leave_the_earlier_output(output: StoredOutput, skip: int) -> None:
+    save(small_rows(), output.uri, storage_options=output.options)
+    before = output.files()
     denied = Rule(
         "status",
         status=403,
@@ -112,56 +112,56 @@ def test_revoked_credentials_leave_the_earlier_output(place: Place, skip: int) -
         skip=skip,
     )
     begin = time.monotonic()
-    with proxied(place, denied) as proxy, pytest.raises(PermissionError) as error:
+    with proxied(output, denied) as proxy, pytest.raises(PermissionError) as error:
         save(
             small_rows(seed=1),
-            place.uri,
+            output.uri,
             overwrite=True,
-            storage_options=place.options_at(proxy.url, **impatient()),
+            storage_options=output.options_at(proxy.url, **impatient()),
         )
     assert time.monotonic() - begin < 5
     said = str(error.value)
-    assert place.bucket in said
+    assert output.bucket in said
     assert "status 403 (AccessDenied: revoked), request id R4711" in said
-    left = {name: data for name, data in place.files().items() if ".easydata" not in name}
+    left = {name: data for name, data in output.files().items() if ".easydata" not in name}
     assert left == before, "the old output, whole"
     # Who has credentials again goes on.
-    save(small_rows(seed=1), place.uri, overwrite=True, storage_options=place.options)
-    assert place.is_clean()
-    assert place.files() != before
+    save(small_rows(seed=1), output.uri, overwrite=True, storage_options=output.options)
+    assert output.is_clean()
+    assert output.files() != before
 
 
-def test_a_store_that_stops_at_any_request(place: Place, tmp_path: Path) -> None:
+def test_a_store_that_stops_at_any_request(output: StoredOutput, tmp_path: Path) -> None:
     # What is there never looks finished before it is, and the job, run again, ends as if nothing
     # had been.
     new = small_rows(300, seed=1)
     save(new, tmp_path / "new")
     after = local_files(tmp_path / "new")
     for overwrite in (False, True):
-        place.prefix = f"{place.above}/stops-{overwrite}"
+        output.prefix = f"{output.above}/stops-{overwrite}"
         before = {}
         if overwrite:
-            save(small_rows(), place.uri, storage_options=place.options)
-            before = place.files()
+            save(small_rows(), output.uri, storage_options=output.options)
+            before = output.files()
         for skip in range(200):
             gone = Rule("status", status=403, method=ANY, skip=skip)
-            with proxied(place, gone) as proxy:
-                options = place.options_at(proxy.url, **impatient())
+            with proxied(output, gone) as proxy:
+                options = output.options_at(proxy.url, **impatient())
                 try:
-                    save(new, place.uri, overwrite=overwrite, storage_options=options)
+                    save(new, output.uri, overwrite=overwrite, storage_options=options)
                     break
                 except PermissionError:
                     pass
-            _check_no_halves(place.files(), before, after)
-            save(new, place.uri, overwrite=overwrite, storage_options=place.options)
-            assert place.files() == after, skip
-            assert place.is_clean(), skip
-            place.clear()
+            _check_no_halves(output.files(), before, after)
+            save(new, output.uri, overwrite=overwrite, storage_options=output.options)
+            assert output.files() == after, skip
+            assert output.is_clean(), skip
+            output.clear()
             if overwrite:
-                save(small_rows(), place.uri, storage_options=place.options)
-                assert place.files() == before
+                save(small_rows(), output.uri, storage_options=output.options)
+                assert output.files() == before
         assert 15 < skip < 199, "it was done in between"
-        assert place.files() == after
+        assert output.files() == after
 
 
 def _check_no_halves(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes]) -> None:
@@ -178,25 +178,25 @@ def _check_no_halves(found: dict[str, bytes], old: dict[str, bytes], new: dict[s
 def test_what_the_store_does_not_copy_is_copied_by_reading(
     seaweed: S3Store, tmp_path: Path
 ) -> None:
-    place = Place(seaweed)
+    output = StoredOutput(seaweed)
     rows = big_rows(20)
     save(rows, tmp_path / "out", max_shard_size=10**9)
-    save(small_rows(), place.uri, storage_options=place.options)
+    save(small_rows(), output.uri, storage_options=output.options)
     # One shard is said to be larger than what S3 copies.
     huge = Rule("longer", method="HEAD", path=r"easydata/shard-", at=6 << 30, times=1)
-    with proxied(place, huge) as proxy:
-        options = place.options_at(proxy.url)
-        save(rows, place.uri, max_shard_size=10**9, overwrite=True, storage_options=options)
+    with proxied(output, huge) as proxy:
+        options = output.options_at(proxy.url)
+        save(rows, output.uri, max_shard_size=10**9, overwrite=True, storage_options=options)
         assert [each.fault for each in proxy.log].count("longer") == 1
         parts = [each.path for each in proxy.log if "partNumber" in each.query]
-    assert parts[2:] == [f"/{place.bucket}/{place.prefix}/shard-00000.jsonl"] * 2
-    assert place.files() == local_files(tmp_path / "out")
-    assert place.is_clean()
+    assert parts[2:] == [f"/{output.bucket}/{output.prefix}/shard-00000.jsonl"] * 2
+    assert output.files() == local_files(tmp_path / "out")
+    assert output.is_clean()
 
 
-def test_many_shards_at_once(place: Place, tmp_path: Path) -> None:
+def test_many_shards_at_once(output: StoredOutput, tmp_path: Path) -> None:
     rows = small_rows(12 * 1024, seed=5)
     save(rows, tmp_path / "out", num_shards=12)
-    save(rows, place.uri, num_shards=12, storage_options=place.options)
-    assert place.files() == local_files(tmp_path / "out")
-    assert place.is_clean()
+    save(rows, output.uri, num_shards=12, storage_options=output.options)
+    assert output.files() == local_files(tmp_path / "out")
+    assert output.is_clean()

@@ -20,7 +20,7 @@ import pytest
 from fault_proxy import FaultProxy
 from faults import Fate, Request, Rule
 from programs import environment
-from store_outputs import Place, big_rows, local_files, proxied, save, small_rows
+from store_outputs import StoredOutput, big_rows, local_files, proxied, save, small_rows
 from stores import S3Store
 
 import easydata
@@ -66,16 +66,16 @@ def wait_for(is_so: Any, seconds: float = 30) -> None:
 
 
 @pytest.fixture(params=["seaweed", "gcs"])
-def place(request: pytest.FixtureRequest) -> Place:
-    return Place(request.getfixturevalue(request.param))
+def output(request: pytest.FixtureRequest) -> StoredOutput:
+    return StoredOutput(request.getfixturevalue(request.param))
 
 
-def killed_at(place: Place, request: int, **options: Any) -> bool:
+def killed_at(output: StoredOutput, request: int, **options: Any) -> bool:
     """Kills a writer while its request of this number is under way; false: it had fewer."""
     stall = Rule("stall_headers", method=ANY, skip=request, times=1, seconds=600)
-    with proxied(place, stall) as proxy:
-        given = place.options_at(proxy.url, stall_timeout=600.0)
-        with writer(place.uri, 300, storage_options=given, **options) as process:
+    with proxied(output, stall) as proxy:
+        given = output.options_at(proxy.url, stall_timeout=600.0)
+        with writer(output.uri, 300, storage_options=given, **options) as process:
             wait_for(lambda: process.poll() is not None or any(each.fault for each in proxy.log))
             was_running = process.poll() is None
             process.send_signal(signal.SIGKILL)
@@ -84,118 +84,120 @@ def killed_at(place: Place, request: int, **options: Any) -> bool:
     return was_running
 
 
-def check_kills(place: Place, requests: range, tmp_path: Path) -> None:
+def check_kills(output: StoredOutput, requests: range, tmp_path: Path) -> None:
     save(small_rows(300, seed=1), tmp_path / "new")
     after = local_files(tmp_path / "new")
     for overwrite in (False, True):
         for request in requests:
-            place.clear()
-            place.prefix = f"{place.above}/{request}-{overwrite}"
+            output.clear()
+            output.prefix = f"{output.above}/{request}-{overwrite}"
             if overwrite:
-                save(small_rows(), place.uri, storage_options=place.options)
-            if not killed_at(place, request, overwrite=overwrite):
+                save(small_rows(), output.uri, storage_options=output.options)
+            if not killed_at(output, request, overwrite=overwrite):
                 break
             begin = time.monotonic()
             with contextlib.suppress(FileExistsError):  # killed at its very end
                 save(
                     small_rows(300, seed=1),
-                    place.uri,
+                    output.uri,
                     overwrite=overwrite,
-                    storage_options=place.options,
+                    storage_options=output.options,
                 )
             assert time.monotonic() - begin < 10, "nobody waits for the dead"
-            assert place.files() == after, request
-            assert place.is_clean(), request
+            assert output.files() == after, request
+            assert output.is_clean(), request
 
 
-def test_killed_writers_are_gone_on_with(place: Place, tmp_path: Path) -> None:
+def test_killed_writers_are_gone_on_with(output: StoredOutput, tmp_path: Path) -> None:
     first = random.Random().randrange(7)
     print("requests from", first)
-    check_kills(place, range(first, 60, 7), tmp_path)
+    check_kills(output, range(first, 60, 7), tmp_path)
 
 
 @pytest.mark.sliced
-def test_killed_at_any_request_a_writer_is_gone_on_with(place: Place, tmp_path: Path) -> None:
-    check_kills(place, range(60), tmp_path)
+def test_killed_at_any_request_a_writer_is_gone_on_with(
+    output: StoredOutput, tmp_path: Path
+) -> None:
+    check_kills(output, range(60), tmp_path)
 
 
 def test_uploads_of_killed_writers_are_ended(seaweed: S3Store, tmp_path: Path) -> None:
-    place = Place(seaweed)
+    output = StoredOutput(seaweed)
     rows = big_rows(40)
     save(rows, tmp_path / "out", max_shard_size=10**9)
     client = seaweed.own_client
     others = [
-        f"{place.prefix}/notes",
-        f"{place.prefix}/deep/shard-00000.jsonl",
-        f"{place.above}/shard-00000",
+        f"{output.prefix}/notes",
+        f"{output.prefix}/deep/shard-00000.jsonl",
+        f"{output.above}/shard-00000",
     ]
     for key in others:
-        client.create_multipart_upload(Bucket=place.bucket, Key=key)
+        client.create_multipart_upload(Bucket=output.bucket, Key=key)
     slow = Rule("bandwidth", rate=20e6, method=ANY)
-    with proxied(place, slow) as proxy:
-        options = place.options_at(proxy.url)
-        with writer(place.uri, 40, max_shard_size=10**9, storage_options=options) as process:
+    with proxied(output, slow) as proxy:
+        options = output.options_at(proxy.url)
+        with writer(output.uri, 40, max_shard_size=10**9, storage_options=options) as process:
             wait_for(lambda: any("partNumber=2" in each.query for each in proxy.log))
             process.send_signal(signal.SIGKILL)
             process.wait()
-    assert f"{place.prefix}/shard-00000.jsonl" in place.open_uploads()
-    assert not any("shard" in name for name in place.names())
-    save(rows, place.uri, max_shard_size=10**9, storage_options=place.options)
-    assert place.files() == local_files(tmp_path / "out")
-    assert sorted(place.open_uploads()) == sorted(others), "what is not ours is left alone"
+    assert f"{output.prefix}/shard-00000.jsonl" in output.open_uploads()
+    assert not any("shard" in name for name in output.names())
+    save(rows, output.uri, max_shard_size=10**9, storage_options=output.options)
+    assert output.files() == local_files(tmp_path / "out")
+    assert sorted(output.open_uploads()) == sorted(others), "what is not ours is left alone"
 
 
 def test_an_interrupted_writer_leaves_nothing_open(seaweed: S3Store) -> None:
-    place = Place(seaweed)
+    output = StoredOutput(seaweed)
     slow = Rule("bandwidth", rate=20e6, method=ANY)
-    with proxied(place, slow) as proxy:
-        options = place.options_at(proxy.url)
-        with writer(place.uri, 40, max_shard_size=10**9, storage_options=options) as process:
+    with proxied(output, slow) as proxy:
+        options = output.options_at(proxy.url)
+        with writer(output.uri, 40, max_shard_size=10**9, storage_options=options) as process:
             wait_for(lambda: any("partNumber=2" in each.query for each in proxy.log))
-            assert place.open_uploads()
+            assert output.open_uploads()
             begin = time.monotonic()
             process.send_signal(signal.SIGINT)
             assert process.wait() != 0
             assert time.monotonic() - begin < 3
-    assert place.names() == []
-    assert not place.open_uploads()
+    assert output.names() == []
+    assert not output.open_uploads()
 
 
 @pytest.mark.parametrize("fault", ["stall_headers", "status"])
-def test_an_interruption_does_not_wait_for_a_store(place: Place, fault: str) -> None:
+def test_an_interruption_does_not_wait_for_a_store(output: StoredOutput, fault: str) -> None:
     dead = Rule(fault, method=ANY, skip=14)
-    with proxied(place, dead) as proxy:
-        options = place.options_at(proxy.url)
-        with writer(place.uri, 600, storage_options=options) as process:
+    with proxied(output, dead) as proxy:
+        options = output.options_at(proxy.url)
+        with writer(output.uri, 600, storage_options=options) as process:
             wait_for(lambda: any(each.fault for each in proxy.log))
             time.sleep(0.3)
             begin = time.monotonic()
             process.send_signal(signal.SIGINT)
             assert process.wait() != 0
             assert time.monotonic() - begin < 3, "a second each to tidy up and to tell what is kept"
-    save(small_rows(600, seed=1), place.uri, storage_options=place.options)
-    assert place.is_clean()
+    save(small_rows(600, seed=1), output.uri, storage_options=output.options)
+    assert output.is_clean()
 
 
-def test_a_second_writer_is_refused(place: Place) -> None:
+def test_a_second_writer_is_refused(output: StoredOutput) -> None:
     slow = Rule("latency", seconds=0.3, method=ANY)
-    with proxied(place, slow) as proxy:
-        options = place.options_at(proxy.url)
-        with writer(place.uri, 300, storage_options=options) as process:
-            wait_for(lambda: any("progress" in name for name in place.names()))
+    with proxied(output, slow) as proxy:
+        options = output.options_at(proxy.url)
+        with writer(output.uri, 300, storage_options=options) as process:
+            wait_for(lambda: any("progress" in name for name in output.names()))
             for overwrite in (False, True):
                 with pytest.raises(OSError, match="another process is writing") as error:
                     save(
                         small_rows(),
-                        place.uri,
+                        output.uri,
                         overwrite=overwrite,
-                        storage_options=place.options,
+                        storage_options=output.options,
                     )
                 said = str(error.value)
                 assert f"process {process.pid} on host {os.uname().nodename}, since 20" in said
-                assert f"{place.uri}/.easydata/lock lapses 30 s after" in said
+                assert f"{output.uri}/.easydata/lock lapses 30 s after" in said
             assert process.wait(60) == 0
-    assert place.is_clean()
+    assert output.is_clean()
 
 
 def foreign_lock(renewal: int = 0) -> bytes:
@@ -204,58 +206,58 @@ def foreign_lock(renewal: int = 0) -> bytes:
     return json.dumps({**values, "started": 1, "since": "then", "renewal": renewal}).encode()
 
 
-def test_a_writer_on_another_machine_is_waited_for(place: Place) -> None:
-    place.put(".easydata/lock", foreign_lock())
+def test_a_writer_on_another_machine_is_waited_for(output: StoredOutput) -> None:
+    output.put(".easydata/lock", foreign_lock())
     ended = threading.Event()
 
     def renew() -> None:
         for renewal in range(100):
             if ended.wait(1.5):
                 return
-            place.put(".easydata/lock", foreign_lock(renewal))
+            output.put(".easydata/lock", foreign_lock(renewal))
 
     thread = threading.Thread(target=renew)
     thread.start()
     try:
         begin = time.monotonic()
         with pytest.raises(OSError, match="process 7 on host elsewhere, since then"):
-            save(small_rows(), place.uri, storage_options=place.options)
+            save(small_rows(), output.uri, storage_options=output.options)
         assert time.monotonic() - begin < 10
     finally:
         ended.set()
         thread.join()
-    assert place.names() == [".easydata/lock"]
+    assert output.names() == [".easydata/lock"]
 
 
 @pytest.mark.sliced
 @pytest.mark.parametrize("lock", [foreign_lock(), b"", b"what is this"])
 def test_a_lock_that_nobody_renews_lapses(
-    place: Place, lock: bytes, caplog: pytest.LogCaptureFixture
+    output: StoredOutput, lock: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place.put(".easydata/lock", lock)
+    output.put(".easydata/lock", lock)
     begin = time.monotonic()
     with caplog.at_level(logging.INFO, "easydata"):
-        save(small_rows(), place.uri, storage_options=place.options)
+        save(small_rows(), output.uri, storage_options=output.options)
     assert 30 < time.monotonic() - begin < 40
     assert "was not renewed for 30 s, and is taken over" in caplog.text
-    assert place.is_clean()
+    assert output.is_clean()
 
 
-def test_who_lost_the_lock_writes_nothing_more(place: Place) -> None:
+def test_who_lost_the_lock_writes_nothing_more(output: StoredOutput) -> None:
     rows = small_rows()
 
     def taking_over() -> Iterator[dict[str, Any]]:
         yield from rows[:300]
-        place.put(".easydata/lock", foreign_lock())
+        output.put(".easydata/lock", foreign_lock())
         time.sleep(12)  # longer than until the lock is renewed
         yield from rows[300:]
 
     with pytest.raises(OSError, match=r"has no longer the lock .*elsewhere.*writes nothing more"):
         easydata.save_iterator(
-            taking_over(), place.uri, "jsonl", 15_000, storage_options=place.options
+            taking_over(), output.uri, "jsonl", 15_000, storage_options=output.options
         )
-    assert json.loads(place.get(".easydata/lock"))["host"] == "elsewhere"
-    assert "_metadata.json" not in place.names()
+    assert json.loads(output.get(".easydata/lock"))["host"] == "elsewhere"
+    assert "_metadata.json" not in output.names()
 
 
 class _Forgetful(FaultProxy):
@@ -272,14 +274,14 @@ class _Forgetful(FaultProxy):
 def test_a_store_without_conditions_is_told_of(
     moto: S3Store, says_so: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = Place(moto)
+    output = StoredOutput(moto)
     unknown = Rule("status", status=501, method="PUT", header="if-none-match")
     proxy = FaultProxy(moto.url, [unknown]) if says_so else _Forgetful(moto.url)
     with proxy, caplog.at_level(logging.INFO, "easydata"):
-        save(small_rows(), place.uri, storage_options=place.options_at(proxy.url))
+        save(small_rows(), output.uri, storage_options=output.options_at(proxy.url))
     assert "does not honour conditional writes" in caplog.text
-    assert place.is_clean()
+    assert output.is_clean()
     with caplog.at_level(logging.INFO, "easydata"):
         caplog.clear()
-        save(small_rows(), place.uri, overwrite=True, storage_options=place.options)
+        save(small_rows(), output.uri, overwrite=True, storage_options=output.options)
     assert caplog.text == ""

@@ -10,67 +10,69 @@ from typing import Any
 
 import pytest
 from programs import run_python
-from store_outputs import Place, big_rows, local_files, proxied, save, small_rows
+from store_outputs import StoredOutput, big_rows, local_files, proxied, save, small_rows
 from stores import S3Store
 
 import easydata
 
 
 @pytest.fixture(params=["seaweed", "moto", "gcs"])
-def place(request: pytest.FixtureRequest) -> Place:
-    return Place(request.getfixturevalue(request.param))
+def output(request: pytest.FixtureRequest) -> StoredOutput:
+    return StoredOutput(request.getfixturevalue(request.param))
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow", "jsonl"])
 @pytest.mark.parametrize("how", [{}, {"num_shards": 3}, {"max_shard_size": 10**9}])
 def test_writes_the_bytes_of_a_local_output(
-    place: Place, format: str, how: dict[str, Any], tmp_path: Path
+    output: StoredOutput, format: str, how: dict[str, Any], tmp_path: Path
 ) -> None:
     local = save(small_rows(), tmp_path / "out", format=format, **how)
-    stats = save(small_rows(), place.uri, format=format, **how, storage_options=place.options)
-    assert place.files() == local_files(tmp_path / "out")
-    assert stats.output_paths == [f"{place.uri}/{Path(path).name}" for path in local.output_paths]
+    stats = save(small_rows(), output.uri, format=format, **how, storage_options=output.options)
+    assert output.files() == local_files(tmp_path / "out")
+    assert stats.output_paths == [f"{output.uri}/{Path(path).name}" for path in local.output_paths]
     assert (stats.num_examples, stats.total_bytes) == (local.num_examples, local.total_bytes)
-    assert place.is_clean()
+    assert output.is_clean()
 
 
-def test_a_large_shard_is_sent_in_parts_while_it_is_written(place: Place, tmp_path: Path) -> None:
+def test_a_large_shard_is_sent_in_parts_while_it_is_written(
+    output: StoredOutput, tmp_path: Path
+) -> None:
     rows = big_rows(50)
     save(rows, tmp_path / "out", max_shard_size=10**9)
-    with proxied(place) as proxy:
-        options = place.options_at(proxy.url)
-        save(rows, place.uri, max_shard_size=10**9, storage_options=options)
+    with proxied(output) as proxy:
+        options = output.options_at(proxy.url)
+        save(rows, output.uri, max_shard_size=10**9, storage_options=options)
         log = [each for each in proxy.log if "shard-" in each.path + each.query]
-    assert place.files() == local_files(tmp_path / "out")
-    assert place.is_clean()
-    if isinstance(place.store, S3Store):
+    assert output.files() == local_files(tmp_path / "out")
+    assert output.is_clean()
+    if isinstance(output.store, S3Store):
         parts = [each for each in log if "partNumber" in each.query]
         assert len(parts) == 4, "50 MB by 16 MiB"
         assert [each.method for each in log if "partNumber" not in each.query] == ["POST", "POST"]
 
 
-def test_reads_what_it_wrote(place: Place) -> None:
-    save(small_rows(), place.uri, format="parquet", storage_options=place.options)
-    source = easydata.ParquetShardedSource(place.uri, storage_options=place.options)
+def test_reads_what_it_wrote(output: StoredOutput) -> None:
+    save(small_rows(), output.uri, format="parquet", storage_options=output.options)
+    source = easydata.ParquetShardedSource(output.uri, storage_options=output.options)
     assert list(source) == small_rows()
-    report = easydata.verify(place.uri, storage_options=place.options)
+    report = easydata.verify(output.uri, storage_options=output.options)
     assert report.ok
     assert sum(file.rows for file in report.files) == 600
     assert all(file.recorded for file in report.files)
 
 
-def test_verify_finds_what_is_wrong(place: Place) -> None:
-    save(small_rows(), place.uri, storage_options=place.options)
-    shard = place.get("shard-00001.jsonl")
-    place.put("shard-00001.jsonl", shard[:100] + b"X" + shard[101:])
-    place.put("shard-00002.jsonl", b"{}\n")
-    place.store.delete(place.bucket, f"{place.prefix}/shard-00003.jsonl")
-    place.put("more.jsonl", b'{"n": 1, "text": ""}\n')
-    place.put("inner/.easydata/progress.jsonl", b"")
+def test_verify_finds_what_is_wrong(output: StoredOutput) -> None:
+    save(small_rows(), output.uri, storage_options=output.options)
+    shard = output.get("shard-00001.jsonl")
+    output.put("shard-00001.jsonl", shard[:100] + b"X" + shard[101:])
+    output.put("shard-00002.jsonl", b"{}\n")
+    output.store.delete(output.bucket, f"{output.prefix}/shard-00003.jsonl")
+    output.put("more.jsonl", b'{"n": 1, "text": ""}\n')
+    output.put("inner/.easydata/progress.jsonl", b"")
     report = easydata.verify(
-        f"{place.uri.removesuffix('/some/out')}/some", storage_options=place.options
+        f"{output.uri.removesuffix('/some/out')}/some", storage_options=output.options
     )
-    problems = {file.path.removeprefix(place.uri + "/"): file.problem for file in report.damaged}
+    problems = {file.path.removeprefix(output.uri + "/"): file.problem for file in report.damaged}
     assert sorted(problems) == [
         "inner/.easydata",
         "more.jsonl",
@@ -85,83 +87,89 @@ def test_verify_finds_what_is_wrong(place: Place) -> None:
     assert "is not finished" in problems["inner/.easydata"]
 
 
-def test_a_finished_output_is_replaced_when_that_is_said(place: Place, tmp_path: Path) -> None:
+def test_a_finished_output_is_replaced_when_that_is_said(
+    output: StoredOutput, tmp_path: Path
+) -> None:
     new = small_rows(300, seed=1)
     save(new, tmp_path / "out")
-    save(small_rows(), place.uri, storage_options=place.options)
-    before = place.files()
+    save(small_rows(), output.uri, storage_options=output.options)
+    before = output.files()
     with pytest.raises(FileExistsError, match="holds a finished output already") as refused:
-        save(new, place.uri, storage_options=place.options)
-    assert place.uri in str(refused.value)
-    assert place.files() == before
-    save(new, place.uri, overwrite=True, storage_options=place.options)
-    assert place.files() == local_files(tmp_path / "out")
-    assert place.is_clean()
+        save(new, output.uri, storage_options=output.options)
+    assert output.uri in str(refused.value)
+    assert output.files() == before
+    save(new, output.uri, overwrite=True, storage_options=output.options)
+    assert output.files() == local_files(tmp_path / "out")
+    assert output.is_clean()
 
 
-def test_what_is_not_ours_is_left_alone(place: Place) -> None:
-    place.put("notes.txt", b"mine")
-    place.put("deep/er/notes.txt", b"mine")
-    before = place.files()
+def test_what_is_not_ours_is_left_alone(output: StoredOutput) -> None:
+    output.put("notes.txt", b"mine")
+    output.put("deep/er/notes.txt", b"mine")
+    before = output.files()
     for overwrite in (False, True):
         with pytest.raises(FileExistsError, match=r"holds deep, which no output of ours names"):
-            save(small_rows(), place.uri, overwrite=overwrite, storage_options=place.options)
-    assert place.files() == before
-    place.prefix = f"{place.above}/another"
-    place.put("metadata.json", b'{"mine": 1}')
-    place.put(".easydata/what", b"mine")
+            save(small_rows(), output.uri, overwrite=overwrite, storage_options=output.options)
+    assert output.files() == before
+    output.prefix = f"{output.above}/another"
+    output.put("metadata.json", b'{"mine": 1}')
+    output.put(".easydata/what", b"mine")
     with pytest.raises(OSError, match="is nothing that we put there"):
-        save(small_rows(), place.uri, overwrite=True, storage_options=place.options)
-    place.store.delete(place.bucket, f"{place.prefix}/.easydata/what")
-    save(small_rows(), place.uri, overwrite=True, storage_options=place.options)
-    assert place.get("metadata.json") == b'{"mine": 1}'
-    assert len(place.names()) == 6
+        save(small_rows(), output.uri, overwrite=True, storage_options=output.options)
+    output.store.delete(output.bucket, f"{output.prefix}/.easydata/what")
+    save(small_rows(), output.uri, overwrite=True, storage_options=output.options)
+    assert output.get("metadata.json") == b'{"mine": 1}'
+    assert len(output.names()) == 6
 
 
-def test_a_file_is_no_folder(place: Place) -> None:
-    place.store.put(place.bucket, place.prefix, b"mine")
+def test_a_file_is_no_folder(output: StoredOutput) -> None:
+    output.store.put(output.bucket, output.prefix, b"mine")
     with pytest.raises(FileExistsError, match="is a file; an output needs a folder"):
-        save(small_rows(), place.uri, storage_options=place.options)
+        save(small_rows(), output.uri, storage_options=output.options)
 
 
-def test_several_datasets_of_a_pipeline(place: Place, tmp_path: Path) -> None:
+def test_several_datasets_of_a_pipeline(output: StoredOutput, tmp_path: Path) -> None:
     for name in ("a", "b"):
         save(small_rows(200, seed=ord(name)), tmp_path / name)
     datasets = [{"name": name, "data_files": f"{tmp_path / name}"} for name in ("a", "b")]
 
     def run(**options: Any) -> Any:
-        stage = {"output_dir": place.uri, "storage_options": place.options, **options}
+        stage = {"output_dir": output.uri, "storage_options": output.options, **options}
         return easydata.create_pipeline(datasets, save=stage).source().save().build()
 
     stats = run(format="jsonl")
-    assert stats["a"].output_paths == [f"{place.uri}/a/shard-00000.jsonl"]
-    names = [name for name in place.names() if "shard" in name]
+    assert stats["a"].output_paths == [f"{output.uri}/a/shard-00000.jsonl"]
+    names = [name for name in output.names() if "shard" in name]
     assert names == ["a/shard-00000.jsonl", "b/shard-00000.jsonl"]
-    key = place.options.get("secret", "no secret")
-    assert all(key.encode() not in data for data in place.files().values())
+    key = output.options.get("secret", "no secret")
+    assert all(key.encode() not in data for data in output.files().values())
     with pytest.raises(FileExistsError):
         run(format="jsonl")
-    place.store.delete(place.bucket, f"{place.prefix}/b/_metadata.json")
-    place.store.delete(place.bucket, f"{place.prefix}/b/shard-00000.jsonl")
-    before = place.get("a/_metadata.json")
+    output.store.delete(output.bucket, f"{output.prefix}/b/_metadata.json")
+    output.store.delete(output.bucket, f"{output.prefix}/b/shard-00000.jsonl")
+    before = output.get("a/_metadata.json")
     run(format="jsonl")
-    assert place.get("a/_metadata.json") == before, "what is finished is kept"
-    assert sum("b/" in name for name in place.names()) == 2
+    assert output.get("a/_metadata.json") == before, "what is finished is kept"
+    assert sum("b/" in name for name in output.names()) == 2
 
 
-def test_inputs_do_not_lie_in_the_output(place: Place) -> None:
-    save(small_rows(), place.uri, storage_options=place.options)
-    source = easydata.JsonShardedSource(place.uri, storage_options=place.options)
+def test_inputs_do_not_lie_in_the_output(output: StoredOutput) -> None:
+    save(small_rows(), output.uri, storage_options=output.options)
+    source = easydata.JsonShardedSource(output.uri, storage_options=output.options)
     with pytest.raises(ValueError, match="lies in the output folder"):
         easydata.save_dataset(
-            source, place.uri + "/", overwrite=True, storage_options=place.options
+            source, output.uri + "/", overwrite=True, storage_options=output.options
         )
     with pytest.raises(ValueError, match="lies in the output folder"):
-        easydata.save_dataset(source, place.uri.removesuffix("/out"), storage_options=place.options)
-    assert easydata.verify(place.uri, storage_options=place.options).ok
+        easydata.save_dataset(
+            source, output.uri.removesuffix("/out"), storage_options=output.options
+        )
+    assert easydata.verify(output.uri, storage_options=output.options).ok
 
 
-def test_goes_on_behind_finished_shards(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_goes_on_behind_finished_shards(
+    output: StoredOutput, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = small_rows()
 
     class Stopping(easydata.ShardedDataSource[Any]):
@@ -183,22 +191,22 @@ def test_goes_on_behind_finished_shards(place: Place, caplog: pytest.LogCaptureF
 
     source = Stopping()
     with pytest.raises(RuntimeError, match="it went away"):
-        save(source, place.uri, storage_options=place.options)  # type: ignore[arg-type]
-    left = place.names()
+        save(source, output.uri, storage_options=output.options)  # type: ignore[arg-type]
+    left = output.names()
     assert ".easydata/progress.jsonl" in left
     assert ".easydata/lock" not in left
-    assert not place.open_uploads()
-    damaged = place.get("shard-00001.jsonl").replace(b"a", b"b", 1)
-    place.put("shard-00001.jsonl", damaged)
+    assert not output.open_uploads()
+    damaged = output.get("shard-00001.jsonl").replace(b"a", b"b", 1)
+    output.put("shard-00001.jsonl", damaged)
     source.fails = False
     with caplog.at_level(logging.INFO, "easydata"):
-        stats = save(source, place.uri, storage_options=place.options)  # type: ignore[arg-type]
+        stats = save(source, output.uri, storage_options=output.options)  # type: ignore[arg-type]
     assert stats.kept_shards == 1
     assert "1 finished shard of an earlier run is kept" in caplog.text
     assert "shard-00001.jsonl is not what was written" in caplog.text
-    lines = b"".join(place.get(name) for name in place.names() if "shard" in name).splitlines()
+    lines = b"".join(output.get(name) for name in output.names() if "shard" in name).splitlines()
     assert [json.loads(line) for line in lines] == rows
-    assert place.is_clean()
+    assert output.is_clean()
 
 
 @pytest.mark.parametrize("uri", ["https://example.com/out", "http://u:pw@example.com/out?k=secret"])
@@ -212,18 +220,18 @@ def test_web_servers_take_no_outputs(uri: str) -> None:
     assert "outputs go to s3://, gs:// and local" in said
 
 
-def test_a_bucket_must_be_there(place: Place) -> None:
-    place.bucket = "no-such-bucket-anywhere"
+def test_a_bucket_must_be_there(output: StoredOutput) -> None:
+    output.bucket = "no-such-bucket-anywhere"
     with pytest.raises(FileNotFoundError, match="no-such-bucket-anywhere"):
-        save(small_rows(), place.uri, storage_options=place.options)
+        save(small_rows(), output.uri, storage_options=output.options)
 
 
-def test_whole_jobs_in_one_call(place: Place, gpt2: str, tmp_path: Path) -> None:
-    save(small_rows(), f"{place.uri}/in", storage_options=place.options)
+def test_whole_jobs_in_one_call(output: StoredOutput, gpt2: str, tmp_path: Path) -> None:
+    save(small_rows(), f"{output.uri}/in", storage_options=output.options)
     save(small_rows(), tmp_path / "in")
     where: list[tuple[Any, dict[str, Any]]] = [
         (tmp_path, {}),
-        (place.uri, {"storage_options": place.options}),
+        (output.uri, {"storage_options": output.options}),
     ]
     for folder, options in where:
         easydata.tokenize_and_save(f"{folder}/in", gpt2, f"{folder}/tokens", **options)
@@ -231,33 +239,33 @@ def test_whole_jobs_in_one_call(place: Place, gpt2: str, tmp_path: Path) -> None
         easydata.pretokenize(
             source, lambda row: row, f"{folder}/kept", show_progress=False, **options
         )
-    assert place.files().keys() == local_files(tmp_path).keys()
-    shards = {name: data for name, data in place.files().items() if "shard" in name}
+    assert output.files().keys() == local_files(tmp_path).keys()
+    shards = {name: data for name, data in output.files().items() if "shard" in name}
     assert shards == {n: data for n, data in local_files(tmp_path).items() if "shard" in n}
-    assert easydata.verify(place.uri, storage_options=place.options).ok
+    assert easydata.verify(output.uri, storage_options=output.options).ok
 
 
 def test_the_command_line_goes_from_store_to_store(moto: S3Store, gpt2: str) -> None:
-    place = Place(moto)
-    save(small_rows(), f"{place.uri}/in", storage_options=place.options)
+    output = StoredOutput(moto)
+    save(small_rows(), f"{output.uri}/in", storage_options=output.options)
     credentials = {
-        "AWS_ACCESS_KEY_ID": place.options["key"],
-        "AWS_SECRET_ACCESS_KEY": place.options["secret"],
+        "AWS_ACCESS_KEY_ID": output.options["key"],
+        "AWS_SECRET_ACCESS_KEY": output.options["secret"],
         "AWS_ENDPOINT_URL": moto.url,
-        "AWS_REGION": place.options["region"],
+        "AWS_REGION": output.options["region"],
     }
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return run_python("-m", "easydata.cli", *arguments, variables=credentials, status=None)
 
-    job = ("tokenize", f"{place.uri}/in", "--tokenizer", gpt2, "--output-dir")
-    done = run(*job, f"{place.uri}/out")
+    job = ("tokenize", f"{output.uri}/in", "--tokenizer", gpt2, "--output-dir")
+    done = run(*job, f"{output.uri}/out")
     assert done.returncode == 0, done.stderr
-    assert f"{place.uri}/out/shard-00000.parquet" in done.stdout
-    again = run(*job, f"{place.uri}/out")
+    assert f"{output.uri}/out/shard-00000.parquet" in done.stdout
+    again = run(*job, f"{output.uri}/out")
     assert again.returncode != 0
     assert "holds a finished output already" in again.stderr
-    verified = run("verify", place.uri)
+    verified = run("verify", output.uri)
     assert verified.returncode == 0, verified.stdout
     assert "5 files, 1.2 k rows" in verified.stdout
     refused = run(*job, "https://example.com/out")

@@ -78,7 +78,7 @@ class Numbered:
     what: str = ""  # is wrong with the bad rows: the reason that counts go by
     message: str = ""  # what their errors begin with
     lines: list[int] = field(default_factory=list)  # number of each row's line, from 1
-    begins: list[int] = field(default_factory=list)  # place of each row's line in the text
+    begins: list[int] = field(default_factory=list)  # offset of each row's line in the text
     size: int = 0  # of the text, decompressed
     head: int = 0  # bytes of the text before the first record
     contents: dict[int, str] = field(default_factory=dict)  # of the bad rows, as in quarantine
@@ -155,18 +155,18 @@ def _write_text(made: Numbered) -> None:
     form = made.format
     head = {"csv": "\n\ni,text\r\n", "json": "\n[\n"}.get(form, "")
     made.head = len(head) if form == "csv" else 0
-    parts, place, line = [head], len(head), 1 + head.count("\n")
+    parts, offset, line = [head], len(head), 1 + head.count("\n")
     for row in range(ROWS):
         blank = ""
         if form != "txt" and row in made.bad:
             blank = "\n" * 40 if row != 1900 else "\n" * (CHUNK + CHUNK // 5)
         record = _WRONG[form][0] if row in made.bad else _record(form, row)
         before = len(record) - len(record.lstrip("\n, "))  # what stands before the row itself
-        begin = place + len(blank) + before
+        begin = offset + len(blank) + before
         made.lines.append(line + blank.count("\n") + record[:before].count("\n"))
         made.begins.append(begin)
         parts += [blank, record]
-        place += len(blank) + len(record)
+        offset += len(blank) + len(record)
         line += blank.count("\n") + record.count("\n")
         if row in made.bad:
             made.contents[row] = record.lstrip("\n, ").rstrip("\n").replace("\xff", "\ufffd")
@@ -226,7 +226,7 @@ def bytes_of_one_pass(made: Numbered, columns: list[str] | None = None) -> int:
     if made.format == "parquet":
         metadata = pq.read_metadata(made.path)
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-        stored = [group.column(place) for group in groups for place in (0, 1)]
+        stored = [group.column(index) for group in groups for index in (0, 1)]
         return sum(
             column.total_compressed_size
             for column in stored

@@ -1,4 +1,4 @@
-"""Steps by their number, however far, where the place of each row is known without reading."""
+"""Steps by their number, however far, where the position of each row is known without reading."""
 
 from __future__ import annotations
 

@@ -74,14 +74,14 @@ LOADERS: dict[str, Callable[[dict[str, str]], AsyncDataLoader]] = {
 }
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The paths of all members of a JSON value."""
     members = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
         members = enumerate(value)
     for key, member in members:
         yield (*at, key)
-        yield from places(member, (*at, key))
+        yield from paths(member, (*at, key))
 
 
 @pytest.mark.parametrize("far", [FAR, pytest.param(FARTHER, marks=pytest.mark.sliced)])
@@ -94,7 +94,7 @@ def test_damage_is_an_error_or_leads_to_another_row(
         state = json.loads(json.dumps(loader.state_dict()))
         following = next(iter(loader))
     draw = random.Random(kind)
-    every = [place for place in places(state) if place[0] != "plan"]
+    every = [path for path in paths(state) if path[0] != "plan"]
     refused = []
     for _ in range(150):
         *path, last = draw.choice(every)
@@ -209,12 +209,12 @@ def test_lone_surrogates_are_refused(kind: str, files: dict[str, str]) -> None: 
     with LOADERS[kind](files) as loader:
         list(islice(loader, 3))
         state = loader.state_dict()
-        for place in (("kind",), ("cursor",), ("plan", "source.kind"), ("\ud800",)):
+        for path in (("kind",), ("cursor",), ("plan", "source.kind"), ("\ud800",)):
             damaged = copy.deepcopy(state)
             at = damaged
-            for key in place[:-1]:
+            for key in path[:-1]:
                 at = at[key]
-            at[place[-1]] = "a\ud800"
+            at[path[-1]] = "a\ud800"
             with pytest.raises(ValueError, match=r"surrogate|damaged|UTF-8"):
                 loader.load_state_dict(damaged)
         loader.load_state_dict(state)

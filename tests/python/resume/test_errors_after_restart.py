@@ -1,4 +1,4 @@
-"""An error that lies ahead still comes after a restart, at the same place."""
+"""An error that lies ahead still comes after a restart, at the same position."""
 
 from typing import Any
 

@@ -153,7 +153,7 @@ def bytes_of_windows(kind: str, folder: Path) -> float:
     which belong to them in part, and those that are read ahead, two for each thread and one.
     """
     groups = pq.read_metadata(folder / "9.parquet")
-    row_groups = [groups.row_group(place).column(0) for place in range(groups.num_row_groups)]
+    row_groups = [groups.row_group(index).column(0) for index in range(groups.num_row_groups)]
     lines = (folder / "9.jsonl").stat().st_size
     blocks = {  # documents and bytes of a block
         "parquet": (ROW_GROUP, max(group.total_compressed_size for group in row_groups)),

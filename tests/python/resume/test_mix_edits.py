@@ -186,9 +186,9 @@ def test_edited_streams(kind: str, save_at: int, new: dict[str, Any], corpus: Pa
     # The new weights hold behind the edit.
     late = Counter(token // 100_000 for token, _ in documents(after[160:]))
     if kind == "plain":
-        for place, name in enumerate(NAMES):
+        for index, name in enumerate(NAMES):
             share = new["weights"].get(name, 0.0)
-            assert abs(late[place + 1] / late.total() - share) < 0.1, (name, late)
+            assert abs(late[index + 1] / late.total() - share) < 0.1, (name, late)
     if new["weights"]["c"] == 0.0:
         assert late[3] == 0
 

@@ -109,16 +109,16 @@ def test_rows_and_their_numbers_after_a_restart(kind: str, files: Any) -> None:
 
 @pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
 def test_every_row_can_be_gone_on_from(kind: str, files: Any) -> None:
-    """Single rows around the places where chunks, slices and groups end; and by their number."""
+    """Single rows around the ends of chunks, slices and groups; and by their number."""
     made: Numbered = files(kind)
     with load(made.source(), batch_size=1) as loader:
         states = {0: loader.state_dict()}
         for row, batch in enumerate(loader):
             assert numbers(batch) == [row]
             states[row + 1] = loader.state_dict()
-    # The places change where another block is begun.
-    places = {row: json.dumps(state["cursor"]) for row, state in states.items()}
-    edges = [row for row in range(1, ROWS) if places[row] != places[row - 1]]
+    # The cursors change where another block is begun.
+    cursors = {row: json.dumps(state["cursor"]) for row, state in states.items()}
+    edges = [row for row in range(1, ROWS) if cursors[row] != cursors[row - 1]]
     assert len(edges) >= 3
     near = {row + shift for row in edges[:4] + edges[-2:] for shift in (-1, 0, 1, 300)}
     (name,) = made.source().shard_names
@@ -216,13 +216,13 @@ def test_a_row_that_a_callable_refuses_is_named_by_its_number(kind: str, files: 
             lambda source, bad=bad: tokenized(source.map(refuses(bad))),
             lambda source, bad=bad: packed(source.filter(every).map(refuses(bad))),
         ):
-            place = f"refused\nat {made.address(bad)}"
+            message = f"refused\nat {made.address(bad)}"
             with load(what(made.source(on_error="skip"))) as whole:
-                assert error_of(whole)[1] == place
+                assert error_of(whole)[1] == message
                 state = json.loads(json.dumps(whole.state_dict()))
             with load(what(made.source(on_error="skip"))) as restored:
                 restored.load_state_dict(state)
-                assert error_of(restored) == (0, place)
+                assert error_of(restored) == (0, message)
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -230,7 +230,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
-def test_rows_in_quarantine_have_their_places(kind: str, files: Any, tmp_path: Path) -> None:
+def test_rows_in_quarantine_have_their_addresses(kind: str, files: Any, tmp_path: Path) -> None:
     made: Numbered = files(kind, BAD)
     expected = [
         {"source": "s", "shard": str(made.path), "row": row, "content": made.contents[row]}
@@ -269,7 +269,7 @@ def test_rows_in_quarantine_have_their_places(kind: str, files: Any, tmp_path: P
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "txt", "groups.parquet", "batches.arrow"])
-def test_bad_rows_of_shuffled_blocks_have_their_places(
+def test_bad_rows_of_shuffled_blocks_have_their_addresses(
     kind: str, files: Any, tmp_path: Path
 ) -> None:
     """Rows of chunks of lines are counted from the byte that their block's name tells."""

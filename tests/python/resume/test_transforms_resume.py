@@ -22,8 +22,8 @@ from easydata import AsyncDataLoader, ShardedDataSource, Tokenizer, TokenizerCon
 
 class Letters(ExpandTransform):
     def __call__(self, example: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for place in range(example["id"] % 4):
-            yield {"id": example["id"], "place": place}
+        for index in range(example["id"] % 4):
+            yield {"id": example["id"], "index": index}
 
 
 def tokenized(source: ShardedDataSource[Any], folder: str) -> ShardedDataSource[Any]:

@@ -302,7 +302,7 @@ def test_killed_jobs_go_on_to_the_same_bytes(tmp_path: Path) -> None:
         assert left.read_bytes() == right.read_bytes(), name
 
 
-def test_unwritable_places_are_named(tmp_path: Path) -> None:
+def test_unwritable_folders_are_named(tmp_path: Path) -> None:
     source = parquet_source(tmp_path / "in", token_table(10))
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=str(tmp_path / "file")):

@@ -214,7 +214,7 @@ def test_metadata_of_the_user_is_left_alone(tmp_path: Path, text: str) -> None: 
 
 
 @pytest.mark.parametrize("name", ["../precious", "/ABSOLUTE", "link", "folder", "..", ""])
-def test_metadata_that_names_other_places_is_refused(tmp_path: Path, name: str) -> None:  # A1
+def test_metadata_that_names_files_elsewhere_is_refused(tmp_path: Path, name: str) -> None:  # A1
     out = tmp_path / "out"
     save_dataset(rows_that_stop(100), out)
     (tmp_path / "precious").write_text("years of work")

@@ -235,13 +235,13 @@ def test_google_takes_uploads_in_pieces(gcs: GcsStore) -> None:
     bucket = gcs.bucket("pieces")
     begun = f"/upload/storage/v1/b/{bucket}/o?uploadType=resumable&name=a&ifGenerationMatch=0"
     kind = {"Content-Type": "application/json"}
-    place = ask(gcs.url, begun, "POST", kind, b"{}").headers["location"].removeprefix(gcs.url)
-    assert ask(gcs.url, place, "PUT", {"Content-Range": "bytes 0-2/*"}, b"abc").status == 308
-    asked = ask(gcs.url, place, "PUT", {"Content-Range": "bytes */*"}, b"")
+    session = ask(gcs.url, begun, "POST", kind, b"{}").headers["location"].removeprefix(gcs.url)
+    assert ask(gcs.url, session, "PUT", {"Content-Range": "bytes 0-2/*"}, b"abc").status == 308
+    asked = ask(gcs.url, session, "PUT", {"Content-Range": "bytes */*"}, b"")
     assert (asked.status, asked.headers["range"]) == (308, "bytes=0-2")
     assert gcs.list(bucket) == []
-    assert ask(gcs.url, place, "PUT", {"Content-Range": "bytes 3-4/5"}, b"de").status == 200
-    assert ask(gcs.url, place, "PUT", {"Content-Range": "bytes */5"}, b"").status == 200
+    assert ask(gcs.url, session, "PUT", {"Content-Range": "bytes 3-4/5"}, b"de").status == 200
+    assert ask(gcs.url, session, "PUT", {"Content-Range": "bytes */5"}, b"").status == 200
     assert gcs.get(bucket, "a") == b"abcde"
     assert ask(gcs.url, begun, "POST", kind, b"{}").status == 412
 

@@ -17,16 +17,16 @@ def difference(left: Sequence[Batch | str], right: Sequence[Batch | str]) -> str
     """Where two lists of events (batches, ends of passes, errors) are not the same, to the bit."""
     if len(left) != len(right):
         return f"{len(left)} events, and {len(right)}"
-    for place, (one, other) in enumerate(zip(left, right, strict=True)):
+    for index, (one, other) in enumerate(zip(left, right, strict=True)):
         if isinstance(one, str) or isinstance(other, str):
             if one is not other and one != other:
-                return f"event {place}: {one!r}, and {other!r}"
+                return f"event {index}: {one!r}, and {other!r}"
             continue
         if one.keys() != other.keys():
-            return f"event {place}: columns {list(one)}, and {list(other)}"
+            return f"event {index}: columns {list(one)}, and {list(other)}"
         for name in one:
             if not same_column(one[name], other[name]):
-                return f"event {place}, column {name!r}:\n{one[name]!r}\n{other[name]!r}"
+                return f"event {index}, column {name!r}:\n{one[name]!r}\n{other[name]!r}"
     return None
 
 

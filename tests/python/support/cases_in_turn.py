@@ -13,7 +13,7 @@ def cases_in_turn(cases: Iterable[Any], *choices: Iterable[Any]) -> list[Any]:
     Each case is once in every run, and the choices take turns in it: the first kind changes from
     case to case, a second one each time that the first has come round. The rest is `sliced`.
 
-        @pytest.mark.parametrize(("name", "where"), cases_in_turn(FAULTS, PLACES))
+        @pytest.mark.parametrize(("name", "where"), cases_in_turn(FAULTS, SERVERS))
     """
     listed = [list(kind) for kind in choices]
     parameters = []

@@ -266,7 +266,7 @@ def test_where_a_long_text_is_cut(name: str, pieces: tuple[str, ...]) -> None:
     """Threads take parts of a long text: a cut may not fall where a pattern would not split."""
     rng = random.Random(name)
     text = "".join(rng.choices(pieces, k=200_000))
-    texts = [(text * 30)[place : place + (9 << 19)] + " then words come" for place in range(3)]
+    texts = [(text * 30)[offset : offset + (9 << 19)] + " then words come" for offset in range(3)]
     expected = ours(name).encode_batch(texts, num_threads=1)
     assert ours(name).encode_batch(texts, num_threads=2).equals(expected)
 

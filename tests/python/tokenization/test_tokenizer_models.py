@@ -271,7 +271,7 @@ def test_word_level(unk: str, tmp_path: Path) -> None:
 
 
 def test_long_words(tmp_path: Path) -> None:
-    """Text without spaces: the places where it is cut to be remembered show nowhere."""
+    """Text without spaces: where it is cut to be remembered shows nowhere."""
     rng = random.Random(7)
     texts = ["".join(rng.choice(letters) for _ in range(20000)) for letters in ALPHABETS]
     texts += ["".join("".join(corpus()).split())[:60000]]

@@ -1,4 +1,4 @@
-"""Drawing places for planted bugs, and hunting some: the tools of tests/planted."""
+"""Drawing sites for planted bugs, and hunting some: the tools of tests/planted."""
 
 import importlib.util
 import json
@@ -76,16 +76,16 @@ def repository(tmp_path: Path) -> Path:
 def drawn(repository: Path, seed: int, count: int) -> list[dict[str, Any]]:
     options = ("--seed", seed, "--count", count, "--json", "out.json")
     run_python(DRAW, *options, cwd=repository)
-    places: list[dict[str, Any]] = json.loads((repository / "out.json").read_text())["places"]
-    return places
+    sites: list[dict[str, Any]] = json.loads((repository / "out.json").read_text())["places"]
+    return sites
 
 
-def test_places_are_lines_of_code_in_proportion_to_rooms(repository: Path) -> None:
-    places = drawn(repository, 7, 40)
-    assert drawn(repository, 7, 40) == places
-    assert drawn(repository, 8, 40) != places
-    assert [place["number"] for place in places] == list(range(1, 41))
-    modules = [place["module"] for place in places]
+def test_sites_are_lines_of_code_in_proportion_to_rooms(repository: Path) -> None:
+    sites = drawn(repository, 7, 40)
+    assert drawn(repository, 7, 40) == sites
+    assert drawn(repository, 8, 40) != sites
+    assert [site["number"] for site in sites] == list(range(1, 41))
+    modules = [site["module"] for site in sites]
     assert {module: modules.count(module) for module in modules} == {
         "bindings": 1,
         "order": 37,
@@ -98,10 +98,10 @@ def test_places_are_lines_of_code_in_proportion_to_rooms(repository: Path) -> No
         "python/easydata/one.py": (7, 9, 10),
         "src/easydata/order/long.cc": range(1, 301),
     }
-    for place in places:
-        assert place["line"] in allowed[place["file"]], place
-    assert len({(place["file"], place["line"]) for place in places}) == 40
-    kinds = [place["kind"] for place in places]
+    for site in sites:
+        assert site["line"] in allowed[site["file"]], site
+    assert len({(site["file"], site["line"]) for site in sites}) == 40
+    kinds = [site["kind"] for site in sites]
     assert {kinds.count(kind) for kind in kinds} == {5}
 
 
@@ -185,7 +185,7 @@ def test_a_hunt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hunt, "PYTHON", Path(sys.executable))
 
     hunt.reach(build, ["test_some.py"])
-    reached = {test.name: (test.outcome, set(test.places)) for test in hunt.tests_by_reach()}
+    reached = {test.name: (test.outcome, set(test.sites)) for test in hunt.tests_by_reach()}
     assert reached == {
         "src/easydata/rows/rows_test Rows.Size": ("passed", set()),
         "src/easydata/rows/rows_test Rows.Never": ("passed", {3}),

@@ -203,8 +203,8 @@ def test_bad_rows_are_left_out_on_request(tmp_path: Path, caplog: pytest.LogCapt
         counts = next(iter(loader.stats()["sources"].values()))
     assert made == len(REFUSED)
     assert sum(counts["dropped"].values()) == len(REFUSED)
-    places = [place for each in counts["dropped_at"].values() for place in each]
-    assert all("rows.jsonl row " in place for place in places)
+    addresses = [address for each in counts["dropped_at"].values() for address in each]
+    assert all("rows.jsonl row " in address for address in addresses)
 
 
 @needs_shared

@@ -115,7 +115,7 @@ def test_losses_are_those_of_trl_s_own_preparation(
 
 
 class BatchTrainer(transformers.Trainer):
-    """Trains on the batches of a loader; its checkpoints have the loader's place."""
+    """Trains on the batches of a loader; its checkpoints have the loader's position."""
 
     def __init__(self, *args: Any, loader: easydata.AsyncDataLoader, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

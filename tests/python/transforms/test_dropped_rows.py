@@ -66,12 +66,12 @@ def test_a_loader_names_them(data: Path, threads: int) -> None:
         rest.load_state_dict(state)
         assert sum(1 for _ in rest) == step - 50
         again = rest.stats()["sources"]["d"]
-    # Counts go on; places are of the rows since the restart, as a state stays small.
+    # Counts go on; addresses are of the rows since the restart, as a state stays small.
     assert "dropped_at" not in json.dumps(state)
-    places = again.pop("dropped_at")
+    addresses = again.pop("dropped_at")
     assert again == {name: value for name, value in stats.items() if name != "dropped_at"}
-    assert all(place.startswith(f'sources["d"] {data} row ') for place in places["missing"])
-    assert set(places["missing"]) <= set(first(data, BAD) + first(data, BAD[-MOST:]))
+    assert all(address.startswith(f'sources["d"] {data} row ') for address in addresses["missing"])
+    assert set(addresses["missing"]) <= set(first(data, BAD) + first(data, BAD[-MOST:]))
 
 
 def test_what_is_written_names_them(data: Path, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from easydata.transforms import (
 
 class Words(ExpandTransform):
     def __call__(self, example: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for place, word in enumerate(example["text"].split()):
-            yield {"word": word, "place": place}
+        for index, word in enumerate(example["text"].split()):
+            yield {"word": word, "index": index}
 
 
 class Broken(ExpandTransform):

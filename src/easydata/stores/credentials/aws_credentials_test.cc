@@ -47,16 +47,8 @@ std::string FindWith(const stores::StorageOptions& options) {
   return Shown(MakeAwsCredentialFinder(options)->Find());
 }
 
-stores::StorageOptions Quick() {
-  stores::StorageOptions options;
-  options.retries = 1;
-  options.retry_delay = 0.001;
-  options.stall_timeout = 1;
-  return options;
-}
-
 stores::StorageOptions OfProfile(const std::string& name) {
-  stores::StorageOptions options = Quick();
+  stores::StorageOptions options = QuickOptions();
   options.profile = name;
   return options;
 }
@@ -122,7 +114,7 @@ TEST(AwsCredentialsTest, RefusesWhatWouldBeHeadersOfItsOwn) {
                     "[default]\naws_access_key_id = KEY\n  Host: other\naws_secret_access_key = S\n"
                     "[p]\naws_access_key_id = KEY\naws_secret_access_key = S\n"
                     "aws_session_token = T\n  Host: other\n");
-  for (const stores::StorageOptions& options : {Quick(), OfProfile("p")}) {
+  for (const stores::StorageOptions& options : {QuickOptions(), OfProfile("p")}) {
     EXPECT_THAT(FindWith(options),
                 AllOf(HasSubstr("have a line end in them"), Not(HasSubstr("KEY"))));
   }
@@ -285,14 +277,15 @@ TEST(AwsCredentialsTest, TakesOnRolesByAToken) {
   });
   environment.Set("AWS_ENDPOINT_URL_STS", server.origin());
   environment.Set("AWS_WEB_IDENTITY_TOKEN_FILE", environment.home() + "/token");
-  EXPECT_THAT(FindWith(Quick()), HasSubstr("needs AWS_ROLE_ARN"));
+  EXPECT_THAT(FindWith(QuickOptions()), HasSubstr("needs AWS_ROLE_ARN"));
   environment.Set("AWS_ROLE_ARN", "arn:r");
   environment.Set("AWS_ROLE_SESSION_NAME", "me");
-  EXPECT_THAT(FindWith(Quick()), HasSubstr("there is no file " + environment.home() + "/token"));
+  EXPECT_THAT(FindWith(QuickOptions()),
+              HasSubstr("there is no file " + environment.home() + "/token"));
   // Kubernetes puts a link there.
   std::filesystem::create_symlink(environment.Write("folder/token", "ey.J+w\n"),
                                   environment.home() + "/token");
-  EXPECT_EQ(FindWith(Quick()), kLent);
+  EXPECT_EQ(FindWith(QuickOptions()), kLent);
   ASSERT_EQ(server.requests().size(), 2u);
   EXPECT_EQ(http::BodyOf(server.requests()[1]),
             "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Ar&"
@@ -307,21 +300,23 @@ TEST(AwsCredentialsTest, AsksTheContainer) {
                       : http::AnswerOf("404 Not Found", R"({"message": "no such SECRET"})");
   });
   environment.Set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.origin() + "/role");
-  EXPECT_EQ(FindWith(Quick()), kLent);
+  EXPECT_EQ(FindWith(QuickOptions()), kLent);
   environment.Set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "not this one");
   environment.Set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", environment.Write("t", "a token\n"));
   // A proxy is for other machines.
   environment.Set("http_proxy", "http://127.0.0.1:1");
-  EXPECT_EQ(FindWith(Quick()), kLent);
+  EXPECT_EQ(FindWith(QuickOptions()), kLent);
   EXPECT_THAT(server.requests()[0],
               AllOf(HasSubstr("GET /role HTTP/1.1\r\n"), Not(HasSubstr("Authorization"))));
   EXPECT_THAT(server.requests()[1], HasSubstr("Authorization: a token\r\n"));
-  EXPECT_EQ(FindWith(Quick()), "cannot get AWS credentials from the container's service at " +
-                                   server.origin() + ": status 404");
+  EXPECT_EQ(FindWith(QuickOptions()),
+            "cannot get AWS credentials from the container's service at " + server.origin() +
+                ": status 404");
   for (const char* url : {"http://example.com/", "http://127.0.0.1@example.com/",
                           "http://127.0.0.1.example.com/", "ftp://127.0.0.1/"}) {
     environment.Set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
-    EXPECT_THAT(FindWith(Quick()), HasSubstr("may be an https address, or one of this machine"))
+    EXPECT_THAT(FindWith(QuickOptions()),
+                HasSubstr("may be an https address, or one of this machine"))
         << url;
   }
 }
@@ -349,14 +344,14 @@ TEST(AwsCredentialsTest, AsksTheMetadataServiceOfEc2) {
   environment.Set("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.origin() + "/");
   environment.Set("AWS_EC2_METADATA_DISABLED", "false");
   environment.Set("http_proxy", "http://127.0.0.1:1");
-  EXPECT_EQ(FindWith(Quick()), kLent);
+  EXPECT_EQ(FindWith(QuickOptions()), kLent);
   EXPECT_THAT(server.requests()[0], HasSubstr("x-aws-ec2-metadata-token-ttl-seconds: 21600\r\n"));
   is_old = true;
-  EXPECT_EQ(FindWith(Quick()), kLent);
+  EXPECT_EQ(FindWith(QuickOptions()), kLent);
   has_role = false;
-  EXPECT_THAT(FindWith(Quick()), HasSubstr("of EC2 (this machine has no role)"));
+  EXPECT_THAT(FindWith(QuickOptions()), HasSubstr("of EC2 (this machine has no role)"));
   environment.Set("AWS_EC2_METADATA_V1_DISABLED", "true");
-  EXPECT_THAT(FindWith(Quick()), HasSubstr("of EC2 (status 405)"));
+  EXPECT_THAT(FindWith(QuickOptions()), HasSubstr("of EC2 (status 405)"));
 }
 
 TEST(AwsCredentialsTest, DoesNotWaitForAMetadataServiceThatIsNotThere) {

@@ -6,6 +6,7 @@
 
 #include "easydata/exec/environment.h"
 #include "easydata/files/settings_file.h"
+#include "easydata/http/answer_text.h"
 #include "easydata/http/url.h"
 #include "easydata/stores/credentials/aws_answers.h"
 #include "easydata/stores/credentials/credential_request.h"
@@ -47,12 +48,6 @@ bool IsAllowedForContainers(const std::string& url) {
          host == "[fd00:ec2::23]";
 }
 
-std::string WithoutBlankEnds(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 /// The value of the container's Authorization header; empty where it needs none.
 Result<std::string> ContainerToken() {
   std::string token = exec::EnvironmentValue("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
@@ -64,7 +59,7 @@ Result<std::string> ContainerToken() {
     }
     token = *content;
   }
-  token = WithoutBlankEnds(token);
+  token = std::string(http::Trimmed(token));
   if (token.find_first_of("\r\n") != std::string::npos) {
     return Status::Invalid("the container's authorization token has more than one line");
   }
@@ -97,7 +92,7 @@ class Ec2Metadata {
     request.avoids_proxies = true;
     ARROW_ASSIGN_OR_RAISE(const CredentialAnswer answer, AskForCredentials(request, options_));
     if (answer.response.is_good()) {
-      token_ = WithoutBlankEnds(answer.body);
+      token_ = http::Trimmed(answer.body);
       return true;
     }
     const int status = answer.response.status;

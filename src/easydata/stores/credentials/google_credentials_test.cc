@@ -22,14 +22,6 @@ using ::testing::Not;
 constexpr const char* kTokenAnswer =
     R"({"access_token": "ya29.lent", "expires_in": 3599, "token_type": "Bearer"})";
 
-stores::StorageOptions Impatiently() {
-  stores::StorageOptions options;
-  options.retries = 1;
-  options.retry_delay = 0.001;
-  options.stall_timeout = 1;
-  return options;
-}
-
 std::string TokenWith(const stores::StorageOptions& options) {
   const auto found = MakeGoogleCredentialFinder(options)->Find();
   if (!found.ok()) return found.status().message();
@@ -42,7 +34,7 @@ std::string TokenWith(const stores::StorageOptions& options) {
 }
 
 std::string TokenOf(const std::string& token) {
-  stores::StorageOptions options = Impatiently();
+  stores::StorageOptions options = QuickOptions();
   options.token = token;
   return TokenWith(options);
 }
@@ -87,7 +79,7 @@ TEST(GoogleCredentialsTest, RefreshesTokensOfUsers) {
   });
   const std::string path = ".config/gcloud/application_default_credentials.json";
   environment.Write(path, UserFile(server.origin() + "/token"));
-  EXPECT_EQ(TokenWith(Impatiently()), "ya29.lent for an hour");
+  EXPECT_EQ(TokenWith(QuickOptions()), "ya29.lent for an hour");
   ASSERT_EQ(server.requests().size(), 2u);
   EXPECT_THAT(server.requests()[1],
               AllOf(HasSubstr("POST /token HTTP/1.1\r\n"),
@@ -95,9 +87,9 @@ TEST(GoogleCredentialsTest, RefreshesTokensOfUsers) {
   EXPECT_EQ(http::BodyOf(server.requests()[1]),
             "grant_type=refresh_token&client_id=i%20d&client_secret=s%2Fc&refresh_token=1%2F%2Fr");
   environment.Set("CLOUDSDK_CONFIG", environment.home() + "/other");
-  EXPECT_THAT(TokenWith(Impatiently()), HasSubstr("/other/application_default_credentials.json"));
+  EXPECT_THAT(TokenWith(QuickOptions()), HasSubstr("/other/application_default_credentials.json"));
   environment.Set("GOOGLE_APPLICATION_CREDENTIALS", environment.home() + "/" + path);
-  EXPECT_EQ(TokenWith(Impatiently()), "ya29.lent for an hour");
+  EXPECT_EQ(TokenWith(QuickOptions()), "ya29.lent for an hour");
   EXPECT_EQ(TokenOf(environment.home() + "/" + path), "ya29.lent for an hour");
 }
 
@@ -167,9 +159,9 @@ TEST(GoogleCredentialsTest, AsksTheMetadataServer) {
   });
   environment.Set("GCE_METADATA_HOST", server.origin().substr(7));
   environment.Set("http_proxy", "http://127.0.0.1:1");
-  EXPECT_EQ(TokenWith(Impatiently()), "ya29.lent for an hour");
-  EXPECT_THAT(TokenWith(Impatiently()), HasSubstr("of Compute Engine (who answers is not it)"));
-  EXPECT_THAT(TokenWith(Impatiently()), HasSubstr("of Compute Engine (status 404)"));
+  EXPECT_EQ(TokenWith(QuickOptions()), "ya29.lent for an hour");
+  EXPECT_THAT(TokenWith(QuickOptions()), HasSubstr("of Compute Engine (who answers is not it)"));
+  EXPECT_THAT(TokenWith(QuickOptions()), HasSubstr("of Compute Engine (status 404)"));
 }
 
 TEST(GoogleCredentialsTest, SendsSecretsToNoOtherHost) {

@@ -8,6 +8,8 @@
 #include <map>
 #include <string>
 
+#include "easydata/stores/storage_options.h"
+
 extern char** environ;
 
 namespace easydata::credentials {
@@ -72,5 +74,14 @@ class ScopedEnvironment {
   std::string home_ = {};
   std::map<std::string, std::string> before_ = {};
 };
+
+/// Options of somebody who soon gives up on a server.
+inline stores::StorageOptions QuickOptions() {
+  stores::StorageOptions options;
+  options.retries = 1;
+  options.retry_delay = 0.001;
+  options.stall_timeout = 1;
+  return options;
+}
 
 }  // namespace easydata::credentials

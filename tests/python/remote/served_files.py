@@ -25,7 +25,7 @@ _folders: dict[tuple[str, Path], str] = {}
 
 
 @dataclass
-class Place:
+class ServedFiles:
     """Files at `root`, behind a proxy; `folder` is the path of them all, bucket and prefix."""
 
     root: str
@@ -64,10 +64,10 @@ def folder_of(server: Server, folder: Path) -> str:
         _buckets[server.url] = "certificate" if is_web else server.bucket("certificate")
     known = (server.url, folder)
     if known not in _folders:
-        place = f"{_buckets[server.url]}/{len(_folders)}"
+        prefix = f"{_buckets[server.url]}/{len(_folders)}"
         for path in folder.iterdir():
-            put(server, place, path.name, path.read_bytes())
-        _folders[known] = place
+            put(server, prefix, path.name, path.read_bytes())
+        _folders[known] = prefix
     return _folders[known]
 
 
@@ -83,9 +83,9 @@ def put(server: Server, folder: str, name: str, data: bytes) -> None:
 
 
 @contextmanager
-def place(
+def served_files(
     request: pytest.FixtureRequest, name: str, folder: Path, rules: Sequence[Rule] = (), **how: Any
-) -> Iterator[Place]:
+) -> Iterator[ServedFiles]:
     """The folder's files on the server of a fixture, behind a proxy (`how` is its options)."""
     server: Server = request.getfixturevalue(name)
     there = folder_of(server, folder)
@@ -94,7 +94,7 @@ def place(
             root, options = f"{proxy.url}/{there}", {}
         else:
             root, options = f"{server.scheme}://{there}", server.options_at(proxy.url)
-        yield Place(root, proxy, options, server, there)
+        yield ServedFiles(root, proxy, options, server, there)
 
 
 def bounds(asked: Asked) -> tuple[int, int]:
