@@ -22,6 +22,7 @@ def fork(folder: Path, works: str, times: int) -> None:
     assert float(done.stdout.split()[-2]) < 5
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("works", WORKS)
 def test_children_of_a_busy_process_work(tmp_path: Path, works: str) -> None:
     write_tokenizer(tmp_path)

@@ -193,6 +193,7 @@ def compress(path: Path) -> Any:
     return path.open("wb")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 @pytest.mark.parametrize("kind", FORMATS)
 def test_white_space_takes_no_memory(tmp_path: Path, kind: str, suffix: str) -> None:
@@ -237,6 +238,7 @@ def little_memory(folder: Path, path: Path, way: str, megabytes: int) -> list[st
     return run_python(LITTLE_MEMORY, *arguments, timeout=120).stdout.splitlines()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", ["rows", "load"])
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "txt"])
