@@ -15,7 +15,7 @@ constexpr const char kSchemaName[] = "arrow_schema";
 constexpr const char kArrayName[] = "arrow_array";
 constexpr const char kStreamName[] = "arrow_array_stream";
 
-std::string TypeName(nb::handle object) {
+std::string ClassName(nb::handle object) {
   return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
 }
 
@@ -32,7 +32,7 @@ Result<T*> Pointer(nb::handle capsule, const char* name) {
 Result<std::pair<nb::object, nb::object>> ArrayCapsules(nb::handle object) {
   if (!nb::hasattr(object, "__arrow_c_array__")) {
     return Status::TypeError("expected Arrow data (an object with __arrow_c_array__), got ",
-                             TypeName(object));
+                             ClassName(object));
   }
   try {
     nb::tuple pair =
@@ -89,7 +89,7 @@ Result<std::shared_ptr<arrow::ChunkedArray>> ImportChunkedArray(nb::handle objec
   }
   if (!nb::hasattr(object, "__arrow_c_stream__")) {
     return Status::TypeError("expected Arrow data (an object with __arrow_c_stream__), got ",
-                             TypeName(object));
+                             ClassName(object));
   }
   nb::object capsule;
   try {
@@ -111,7 +111,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ImportBatch(nb::handle object) {
 Result<std::shared_ptr<arrow::Schema>> ImportSchema(nb::handle object) {
   if (!nb::hasattr(object, "__arrow_c_schema__")) {
     return Status::TypeError("expected an Arrow schema (an object with __arrow_c_schema__), got ",
-                             TypeName(object));
+                             ClassName(object));
   }
   nb::object capsule;
   try {

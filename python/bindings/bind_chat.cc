@@ -20,7 +20,7 @@ namespace {
 using jinja::Renderer;
 using jinja::Value;
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxValueDepth = 200;
 
 [[noreturn]] void FailType(nb::handle value) {
   Check(Status::NotImplemented("a value of type ", Py_TYPE(value.ptr())->tp_name,
@@ -40,9 +40,9 @@ std::string_view TextView(nb::handle text) {
 }
 
 /// A Python object as a value of a template, whose texts stay the object's.
-Value FromPython(nb::handle object, jinja::Arena* arena, int depth = 0) {
+Value TemplateValue(nb::handle object, jinja::Arena* arena, int depth = 0) {
   PyObject* const p = object.ptr();
-  if (depth > kMaxDepth) Check(Status::NotImplemented("values nested more than 200 deep"));
+  if (depth > kMaxValueDepth) Check(Status::NotImplemented("values nested more than 200 deep"));
   if (p == Py_None) return Value::None();
   if (PyBool_Check(p)) return Value::Boolean(p == Py_True);
   if (PyUnicode_CheckExact(p)) return Value::String(TextView(object));
@@ -63,7 +63,7 @@ Value FromPython(nb::handle object, jinja::Arena* arena, int depth = 0) {
     Value* items = arena->Array<Value>(count);
     for (size_t i = 0; i < count; ++i) {
       items[i] =
-          FromPython(PySequence_Fast_GET_ITEM(p, static_cast<Py_ssize_t>(i)), arena, depth + 1);
+          TemplateValue(PySequence_Fast_GET_ITEM(p, static_cast<Py_ssize_t>(i)), arena, depth + 1);
     }
     return PyList_CheckExact(p) ? Value::List(items, count) : Value::Tuple(items, count);
   }
@@ -74,8 +74,8 @@ Value FromPython(nb::handle object, jinja::Arena* arena, int depth = 0) {
     PyObject* key = nullptr;
     PyObject* value = nullptr;
     while (PyDict_Next(p, &at, &key, &value)) {
-      entries[count].key = FromPython(key, arena, depth + 1);
-      entries[count].value = FromPython(value, arena, depth + 1);
+      entries[count].key = TemplateValue(key, arena, depth + 1);
+      entries[count].value = TemplateValue(value, arena, depth + 1);
       ++count;
     }
     return Value::Dict(entries, count);
@@ -99,7 +99,7 @@ class BoundTemplate {
     std::vector<Renderer::Variable> variables;
     try {
       for (const auto [name, object] : given) {
-        Value value = FromPython(object, &renderer->arena());
+        Value value = TemplateValue(object, &renderer->arena());
         if (messages && TextView(name) == *messages) {
           value = jinja::MarkMessages(value, {}, &renderer->arena());
         }
@@ -130,7 +130,7 @@ nb::object TextOf(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
 }
 
-const char* NameOf(jinja::Mark::Kind kind) {
+const char* MarkName(jinja::Mark::Kind kind) {
   switch (kind) {
     case jinja::Mark::Kind::kMessage:
       return "message";
@@ -149,7 +149,7 @@ nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view
   nb::list marks;
   for (const jinja::Mark& mark : renderer.marks()) {
     const bool is_known = mark.message != jinja::Mark::kUnknown;
-    marks.append(nb::make_tuple(NameOf(mark.kind), is_known ? nb::cast(mark.message) : nb::none(),
+    marks.append(nb::make_tuple(MarkName(mark.kind), is_known ? nb::cast(mark.message) : nb::none(),
                                 mark.begin, mark.end));
   }
   return nb::make_tuple(TextOf(renderer.text()), marks);

@@ -73,7 +73,7 @@ nb::list StringsToPython(const arrow::Array& array, JsonValues* json) {
   return out;
 }
 
-nb::str NameOf(const loader::LoaderColumn& column) {
+nb::str ColumnName(const loader::LoaderColumn& column) {
   return nb::str(column.name.c_str(), column.name.size());
 }
 
@@ -156,7 +156,7 @@ class PyLoader {
     for (const loader::LoaderColumn& column : batch->columns) {
       const bool wanted = columns.empty() ||
                           std::find(columns.begin(), columns.end(), column.name) != columns.end();
-      if (wanted && column.dense()) out[NameOf(column)] = DenseToPython(column);
+      if (wanted && column.dense()) out[ColumnName(column)] = DenseToPython(column);
     }
     return out;
   }
@@ -278,7 +278,7 @@ class PyLoader {
   nb::object ToPython(const loader::LoaderBatch& batch) {
     nb::dict out;
     for (const loader::LoaderColumn& column : batch.columns) {
-      out[NameOf(column)] = ColumnToPython(column, &json_);
+      out[ColumnName(column)] = ColumnToPython(column, &json_);
     }
     return out;
   }

@@ -72,7 +72,7 @@ nlohmann::json NumberFromPython(nb::handle value, const std::string& name) {
       (name + ": must be a number of at most 64 bits, not " + ShownValue(value)).c_str());
 }
 
-nlohmann::json FromPython(nb::handle value, const std::string& name, int depth) {
+nlohmann::json JsonOf(nb::handle value, const std::string& name, int depth) {
   if (depth > kDeepestJson) {
     throw nb::value_error((name.substr(0, name.find_first_of("[")) + ": has more than " +
                            std::to_string(kDeepestJson) + " levels")
@@ -87,14 +87,14 @@ nlohmann::json FromPython(nb::handle value, const std::string& name, int depth) 
     nlohmann::json out = nlohmann::json::object();
     for (auto [key, item] : nb::borrow<nb::dict>(value)) {
       const std::string text = Utf8Of(nb::str(key), name + ", a key");
-      out[text] = FromPython(item, name + "['" + text + "']", depth + 1);
+      out[text] = JsonOf(item, name + "['" + text + "']", depth + 1);
     }
     return out;
   }
   if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
     nlohmann::json out = nlohmann::json::array();
     for (nb::handle item : value) {
-      out.push_back(FromPython(item, name + "[" + std::to_string(out.size()) + "]", depth + 1));
+      out.push_back(JsonOf(item, name + "[" + std::to_string(out.size()) + "]", depth + 1));
     }
     return out;
   }
@@ -105,7 +105,7 @@ nlohmann::json FromPython(nb::handle value, const std::string& name, int depth) 
 }  // namespace
 
 nlohmann::json JsonFromPython(nb::handle value, const std::string& name) {
-  return FromPython(value, name, 0);
+  return JsonOf(value, name, 0);
 }
 
 Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {

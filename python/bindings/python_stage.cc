@@ -24,7 +24,7 @@ namespace {
 
 /// Rows that cross over together, so that the GIL is not taken for each. Where they end is no part
 /// of what is read: positions count rows.
-constexpr size_t kRowsAtOnce = 256;
+constexpr size_t kMaxCollectedRows = 256;
 /// Rows at hand are not held back longer than this for those that a slow source has yet to make.
 constexpr std::chrono::milliseconds kLongestWait{20};
 
@@ -173,7 +173,7 @@ class PythonStage : public Stage {
     nb::list rows;
     const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
     try {
-      while (!cancelled_ && rows.size() < kRowsAtOnce) {
+      while (!cancelled_ && rows.size() < kMaxCollectedRows) {
         nb::object row = NextItem();
         if (!row.is_valid()) break;
         rows.append(std::move(row));

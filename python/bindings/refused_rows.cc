@@ -26,12 +26,12 @@ constexpr const char kRefusedColumn[] = "__refused__";
 // Rows that are reported one by one.
 constexpr int64_t kFirstReports = 10;
 
-std::string Mark(const std::string& reason, const std::string& error, std::string_view row) {
+std::string RefusalMark(const std::string& reason, const std::string& error, std::string_view row) {
   return nlohmann::json({{"reason", reason}, {"error", error}, {"row", row}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-const arrow::StringArray* WholeRows(const Batch& batch) {
+const arrow::StringArray* RowColumn(const Batch& batch) {
   const auto column = batch.rows->GetColumnByName(json::kRowColumn);
   return column == nullptr ? nullptr : static_cast<const arrow::StringArray*>(column.get());
 }
@@ -58,7 +58,7 @@ class ReadOrRefuseOp : public BatchOp {
     const int64_t rows = batch.num_rows();
     std::vector<source::BadRow> bad(rows);
     std::shared_ptr<arrow::RecordBatch> read;
-    if (const auto* whole = WholeRows(batch)) {
+    if (const auto* whole = RowColumn(batch)) {
       ARROW_ASSIGN_OR_RAISE(read, Parse(*whole, &bad));
     } else {
       ARROW_ASSIGN_OR_RAISE(Batch typed, conform_->Apply(batch));
@@ -109,8 +109,8 @@ class ReadOrRefuseOp : public BatchOp {
   }
 
   static Result<std::string> MarkOf(const Batch& batch, int64_t row, const source::BadRow& bad) {
-    if (const auto* whole = WholeRows(batch)) {
-      return Mark(bad.reason, bad.message, whole->GetView(row));
+    if (const auto* whole = RowColumn(batch)) {
+      return RefusalMark(bad.reason, bad.message, whole->GetView(row));
     }
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
@@ -210,13 +210,13 @@ std::shared_ptr<arrow::Field> RefusedField() { return arrow::field(kRefusedColum
 
 std::string Refusal(const Batch& batch, int64_t row, const std::string& reason,
                     const std::string& error) {
-  if (const auto* whole = WholeRows(batch)) return Mark(reason, error, whole->GetView(row));
+  if (const auto* whole = RowColumn(batch)) return RefusalMark(reason, error, whole->GetView(row));
   RowConverter converter;
   const nb::list made = converter.Convert(*batch.rows, row, 1);
   std::string text;
   // What JSON cannot hold (bytes, dates) is written as Python shows it.
   if (!JsonTextOf(made[0], &text).ok()) text = nb::cast<std::string>(nb::repr(made[0]));
-  return Mark(reason, error, text);
+  return RefusalMark(reason, error, text);
 }
 
 std::shared_ptr<const BatchOp> ReadOrRefuse(std::vector<ColumnRequest> columns,

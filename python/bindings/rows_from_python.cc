@@ -14,7 +14,7 @@
 namespace easydata {
 namespace {
 
-constexpr int kMaxDepth = 1000;
+constexpr int kMaxRowDepth = 1000;
 
 std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
 
@@ -47,7 +47,7 @@ Status AppendSurrogates(PyObject* text, std::string* out) {
   return Status::OK();
 }
 
-Status AppendText(PyObject* text, std::string* out) {
+Status AppendString(PyObject* text, std::string* out) {
   Py_ssize_t size;
   const char* data = PyUnicode_AsUTF8AndSize(text, &size);
   if (data == nullptr) {
@@ -58,7 +58,7 @@ Status AppendText(PyObject* text, std::string* out) {
   return Status::OK();
 }
 
-Status AppendJson(PyObject* value, int depth, std::string* out);
+Status AppendValue(PyObject* value, int depth, std::string* out);
 
 Status AppendObject(PyObject* dict, int depth, std::string* out) {
   out->push_back('{');
@@ -72,21 +72,21 @@ Status AppendObject(PyObject* dict, int depth, std::string* out) {
     }
     if (!first) out->push_back(',');
     first = false;
-    ARROW_RETURN_NOT_OK(AppendText(key, out));
+    ARROW_RETURN_NOT_OK(AppendString(key, out));
     out->push_back(':');
-    ARROW_RETURN_NOT_OK(AppendJson(item, depth + 1, out));
+    ARROW_RETURN_NOT_OK(AppendValue(item, depth + 1, out));
   }
   out->push_back('}');
   return Status::OK();
 }
 
-Status AppendJson(PyObject* value, int depth, std::string* out) {
-  if (depth > kMaxDepth)
+Status AppendValue(PyObject* value, int depth, std::string* out) {
+  if (depth > kMaxRowDepth)
     return Status::TypeError("a value is nested more than 1000 deep, or in itself");
   if (value == Py_None) return out->append("null"), Status::OK();
   if (value == Py_True) return out->append("true"), Status::OK();
   if (value == Py_False) return out->append("false"), Status::OK();
-  if (PyUnicode_Check(value)) return AppendText(value, out);
+  if (PyUnicode_Check(value)) return AppendString(value, out);
   if (PyLong_Check(value)) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -114,7 +114,7 @@ Status AppendJson(PyObject* value, int depth, std::string* out) {
     const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
     for (Py_ssize_t i = 0; i < size; ++i) {
       if (i > 0) out->push_back(',');
-      ARROW_RETURN_NOT_OK(AppendJson(PySequence_Fast_GET_ITEM(value, i), depth + 1, out));
+      ARROW_RETURN_NOT_OK(AppendValue(PySequence_Fast_GET_ITEM(value, i), depth + 1, out));
     }
     out->push_back(']');
     return Status::OK();
@@ -124,7 +124,7 @@ Status AppendJson(PyObject* value, int depth, std::string* out) {
   if (PyObject_HasAttrString(value, "dtype") && PyObject_HasAttrString(value, "tolist")) {
     nb::object plain = nb::steal(PyObject_CallMethod(value, "tolist", nullptr));
     if (!plain.is_valid()) return FetchError();
-    if (Py_TYPE(plain.ptr()) != Py_TYPE(value)) return AppendJson(plain.ptr(), depth + 1, out);
+    if (Py_TYPE(plain.ptr()) != Py_TYPE(value)) return AppendValue(plain.ptr(), depth + 1, out);
   }
   return Status::TypeError("JSON cannot hold a value of type ", TypeName(value));
 }
@@ -217,7 +217,7 @@ Result<std::shared_ptr<arrow::Array>> ColumnOf(nb::handle rows, const ColumnRequ
       ARROW_RETURN_NOT_OK(texts.Append(data, static_cast<int32_t>(size)));
     } else {
       json.clear();
-      const Status status = AppendJson(value, 0, &json);
+      const Status status = AppendValue(value, 0, &json);
       if (!status.ok()) {
         return status.IsTypeError()
                    ? Status::TypeError("field \"", column.name, "\": ", status.message())
@@ -232,7 +232,7 @@ Result<std::shared_ptr<arrow::Array>> ColumnOf(nb::handle rows, const ColumnRequ
   return out;
 }
 
-Result<std::shared_ptr<arrow::Array>> WholeRows(nb::handle rows, Py_ssize_t* i) {
+Result<std::shared_ptr<arrow::Array>> RowTexts(nb::handle rows, Py_ssize_t* i) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
   arrow::StringBuilder texts;
   std::string json;
@@ -249,9 +249,9 @@ Result<std::shared_ptr<arrow::Array>> WholeRows(nb::handle rows, Py_ssize_t* i) 
         return Status::TypeError("a row has a key of type ", TypeName(key), ", expected str");
       }
       if (json.size() > 1) json.push_back(',');
-      ARROW_RETURN_NOT_OK(AppendText(key, &json));
+      ARROW_RETURN_NOT_OK(AppendString(key, &json));
       json.push_back(':');
-      const Status status = AppendJson(item, 0, &json);
+      const Status status = AppendValue(item, 0, &json);
       if (!status.ok()) {
         if (!status.IsTypeError()) return status;
         return Status::TypeError("field \"", nb::cast<std::string>(nb::str(key)),
@@ -266,7 +266,7 @@ Result<std::shared_ptr<arrow::Array>> WholeRows(nb::handle rows, Py_ssize_t* i) 
 
 }  // namespace
 
-Status JsonTextOf(nb::handle value, std::string* out) { return AppendJson(value.ptr(), 0, out); }
+Status JsonTextOf(nb::handle value, std::string* out) { return AppendValue(value.ptr(), 0, out); }
 
 Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, const Columns& columns,
                                                            int64_t* bad_row) {
@@ -278,7 +278,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, cons
   };
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
   if (!columns.has_value()) {
-    auto array = WholeRows(rows, &at);
+    auto array = RowTexts(rows, &at);
     if (!array.ok()) return fail(array.status());
     return arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}), count,
                                     {*array});
