@@ -1,4 +1,4 @@
-# easydata_module(<module> [OPTIMISED] [THREADS] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
+# easydata_module(<module> [OPTIMISED] [THREADS] [BUSY] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
 # Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library
 # easydata_<module>, one test binary <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of
@@ -6,8 +6,9 @@
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
 # OPTIMISED: what the module does may differ in an optimised build (kernels, hashes, system calls): its tests run there in CI, too.
 # THREADS: the module's own code starts threads: ThreadSanitizer runs its tests in each run of CI, and those of the others in slices.
+# BUSY: the module's tests compute so much that sanitizers have them optimised, too.
 function(easydata_module module)
-  cmake_parse_arguments(ARG "OPTIMISED;THREADS;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;THREADS;BUSY;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
   set(_target easydata_${module})
   file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
   # Folders with a CMakeLists.txt are modules of their own.
@@ -49,7 +50,11 @@ function(easydata_module module)
     endif()
   endif()
   if(EASYDATA_TESTS AND _tests)
-    easydata_test(${module} ${_tests})
+    set(_busy "")
+    if(ARG_BUSY)
+      set(_busy BUSY)
+    endif()
+    easydata_test(${module} ${_busy} ${_tests})
     target_link_libraries(${module}_test PRIVATE ${_target})
     foreach(_label IN ITEMS optimised threads)
       string(TOUPPER ${_label} _option)
@@ -65,16 +70,18 @@ function(easydata_module module)
   endif()
 endfunction()
 
-# easydata_test(<name> <file>...): one test binary <name>_test, whose tests run in four processes, <name>.0 to <name>.3. The target
+# easydata_test(<name> [BUSY] <file>...): one test binary <name>_test, whose tests run in four processes, <name>.0 to <name>.3. The target
 # cpp_tests builds all of them.
 function(easydata_test name)
-  add_executable(${name}_test ${ARGN})
+  cmake_parse_arguments(ARG "BUSY" "" "" ${ARGN})
+  add_executable(${name}_test ${ARG_UNPARSED_ARGUMENTS})
   easydata_target(${name}_test)
   target_link_libraries(${name}_test PRIVATE GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE EASYDATA_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
   if(EASYDATA_SANITIZE)
     # Most of a sanitized build's time went into optimising tests, and into counters that only fuzzers read.
-    target_compile_options(${name}_test PRIVATE -O0 $<$<BOOL:${EASYDATA_FUZZ}>:-fno-sanitize=fuzzer-no-link>)
+    target_compile_options(${name}_test PRIVATE $<$<NOT:$<BOOL:${ARG_BUSY}>>:-O0>
+                                                $<$<BOOL:${EASYDATA_FUZZ}>:-fno-sanitize=fuzzer-no-link>)
   endif()
   foreach(shard RANGE 3)
     add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
