@@ -1,8 +1,8 @@
 #include "easydata/files/file_stream.h"
 
-#include <algorithm>
-
 #include <arrow/buffer.h>
+
+#include <algorithm>
 
 namespace easydata::files {
 
