@@ -63,7 +63,6 @@ def expected(numbers: Path, tokens: str, hosts: int, order: str) -> list[list[An
     return [np.concatenate(each).tolist() for each in zip(*parts, strict=True)]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("hosts", "order"), cases_in_turn([2, 4], ["host", "global"]))
 def test_processes_go_on_after_one_was_killed(
     hosts: int, order: str, numbers: Path, tokens: str, tmp_path: Path

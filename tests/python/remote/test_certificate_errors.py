@@ -139,7 +139,6 @@ def check(error: Exception, here: ServedFiles, words: str) -> None:
         assert not any(secret in repr(each) for secret in here.secrets)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "where"), cases_in_turn(FINAL, SERVERS))
 def test_what_stays_is_one_error_in_time(
     name: str, where: str, files: Path, request: pytest.FixtureRequest

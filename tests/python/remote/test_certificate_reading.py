@@ -50,7 +50,6 @@ RECOVERABLE: dict[str, Rule] = {
 }
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "where", "kind"), cases_in_turn(RECOVERABLE, SERVERS, ["jsonl", "parquet"])
 )
@@ -162,7 +161,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("fault", "where"), cases_in_turn(LIST_FAULTS, ["seaweed", "gcs"]))
 def test_lists_of_many_pages_come_whole(
     fault: str, where: str, many: Path, request: pytest.FixtureRequest

@@ -173,7 +173,6 @@ def error_of(loader: AsyncDataLoader) -> tuple[int, str]:
     return count, ""
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("bad", [1900, 2590])
 @pytest.mark.parametrize("kind", some_in_turn(KINDS, 2))
 def test_a_bad_row_is_named_by_its_number_and_line(kind: str, bad: int, files: Any) -> None:
@@ -195,7 +194,6 @@ def test_a_bad_row_is_named_by_its_number_and_line(kind: str, bad: int, files: A
             assert error_of(restored) == (0, error), through
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", some_in_turn(KINDS, 0))
 def test_a_row_that_a_callable_refuses_is_named_by_its_number(kind: str, files: Any) -> None:
     """With rows that cannot be read left out before and behind it; and after a restart."""
@@ -358,7 +356,6 @@ def test_rows_left_out_are_exact_after_restarts(kind: str, files: Any) -> None:
     assert found == expected
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
 def test_rows_left_out_are_exact_in_two_lanes(kind: str, files: Any, tmp_path: Path) -> None:
     """Where both lanes read all rows, a bad one is counted, reported and put aside once an epoch.

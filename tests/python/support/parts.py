@@ -6,7 +6,7 @@ import the same large library go to the same process, which does so once.
 `--part K/N` runs the K-th of N parts of the tests: whole groups, about as many tests in each part.
 
 `@pytest.mark.one_in(5)`: of a test's cases, which run the same code, every fifth is in every run,
-from the first on; the others are `sliced`.
+from the first on; the others are `sliced`. Cases that are `sliced` anyway are not counted.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ def slice_cases(items: Iterable[pytest.Item]) -> None:
     seen: Counter[str] = Counter()
     for item in items:
         marker = item.get_closest_marker("one_in")
-        if marker is None:
+        if marker is None or item.get_closest_marker("sliced") is not None:
             continue
         test = item.nodeid.partition("[")[0]
         if seen[test] % marker.args[0] != 0:
