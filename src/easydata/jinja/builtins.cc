@@ -678,7 +678,9 @@ Value ToJson(Machine* machine, const Value& value, const Arguments& arguments) {
   arguments.Check("tojson", 4, "ensure_ascii indent separators sort_keys");
   JsonOptions options;
   if (const Value* ascii = arguments.Get(0, "ensure_ascii")) options.ensure_ascii = IsTrue(*ascii);
-  if (const Value* indent = arguments.Get(1, "indent"); indent && !indent->Is(ValueKind::kNone)) {
+  // json.dumps does not look at the indent of a text.
+  if (const Value* indent = arguments.Get(1, "indent");
+      indent && !indent->Is(ValueKind::kNone) && !value.IsString()) {
     options.has_indent = true;
     options.item_separator = ",";
     if (indent->IsString()) {

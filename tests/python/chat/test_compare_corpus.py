@@ -27,6 +27,8 @@ def test_reads_files_of_the_fuzzer(tmp_path: Path) -> None:
     assert report.counts["error"] >= 1
 
 
+# A fuzzer goes on finding what nobody changed: that stops no other work, so it is not in every run.
+@pytest.mark.sliced
 @pytest.mark.skipif(not _CORPUS.is_dir(), reason="script/fuzz has not run here")
 def test_corpus_of_the_fuzzer() -> None:
     report = compare_corpus(_CORPUS, _SECONDS)
