@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from programs import run_python
 
-pytestmark = pytest.mark.alone
-
 MEGABYTE = 1 << 20
 LIMIT = 400 * MEGABYTE
 LONG_LINES = 6  # of 8 MB

@@ -15,8 +15,6 @@ from programs import run_python
 
 from easydata import AsyncDataLoader, CsvShardedSource
 
-pytestmark = pytest.mark.alone
-
 MEGABYTE = 1 << 20
 LITTLE_MEMORY = Path(__file__).with_name("little_memory.py")
 
