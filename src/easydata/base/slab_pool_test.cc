@@ -23,6 +23,11 @@ TEST(SlabPoolTest, GivesABufferAgainOnceItIsDropped) {
   EXPECT_EQ(pool.Allocate(4096).ValueOrDie()->data(), address);
 }
 
+TEST(SlabPoolTest, SaysThatThereIsNoMemory) {
+  SlabPool pool;
+  EXPECT_TRUE(pool.Allocate(int64_t{1} << 60).status().IsOutOfMemory());
+}
+
 TEST(SlabPoolTest, BuffersOutliveThePoolAndComeBackFromAnyThread) {
   std::vector<std::thread> threads;
   {

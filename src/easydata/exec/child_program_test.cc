@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <thread>
+
+#include "easydata/exec/stop_scope.h"
 
 namespace easydata::exec {
 namespace {
@@ -41,6 +45,23 @@ TEST(ChildProgramTest, GivesAllThatIsPrinted) {
 TEST(ChildProgramTest, DoesNotWaitForWhatAProgramLeavesBehind) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(*OutputOfShell("sleep 5 & echo done"), "done\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(4));
+}
+
+TEST(ChildProgramTest, StopsWaitingOnceItIsStopped) {
+  std::atomic<bool> stop{false};
+  std::thread stopper([&stop] {
+    std::this_thread::sleep_for(milliseconds(100));
+    stop = true;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  Status status;
+  {
+    const StopScope stopping(&stop);
+    status = OutputOfShell("sleep 9").status();
+  }
+  stopper.join();
+  EXPECT_TRUE(status.IsCancelled()) << status;
   EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(4));
 }
 

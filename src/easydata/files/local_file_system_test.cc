@@ -120,6 +120,11 @@ TEST_F(LocalFileTest, TellsAFileByItsTimeOrItsContentOrItsSize) {  // A7
   Write(content_);
   ExpectChanged(kFiles.Open(by_content).status(), Path());
   EXPECT_TRUE(kFiles.Open(by_size).ok());
+  // One byte more.
+  Write(content_ + "x");
+  for (const auto* file : {&by_time, &by_content, &by_size}) {
+    ExpectChanged(kFiles.Open(*file).status(), "now it has 500002 bytes");
+  }
   // One byte is gone.
   content_.pop_back();
   Write(content_);

@@ -155,6 +155,8 @@ TEST(PipelineConfig, ObjectsOfPythonAreNamedByText) {
   EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": {"$object": 3}}]})"),
               ElementsAre("datasets[0].data_files must be a path, or a list of paths, not "
                           "{\"$object\":3}"));
+  EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": ["x", 3, "y"]}]})"),
+              ElementsAre("datasets[0].data_files[1] must be a path, not 3"));
   for (const char* option : {"tokenizer", "format_callback"}) {
     for (const char* key : {"$object", "$callable"}) {
       config::Json dataset = {{"data_files", "x"}, {option, {{key, 3}}}};
