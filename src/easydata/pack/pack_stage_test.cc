@@ -1,5 +1,7 @@
 #include "easydata/pack/pack_stage.h"
 
+#include <nlohmann/json.hpp>
+
 #include "easydata/pack/documents_for_tests.h"
 
 namespace easydata::pack {
@@ -46,6 +48,22 @@ TEST(PackStageTest, GrainsStrategiesKeepTheContract) {
         CheckStageContract(Contract(options, RandomLengths(60, 16, 3), 7));
       }
     }
+  }
+}
+
+TEST(PackStageTest, WhatCannotBeOpenedSaysWhy) {
+  StreamPlan upstream;
+  upstream.node = MakeNode("source", nlohmann::json::object());
+  upstream.make = [](const StageContext&) -> Result<std::unique_ptr<Stage>> {
+    return Status::IOError("the disk has gone");
+  };
+  const StreamPlan plan = PackPlan(upstream, Options(PackStrategy::kGreedy)).ValueOrDie();
+  for (const std::optional<int64_t> passes :
+       {std::optional<int64_t>(1), std::optional<int64_t>()}) {
+    StageContext context;
+    context.demand.passes = passes;
+    const Status status = plan.make(context).status();
+    EXPECT_TRUE(status.IsIOError()) << status;
   }
 }
 
