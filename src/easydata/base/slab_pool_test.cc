@@ -23,10 +23,13 @@ TEST(SlabPoolTest, GivesABufferAgainOnceItIsDropped) {
   EXPECT_EQ(pool.Allocate(4096).ValueOrDie()->data(), address);
 }
 
+// Sanitizers end the process at such a size.
+#ifndef EASYDATA_SANITIZED
 TEST(SlabPoolTest, SaysThatThereIsNoMemory) {
   SlabPool pool;
   EXPECT_TRUE(pool.Allocate(int64_t{1} << 60).status().IsOutOfMemory());
 }
+#endif
 
 TEST(SlabPoolTest, BuffersOutliveThePoolAndComeBackFromAnyThread) {
   std::vector<std::thread> threads;
