@@ -617,11 +617,11 @@ def test_d40_closing_ends_every_thread(folder: Path) -> None:
     source = numbers("a.jsonl", 20_000)
     batches_of(source, batch_size=1000)
     gc.collect()
-    before, python = threads(), threading.active_count()
+    before, python = threads(), set(threading.enumerate())
 
     def none_is_left() -> bool:
         # Threads of tests before may end meanwhile.
-        return threads() <= before and threading.active_count() <= python
+        return threads() <= before and set(threading.enumerate()) <= python
 
     for _ in range(3):
         loader = AsyncDataLoader(source, batch_size=2, prefetch_buffer_size=1)
