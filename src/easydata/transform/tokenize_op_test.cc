@@ -195,6 +195,13 @@ TEST(TokenizeOpTest, ColumnIsCheckedBeforeAnythingRuns) {
   EXPECT_TRUE(TokenizeOp(encoder, {.keep = {"input_ids"}}).status().IsInvalid());
 }
 
+TEST(TokenizeOpTest, LengthsAreNotNegative) {
+  const auto encoder = std::make_shared<ByteEncoder>();
+  EXPECT_TRUE(TokenizeOp(encoder, {.encode = {true, -1}}).status().IsInvalid());
+  EXPECT_TRUE(TokenizeOp(encoder, {.pad_to = -1}).status().IsInvalid());
+  EXPECT_TRUE(TokenizeOp(encoder, {.encode = {true, 0}, .pad_to = 0}).ok());
+}
+
 StageContract Contract(int batches, int rows) {
   StageContract contract;
   contract.make = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {

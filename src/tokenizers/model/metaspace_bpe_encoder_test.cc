@@ -236,6 +236,9 @@ TEST(MetaspaceBpeTest, LeavesWhatItCannotProveToTheStagedEngine) {
     return MakeMetaspaceModel(normalizer, pre, model.get()) != nullptr;
   };
   EXPECT_TRUE(made(good, kReplace, "null"));
+  EXPECT_TRUE(
+      made(good, R"({"type": "Replace", "pattern": {"Regex": " "}, "content": "▁"})", "null"));
+  EXPECT_FALSE(made(good, R"({"type": "Replace", "pattern": {"String": " "}})", "null"));
   EXPECT_FALSE(made(good, R"({"type": "NFC"})", "null"));
   EXPECT_FALSE(made(good, R"({"type": "Prepend", "prepend": "▁"})", "null"));
   EXPECT_FALSE(made(good, kPrependAndReplace, Metaspace("always", false)));

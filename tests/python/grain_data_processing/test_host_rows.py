@@ -112,6 +112,14 @@ def test_long_texts_are_cut_or_split(
         rows_of(texts, tokens, max_target_length=16, overlong="error")
 
 
+def test_a_cut_text_fills_its_row(tmp_path: Path, tokens: str) -> None:
+    write_texts(tmp_path / "train", ["abcdefgh" * 4, "ab"] * 4)
+    for options in ({}, {"eod_token_id": 7}):
+        for row in rows_of(tmp_path, tokens, max_target_length=16, add_eos=True, **options)[::2]:
+            assert row["targets"].all()
+            assert row["targets"][-1] == EOS
+
+
 @pytest.mark.parametrize("packing", [False, True])
 def test_long_records_of_tokens_are_an_error_unless_said(numbers: Path, packing: bool) -> None:
     options = {"eod_token_id": 9, "max_target_length": 12, "grain_packing": packing}

@@ -397,6 +397,28 @@ def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, gpt2: s
     assert len(list(easydata.ParquetShardedSource("out"))) == 80
 
 
+@pytest.mark.alone
+def test_a_check_of_a_large_file_ends_soon(folder: Path) -> None:
+    jsonl("a.jsonl", [{"n": 1}])
+    easydata.save_dataset(easydata.JsonShardedSource("a.jsonl"), "out", "jsonl")
+    (shard,) = Path("out").glob("shard-*")
+    size = 1 << 40  # a hole, which takes minutes to read
+    os.truncate(shard, size)
+    metadata = Path("out/_metadata.json")
+    written = json.loads(metadata.read_text())
+    (record,) = written["shards"]
+    record["bytes"] = size
+    metadata.write_text(json.dumps(written))
+    process = run("verify", "out")
+    time.sleep(2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert time.monotonic() - begin < 5
+
+
 def test_progress_on_a_terminal(folder: Path, gpt2: str) -> None:
     big_corpus("a.jsonl")
     command = ["tokenize", "a.jsonl", "--tokenizer", gpt2, "--output-dir", "out"]

@@ -197,6 +197,12 @@ def test_csv_record_with_too_many_fields_names_its_line(tmp_path: Path) -> None:
         next(rows)
 
 
+def test_csv_has_too_many_fields_beside_a_column_named_rest(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("rest,b\n1,2,3\n4\n")
+    source = CsvShardedSource(tmp_path / "a.csv")
+    assert list(source) == [{"rest": "1", "b": "2", None: ["3"]}, {"rest": "4", "b": None}]
+
+
 def test_text_keeps_blank_lines_and_drops_line_ends(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\n\n  two \r\n\r\nlast")
     check(
