@@ -488,7 +488,10 @@ Value Split(Machine* machine, const Value& of, const Arguments& arguments) {
 Value SplitLines(Machine* machine, const Value& of, const Arguments& arguments) {
   arguments.Check("splitlines()", 1, "keepends");
   const Value* keep = arguments.Get(0, "keepends");
-  const bool keep_ends = keep != nullptr && IsTrue(*keep);
+  if (keep != nullptr && !keep->Is(ValueKind::kBoolean)) {
+    FailUnsupported("splitlines() of what is no boolean");  // Pythons differ in what they take
+  }
+  const bool keep_ends = keep != nullptr && keep->as.boolean;
   const std::string_view text = of.Text();
   ListBuilder lines(machine->arena(), text.size() + 1);
   size_t start = 0;

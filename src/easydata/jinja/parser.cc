@@ -75,9 +75,13 @@ class Parser {
     if (Now().kind != TokenKind::kName) return Unexpected("a name");
     return Take().text;
   }
-  Status ExpectTagEnd() {
-    // `{% if x: %}` is fine.
+  /// Skips the end of a tag that statements follow: `{% if x: %}` is fine.
+  Status ExpectBodyBegin() {
     SkipOperator(":");
+    return ExpectTagEnd();
+  }
+
+  Status ExpectTagEnd() {
     if (Now().kind != TokenKind::kTagEnd) return Unexpected("the end of the tag");
     ++at_;
     return Status::OK();
@@ -152,7 +156,7 @@ class Parser {
       ARROW_ASSIGN_OR_RAISE(made, ParseMacro(line));
     } else if (name == "generation") {
       made = New(StatementKind::kGeneration, line);
-      ARROW_RETURN_NOT_OK(ExpectTagEnd());
+      ARROW_RETURN_NOT_OK(ExpectBodyBegin());
       std::string end;
       ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"endgeneration"}, &end));
       ARROW_RETURN_NOT_OK(ExpectTagEnd());
@@ -181,21 +185,21 @@ class Parser {
       ARROW_ASSIGN_OR_RAISE(made->test, ParseExpression());
     }
     if (IsName("recursive")) return Outside("recursive loops");
-    ARROW_RETURN_NOT_OK(ExpectTagEnd());
+    ARROW_RETURN_NOT_OK(ExpectBodyBegin());
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"endfor", "else"}, &end));
-    ARROW_RETURN_NOT_OK(ExpectTagEnd());
     if (end == "else") {
+      ARROW_RETURN_NOT_OK(ExpectBodyBegin());
       ARROW_ASSIGN_OR_RAISE(made->otherwise, ParseBlock({"endfor"}, &end));
-      ARROW_RETURN_NOT_OK(ExpectTagEnd());
     }
+    ARROW_RETURN_NOT_OK(ExpectTagEnd());
     return made;
   }
 
   Result<std::unique_ptr<Statement>> ParseIf(int line) {
     auto made = New(StatementKind::kIf, line);
     ARROW_ASSIGN_OR_RAISE(made->expression, ParseTuple(/*with_conditional=*/false));
-    ARROW_RETURN_NOT_OK(ExpectTagEnd());
+    ARROW_RETURN_NOT_OK(ExpectBodyBegin());
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"elif", "else", "endif"}, &end));
     if (end == "elif") {
@@ -206,11 +210,11 @@ class Parser {
       made->otherwise.push_back(std::move(other));
       return made;
     }
-    ARROW_RETURN_NOT_OK(ExpectTagEnd());
     if (end == "else") {
+      ARROW_RETURN_NOT_OK(ExpectBodyBegin());
       ARROW_ASSIGN_OR_RAISE(made->otherwise, ParseBlock({"endif"}, &end));
-      ARROW_RETURN_NOT_OK(ExpectTagEnd());
     }
+    ARROW_RETURN_NOT_OK(ExpectTagEnd());
     return made;
   }
 
@@ -230,7 +234,7 @@ class Parser {
     if (made->target.is_tuple || !made->target.attribute.empty()) {
       return Outside("a set block of something else than one name");
     }
-    ARROW_RETURN_NOT_OK(ExpectTagEnd());
+    ARROW_RETURN_NOT_OK(ExpectBodyBegin());
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"endset"}, &end));
     ARROW_RETURN_NOT_OK(ExpectTagEnd());
@@ -261,7 +265,7 @@ class Parser {
       }
     }
     ARROW_RETURN_NOT_OK(ExpectOperator(")"));
-    ARROW_RETURN_NOT_OK(ExpectTagEnd());
+    ARROW_RETURN_NOT_OK(ExpectBodyBegin());
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"endmacro"}, &end));
     ARROW_RETURN_NOT_OK(ExpectTagEnd());

@@ -85,7 +85,7 @@ class RecordedTemplatesTest : public RecordedValuesTest {
 
 TEST_P(RecordedTemplatesTest, WhatJinjaDocuments) {
   CompareAll("documented");
-  EXPECT_LE(outside_.size(), 36)  // of 659
+  EXPECT_LE(outside_.size(), 36)  // of 657
       << ::testing::PrintToString(outside_);
 }
 
