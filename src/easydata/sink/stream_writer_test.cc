@@ -10,9 +10,12 @@
 #include <gtest/gtest.h>
 #include <parquet/arrow/reader.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "easydata/base/hash.h"
 #include "easydata/sink/read_file_for_tests.h"
@@ -286,6 +289,29 @@ TEST_F(StreamWriterTest, InterruptedJobGoesOnWithTheSameBytes) {
             << name << " interrupted at batch " << at;
       }
     }
+  }
+}
+
+TEST_F(StreamWriterTest, MayBeCancelledUntilItsEndAndAfter) {
+  const auto batches = MakeBatches(6, 90);
+  for (const int milliseconds : {0, 1, 4, 16, 64}) {
+    WriteOptions options = Options(std::to_string(milliseconds));
+    const auto writer = StreamWriter::Make(PlanOf(batches), options).ValueOrDie();
+    std::atomic<bool> ended{false};
+    Status status;
+    std::thread job([&] {
+      status = writer->Run().status();
+      ended.store(true, std::memory_order_relaxed);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    do {
+      writer->Cancel();
+    } while (!ended.load(std::memory_order_relaxed));
+    writer->Cancel();
+    job.join();
+    EXPECT_TRUE(status.ok() || status.IsCancelled()) << status;
+    options.overwrite = status.ok();
+    EXPECT_EQ(Write(PlanOf(batches), options).ValueOrDie().rows, 540);
   }
 }
 
