@@ -30,7 +30,7 @@ def gathered(folder: Path, kind: str, world_size: int) -> list[Batch]:
     return [joined(step) for step in zip(*parts, strict=True)]
 
 
-@pytest.mark.parametrize("world_size", [2, 3])
+@pytest.mark.parametrize("world_size", [pytest.param(2, marks=pytest.mark.sliced), 3])
 def test_ranks_rows_join_to_the_batches_of_one_process(
     tmp_path: Path, corpus: Path, tokenizer: str, world_size: int
 ) -> None:

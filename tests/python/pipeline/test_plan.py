@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from data_folders import OWN
 from easydata.execution.stages import TokenizeStage
@@ -19,6 +21,7 @@ from easydata import (
     BaseStage,
     MixedShardedSource,
     PackedShardedSource,
+    ParquetShardedSource,
     Pipeline,
     ShardedDataSource,
     TokenizeStageConfig,
@@ -105,9 +108,11 @@ def test_a_transforms_name_ends_no_stream(tmp_path: Path, name: str) -> None:  #
     assert not (tmp_path / "out").exists()
 
 
-def test_documents_without_tokens_behind_a_limit_are_an_error() -> None:  # D3
-    empty = wrap_hf_dataset([{"input_ids": []}] * 3)
-    for source in (empty, LimitedShardedSource(empty, 3)):
+def test_documents_without_tokens_behind_a_limit_are_an_error(tmp_path: Path) -> None:  # D3
+    table = pa.table({"input_ids": pa.array([[]] * 20_000, pa.list_(pa.int32()))})
+    pq.write_table(table, tmp_path / "empty.parquet")
+    empty = ParquetShardedSource(tmp_path / "empty.parquet")
+    for source in (empty, LimitedShardedSource(empty, 10_000)):
         packed = PackedShardedSource(source, 8, 2, shuffle=False)
         with (
             AsyncDataLoader(packed, batch_size=1, steps=3) as loader,

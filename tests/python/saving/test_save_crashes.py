@@ -101,7 +101,7 @@ def check(tmp_path: Path, stride: int, *, overwrite: bool) -> None:
 
 @pytest.mark.parametrize("overwrite", [pytest.param(False, marks=pytest.mark.sliced), True])
 def test_killed_before_some_calls(tmp_path: Path, overwrite: bool) -> None:  # E4
-    check(tmp_path, 23, overwrite=overwrite)
+    check(tmp_path, 43, overwrite=overwrite)
 
 
 @pytest.mark.sliced
