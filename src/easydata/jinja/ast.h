@@ -41,6 +41,9 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct Expression {
   ExpressionKind kind = ExpressionKind::kNone;
   int line = 0;
+  /// One more than that of the highest expression in it: the parser has a bound, as what walks
+  /// through expressions calls itself.
+  int height = 1;
   std::string text = {};
   bool boolean = false;
   int64_t integer = 0;

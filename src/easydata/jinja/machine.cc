@@ -10,8 +10,8 @@
 namespace easydata::jinja {
 namespace {
 
-// Jinja2 goes as deep as Python's own stack.
-constexpr int kMaxMacroDepth = 400;
+// Jinja2 goes as deep as Python's own stack, which is 197.
+constexpr int kMaxMacroDepth = 200;
 
 bool IsBlank(std::string_view text) { return StripStart(text).empty(); }
 
@@ -296,7 +296,7 @@ Value Machine::CallAttribute(const CallSite& site, const Value& of, const Argume
 }
 
 Value Machine::CallMacro(const MacroInfo& macro, const Arguments& arguments) {
-  if (depth_ >= kMaxMacroDepth) Fail("RecursionError: macros call each other more than 400 deep");
+  if (depth_ >= kMaxMacroDepth) Fail("RecursionError: macros call each other more than 200 deep");
   const size_t base = variables_.size();
   variables_.resize(base + static_cast<size_t>(macro.variables));
   const int parameters = static_cast<int>(macro.parameters.size());

@@ -1,15 +1,23 @@
 #include "easydata/jinja/parser.h"
 
+#include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <unordered_set>
 
 #include "easydata/jinja/lexer.h"
 
 namespace easydata::jinja {
 namespace {
 
-// Beyond what Python's own stack lets Jinja2 take.
+// What calls itself counts by the stack that it takes, about half a kilobyte each: all of it stays
+// within 256 kB. Jinja2 takes some 75 brackets, 98 blocks and 197 operators, unless it can compute
+// them.
 constexpr int kMaxNesting = 400;
+constexpr int kBracket = 5;
+constexpr int kBlock = 3;
+constexpr int kSign = 2;
+constexpr int kMaxHeight = 200;
 
 ExpressionPtr Make(ExpressionKind kind, int line, std::string text = {}) {
   auto made = std::make_unique<Expression>();
@@ -19,13 +27,20 @@ ExpressionPtr Make(ExpressionKind kind, int line, std::string text = {}) {
   return made;
 }
 
-ExpressionPtr Make(ExpressionKind kind, int line, ExpressionPtr first,
-                   ExpressionPtr second = nullptr) {
-  ExpressionPtr made = Make(kind, line);
-  made->children.push_back(std::move(first));
-  if (second != nullptr) made->children.push_back(std::move(second));
-  return made;
-}
+/// Counts a level of what is nested while the parser is in it.
+class Level {
+ public:
+  Level(int* depth, int by) : depth_(depth), by_(by) { *depth_ += by_; }
+  ~Level() { *depth_ -= by_; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+  bool is_too_deep() const { return *depth_ > kMaxNesting; }
+
+ private:
+  int* const depth_;
+  const int by_;
+};
 
 class Parser {
  public:
@@ -91,8 +106,10 @@ class Parser {
     return Status::NotImplemented("line ", Now().line, ": ", what);
   }
 
-  Status TooDeep() const {
-    return Status::Invalid("line ", Now().line, ": expressions or blocks nested too deep");
+  Status TooDeep(int line) const {
+    return Status::Invalid("line ", line, ": expressions or blocks are nested too deep: more than ",
+                           kMaxNesting / kBracket, " brackets, ", kMaxNesting / kBlock,
+                           " blocks or ", kMaxHeight, " operators");
   }
 
   // Statements.
@@ -100,7 +117,8 @@ class Parser {
   /// Reads statements up to a tag of one of the names `ends`, which is skipped up to its name;
   /// `end` is its name. Without `ends`, to the end of the template.
   Result<Block> ParseBlock(std::initializer_list<std::string_view> ends, std::string* end) {
-    if (++depth_ > kMaxNesting) return TooDeep();
+    const Level level(&depth_, kBlock);
+    if (level.is_too_deep()) return TooDeep(Now().line);
     Block block;
     while (Now().kind != TokenKind::kEnd) {
       const int line = Now().line;
@@ -121,7 +139,6 @@ class Parser {
       for (const std::string_view name : ends) {
         if (!IsName(name)) continue;
         *end = Take().text;
-        --depth_;
         return block;
       }
       ARROW_RETURN_NOT_OK(ParseStatement(&block));
@@ -130,7 +147,6 @@ class Parser {
       return Status::Invalid("line ", Now().line, ": unexpected end of template; expected ",
                              *std::rbegin(ends));
     }
-    --depth_;
     return block;
   }
 
@@ -203,10 +219,11 @@ class Parser {
     std::string end;
     ARROW_ASSIGN_OR_RAISE(made->body, ParseBlock({"elif", "else", "endif"}, &end));
     if (end == "elif") {
-      if (++depth_ > kMaxNesting) return Outside("hundreds of elif");
+      const Level level(&depth_, kBlock);
+      // Each has a block.
+      if (depth_ + kBlock > kMaxNesting) return Outside("a hundred elif and more");
       std::unique_ptr<Statement> other;
       ARROW_ASSIGN_OR_RAISE(other, ParseIf(Now().line));
-      --depth_;
       made->otherwise.push_back(std::move(other));
       return made;
     }
@@ -246,6 +263,7 @@ class Parser {
     ARROW_ASSIGN_OR_RAISE(made->text, ExpectName());
     ARROW_RETURN_NOT_OK(CheckAssignable(made->text));
     ARROW_RETURN_NOT_OK(ExpectOperator("("));
+    std::unordered_set<std::string> names;
     while (!IsOperator(")")) {
       if (!made->parameters.empty()) ARROW_RETURN_NOT_OK(ExpectOperator(","));
       ARROW_ASSIGN_OR_RAISE(std::string name, ExpectName());
@@ -253,9 +271,7 @@ class Parser {
       if (name == "caller" || name == "kwargs" || name == "varargs") {
         return Outside("a macro's parameter '" + name + "'");
       }
-      for (const std::string& other : made->parameters) {
-        if (other == name) return Outside("a parameter given twice");
-      }
+      if (!names.insert(name).second) return Outside("a parameter given twice");
       made->parameters.push_back(std::move(name));
       if (SkipOperator("=")) {
         ARROW_ASSIGN_OR_RAISE(ExpressionPtr value, ParseExpression());
@@ -340,7 +356,7 @@ class Parser {
       if (!in_brackets) return Unexpected("an expression");
     }
     ExpressionPtr tuple = Make(ExpressionKind::kTuple, line);
-    tuple->children = std::move(items);
+    for (ExpressionPtr& item : items) ARROW_RETURN_NOT_OK(Add(std::move(item), tuple.get()));
     return tuple;
   }
 
@@ -354,23 +370,24 @@ class Parser {
   }
 
   Result<ExpressionPtr> ParseExpression() {
-    if (++depth_ > kMaxNesting) return TooDeep();
     ExpressionPtr value;
     ARROW_ASSIGN_OR_RAISE(value, ParseOr());
     while (IsName("if")) {
       const int line = Take().line;
       ExpressionPtr condition;
       ARROW_ASSIGN_OR_RAISE(condition, ParseOr());
-      ExpressionPtr made = Make(ExpressionKind::kConditional, line);
-      made->children.push_back(std::move(condition));
-      made->children.push_back(std::move(value));
-      made->children.emplace_back();
+      ExpressionPtr other;
       if (SkipName("else")) {
-        ARROW_ASSIGN_OR_RAISE(made->children[2], ParseExpression());
+        const Level level(&depth_, kSign);
+        if (level.is_too_deep()) return TooDeep(line);
+        ARROW_ASSIGN_OR_RAISE(other, ParseExpression());
+      }
+      ExpressionPtr made = Make(ExpressionKind::kConditional, line);
+      for (ExpressionPtr* part : {&condition, &value, &other}) {
+        ARROW_RETURN_NOT_OK(Add(std::move(*part), made.get()));
       }
       value = std::move(made);
     }
-    --depth_;
     return value;
   }
 
@@ -380,7 +397,8 @@ class Parser {
     while (IsName("or")) {
       const int line = Take().line;
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr right, ParseAnd());
-      ARROW_ASSIGN_OR_RAISE(left, Joined(ExpressionKind::kOr, line, &left, &right));
+      ARROW_ASSIGN_OR_RAISE(left,
+                            Over(ExpressionKind::kOr, line, std::move(left), std::move(right)));
     }
     return left;
   }
@@ -391,7 +409,8 @@ class Parser {
     while (IsName("and")) {
       const int line = Take().line;
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr right, ParseNot());
-      ARROW_ASSIGN_OR_RAISE(left, Joined(ExpressionKind::kAnd, line, &left, &right));
+      ARROW_ASSIGN_OR_RAISE(left,
+                            Over(ExpressionKind::kAnd, line, std::move(left), std::move(right)));
     }
     return left;
   }
@@ -399,10 +418,10 @@ class Parser {
   Result<ExpressionPtr> ParseNot() {
     if (!IsName("not")) return ParseCompare();
     const int line = Take().line;
-    if (++depth_ > kMaxNesting) return TooDeep();
+    const Level level(&depth_, kSign);
+    if (level.is_too_deep()) return TooDeep(line);
     ARROW_ASSIGN_OR_RAISE(ExpressionPtr operand, ParseNot());
-    --depth_;
-    return Make(ExpressionKind::kNot, line, std::move(operand));
+    return Over(ExpressionKind::kNot, line, std::move(operand));
   }
 
   Result<ExpressionPtr> ParseCompare() {
@@ -425,10 +444,12 @@ class Parser {
       } else {
         break;
       }
-      if (made == nullptr) made = Make(ExpressionKind::kCompare, line, std::move(first));
+      if (made == nullptr) {
+        ARROW_ASSIGN_OR_RAISE(made, Over(ExpressionKind::kCompare, line, std::move(first)));
+      }
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr right, ParseSum());
       made->operators.push_back(std::move(sign));
-      made->children.push_back(std::move(right));
+      ARROW_RETURN_NOT_OK(Add(std::move(right), made.get()));
     }
     return made != nullptr ? std::move(made) : std::move(first);
   }
@@ -439,7 +460,8 @@ class Parser {
     while (IsOperator("+") || IsOperator("-")) {
       const Token sign = Take();
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr right, ParseConcat());
-      ARROW_ASSIGN_OR_RAISE(left, Joined(ExpressionKind::kBinary, sign.line, &left, &right));
+      ARROW_ASSIGN_OR_RAISE(
+          left, Over(ExpressionKind::kBinary, sign.line, std::move(left), std::move(right)));
       left->text = sign.text;
     }
     return left;
@@ -450,10 +472,11 @@ class Parser {
     ExpressionPtr first;
     ARROW_ASSIGN_OR_RAISE(first, ParseProduct());
     if (!IsOperator("~")) return first;
-    ExpressionPtr made = Make(ExpressionKind::kConcat, line, std::move(first));
+    ARROW_ASSIGN_OR_RAISE(ExpressionPtr made,
+                          Over(ExpressionKind::kConcat, line, std::move(first)));
     while (SkipOperator("~")) {
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr item, ParseProduct());
-      made->children.push_back(std::move(item));
+      ARROW_RETURN_NOT_OK(Add(std::move(item), made.get()));
     }
     return made;
   }
@@ -464,7 +487,8 @@ class Parser {
     while (IsOperator("*") || IsOperator("/") || IsOperator("//") || IsOperator("%")) {
       const Token sign = Take();
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr right, ParsePower());
-      ARROW_ASSIGN_OR_RAISE(left, Joined(ExpressionKind::kBinary, sign.line, &left, &right));
+      ARROW_ASSIGN_OR_RAISE(
+          left, Over(ExpressionKind::kBinary, sign.line, std::move(left), std::move(right)));
       left->text = sign.text;
     }
     return left;
@@ -476,17 +500,34 @@ class Parser {
     while (IsOperator("**")) {
       const int line = Take().line;
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr right, ParseUnary(/*with_filter=*/true));
-      ARROW_ASSIGN_OR_RAISE(left, Joined(ExpressionKind::kBinary, line, &left, &right));
+      ARROW_ASSIGN_OR_RAISE(left,
+                            Over(ExpressionKind::kBinary, line, std::move(left), std::move(right)));
       left->text = "**";
     }
     return left;
   }
 
-  /// One node of two; operators in a row nest to the left, so their number is a depth.
-  Result<ExpressionPtr> Joined(ExpressionKind kind, int line, ExpressionPtr* left,
-                               ExpressionPtr* right) {
-    if (++joined_ > kMaxJoined) return Outside("more than 2,000 operators");
-    return Make(kind, line, std::move(*left), std::move(*right));
+  /// Puts an expression, or null, into another one as its next child.
+  Status Add(ExpressionPtr child, Expression* to) const {
+    ARROW_RETURN_NOT_OK(Raise(child.get(), to));
+    to->children.push_back(std::move(child));
+    return Status::OK();
+  }
+
+  /// Makes an expression higher than one that comes into it: operators in a row nest, too.
+  Status Raise(const Expression* child, Expression* to) const {
+    if (child == nullptr) return Status::OK();
+    to->height = std::max(to->height, child->height + 1);
+    return to->height > kMaxHeight ? TooDeep(to->line) : Status::OK();
+  }
+
+  /// Makes an expression of one or two others.
+  Result<ExpressionPtr> Over(ExpressionKind kind, int line, ExpressionPtr first,
+                             ExpressionPtr second = nullptr) const {
+    ExpressionPtr made = Make(kind, line);
+    ARROW_RETURN_NOT_OK(Add(std::move(first), made.get()));
+    if (second != nullptr) ARROW_RETURN_NOT_OK(Add(std::move(second), made.get()));
+    return made;
   }
 
   Result<ExpressionPtr> ParseUnary(bool with_filter) {
@@ -494,11 +535,12 @@ class Parser {
     ExpressionPtr made;
     if (IsOperator("-") || IsOperator("+")) {
       const bool negative = Take().text == "-";
-      if (++depth_ > kMaxNesting) return TooDeep();
+      const Level level(&depth_, kSign);
+      if (level.is_too_deep()) return TooDeep(line);
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr operand, ParseUnary(/*with_filter=*/false));
-      --depth_;
-      made = Make(negative ? ExpressionKind::kNegative : ExpressionKind::kPositive, line,
-                  std::move(operand));
+      ARROW_ASSIGN_OR_RAISE(
+          made, Over(negative ? ExpressionKind::kNegative : ExpressionKind::kPositive, line,
+                     std::move(operand)));
     } else {
       ARROW_ASSIGN_OR_RAISE(made, ParsePrimary());
     }
@@ -545,11 +587,11 @@ class Parser {
         break;
     }
     if (SkipOperator("(")) {
-      if (++depth_ > kMaxNesting) return TooDeep();
+      const Level level(&depth_, kBracket);
+      if (level.is_too_deep()) return TooDeep(line);
       ExpressionPtr made;
       ARROW_ASSIGN_OR_RAISE(made, ParseTuple(true, {}, /*in_brackets=*/true));
       ARROW_RETURN_NOT_OK(ExpectOperator(")"));
-      --depth_;
       return made;
     }
     if (SkipOperator("[")) return ParseItems(ExpressionKind::kList, "]", line);
@@ -558,16 +600,18 @@ class Parser {
   }
 
   Result<ExpressionPtr> ParseItems(ExpressionKind kind, std::string_view close, int line) {
+    const Level level(&depth_, kBracket);
+    if (level.is_too_deep()) return TooDeep(line);
     ExpressionPtr made = Make(kind, line);
     while (!IsOperator(close)) {
       if (!made->children.empty()) ARROW_RETURN_NOT_OK(ExpectOperator(","));
       if (IsOperator(close)) break;
       ARROW_ASSIGN_OR_RAISE(ExpressionPtr item, ParseExpression());
-      made->children.push_back(std::move(item));
+      ARROW_RETURN_NOT_OK(Add(std::move(item), made.get()));
       if (kind == ExpressionKind::kDict) {
         ARROW_RETURN_NOT_OK(ExpectOperator(":"));
         ARROW_ASSIGN_OR_RAISE(ExpressionPtr value, ParseExpression());
-        made->children.push_back(std::move(value));
+        ARROW_RETURN_NOT_OK(Add(std::move(value), made.get()));
       }
     }
     ARROW_RETURN_NOT_OK(ExpectOperator(close));
@@ -577,22 +621,21 @@ class Parser {
   Result<ExpressionPtr> ParsePostfix(ExpressionPtr made) {
     while (true) {
       const int line = Now().line;
-      if (IsOperator(".") || IsOperator("[") || IsOperator("(")) {
-        if (++joined_ > kMaxJoined) return Outside("more than 2,000 operators");
-      }
       if (SkipOperator(".")) {
         if (Now().kind == TokenKind::kInteger) {
           ARROW_ASSIGN_OR_RAISE(ExpressionPtr key, ParsePrimary());
-          made = Make(ExpressionKind::kItem, line, std::move(made), std::move(key));
+          ARROW_ASSIGN_OR_RAISE(made,
+                                Over(ExpressionKind::kItem, line, std::move(made), std::move(key)));
           continue;
         }
         ARROW_ASSIGN_OR_RAISE(std::string name, ExpectName());
-        made = Make(ExpressionKind::kAttribute, line, std::move(made));
+        ARROW_ASSIGN_OR_RAISE(made, Over(ExpressionKind::kAttribute, line, std::move(made)));
         made->text = std::move(name);
       } else if (SkipOperator("[")) {
         ARROW_ASSIGN_OR_RAISE(made, ParseSubscript(std::move(made), line));
       } else if (SkipOperator("(")) {
-        ExpressionPtr call = Make(ExpressionKind::kCall, line, std::move(made));
+        ARROW_ASSIGN_OR_RAISE(ExpressionPtr call,
+                              Over(ExpressionKind::kCall, line, std::move(made)));
         ARROW_RETURN_NOT_OK(ParseArguments(call.get()));
         made = std::move(call);
       } else {
@@ -602,6 +645,8 @@ class Parser {
   }
 
   Result<ExpressionPtr> ParseSubscript(ExpressionPtr of, int line) {
+    const Level level(&depth_, kBracket);
+    if (level.is_too_deep()) return TooDeep(line);
     std::vector<ExpressionPtr> parts(1);  // of a slice: start, stop, step
     bool is_slice = false;
     while (!IsOperator("]")) {
@@ -618,16 +663,19 @@ class Parser {
     ++at_;
     if (!is_slice) {
       if (parts[0] == nullptr) return Outside("an empty subscript");
-      return Make(ExpressionKind::kItem, line, std::move(of), std::move(parts[0]));
+      return Over(ExpressionKind::kItem, line, std::move(of), std::move(parts[0]));
     }
     parts.resize(3);
-    ExpressionPtr made = Make(ExpressionKind::kSlice, line, std::move(of));
-    for (ExpressionPtr& part : parts) made->children.push_back(std::move(part));
+    ARROW_ASSIGN_OR_RAISE(ExpressionPtr made, Over(ExpressionKind::kSlice, line, std::move(of)));
+    for (ExpressionPtr& part : parts) ARROW_RETURN_NOT_OK(Add(std::move(part), made.get()));
     return made;
   }
 
   /// Reads arguments and the closing bracket.
   Status ParseArguments(Expression* of) {
+    const Level level(&depth_, kBracket);
+    if (level.is_too_deep()) return TooDeep(of->line);
+    std::unordered_set<std::string> names;
     bool first = true;
     while (!IsOperator(")")) {
       if (!first) {
@@ -641,16 +689,15 @@ class Parser {
         std::string name = Take().text;
         ++at_;
         ARROW_ASSIGN_OR_RAISE(ExpressionPtr value, ParseExpression());
-        for (const auto& [other, _] : of->keywords) {
-          if (other == name) return Outside("an argument given twice");
-        }
+        if (!names.insert(name).second) return Outside("an argument given twice");
+        ARROW_RETURN_NOT_OK(Raise(value.get(), of));
         of->keywords.emplace_back(std::move(name), std::move(value));
       } else {
         if (!of->keywords.empty()) {
           return Status::Invalid("line ", Now().line, ": invalid syntax for function call");
         }
         ARROW_ASSIGN_OR_RAISE(ExpressionPtr value, ParseExpression());
-        of->children.push_back(std::move(value));
+        ARROW_RETURN_NOT_OK(Add(std::move(value), of));
       }
     }
     return ExpectOperator(")");
@@ -659,11 +706,9 @@ class Parser {
   Result<ExpressionPtr> ParseFilters(ExpressionPtr made) {
     while (true) {
       const int line = Now().line;
-      if (IsOperator("|") || IsName("is") || IsOperator("(")) {
-        if (++joined_ > kMaxJoined) return Outside("more than 2,000 operators");
-      }
       if (SkipOperator("|")) {
-        ExpressionPtr filter = Make(ExpressionKind::kFilter, line, std::move(made));
+        ARROW_ASSIGN_OR_RAISE(ExpressionPtr filter,
+                              Over(ExpressionKind::kFilter, line, std::move(made)));
         ARROW_ASSIGN_OR_RAISE(filter->text, ExpectName());
         if (IsOperator(".")) return Outside("filters with a dot in their name");
         if (SkipOperator("(")) ARROW_RETURN_NOT_OK(ParseArguments(filter.get()));
@@ -671,7 +716,8 @@ class Parser {
       } else if (SkipName("is")) {
         ARROW_ASSIGN_OR_RAISE(made, ParseTest(std::move(made), line));
       } else if (SkipOperator("(")) {
-        ExpressionPtr call = Make(ExpressionKind::kCall, line, std::move(made));
+        ARROW_ASSIGN_OR_RAISE(ExpressionPtr call,
+                              Over(ExpressionKind::kCall, line, std::move(made)));
         ARROW_RETURN_NOT_OK(ParseArguments(call.get()));
         made = std::move(call);
       } else {
@@ -682,7 +728,7 @@ class Parser {
 
   Result<ExpressionPtr> ParseTest(ExpressionPtr of, int line) {
     const bool negated = SkipName("not");
-    ExpressionPtr test = Make(ExpressionKind::kTest, line, std::move(of));
+    ARROW_ASSIGN_OR_RAISE(ExpressionPtr test, Over(ExpressionKind::kTest, line, std::move(of)));
     ARROW_ASSIGN_OR_RAISE(test->text, ExpectName());
     if (IsOperator(".")) return Outside("tests with a dot in their name");
     if (SkipOperator("(")) {
@@ -694,10 +740,10 @@ class Parser {
       ExpressionPtr argument;
       ARROW_ASSIGN_OR_RAISE(argument, ParsePrimary());
       ARROW_ASSIGN_OR_RAISE(argument, ParsePostfix(std::move(argument)));
-      test->children.push_back(std::move(argument));
+      ARROW_RETURN_NOT_OK(Add(std::move(argument), test.get()));
     }
     if (!negated) return test;
-    return Make(ExpressionKind::kNot, line, std::move(test));
+    return Over(ExpressionKind::kNot, line, std::move(test));
   }
 
   /// Whether what follows a test's name is its argument.
@@ -714,12 +760,9 @@ class Parser {
     }
   }
 
-  static constexpr int kMaxJoined = 2000;
-
   const std::vector<Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;
-  int joined_ = 0;
 };
 
 }  // namespace

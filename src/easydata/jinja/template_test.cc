@@ -95,7 +95,7 @@ TEST_F(TemplateTest, MacrosHaveDefaultsAndNamesOfTheirOwn) {
            " }}{{ x }}"),
       "1-235");
   EXPECT_THAT(Try("{% macro f(a) %}{{ f(a) }}{% endmacro %}{{ f(1) }}").ToString(),
-              HasSubstr("more than 400 deep"));
+              HasSubstr("more than 200 deep"));
 }
 
 TEST_F(TemplateTest, ErrorsNameTheLine) {
