@@ -1,7 +1,7 @@
 #include "easydata/jinja/compiler.h"
 
-#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "easydata/jinja/builtins.h"
 #include "easydata/jinja/parser.h"
@@ -45,11 +45,10 @@ class Compiler {
   }
   int AddContextName(const std::string& name) {
     auto& names = program_->context_names;
-    const auto known = std::find(names.begin(), names.end(), name);
-    if (known != names.end()) return static_cast<int>(known - names.begin());
-    names.push_back(name);
+    const auto [known, is_new] = context_numbers_.try_emplace(name, static_cast<int>(names.size()));
+    if (is_new) names.push_back(name);
     if (name == kClockFunction) program_->uses_clock = true;
-    return static_cast<int>(names.size()) - 1;
+    return known->second;
   }
 
   Status Outside(const std::string& what) const {
@@ -579,6 +578,7 @@ class Compiler {
 
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::unordered_map<std::string, int> text_numbers_ = {};
+  std::unordered_map<std::string, int> context_numbers_ = {};
   std::vector<CompiledMacro> macros_ = {};
   int* variables_of_function_ = &program_->variables;
   Loop* loop_ = nullptr;

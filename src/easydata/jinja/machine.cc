@@ -308,6 +308,7 @@ Value Machine::CallMacro(const MacroInfo& macro, const Arguments& arguments) {
     variables_[base + static_cast<size_t>(i)] = arguments.values[i];
   }
   for (int i = 0; i < arguments.named; ++i) {
+    CountSteps(parameters / 16);
     int at = arguments.positional();
     while (at < parameters && macro.parameters[static_cast<size_t>(at)] != arguments.names[i]) ++at;
     if (at == parameters) {

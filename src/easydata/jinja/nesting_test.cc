@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -132,6 +133,29 @@ TEST(NestingTest, ElseIfIsLeftToJinja2WhereThereAreMany) {
     EXPECT_TRUE(Template::Compile(source(200)).status().IsNotImplemented());
     EXPECT_TRUE(Template::Compile(source(100'000)).status().IsNotImplemented());
   });
+}
+
+TEST(NestingTest, ManyNamesTakeTimeByTheirNumber) {
+  const auto numbered = [](const std::string& before, const std::string& each,
+                           const std::string& after) {
+    std::string source = before;
+    for (int i = 0; i < 30'000; ++i) {
+      for (const char c : each) source += c == '#' ? std::to_string(i) : std::string(1, c);
+    }
+    return source + after;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::string& source :
+       {numbered("", "{% set v# = 1 %}", ""), numbered("", "{{ v# }}", ""),
+        numbered("{% macro f(a", ", a#", ") %}{% endmacro %}"),
+        numbered("{{ f(a=1", ", a#=1", ") }}"),
+        numbered("{% for a", ", a#", " in [] %}{% endfor %}"),
+        numbered("", "{% if x %}{% set v# = 1 %}{% else %}{% set w# = 1 %}{% endif %}", "")}) {
+    EXPECT_TRUE(Template::Compile(source).ok()) << source.substr(0, 40);
+  }
+  // By the square of their number it was 60 s.
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(seconds.count(), 15);
 }
 
 TEST(NestingTest, WhatRunsHasBoundsToo) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <map>
-#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "easydata/jinja/ast.h"
@@ -38,7 +38,7 @@ class Scope {
       : parent_(parent), function_(function), next_variable_(next_variable) {}
 
   void AddParameter(const std::string& name) {
-    stores_.insert(name);
+    if (stores_.insert(name).second) stored_.push_back(name);
     Define(name, Start::kParameter);
   }
 
@@ -57,15 +57,26 @@ class Scope {
   int function() const { return function_; }
 
  private:
-  Entry* FindHere(const std::string& name);
-  Entry* Define(const std::string& name, Start start);
+  /// What an entry was before it was changed.
+  struct Change {
+    size_t index = 0;
+    Start start = Start::kUndefined;
+    Variable outer = {};
+  };
+
+  void Define(const std::string& name, Start start);
+  void Set(size_t index, Start start, const Variable& outer);
   void AddBranches(const std::vector<const Block*>& branches);
 
   const Scope* const parent_;
   const int function_;
   int* const next_variable_;
   std::vector<Entry> entries_ = {};
-  std::set<std::string> stores_ = {};
+  std::unordered_map<std::string, size_t> index_ = {};  // of the entries, by name
+  std::unordered_set<std::string> stores_ = {};
+  // What has happened since the scope began, so that a branch can be taken back.
+  std::vector<Change> changes_ = {};
+  std::vector<std::string> stored_ = {};  // stores_, in order
 };
 
 /// Whether a block, or what is in it, reads the name.
