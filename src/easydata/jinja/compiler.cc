@@ -1,5 +1,7 @@
 #include "easydata/jinja/compiler.h"
 
+#include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -13,6 +15,7 @@ namespace {
 class Compiler {
  public:
   Result<std::shared_ptr<const Program>> Run(const Block& block) {
+    AddNamesSetByAttribute(block);
     Scope scope(nullptr, 0, &program_->variables);
     scope.AddBlock(block);
     ARROW_RETURN_NOT_OK(EmitScopeStart(scope));
@@ -227,19 +230,26 @@ class Compiler {
 
   Status CompileFor(const Statement& statement, Scope* scope) {
     ARROW_RETURN_NOT_OK(CompileExpression(*statement.expression, *scope));
-    if (statement.test != nullptr) ARROW_RETURN_NOT_OK(CompileLoopTest(statement, scope));
-
+    const LoopUse use = UseOfLoop(statement.body);
+    const bool is_filtered = statement.test != nullptr;
+    if (is_filtered && use == LoopUse::kAhead) {
+      ARROW_RETURN_NOT_OK(CompileFilter(statement, scope));
+    }
+    const bool asks_each = is_filtered && use != LoopUse::kAhead;
     Scope inner(scope, scope->function(), variables_of_function_);
-    const bool has_loop_variable = ReadsName(statement.body, "loop");
-    if (has_loop_variable) inner.AddParameter("loop");
+    if (use != LoopUse::kNone) inner.AddParameter("loop");
     for (const std::string& name : statement.target.names) inner.AddParameter(name);
     inner.AddBlock(statement.body);
 
-    Emit(Op::kForBegin, has_loop_variable ? inner.Find("loop")->index : -1);
+    Emit(Op::kForBegin, use == LoopUse::kNone ? -1 : inner.Find("loop")->index, asks_each ? 1 : 0);
     Loop loop;
     Loop* const outer = std::exchange(loop_, &loop);
     loop.next = Emit(Op::kForNext);
-    EmitAssignment(statement.target, inner);
+    if (asks_each) {
+      ARROW_RETURN_NOT_OK(CompileLoopTest(statement, scope, inner, loop.next));
+    } else {
+      EmitAssignment(statement.target, inner);
+    }
     ARROW_RETURN_NOT_OK(EmitScopeStart(inner));
     ARROW_RETURN_NOT_OK(CompileBlock(statement.body, &inner));
     if (!statement.otherwise.empty()) Emit(Op::kForDone);
@@ -260,12 +270,72 @@ class Compiler {
     return Status::OK();
   }
 
-  /// Takes the items that a loop's condition leaves, before the loop: Jinja2 asks it item by item,
-  /// which is the same where the body changes nothing that the condition reads.
-  Status CompileLoopTest(const Statement& statement, Scope* scope) {
-    for (const std::string& name : NamesSetByAttribute(statement.body)) {
+  /// What a loop's body wants to know of `loop`.
+  enum class LoopUse : uint8_t {
+    kNone,
+    kSoFar,  // which item it is at
+    kAhead,  // what comes, too
+  };
+
+  static LoopUse UseOfLoop(const Block& block) {
+    LoopUse use = LoopUse::kNone;
+    for (const auto& statement : block) {
+      use = std::max({use, UseOfLoop(statement->expression.get()), UseOfLoop(statement->test.get()),
+                      UseOfLoop(statement->body), UseOfLoop(statement->otherwise)});
+      for (const ExpressionPtr& value : statement->defaults) {
+        use = std::max(use, UseOfLoop(value.get()));
+      }
+    }
+    return use;
+  }
+
+  static LoopUse UseOfLoop(const Expression* expression) {
+    if (expression == nullptr) return LoopUse::kNone;
+    if (expression->kind == ExpressionKind::kName) {
+      return expression->text == "loop" ? LoopUse::kAhead : LoopUse::kNone;
+    }
+    if (expression->kind == ExpressionKind::kAttribute &&
+        expression->children[0]->kind == ExpressionKind::kName &&
+        expression->children[0]->text == "loop") {
+      const std::string& name = expression->text;
+      const bool is_so_far = name == "index" || name == "index0" || name == "first";
+      return is_so_far ? LoopUse::kSoFar : LoopUse::kAhead;
+    }
+    LoopUse use = LoopUse::kNone;
+    for (const ExpressionPtr& child : expression->children) {
+      use = std::max(use, UseOfLoop(child.get()));
+    }
+    for (const auto& [_, value] : expression->keywords) use = std::max(use, UseOfLoop(value.get()));
+    return use;
+  }
+
+  /// Asks a loop's condition about the item that comes next; where it does not hold, that is all.
+  Status CompileLoopTest(const Statement& statement, Scope* scope, const Scope& body, int next) {
+    Scope inner(scope, scope->function(), variables_of_function_);
+    for (const std::string& name : statement.target.names) inner.AddParameter(name);
+    inner.AddExpression(statement.test.get());
+    EmitAssignment(statement.target, inner);
+    ARROW_RETURN_NOT_OK(EmitScopeStart(inner));
+    ARROW_RETURN_NOT_OK(CompileExpression(*statement.test, inner));
+    const int to_body = Emit(Op::kJumpIfTrue);
+    Emit(Op::kJump, next);
+    JumpHere(to_body);
+    Emit(Op::kForKeep);
+    for (const std::string& name : statement.target.names) {
+      Emit(Op::kCopyVariable, body.Find(name)->index, inner.Find(name)->index);
+    }
+    return Status::OK();
+  }
+
+  /// Takes the items that a loop's condition leaves, before the loop, as `loop` tells what comes.
+  /// Jinja2 asks it as far as it is told, which is the same where nobody leaves the loop early, and
+  /// the condition reads nothing that the body changes.
+  Status CompileFilter(const Statement& statement, Scope* scope) {
+    if (Breaks(statement.body)) return Outside("leaving a loop with a condition that looks ahead");
+    if (CallsByName(*statement.test)) return Outside("a macro in the condition of such a loop");
+    for (const std::string& name : set_by_attribute_) {
       if (ReadsName(statement.test.get(), name)) {
-        return Outside("a loop's condition on what its body sets");
+        return Outside("a loop's condition on what is set, where the loop looks ahead");
       }
     }
     Scope inner(scope, scope->function(), variables_of_function_);
@@ -283,16 +353,35 @@ class Compiler {
     return Status::OK();
   }
 
-  static std::vector<std::string> NamesSetByAttribute(const Block& block) {
-    std::vector<std::string> names;
-    for (const auto& statement : block) {
-      if (!statement->target.attribute.empty()) names.push_back(statement->target.names[0]);
-      for (const Block* inside : {&statement->body, &statement->otherwise}) {
-        const auto more = NamesSetByAttribute(*inside);
-        names.insert(names.end(), more.begin(), more.end());
-      }
+  /// Whether a break in a block leaves the loop around it.
+  static bool Breaks(const Block& block) {
+    return std::any_of(block.begin(), block.end(), [](const auto& statement) {
+      if (statement->kind == StatementKind::kBreak) return true;
+      return statement->kind == StatementKind::kIf &&
+             (Breaks(statement->body) || Breaks(statement->otherwise));
+    });
+  }
+
+  static bool CallsByName(const Expression& expression) {
+    if (expression.kind == ExpressionKind::kCall &&
+        expression.children[0]->kind == ExpressionKind::kName) {
+      return true;
     }
-    return names;
+    const auto calls = [](const ExpressionPtr& child) {
+      return child != nullptr && CallsByName(*child);
+    };
+    return std::any_of(expression.children.begin(), expression.children.end(), calls) ||
+           std::any_of(expression.keywords.begin(), expression.keywords.end(),
+                       [&](const auto& keyword) { return calls(keyword.second); });
+  }
+
+  void AddNamesSetByAttribute(const Block& block) {
+    for (const auto& statement : block) {
+      if (!statement->target.attribute.empty())
+        set_by_attribute_.insert(statement->target.names[0]);
+      AddNamesSetByAttribute(statement->body);
+      AddNamesSetByAttribute(statement->otherwise);
+    }
   }
 
   // Macros. Their code is compiled where they stand, while the scope around them is known.
@@ -357,6 +446,7 @@ class Compiler {
       switch (instruction.op) {
         case Op::kJump:
         case Op::kJumpIfFalse:
+        case Op::kJumpIfTrue:
         case Op::kJumpIfFalseKeep:
         case Op::kJumpIfTrueKeep:
         case Op::kJumpIfSet:
@@ -580,6 +670,7 @@ class Compiler {
   std::unordered_map<std::string, int> text_numbers_ = {};
   std::unordered_map<std::string, int> context_numbers_ = {};
   std::vector<CompiledMacro> macros_ = {};
+  std::set<std::string> set_by_attribute_ = {};
   int* variables_of_function_ = &program_->variables;
   Loop* loop_ = nullptr;
   int line_ = 1;

@@ -205,7 +205,7 @@ void Machine::CloseMessage(OpenLoop* loop) {
 
 void Machine::NextItem(OpenLoop* loop) {
   const Value& item = loop->items[loop->next];
-  if (loop->data != nullptr) loop->data->index0 = loop->next;
+  if (loop->data != nullptr && !loop->has_condition) loop->data->index0 = loop->next;
   ++loop->next;
   if (options_->trace && (item.flags & Value::kMessage) != 0 && item.Is(ValueKind::kDict)) {
     loop->at_message = true;
@@ -401,6 +401,9 @@ void Machine::Execute(int entry, size_t base) {
       case Op::kJumpIfFalse:
         if (!IsTrue(Pop())) at = a;
         break;
+      case Op::kJumpIfTrue:
+        if (IsTrue(Pop())) at = a;
+        break;
       case Op::kJumpIfFalseKeep:
         if (!IsTrue(Top())) {
           at = a;
@@ -580,6 +583,7 @@ void Machine::Execute(int entry, size_t base) {
         const Items items = ItemsOf(of, &arena_);
         loop.items = items.values;
         loop.count = items.count;
+        loop.has_condition = instruction.b != 0;
         if (of.Is(ValueKind::kGenerator)) loop.generator = of.as.generator;
         if (a >= 0) {
           loop.data = arena_.New(LoopData{items.values, items.count, 0});
@@ -597,6 +601,12 @@ void Machine::Execute(int entry, size_t base) {
         } else {
           NextItem(&loop);
         }
+        break;
+      }
+      case Op::kForKeep: {
+        OpenLoop& loop = loops_.back();
+        if (loop.data != nullptr) loop.data->index0 = loop.num_kept;
+        ++loop.num_kept;
         break;
       }
       case Op::kForDone:

@@ -48,7 +48,8 @@ class Machine {
     bool at_message = false;
     uint32_t message = 0;
     size_t message_begin = 0;
-    // Of a loop's condition: the items that stay.
+    // Of a loop with a condition: the items that stay, where they are taken before it.
+    bool has_condition = false;
     Value* kept = nullptr;
     uint32_t num_kept = 0;
   };

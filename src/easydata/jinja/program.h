@@ -25,6 +25,7 @@ enum class Op : uint8_t {
   kClear,            // variable a has no value
   kJump,             // to a
   kJumpIfFalse,      // pops
+  kJumpIfTrue,       // pops
   kJumpIfFalseKeep,  // to a if the top is false; else pops it
   kJumpIfTrueKeep,
   kJumpIfSet,  // to a if the variable b has a value
@@ -62,8 +63,9 @@ enum class Op : uint8_t {
   kUnpack,         // one value into a
   kUndefinedElse,  // pushes what an `if` without `else` gives
   kNoParameter,    // the variable a is an undefined parameter named texts[b]
-  kForBegin,       // pops what to go through; a: the variable `loop`, or -1
+  kForBegin,       // pops what to go through; a: the variable `loop`, or -1; b: 1 with a condition
   kForNext,        // pushes the next item, or jumps to a
+  kForKeep,        // the condition holds for the item
   kForDone,        // the body came to its end
   kForEnd,         // ends the loop
   kForElse,        // ends the loop, and jumps to a if a body came to its end

@@ -160,14 +160,4 @@ bool ReadsName(const Block& block, const std::string& name) {
   return false;
 }
 
-bool SetsAttributeOf(const Block& block, const std::string& name) {
-  for (const auto& statement : block) {
-    if (!statement->target.attribute.empty() && statement->target.names[0] == name) return true;
-    if (SetsAttributeOf(statement->body, name) || SetsAttributeOf(statement->otherwise, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace easydata::jinja

@@ -83,7 +83,4 @@ class Scope {
 bool ReadsName(const Block& block, const std::string& name);
 bool ReadsName(const Expression* expression, const std::string& name);
 
-/// Whether a block, or what is in it, sets an attribute of the name.
-bool SetsAttributeOf(const Block& block, const std::string& name);
-
 }  // namespace easydata::jinja

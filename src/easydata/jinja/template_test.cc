@@ -78,8 +78,12 @@ TEST_F(TemplateTest, WhatALoopSetsEndsWithItsTurn) {
                  "{% endfor %}"),
             "1False 2Trueuser ");
   EXPECT_EQ(Text("{% for i in range(9) if i is odd %}{% if i == 7 %}{% break %}{% endif %}{{ i }}"
-                 "{{ loop.length }}{% else %}none{% endfor %}"),
-            "143454");
+                 "{{ loop.index }}{% else %}none{% endfor %}"),
+            "113253");
+  EXPECT_EQ(
+      Text(
+          "{% for i in range(9) if i is odd %}{{ i }}{{ loop.length }}{{ loop.last }}{% endfor %}"),
+      "14False34False54False74True");
 }
 
 TEST_F(TemplateTest, ALoopsOwnNameMayBeSetInABranch) {

@@ -529,6 +529,50 @@ PITFALLS = [
     "{{ a = 1 }}",
     "{{ a := 1 }}",
     "{{ ! a }}",
+    "{% for i in [1, 2, 'x'] if i < 2 %}{{ i }}{% break %}{% endfor %}",
+    "{% for i in [1, 2, 'x'] if i < 3 %}{{ i }}{% endfor %}",
+    "{% for i in [1, 2, 'x'] if i < 3 %}{{ loop.index }}{% break %}{% endfor %}",
+    "{% for i in [3, 1, 2, 0] if i < 3 %}{{ loop.index }}{{ loop.index0 }}{{ loop.first }}"
+    "{{ i }}{% endfor %}",
+    "{% for i in [3, 1, 2, 0] if i < 3 %}{{ loop.last }}{{ loop.nextitem }}{{ loop.length }}"
+    "{% endfor %}",
+    "{% for i in [3, 1, 2, 'x'] if i < 3 %}{{ loop.last }}{% break %}{% endfor %}",
+    "{% for i in [3, 1, 2, 0] if i < 3 %}{% if loop.length > 2 %}{{ i }}{% break %}{% endif %}"
+    "{% endfor %}",
+    "{% for i in [3, 1, 2, 0] if i < 3 %}{{ loop.previtem }}{{ i }}{% endfor %}",
+    "{% set ns = namespace(a=2) %}{% for i in [1, 2, 3] if i < ns.a %}{{ i }}{% set ns.a = 9 %}"
+    "{% endfor %}",
+    "{% set ns = namespace(a=2) %}{% for i in [1, 2, 3] if i < ns.a %}{{ loop.index }}"
+    "{% set ns.a = 9 %}{% endfor %}",
+    "{% set ns = namespace(a=2) %}{% for i in [1, 2, 3] if i < ns.a %}{{ loop.last }}"
+    "{% set ns.a = 9 %}{% endfor %}",
+    "{% set ns = namespace(a=0) %}{% macro m() %}{% set ns.a = ns.a + 1 %}{{ ns.a }}{% endmacro %}"
+    "{% for i in [1, 2, 3] if m() != '2' %}{{ i }}{{ m() }}{% endfor %}{{ ns.a }}",
+    "{% set ns = namespace(a=0) %}{% macro m() %}{% set ns.a = ns.a + 1 %}{{ ns.a }}{% endmacro %}"
+    "{% for i in [1, 2, 3] if m() != '2' %}{{ i }}{{ loop.last }}{% endfor %}{{ ns.a }}",
+    "{% set ns = namespace(a=0) %}{% macro m() %}{% set ns.a = ns.a + 1 %}{{ ns.a }}{% endmacro %}"
+    "{% for i in [1, 2, 3] if ns.a < 1 %}{{ loop.last }}{{ m() }}{% endfor %}{{ ns.a }}",
+    "{% for a, b in [(1, 2), (3, 4), (0, 5)] if a < b - 2 or a == 1 %}{{ a }}{{ b }}"
+    "{{ loop.index }}{% endfor %}",
+    "{% for a, b in [(1, 2), (3, 4), (5,)] if a < 2 %}{{ b }}{% break %}{% endfor %}",
+    "{% for a, b in [(1, 2), (3, 4), (5,)] if a < 2 %}{{ b }}{% endfor %}",
+    "{% for i in [1, 2] if i > 5 %}{{ i }}{% else %}none{{ i }}{% endfor %}",
+    "{% for i in [1, 2] if i > 1 %}{{ i }}{% else %}none{% endfor %}",
+    "{% for i in [1, 2, 3, 4] if i is odd %}{% if i == 1 %}{% continue %}{% endif %}{{ i }}"
+    "{{ loop.index }}{% endfor %}",
+    "{% set g = [1, 2, 3, 4]|map('string') %}{% for i in g if i != '2' %}{{ i }}"
+    "{% if i == '3' %}{% break %}{% endif %}"
+    "{% endfor %}{{ g|list }}",
+    "{% set i = 7 %}{% for j in [1, 2] if i == 7 %}{% set i = 8 %}{{ i }}{{ j }}{% endfor %}"
+    "{{ i }}",
+    "{% for i in [1, 2, 3] if loop is not defined %}{{ i }}{% endfor %}",
+    "{% for j in [1, 2] %}{% for i in [1, 2, 3] if i != loop.index %}{{ i }}{% endfor %}|"
+    "{% endfor %}",
+    "{% for i in [[1, 'x'], [2], [3]] if i|length < 2 %}{% for j in i if j > 2 %}"
+    "{{ loop.index }}{{ j }}{% endfor %}"
+    "{{ loop.index }}{% endfor %}",
+    "{% macro m(l) %}{% for i in l if i != 2 %}{{ i }}{{ loop.index }}{% endfor %}"
+    "{% endmacro %}{{ m([1, 2, 3]) }}",
     "{% set a = n: %}",
     "{% set a: %}x{% endset %}{{ a }}",
     "{% if n: %}a{% else: %}b{% endif %}",
