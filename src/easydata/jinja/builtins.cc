@@ -987,6 +987,8 @@ Value Reversed(Machine* machine, const Value& value) {
   const Items items = ItemsOf(value, arena);
   ListBuilder made(arena, items.count);
   for (uint32_t i = items.count; i > 0; --i) made.Add(items.values[i - 1]);
+  // Python has no reversed() of a generator, so Jinja2 makes a list of it.
+  if (value.Is(ValueKind::kGenerator)) return made.AsList();
   if (!value.IsString()) return made.AsGenerator(arena);
   const Value reversed = made.AsList();
   Value text = machine->Joined(reversed.as.items, static_cast<int>(reversed.size));
@@ -1377,12 +1379,16 @@ Value CallFunction(Machine* machine, int function, const Arguments& arguments) {
       Fail(std::string(machine->TextOf(Required(arguments, 0, "message"), &scratch)));
     }
     default: {
-      arguments.Check("strftime_now()", 1, "form");
-      const Value& form = Required(arguments, 0, "form");
+      arguments.Check("strftime_now()", 1, "format");
+      const Value& form = Required(arguments, 0, "format");
       if (!form.IsString()) Fail("TypeError: strftime() argument 1 must be str");
       if (!IsAscii(form.Text()) || form.size > 1000) FailUnsupported("such a form of the time");
       char text[4096];
       const std::string pattern(form.Text());
+      for (const char* directive : {"%f", "%z", "%Z", "%:"}) {
+        if (pattern.find(directive) != std::string::npos)
+          FailUnsupported("a time's parts of Python");
+      }
       const size_t size =
           std::strftime(text, sizeof text, pattern.c_str(), &machine->options().now);
       return Value::String(machine->arena()->Copy({text, size}));

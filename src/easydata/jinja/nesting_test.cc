@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(All, NestingTest, ::testing::ValuesIn(kNested), [](cons
   return name;
 });
 
-TEST(NestingTest, ElseIfIsLeftToJinja2WhereThereAreMany) {
+TEST(NestingTest, SomeIsLeftToJinja2WhereThereIsMuch) {
   const auto source = [](int count) {
     return "{% if 0 %}" + Repeated("{% elif 0 %}", count) + "{% endif %}";
   };
@@ -132,6 +132,9 @@ TEST(NestingTest, ElseIfIsLeftToJinja2WhereThereAreMany) {
     EXPECT_TRUE(Template::Compile(source(100)).ok());
     EXPECT_TRUE(Template::Compile(source(200)).status().IsNotImplemented());
     EXPECT_TRUE(Template::Compile(source(100'000)).status().IsNotImplemented());
+    const std::string targets = "{% for " + Repeated("(", 100'000) + "a, b" +
+                                Repeated(")", 100'000) + " in [] %}{% endfor %}";
+    EXPECT_TRUE(Template::Compile(targets).status().IsNotImplemented());
   });
 }
 

@@ -301,17 +301,17 @@ class Parser {
     return Status::OK();
   }
 
-  Result<Target> ParseTarget(bool with_attribute) {
+  Result<Target> ParseTarget(bool with_attribute, bool in_brackets = false) {
     Target target;
     if (SkipOperator("(")) {
-      ARROW_ASSIGN_OR_RAISE(target, ParseTarget(/*with_attribute=*/false));
+      if (in_brackets) return Outside("names in brackets in brackets");
+      ARROW_ASSIGN_OR_RAISE(target, ParseTarget(/*with_attribute=*/false, /*in_brackets=*/true));
       if (!target.is_tuple) return Outside("assigning to one name in brackets");
       ARROW_RETURN_NOT_OK(ExpectOperator(")"));
       if (IsOperator(",")) return Outside("names in brackets among others");
       return target;
     }
     while (true) {
-      if (Now().kind == TokenKind::kName && Now().text == "in" && target.is_tuple) break;
       ARROW_ASSIGN_OR_RAISE(std::string name, ExpectName());
       ARROW_RETURN_NOT_OK(CheckAssignable(name));
       target.names.push_back(std::move(name));
@@ -324,7 +324,7 @@ class Parser {
       }
       if (!SkipOperator(",")) break;
       target.is_tuple = true;
-      if (IsOperator("=") || IsOperator(")")) break;
+      if (in_brackets && IsOperator(")")) break;
     }
     return target;
   }
