@@ -95,6 +95,12 @@ class BoundTemplate {
   /// Renders into `renderer`, which has the text and marks then.
   void Render(nb::dict given, const std::optional<std::string_view>& messages,
               std::optional<double> now, Renderer* renderer) const {
+    Check(TryRender(given, messages, now, jinja::RenderOptions(), renderer));
+  }
+
+  Status TryRender(nb::dict given, const std::optional<std::string_view>& messages,
+                   std::optional<double> now, jinja::RenderOptions options,
+                   Renderer* renderer) const {
     renderer->Reset();
     std::vector<Renderer::Variable> variables;
     try {
@@ -106,13 +112,12 @@ class BoundTemplate {
         variables.push_back({TextView(name), value});
       }
     } catch (const jinja::RenderError& error) {
-      Check(Status::Invalid(error.message));
+      return Status::Invalid(error.message);
     }
-    jinja::RenderOptions options;
     options.trace = messages.has_value();
     const auto seconds = now ? static_cast<std::time_t>(*now) : std::time(nullptr);
     localtime_r(&seconds, &options.now);
-    Check(renderer->Render(*template_, variables, options));
+    return renderer->Render(*template_, variables, options);
   }
 
  private:
@@ -128,6 +133,21 @@ Renderer& OwnRenderer() {
 nb::object TextOf(const std::string& text) {
   return nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
+}
+
+nb::object Probe(const BoundTemplate& self, nb::dict variables) {
+  Renderer& renderer = OwnRenderer();
+  jinja::RenderOptions options;
+  options.max_steps = 1'000'000;
+  options.max_text_bytes = size_t{4} << 20;
+  const Status status = self.TryRender(variables, std::nullopt, std::nullopt, options, &renderer);
+  if (status.ok()) return TextOf(renderer.text());
+  if (renderer.hit_bound()) {
+    PyErr_SetString(PyExc_OverflowError, status.message().c_str());
+    throw nb::python_error();
+  }
+  if (!status.IsInvalid()) Check(status);
+  return nb::none();
 }
 
 const char* MarkName(jinja::Mark::Kind kind) {
@@ -221,6 +241,11 @@ void BindChat(nb::module_& m) {
               "def render(self, variables: dict[str, object], *, now: float | None = None) -> str"),
           "Renders a text. ValueError where the template fails or refuses the values, "
           "NotImplementedError where Jinja2 may go on and the engine cannot.")
+      .def("probe", &Probe, nb::arg("variables"),
+           nb::sig("def probe(self, variables: dict[str, object]) -> str | None"),
+           "The text for a short chat, None where the template refuses it. NotImplementedError "
+           "where the engine cannot tell; OverflowError where it takes hundreds of times what such "
+           "chats take: Jinja2, which has no bounds, is not to be asked then.")
       .def("trace", &Trace, nb::arg("variables"), nb::kw_only(), nb::arg("messages") = "messages",
            nb::arg("now") = nb::none(),
            nb::sig(

@@ -333,6 +333,11 @@ class JinjaTemplate:
         Renders a text. ValueError where the template fails or refuses the values, NotImplementedError where Jinja2 may go on and the engine cannot.
         """
 
+    def probe(self, variables: dict[str, object]) -> str | None:
+        """
+        The text for a short chat, None where the template refuses it. NotImplementedError where the engine cannot tell; OverflowError where it takes hundreds of times what such chats take: Jinja2, which has no bounds, is not to be asked then.
+        """
+
     def trace(self, variables: dict[str, object], *, messages: str = 'messages', now: float | None = None) -> tuple[str, list[tuple[str, int | None, int, int]]]:
         """
         Renders a text, and says what its stretches come from: (kind, number of the message, first byte, end), where kind is "message" (printed while a loop was there), "generation" (by a generation block) or "text" (a text of that message).

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("easydata")
 
+# What an operator may make in Jinja2's sandbox: as much as a text of the native engine has.
+_MOST_BYTES = 64 << 20
+
 
 class TemplateEngine:
     """A template that is compiled.
@@ -121,10 +124,13 @@ class TemplateEngine:
             return None
         reference = compile_template(self.source)
         for name, variables in _probes():
-            native = _text_or_none(lambda: self.native.render(variables))  # type: ignore[union-attr]  # noqa: B023
-            if native is _BEYOND:
+            try:
+                native = self.native.probe(variables)
+            except NotImplementedError:
                 continue
-            if native != _text_or_none(lambda: reference.render(**variables)):  # noqa: B023
+            except OverflowError:
+                break  # Jinja2 might compute for hours: the native engine has bounds
+            if native != _text_or_none(reference, variables):
                 return name
         return None
 
@@ -135,15 +141,10 @@ def engine_of(source: str) -> TemplateEngine:
     return TemplateEngine(source)
 
 
-_BEYOND = object()
-
-
-def _text_or_none(render: Callable[[], str]) -> Any:
-    """A text, None where the template refuses the chat, or _BEYOND."""
+def _text_or_none(template: jinja2.Template, variables: dict[str, Any]) -> str | None:
+    """A text, None where the template refuses the chat."""
     try:
-        return render()
-    except NotImplementedError:
-        return _BEYOND
+        return template.render(**variables)
     except Exception:
         return None
 
@@ -206,6 +207,17 @@ def _probes() -> Iterator[tuple[str, dict[str, Any]]]:
                         **special,
                     },
                 )
+
+
+def _bytes_made(operator: str, left: Any, right: Any) -> int:
+    """About how many bytes `*` makes of a text or list, or `**` of whole numbers; else 0."""
+    if isinstance(left, int) and (operator == "*" or not isinstance(right, int)):
+        left, right = right, left
+    if not isinstance(right, int):
+        return 0
+    if isinstance(left, int):
+        return left.bit_length() * right // 8 if operator == "**" else 0
+    return len(left) * right if isinstance(left, (str, list, tuple)) else 0
 
 
 @functools.lru_cache(maxsize=64)
@@ -283,13 +295,23 @@ def _environment() -> jinja2.Environment:
             sort_keys=sort_keys,
         )
 
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+    class Environment(jinja2.sandbox.ImmutableSandboxedEnvironment):
+        """A sandbox in which one operator makes no gigabytes, not even when it compiles."""
+
+        intercepted_binops = frozenset({"*", "**"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if _bytes_made(operator, left, right) > _MOST_BYTES:
+                raise jinja2.TemplateError(f"{operator} makes more than {_MOST_BYTES >> 20} MB")
+            return super().call_binop(context, operator, left, right)
+
+    environment = Environment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
     )
     environment.filters["tojson"] = to_json
     known: Mapping[str, Any] = {
         "raise_exception": raise_exception,
-        "strftime_now": lambda form: datetime.datetime.now().strftime(form),
+        "strftime_now": lambda format: datetime.datetime.now().strftime(format),
         "dict": Dict(),
         "namespace": Namespace,
     }

@@ -88,7 +88,7 @@ class Arena {
   void Grow(size_t bytes) {
     const size_t size = bytes > kBlockBytes ? bytes : kBlockBytes;
     if (size > limit_ - used_ || bytes > limit_) {
-      throw RenderError{"it needs more than " + std::to_string(limit_ >> 20) + " MB of memory"};
+      FailBound("it needs more than " + std::to_string(limit_ >> 20) + " MB of memory");
     }
     blocks_.push_back({std::unique_ptr<char[]>(new char[size]), size});
     used_ += size;

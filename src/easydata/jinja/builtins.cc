@@ -401,7 +401,7 @@ std::string Replaced(std::string_view text, std::string_view old, std::string_vi
       const auto length = static_cast<size_t>(DecodeCharacter(text.data() + at).length);
       out.append(text, at, length);
       at += length;
-      if (out.size() > limit) Fail("a text is too long");
+      if (out.size() > limit) FailBound("a text is too long");
     }
     out.append(text, at);
     return out;
@@ -412,7 +412,7 @@ std::string Replaced(std::string_view text, std::string_view old, std::string_vi
     out.append(text.data(), found);
     out += by;
     text.remove_prefix(static_cast<size_t>(found - text.data()) + old.size());
-    if (out.size() > limit) Fail("a text is too long");
+    if (out.size() > limit) FailBound("a text is too long");
   }
   out += text;
   return out;
@@ -616,7 +616,7 @@ Value CallStringMethod(Machine* machine, int method, const Value& of, const Argu
         if (i > 0) joined += text;
         joined += item.Text();
         origin = JoinOrigins(origin, item.origin);
-        if (joined.size() > machine->options().max_text_bytes) Fail("a text is too long");
+        if (joined.size() > machine->options().max_text_bytes) FailBound("a text is too long");
       }
       Value value = MakeText(joined, of, arena);
       value.origin = origin;
@@ -705,7 +705,7 @@ Value ToJson(Machine* machine, const Value& value, const Arguments& arguments) {
   if (const Value* sort = arguments.Get(3, "sort_keys")) options.sort_keys = IsTrue(*sort);
   std::string text;
   AppendJson(value, options, &text);
-  if (text.size() > machine->options().max_text_bytes) Fail("a text is too long");
+  if (text.size() > machine->options().max_text_bytes) FailBound("a text is too long");
   return MakeText(text, value, machine->arena());
 }
 

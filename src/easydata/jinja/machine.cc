@@ -47,7 +47,7 @@ void Machine::CountSteps(int64_t steps) {
   const int64_t before = steps_left_;
   steps_left_ -= steps;
   if (steps_left_ < 0) {
-    Fail("it takes more than " + std::to_string(options_->max_steps) + " steps");
+    FailBound("it takes more than " + std::to_string(options_->max_steps) + " steps");
   }
   // Now and then.
   if ((before >> 12) != (steps_left_ >> 12) && exec::StopScope::Stopped()) {
@@ -64,7 +64,7 @@ std::string_view Machine::TextOf(const Value& value, std::string* scratch) {
 
 void Machine::CheckTextSize() {
   if (text_->size() > options_->max_text_bytes) {
-    Fail("its text is longer than " + std::to_string(options_->max_text_bytes >> 20) + " MB");
+    FailBound("its text is longer than " + std::to_string(options_->max_text_bytes >> 20) + " MB");
   }
 }
 

@@ -67,7 +67,7 @@ int CompareNumbers(const Value& left, const Value& right) {
 
 Value Concatenate(const Value& left, const Value& right, Arena* arena) {
   const size_t count = size_t{left.size} + right.size;
-  if (count > std::numeric_limits<uint32_t>::max()) Fail("a list is too long");
+  if (count > std::numeric_limits<uint32_t>::max()) FailBound("a list is too long");
   Value* items = arena->Array<Value>(count);
   std::copy_n(left.as.items, left.size, items);
   std::copy_n(right.as.items, right.size, items + left.size);
@@ -132,7 +132,7 @@ uint16_t JoinOrigins(uint16_t left, uint16_t right) {
 }
 
 Value MakeText(std::string_view text, const Value& like, Arena* arena) {
-  if (text.size() > std::numeric_limits<uint32_t>::max()) Fail("a text is too long");
+  if (text.size() > std::numeric_limits<uint32_t>::max()) FailBound("a text is too long");
   Value made = Value::String(arena->Copy(text));
   made.origin = like.origin;
   return made;
@@ -244,7 +244,7 @@ bool IsTrue(const Value& value) {
 
 bool AreEqual(const Value& left, const Value& right, int depth) {
   if (depth > kMaxCompareDepth) FailUnsupported("values nested more than 200 deep");
-  if (++num_compared > kMaxCompared) Fail("comparing two values takes too long");
+  if (++num_compared > kMaxCompared) FailBound("comparing two values takes too long");
   if (IsNumber(left) && IsNumber(right)) {
     const int order = CompareNumbers(left, right);
     // In a list, Python first asks whether two are the same object.
@@ -365,7 +365,7 @@ Value Add(const Value& left, const Value& right, Arena* arena) {
       first = escaped;
     }
     const size_t size = first.size() + second.size();
-    if (size > std::numeric_limits<uint32_t>::max()) Fail("a text is too long");
+    if (size > std::numeric_limits<uint32_t>::max()) FailBound("a text is too long");
     // A chain of sums grows its text in place.
     char* bytes = const_cast<char*>(first.data());
     if (first.empty() || !arena->Extend(first.end(), second.size())) {
@@ -420,7 +420,7 @@ Value Multiply(const Value& left, const Value& right, Arena* arena) {
   }
   const auto count = static_cast<uint64_t>(std::max<int64_t>(0, AsInteger(times)));
   if (many.size > 0 && count > std::numeric_limits<uint32_t>::max() / many.size) {
-    Fail("MemoryError: a text or list is too long");
+    FailBound("MemoryError: a text or list is too long");
   }
   const size_t size = many.size == 0 ? 0 : many.size * count;
   Value made = many;

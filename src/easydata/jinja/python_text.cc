@@ -78,7 +78,7 @@ void AppendStringRepr(std::string_view text, std::string* out) {
 
 /// Lists that hold each other many times over have few values and endless texts.
 void CheckSize(const std::string& out) {
-  if (out.size() > kMaxPrinted) Fail("a text is too long");
+  if (out.size() > kMaxPrinted) FailBound("a text is too long");
 }
 
 class JsonWriter {

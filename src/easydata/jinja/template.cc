@@ -55,11 +55,13 @@ Status Renderer::Render(const Template& compiled, std::span<const Variable> vari
                         const RenderOptions& options) {
   text_.clear();
   marks_.clear();
+  hit_bound_ = false;
   try {
     machine_->Run(compiled.program(), variables, options, &text_, &marks_);
     return Status::OK();
   } catch (const RenderError& error) {
     if (exec::StopScope::Stopped()) return Status::Cancelled("rendering was stopped");
+    hit_bound_ = error.is_bound;
     return error.is_unsupported ? Status::NotImplemented(error.message)
                                 : Status::Invalid(error.message);
   } catch (const std::bad_alloc&) {

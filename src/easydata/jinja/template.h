@@ -93,6 +93,9 @@ class Renderer {
   const std::string& text() const { return text_; }
   const std::vector<Mark>& marks() const { return marks_; }
 
+  /// Whether the last rendering ended where it would have taken more time or memory than it may.
+  bool hit_bound() const { return hit_bound_; }
+
   /// Gives them away, for the memory of others.
   void Take(std::string* text, std::vector<Mark>* marks) {
     text_.swap(*text);
@@ -106,6 +109,7 @@ class Renderer {
   Arena arena_;
   std::string text_ = {};
   std::vector<Mark> marks_ = {};
+  bool hit_bound_ = false;
   std::unique_ptr<Machine> machine_;
 };
 
