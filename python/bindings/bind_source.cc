@@ -18,6 +18,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/json/json_column.h"
+#include "easydata/pipeline/concat_plan.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
@@ -318,8 +319,9 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   return stream;
 }
 
-Stream Concat(nb::list streams, nb::list shard_names) {
+std::optional<Stream> Concat(nb::list streams, nb::list shard_names, nb::object columns) {
   std::vector<source::ConcatPart> parts;
+  std::vector<std::shared_ptr<arrow::Schema>> schemas;
   for (size_t i = 0; i < nb::len(streams); ++i) {
     source::ConcatPart part;
     part.plan = nb::cast<Stream&>(streams[i]).plan;
@@ -327,9 +329,15 @@ Stream Concat(nb::list streams, nb::list shard_names) {
     for (auto [name, renamed] : names) {
       part.shard_names[nb::cast<std::string>(name)] = nb::cast<std::string>(renamed);
     }
+    PassIterator pass(part.plan, 0);
+    pass.CheckMade();
+    schemas.push_back(pass.schema());
     parts.push_back(std::move(part));
   }
-  return Stream{source::ConcatPlan(std::move(parts))};
+  auto plan =
+      pipeline::ConcatInCommonColumns(std::move(parts), schemas, ColumnsFromPython(columns));
+  if (!plan.has_value()) return std::nullopt;
+  return Stream{std::move(*plan)};
 }
 
 /// What a for loop calls, without the way through the binding of a method: it is called for each
@@ -499,9 +507,12 @@ void BindSource(nb::module_& m) {
               "Source"),
       "A source of files of a format; options that are missing have the format's defaults.");
   m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
+        nb::arg("columns") = nb::none(),
         nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
-                "collections.abc.Sequence[dict[str, str]]) -> Stream"),
-        "Streams one after the other; shard_names has new names for shards of each.");
+                "collections.abc.Sequence[dict[str, str]], columns: dict[str, str] | None = None) "
+                "-> Stream | None"),
+        "Streams of these columns one after the other, in common columns; shard_names has new "
+        "names for shards of each. None where they have none in common, and no form as JSON.");
   m.def(
       "schema_of",
       [](const Stream& stream) {

@@ -248,9 +248,9 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
     A source of files of a format; options that are missing have the format's defaults.
     """
 
-def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> Stream:
+def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]], columns: dict[str, str] | None = None) -> Stream | None:
     """
-    Streams one after the other; shard_names has new names for shards of each.
+    Streams of these columns one after the other, in common columns; shard_names has new names for shards of each. None where they have none in common, and no form as JSON.
     """
 
 def schema_of(stream: Stream) -> Any:
