@@ -256,9 +256,9 @@ def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]], col
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
-def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = None) -> Stream:
+def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = None, *, inputs: Sequence[Stream]) -> Stream:
     """
-    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand.
+    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of, whose files are then this stream's; none where nothing is known of that.
     """
 
 def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None:
