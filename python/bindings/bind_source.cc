@@ -18,6 +18,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/json/json_column.h"
+#include "easydata/pipeline/concat_plan.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
@@ -283,7 +284,8 @@ Stream GrainRowsOf(const PySource& self, nb::object columns, const std::string& 
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
                     nb::object schema, nb::object description, const std::string& name,
                     int64_t start_row, const std::optional<std::string>& shuffle, uint64_t seed,
-                    std::optional<int64_t> window_bytes, std::optional<int64_t> num_rows) {
+                    std::optional<int64_t> window_bytes, std::optional<int64_t> num_rows,
+                    nb::list inputs) {
   auto source = std::make_shared<PythonSource>();
   source->shard_names = std::move(shard_names);
   source->open = std::move(open);
@@ -301,6 +303,10 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   if (source->shuffle_seed.has_value()) described["shuffle_seed"] = seed;
   Stream stream;
   auto node = MakeNode("source", described);
+  for (size_t i = 0; i < nb::len(inputs); ++i) {
+    node->inputs.push_back(
+        {"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
+  }
   if (num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
   stream.plan.node = std::move(node);
   stream.plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
@@ -318,8 +324,9 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   return stream;
 }
 
-Stream Concat(nb::list streams, nb::list shard_names) {
+std::optional<Stream> Concat(nb::list streams, nb::list shard_names, nb::object columns) {
   std::vector<source::ConcatPart> parts;
+  std::vector<std::shared_ptr<arrow::Schema>> schemas;
   for (size_t i = 0; i < nb::len(streams); ++i) {
     source::ConcatPart part;
     part.plan = nb::cast<Stream&>(streams[i]).plan;
@@ -327,9 +334,15 @@ Stream Concat(nb::list streams, nb::list shard_names) {
     for (auto [name, renamed] : names) {
       part.shard_names[nb::cast<std::string>(name)] = nb::cast<std::string>(renamed);
     }
+    PassIterator pass(part.plan, 0);
+    pass.CheckMade();
+    schemas.push_back(pass.schema());
     parts.push_back(std::move(part));
   }
-  return Stream{source::ConcatPlan(std::move(parts))};
+  auto plan =
+      pipeline::ConcatInCommonColumns(std::move(parts), schemas, ColumnsFromPython(columns));
+  if (!plan.has_value()) return std::nullopt;
+  return Stream{std::move(*plan)};
 }
 
 /// What a for loop calls, without the way through the binding of a method: it is called for each
@@ -499,9 +512,12 @@ void BindSource(nb::module_& m) {
               "Source"),
       "A source of files of a format; options that are missing have the format's defaults.");
   m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
+        nb::arg("columns") = nb::none(),
         nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
-                "collections.abc.Sequence[dict[str, str]]) -> Stream"),
-        "Streams one after the other; shard_names has new names for shards of each.");
+                "collections.abc.Sequence[dict[str, str]], columns: dict[str, str] | None = None) "
+                "-> Stream | None"),
+        "Streams of these columns one after the other, in common columns; shard_names has new "
+        "names for shards of each. None where they have none in common, and no form as JSON.");
   m.def(
       "schema_of",
       [](const Stream& stream) {
@@ -515,15 +531,16 @@ void BindSource(nb::module_& m) {
         nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
         nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
         nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0, nb::arg("window_bytes") = nb::none(),
-        nb::arg("num_rows") = nb::none(),
+        nb::arg("num_rows") = nb::none(), nb::kw_only(), nb::arg("inputs"),
         nb::sig("def python_stream(open: collections.abc.Callable[..., "
                 "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
                 "columns: dict[str, str] | None = None, schema: object | None = None, description: "
                 "dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None "
                 "= None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = "
-                "None) -> Stream"),
+                "None, *, inputs: collections.abc.Sequence[Stream]) -> Stream"),
         "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. "
-        "`num_rows`: of the only shard, any row of which is at hand.");
+        "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
+        "made of, whose files are then this stream's; none where nothing is known of that.");
 
   m.def("check_shuffle", &CheckShuffle, nb::arg("mode").none(), nb::arg("seed").none(),
         nb::arg("window_bytes").none(),

@@ -248,17 +248,17 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
     A source of files of a format; options that are missing have the format's defaults.
     """
 
-def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]]) -> Stream:
+def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]], columns: dict[str, str] | None = None) -> Stream | None:
     """
-    Streams one after the other; shard_names has new names for shards of each.
+    Streams of these columns one after the other, in common columns; shard_names has new names for shards of each. None where they have none in common, and no form as JSON.
     """
 
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
-def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = None) -> Stream:
+def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = None, *, inputs: Sequence[Stream]) -> Stream:
     """
-    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand.
+    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of, whose files are then this stream's; none where nothing is known of that.
     """
 
 def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None:

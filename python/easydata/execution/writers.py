@@ -316,7 +316,7 @@ def save_iterator(
     rows = iter(iterator)
 
     stream = _native.python_stream(
-        lambda shard, row: rows, ["iterator"], None, description={"kind": "iterator"}
+        lambda shard, row: rows, ["iterator"], None, description={"kind": "iterator"}, inputs=[]
     )
     writer = create_writer(
         output_path,

@@ -131,6 +131,7 @@ class _Documents:
             shuffle="blocks",  # _batches() orders them
             seed=self._rows.seed or 0,
             num_rows=self._count,
+            inputs=[],
         )
 
     def _batches(self, _: str, row: int, epoch: int) -> Iterator[pa.RecordBatch]:

@@ -295,6 +295,9 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
     ) -> _native.Stream:
         return self._made_stream
 
+    def _read_streams(self) -> Sequence[_native.Stream]:
+        return [self._made_stream]
+
     def __repr__(self) -> str:
         return f"LLMRowDataset({self._made_stream!r})"
 

@@ -18,6 +18,10 @@ class CompositeShardedSource(ShardedDataSource[Any]):
     A shard keeps its name where no other has the same; else it is called after its source's index:
     "0/name", "1/name".
 
+    Columns that all sources have, in whatever order, get types that hold the values of all.
+    Sources whose columns differ otherwise give rows without types, as JSON files do, each with the
+    columns of its source.
+
     Args:
         sources: The sources, in reading order.
     """
@@ -108,8 +112,7 @@ class CompositeShardedSource(ShardedDataSource[Any]):
             if shard != name:
                 parts[-1][2][name] = shard
         streams = [self._sources[index]._stream(columns, names) for index, names, _ in parts]
-        schemas = [_native.schema_of(stream) for stream in streams]
-        if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
-            # Sources that disagree on their columns agree as rows.
-            return super()._stream(columns, shards)
-        return _native.concat(streams, [renamed for _, _, renamed in parts])
+        wanted: dict[str, str] | None = None if columns is None else dict(columns)
+        joined = _native.concat(streams, [renamed for _, _, renamed in parts], wanted)
+        # Sources that have no columns in common agree as rows.
+        return joined or self._python_stream(columns, shards)

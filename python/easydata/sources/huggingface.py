@@ -139,6 +139,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             name=self._source_name,
             start_row=row,
             num_rows=self.estimated_length,
+            inputs=[],
         )
 
     def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
@@ -174,6 +175,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
             seed=order.seed,
             num_rows=self.estimated_length,
+            inputs=[],
         )
 
     def _description(self) -> dict[str, Any]:

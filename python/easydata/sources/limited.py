@@ -108,9 +108,18 @@ class LimitedShardedSource(ShardedDataSource[Example]):
     ) -> _native.Stream:
         if shards is None or list(shards) == list(self.shard_names):
             return _native.limit(self._source._stream(columns), self._max_rows)
-        if len(shards) == 1:
-            return _native.limit(self._source._stream(columns, shards), self._allowed(shards[0]))
-        return super()._stream(columns, shards)
+        streams = [
+            _native.limit(self._source._stream(columns, [shard]), self._allowed(shard))
+            for shard in shards
+        ]
+        if len(streams) == 1:
+            return streams[0]
+        wanted: dict[str, str] | None = None if columns is None else dict(columns)
+        joined = _native.concat(streams, [{} for _ in streams], wanted)
+        return joined or self._python_stream(columns, shards)
+
+    def _read_streams(self) -> Sequence[_native.Stream]:
+        return [self._stream()]  # with the limit
 
 
 def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:

@@ -279,6 +279,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """The sources that this one is made of."""
         return ()
 
+    def _read_streams(self) -> Sequence[_native.Stream]:
+        """What rows that are made in Python are made of: a state knows the files of these."""
+        return [source._stream() for source in self._inputs()]
+
     def _python_stream(
         self,
         columns: Columns | None,
@@ -298,6 +302,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             },
             name=self._source_name,
             num_rows=num_rows,
+            inputs=list(self._read_streams()),
             **({} if order is None else vars(order)),
         )
 

@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -173,6 +174,19 @@ void AppendRaw(std::string_view text, std::string* out) {
 }
 
 }  // namespace
+
+bool IsJsonType(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::LIST:
+    case arrow::Type::LARGE_LIST:
+    case arrow::Type::FIXED_SIZE_LIST:
+    case arrow::Type::STRUCT:
+      return std::all_of(type.fields().begin(), type.fields().end(),
+                         [](const auto& child) { return IsJsonType(*child->type()); });
+    default:
+      return HasJsonForm(type) && !arrow::is_temporal(type.id()) && !arrow::is_decimal(type.id());
+  }
+}
 
 Status CheckJsonType(const arrow::Field& field) {
   if (HasJsonForm(*field.type())) return Status::OK();

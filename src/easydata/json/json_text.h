@@ -10,6 +10,9 @@
 
 namespace easydata::json {
 
+/// Whether JSON has such values itself, so that they read back as they were: no dates, no decimals.
+bool IsJsonType(const arrow::DataType& type);
+
 /// Invalid, naming the column, where values of the field's type have no JSON form (binary data,
 /// maps, unions).
 Status CheckJsonType(const arrow::Field& field);

@@ -138,6 +138,12 @@ size_t IndexOfFileKey(std::string_view key) {
 /// Names of files below the folder that all of them lie in (FileList::Describe).
 constexpr std::string_view kBelow = "source.names";
 
+/// Their names as they were given, those that were asked for, and what sources that follow each
+/// other call them where they share a name.
+constexpr std::string_view kFiles = "source.files";
+constexpr std::string_view kShards = "source.shards";
+constexpr std::string_view kRenamed = "concat.shard_names";
+
 /// Whether one side may lack a key: times and hashes of files are compared where both sides know
 /// them, so that a run may go on from a state with another `identity`.
 bool MayLack(std::string_view key) {
@@ -145,13 +151,38 @@ bool MayLack(std::string_view key) {
   return (index > 0 && index < kOfFiles.size()) || key.ends_with(kBelow);
 }
 
+bool AreMoved(const std::string& prefix, const nlohmann::json& saved,
+              const nlohmann::json& current);
+
 /// Whether a key is settled by another one: where files lie does not matter where both sides know
 /// them wherever they are.
 bool IsSettled(const std::string& key, const nlohmann::json& saved, const nlohmann::json& current) {
   if (key.ends_with(kBelow)) return true;
-  if (!key.ends_with("source.files")) return false;
-  const std::string below = key.substr(0, key.rfind("source.")) + std::string(kBelow);
-  return saved.contains(below) && current.contains(below) && saved.at(below) == current.at(below);
+  if (key.ends_with(kFiles)) {
+    const std::string below = key.substr(0, key.size() - kFiles.size()) + std::string(kBelow);
+    return saved.contains(below) && current.contains(below) && saved.at(below) == current.at(below);
+  }
+  if (key.ends_with(kShards)) {
+    // All files were asked for by their names.
+    const std::string files = key.substr(0, key.size() - kShards.size()) + std::string(kFiles);
+    return saved.contains(files) && current.contains(files) && saved.at(key) == saved.at(files) &&
+           current.at(key) == current.at(files) && IsSettled(files, saved, current);
+  }
+  return key.ends_with(kRenamed) &&
+         AreMoved(key.substr(0, key.size() - kRenamed.size()) + "part[", saved, current);
+}
+
+/// Whether sources whose keys begin with `prefix` lie elsewhere than at the save.
+bool AreMoved(const std::string& prefix, const nlohmann::json& saved,
+              const nlohmann::json& current) {
+  bool is_moved = false;
+  for (const auto& [key, value] : current.items()) {
+    if (!key.starts_with(prefix) || !key.ends_with(kFiles) || !saved.contains(key)) continue;
+    if (saved.at(key) == value) continue;
+    if (!IsSettled(key, saved, current)) return false;
+    is_moved = true;
+  }
+  return is_moved;
 }
 
 /// Whether a key lists the operators of a stream: their options tell more.

@@ -120,6 +120,37 @@ TEST(FingerprintTest, ComparesOfFilesWhatBothSidesKnow) {
       << status;
 }
 
+TEST(FingerprintTest, CopiesOfSourcesThatFollowEachOtherAreTheSame) {
+  const auto plan = [](const std::string& folder) {
+    const nlohmann::json a = {folder + "a.jsonl"};
+    nlohmann::json out = {{"plan", {"concat"}}, {"concat.shard_names", nullptr}};
+    out["concat.shard_names"] = {nlohmann::json::object(), {{folder + "a.jsonl", "1/a.jsonl"}}};
+    for (const char* part : {"part[0].", "part[1]."}) {
+      out[part + std::string("source.files")] = a;
+      out[part + std::string("source.shards")] = a;
+      out[part + std::string("source.names")] = {"a.jsonl"};
+      out[part + std::string("source.bytes")] = {7};
+    }
+    return out;
+  };
+  const nlohmann::json saved = Fingerprint(plan("/a/long/name/of/a/folder/"));
+  const nlohmann::json copy = plan("https://host/");
+  EXPECT_TRUE(CheckFingerprint(saved, copy).ok()) << CheckFingerprint(saved, copy);
+  const auto is_refused = [&](const std::string& key, const nlohmann::json& value) {
+    nlohmann::json other = copy;
+    other[key] = value;
+    return !CheckFingerprint(saved, other).ok();
+  };
+  EXPECT_TRUE(is_refused("part[1].source.bytes", {8}));
+  EXPECT_TRUE(is_refused("part[1].source.names", {"b.jsonl"}));
+  // Some of the files, or others, are not all of them.
+  EXPECT_TRUE(is_refused("part[1].source.shards", {"https://host/b.jsonl"}));
+  // Where nothing moved, names that changed are another stream.
+  nlohmann::json other = plan("/a/long/name/of/a/folder/");
+  other["concat.shard_names"][1] = nlohmann::json::object();
+  EXPECT_FALSE(CheckFingerprint(saved, other).ok());
+}
+
 TEST(FingerprintTest, NamesWhatCameAndWhatWent) {
   const nlohmann::json small = {{"a", 1}};
   const nlohmann::json large = {{"a", 1}, {"pack.seq_length", 8}};

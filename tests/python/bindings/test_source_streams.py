@@ -125,7 +125,7 @@ def test_a_source_without_tokens_says_which_column_is_missing() -> None:
         def _stream(self, columns: Any = None, shards: Any = None) -> Any:
             table = pa.table({"text": ["a"]})
             return _native.python_stream(
-                lambda shard, row: table.to_batches(), ["t"], schema=table.schema
+                lambda shard, row: table.to_batches(), ["t"], schema=table.schema, inputs=[]
             )
 
     with pytest.raises(KeyError, match=r'no column \\?"input_ids\\?" to pack'):

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/source/concat_stage.h"
+#include "easydata/stream/columns.h"
+
+namespace easydata::pipeline {
+
+/// The rows of the first part, then those of the second, and so on, in common columns.
+///
+/// Where all have the same columns, in whatever order, each becomes the type that holds the values
+/// of all (CommonType). Otherwise rows lose their types as those of JSON files, so that no row gets
+/// a column that it lacks. Nothing where a part has values that JSON has not.
+///
+/// `schemas` are those of the parts' rows, of the requested `columns`.
+std::optional<StreamPlan> ConcatInCommonColumns(
+    std::vector<source::ConcatPart> parts,
+    const std::vector<std::shared_ptr<arrow::Schema>>& schemas, const Columns& columns);
+
+}  // namespace easydata::pipeline
