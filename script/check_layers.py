@@ -5,8 +5,8 @@ A module uses modules of lower rank, never its neighbours: no store uses another
 src/ knows Python, and the Parquet library is known to the modules that read and write files only.
 Base, files and outputs alone ask the system about files. Of the modules up to storage, which reach
 files here and elsewhere, all others use four. The tokenizers are a library of their own, which
-knows two of the engine's modules and is known to those that run it. The packages of Python keep an
-order, too; see python_layers.py.
+knows two of the engine's modules and is known to those that run it. A few things are done in one
+file alone: see CALLS. The packages of Python keep an order, too; see python_layers.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -64,6 +64,22 @@ FILE_EXCEPTIONS = {
     "verify/expected_files.cc": "takes paths apart",
     "verify/verify_output.cc": "takes paths apart",
 }
+# What is done in one file alone: the words, the modules that are held to it (all: None), the
+# files, and what others do.
+CALLS = (
+    (
+        re.compile(r"\b[jJ]son::parse\("),
+        None,
+        ("json/bounded_json.cc", "base/recorded_values.h"),  # the latter is for tests
+        "a text may be nested too deep; use json/bounded_json.h",
+    ),
+    (
+        re.compile(r"\bIOErrorFromErrno\("),
+        INNER,
+        ("http/server_error.h",),
+        "the words of servers are shown escaped; use http/server_error.h",
+    ),
+)
 # Their names are everybody's; the names of a module are otherwise in a namespace like it.
 NAMESPACE_LESS = ("base", "stream")
 NAMESPACE = re.compile(r"^namespace easydata(?:::(\w+))?[\w:]* \{$")
@@ -94,6 +110,9 @@ def problems(root: Path) -> Iterator[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, 1):
             problem = check_namespace(module, lines, number)
+            if problem:
+                yield f"{path.relative_to(root)}:{number}: {problem}"
+            problem = check_calls(name, module, line)
             if problem:
                 yield f"{path.relative_to(root)}:{number}: {problem}"
             match = INCLUDE.match(line)
@@ -191,6 +210,18 @@ def check_files(path: Path, module: str, header: str) -> str | None:
         f"<{header}>: only {modules} call the system about files; use "
         "files/file_system.h or files/file_calls.h"
     )
+
+
+def check_calls(path: Path, module: str, line: str) -> str | None:
+    """Says that a line does what another file is for, or None."""
+    name = path.as_posix()
+    if module == TOKENIZERS or TEST_FILE.search("/" + name) or line.lstrip().startswith("//"):
+        return None
+    for words, modules, homes, instead in CALLS:
+        found = words.search(line)
+        if found and name not in homes and (modules is None or module in modules):
+            return f"'{found[0]}': {instead}"
+    return None
 
 
 def main() -> int:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bindings.h"
+#include "easydata/base/escaped_text.h"
 #include "easydata/stream/row_error.h"
 #include "engine_gil.h"
 
@@ -29,8 +30,21 @@ class PythonErrorDetail : public arrow::StatusDetail {
   nb::object exception_;
 };
 
+/// A message as a terminal may have it: what strangers wrote does nothing there, and is text. Of
+/// ours some have several lines.
+std::string Shown(std::string_view message) {
+  std::string out;
+  for (;;) {
+    const size_t end = message.find_first_of("\n\t");
+    out += EscapedText(message.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += message[end];
+    message.remove_prefix(end + 1);
+  }
+}
+
 [[noreturn]] void Raise(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
+  PyErr_SetString(type, Shown(message).c_str());
   throw nb::python_error();
 }
 
@@ -50,7 +64,7 @@ void AddNote(PyObject* exception, const std::string& note) {
   if (error == 0) Raise(PyExc_OSError, status.message());
   // OSError(errno, text) chooses the subclass: FileNotFoundError, PermissionError, FileExistsError,
   // ...
-  PyObject* args = Py_BuildValue("(is)", error, status.message().c_str());
+  PyObject* args = Py_BuildValue("(is)", error, Shown(status.message()).c_str());
   PyErr_SetObject(PyExc_OSError, args);
   Py_XDECREF(args);
   throw nb::python_error();

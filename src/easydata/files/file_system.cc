@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "easydata/base/escaped_text.h"
 #include "easydata/base/hash.h"
 #include "easydata/base/nearest_name.h"
 
@@ -17,6 +18,8 @@ namespace {
 constexpr NamedValue<IdentityKind> kIdentityKinds[] = {{"mtime", IdentityKind::kTime},
                                                        {"content", IdentityKind::kContent},
                                                        {"size", IdentityKind::kSize}};
+
+constexpr size_t kShownName = 200;  // bytes
 
 constexpr const char kChangedId[] = "easydata::FileChanged";
 
@@ -53,16 +56,27 @@ Result<Listing> FileSystem::ListEach(const std::vector<std::string>& names,
   return listing;
 }
 
+void FileSystem::CheckName(ListedFile* file) {
+  if (IsUtf8(file->info.uri)) return;
+  file->info.uri = EscapedText(file->info.uri);
+  file->problem = arrow::internal::IOErrorFromErrno(
+      EILSEQ, "the name of ", file->info.uri,
+      " is not UTF-8, and files are known by names that are; rename it, or leave it out");
+}
+
 Status FileSystem::NoMatch(const std::string& pattern, const std::string& wanted,
                            const std::string& looked_in, const std::vector<std::string>& names,
                            const char* is_empty) {
   const std::string hint = wanted.empty() ? "" : DidYouMean(wanted, names);
   std::string held;
-  for (size_t i = 0; i < names.size() && i < 8; ++i) held += (i == 0 ? "" : ", ") + names[i];
+  for (size_t i = 0; i < names.size() && i < 8; ++i) {
+    held += (i == 0 ? "" : ", ") + EscapedText(names[i], kShownName);
+  }
   if (names.size() > 8) held += ", ...";
   return arrow::internal::IOErrorFromErrno(
-      ENOENT, "no data files match ", pattern, hint.empty() ? "; looked in " : hint + " Looked in ",
-      looked_in, names.empty() ? is_empty : ", which holds: " + held);
+      ENOENT, "no data files match ", pattern,
+      hint.empty() ? "; looked in " : EscapedText(hint) + " Looked in ", looked_in,
+      names.empty() ? is_empty : ", which holds: " + held);
 }
 
 Status FileSystem::SetIdentity(IdentityKind kind, const std::function<bool()>& stop,
@@ -95,8 +109,8 @@ Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t byt
   return easydata::ToHex(hash);
 }
 
-Status FileChangedError(std::string message) {
-  return Status(arrow::StatusCode::IOError, std::move(message), std::make_shared<FileChanged>());
+Status FileChangedError(const std::string& message) {
+  return Status(arrow::StatusCode::IOError, EscapedText(message), std::make_shared<FileChanged>());
 }
 
 Status FileChangedError(const FileInfo& file, const std::string& now) {

@@ -81,6 +81,10 @@ class FileSystem {
   Result<Listing> ListEach(const std::vector<std::string>& names, const NameFilter& is_wanted,
                            const std::map<std::string, FileInfo>& known = {}) const;
 
+  /// Gives a file whose name is not UTF-8 one that can be shown, and the problem that it is not
+  /// read: rows, states and metadata name their files in text.
+  static void CheckName(ListedFile* file);
+
   /// The error of NothingFound(): `wanted` was looked for among `names`, in the folder `looked_in`;
   /// `is_empty` says that there is nothing.
   static Status NoMatch(const std::string& pattern, const std::string& wanted,
@@ -106,8 +110,9 @@ class FileSystems {
 Result<std::string> HashOfContent(arrow::io::RandomAccessFile* file, int64_t bytes,
                                   const std::function<bool()>& stop);
 
-/// Makes the error of a file that is not the listed one any more.
-Status FileChangedError(std::string message);
+/// Makes the error of a file that is not the listed one any more; what a store calls it is shown
+/// escaped.
+Status FileChangedError(const std::string& message);
 /// The same of a file on another machine, that was listed as `file`; `now` is what it has now.
 Status FileChangedError(const FileInfo& file, const std::string& now);
 

@@ -176,6 +176,56 @@ TEST_F(LocalFileTest, HashingEndsWhenItIsToldTo) {
   EXPECT_EQ(file.identity.kind, IdentityKind::kTime);
 }
 
+TEST_F(LocalFileTest, LooksIntoEachFolderOnceWhateverThePattern) {  // X16
+  const fs::path deepest = [&] {
+    fs::path path = folder_;
+    for (int i = 0; i < 60; ++i) path /= "a";
+    return path;
+  }();
+  fs::create_directories(deepest);
+  std::ofstream(deepest / "x.jsonl") << "1";
+  const auto all = [](ListedBy, std::string_view) { return true; };
+  const std::string many = folder_.string() + "/**/a/**/a/**/a/**/a/**/a/**/a/**/";
+  EXPECT_EQ(kFiles.List(many + "*.jsonl", all).ValueOrDie().files.size(), 1U);
+  EXPECT_EQ(kFiles.List(many + "b/*.jsonl", all).ValueOrDie().files.size(), 0U);
+}
+
+TEST_F(LocalFileTest, FindsNamesPatternsAndLinks) {
+  for (const char* name : {"d/a.txt", "d/e/a.txt", "d/.hidden/a.txt", "d/e/.a.txt"}) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << "1";
+  }
+  fs::create_directory_symlink(folder_ / "d", folder_ / "d" / "link");
+  const auto listed = [&](const std::string& pattern) {
+    const auto visible = [](ListedBy, std::string_view name) {
+      return !name.starts_with('.') && name != "link";
+    };
+    std::string out;
+    for (const ListedFile& file :
+         kFiles.List((folder_ / pattern).string(), visible).ValueOrDie().files) {
+      out += file.info.uri.substr(folder_.string().size() + 1) + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(listed("d"), "d/a.txt d/e/a.txt ");
+  EXPECT_EQ(listed("d/**"), "d/a.txt d/e/a.txt ");
+  EXPECT_EQ(listed("**/a.txt"), "d/a.txt d/e/a.txt ");
+  EXPECT_EQ(listed("d/*/a.txt"), "d/e/a.txt d/link/a.txt ");
+  EXPECT_EQ(listed("*/.hidden/a.txt"), "d/.hidden/a.txt ");
+  EXPECT_EQ(listed("*/link/e/*"), "d/link/e/a.txt ");
+  EXPECT_EQ(listed("d/e/.a.txt"), "d/e/.a.txt ");
+  EXPECT_EQ(listed("?/../d/*.txt"), "d/a.txt ");
+}
+
+TEST_F(LocalFileTest, NamesFilesWhoseNamesAreNotText) {  // X17
+  std::ofstream(folder_ / "a\xff.jsonl") << "1";
+  const auto all = [](ListedBy, std::string_view) { return true; };
+  const auto listing = kFiles.List((folder_ / "*.jsonl").string(), all).ValueOrDie();
+  ASSERT_EQ(listing.files.size(), 1U);
+  EXPECT_EQ(listing.files[0].info.uri, (folder_ / "a\\xff.jsonl").string());
+  ExpectChanged(listing.files[0].problem, "a\\xff.jsonl is not UTF-8");
+}
+
 #ifdef EASYDATA_FAULT_POINTS
 class FaultyFileTest : public LocalFileTest {
  protected:

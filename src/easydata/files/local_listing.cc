@@ -10,6 +10,7 @@
 #include "easydata/files/brace_pattern.h"
 #include "easydata/files/local_file_system.h"
 #include "easydata/files/name_pattern.h"
+#include "easydata/files/path_pattern.h"
 
 namespace easydata::files {
 namespace {
@@ -21,8 +22,6 @@ struct Found {
   ListedBy by;
   const NameFilter& is_wanted;
   std::set<std::string> paths;
-
-  bool Wants(const std::string& name) const { return is_wanted(by, name); }
 };
 
 /// Lists a folder; nothing where there is no such folder.
@@ -39,54 +38,45 @@ Status Entries(const fs::path& folder, std::vector<fs::directory_entry>* out) {
   return Status::OK();
 }
 
-/// Whether a name may stand for a part of a pattern: hidden folders only where they are spelled
-/// out.
-bool MayEnter(const std::string& name, std::string_view part) {
-  return name[0] != '.' || (!part.empty() && part[0] == '.');
-}
-
-Status Glob(const fs::path& folder, const std::vector<std::string>& parts, size_t i, int depth,
-            Found* out) {
+/// Collects the files below a folder that a pattern has; each folder is looked into once, whatever
+/// the pattern. `depth` counts the folders that were found, and not named.
+Status Glob(const fs::path& folder, const PathPattern& pattern, const PathPattern::Places& places,
+            int depth, Found* out) {
   if (depth > 256) return Status::Invalid("folders are nested too deep below ", folder.string());
-  const std::string& part = parts[i];
-  const bool last = i + 1 == parts.size();
+  const auto is_name = [&](size_t place) { return !IsPattern(pattern.part(place)); };
   std::error_code error;
-  if (part == "**") {
-    if (!last) ARROW_RETURN_NOT_OK(Glob(folder, parts, i + 1, depth, out));
-    std::vector<fs::directory_entry> entries;
-    ARROW_RETURN_NOT_OK(Entries(folder, &entries));
-    for (const auto& entry : entries) {
-      const std::string name = entry.path().filename().string();
-      // Links are not followed: they may lead round in circles.
-      if (entry.is_directory(error) && !entry.is_symlink(error)) {
-        if (MayEnter(name, "")) {
-          ARROW_RETURN_NOT_OK(Glob(folder / name, parts, i, depth + 1, out));
-        }
-      } else if (last && out->Wants(name)) {
-        out->paths.insert((folder / name).string());
+  if (std::all_of(places.begin(), places.end(), is_name)) {
+    // It may be that the folder can be entered and not listed.
+    for (const size_t place : places) {
+      const std::string& name = pattern.part(place);
+      const fs::path path = folder / name;
+      if (!pattern.is_last(place)) {
+        ARROW_RETURN_NOT_OK(Glob(path, pattern, pattern.Enter({place}, name), depth, out));
+        continue;
       }
+      const fs::directory_entry entry(path, error);
+      if (!error && entry.exists(error) && !entry.is_directory(error))
+        out->paths.insert(path.string());
     }
     return Status::OK();
   }
-  if (!IsPattern(part)) {
-    const fs::path path = folder / part;
-    if (!last) return Glob(path, parts, i + 1, depth, out);
-    const fs::directory_entry entry(path, error);
-    if (!error && entry.exists(error) && !entry.is_directory(error))
-      out->paths.insert(path.string());
-    return Status::OK();
-  }
+  const auto wants = [&](std::string_view name) { return out->is_wanted(out->by, name); };
   std::vector<fs::directory_entry> entries;
   ARROW_RETURN_NOT_OK(Entries(folder, &entries));
   for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
-    if (!MayEnter(name, part) || !MatchesName(part, name)) continue;
-    if (last) {
-      if (out->Wants(name) && !entry.is_directory(error))
-        out->paths.insert((folder / name).string());
-    } else if (entry.is_directory(error)) {
-      ARROW_RETURN_NOT_OK(Glob(folder / name, parts, i + 1, depth + 1, out));
+    const bool is_folder = entry.is_directory(error);
+    const bool is_link = is_folder && entry.is_symlink(error);
+    if (is_folder) {
+      const PathPattern::Places below = pattern.Enter(places, name, is_link);
+      if (!below.empty()) {
+        ARROW_RETURN_NOT_OK(Glob(folder / name, pattern, below, depth + 1, out));
+      }
     }
+    // A link that `**` does not follow is told of, and not left out.
+    const bool is_file = is_folder ? is_link && pattern.IsAtAnyFile(places) && wants(name)
+                                   : pattern.MatchesFile(places, name, wants);
+    if (is_file) out->paths.insert((folder / name).string());
   }
   return Status::OK();
 }
@@ -121,12 +111,12 @@ Result<Listing> LocalFileSystem::List(const std::string& item, const NameFilter&
   if (listing.by == ListedBy::kFolder) {
     fs::path folder = fs::path(item).lexically_normal();
     if (!folder.has_filename() && folder.has_parent_path()) folder = folder.parent_path();
-    ARROW_RETURN_NOT_OK(Glob(folder == "." ? fs::path() : folder, {"**"}, 0, 0, &found));
+    const PathPattern all("**");
+    ARROW_RETURN_NOT_OK(Glob(folder == "." ? fs::path() : folder, all, all.Start(), 0, &found));
   } else if (listing.by == ListedBy::kPattern) {
-    const fs::path pattern = fs::path(item).lexically_normal();
-    std::vector<std::string> parts;
-    for (const fs::path& part : pattern.relative_path()) parts.push_back(part.string());
-    ARROW_RETURN_NOT_OK(Glob(pattern.root_path(), parts, 0, 0, &found));
+    const fs::path path = fs::path(item).lexically_normal();
+    const PathPattern pattern(path.relative_path().string());
+    ARROW_RETURN_NOT_OK(Glob(path.root_path(), pattern, pattern.Start(), 0, &found));
   } else if (fs::exists(status)) {
     found.paths.insert(fs::path(item).lexically_normal().string());
   }
@@ -136,6 +126,7 @@ Result<Listing> LocalFileSystem::List(const std::string& item, const NameFilter&
     file.problem = info.status();
     file.info.uri = path;
     if (info.ok()) file.info = std::move(*info);
+    CheckName(&file);
     listing.files.push_back(std::move(file));
   }
   return listing;

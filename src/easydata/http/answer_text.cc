@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "easydata/base/character_codes.h"
+#include "easydata/json/bounded_json.h"
 
 namespace easydata::http {
 namespace {
@@ -78,14 +79,14 @@ std::optional<std::string_view> NextElement(std::string_view xml, std::string_vi
 
 /// {"error": {"message": "..."}}, {"error": "...", "error_description": "..."}.
 std::string JsonMessage(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return "";
-  const auto error = json.find("error");
-  if (error != json.end() && error->is_object()) {
+  const auto json = json::ParseBoundedJson(text);
+  if (!json.ok() || !json->is_object()) return "";
+  const auto error = json->find("error");
+  if (error != json->end() && error->is_object()) {
     if (std::string message = JsonText(*error, "message"); !message.empty()) return message;
   }
-  std::string out = JsonText(json, "error");
-  const std::string words = JsonText(json, "error_description");
+  std::string out = JsonText(*json, "error");
+  const std::string words = JsonText(*json, "error_description");
   if (!words.empty()) out += (out.empty() ? "" : ": ") + words;
   return out;
 }
@@ -97,6 +98,14 @@ std::string_view Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+std::optional<int64_t> ParseSize(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && value >= 0;
+  // "-0" is read, too.
+  return is_number && !text.starts_with('-') ? std::optional<int64_t>(value) : std::nullopt;
 }
 
 std::optional<std::string> XmlText(std::string_view xml, std::string_view name) {

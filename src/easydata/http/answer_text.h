@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@ namespace easydata::http {
 
 /// A text without white space at its ends.
 std::string_view Trimmed(std::string_view text);
+
+/// The number that a text is: from 0 on, in decimal digits and nothing else.
+std::optional<int64_t> ParseSize(std::string_view text);
 
 // What the answers of object stores need of XML: elements by name, without attributes, and not
 // within elements of the same name.

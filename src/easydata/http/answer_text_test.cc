@@ -20,6 +20,14 @@ TEST(AnswerTextTest, FindsElementsByName) {
   EXPECT_THAT(XmlElements("<K>1</K> <K /><K>&lt;2</K><K>3", "K"), ElementsAre("1", "", "&lt;2"));
 }
 
+TEST(AnswerTextTest, ReadsNumbersThatAreOne) {
+  EXPECT_EQ(ParseSize("0"), 0);
+  EXPECT_EQ(ParseSize("9223372036854775807"), 9223372036854775807);
+  for (const char* text : {"", "-5", "-0", "+5", "5 ", " 5", "5a", "9223372036854775808", "many"}) {
+    EXPECT_EQ(ParseSize(text), std::nullopt) << text;
+  }
+}
+
 TEST(AnswerTextTest, ResolvesEntities) {
   const std::pair<const char*, const char*> cases[] = {
       {"&lt;a&gt; &amp;&quot;&apos;", "<a> &\"'"},
@@ -46,6 +54,8 @@ TEST(AnswerTextTest, SaysWhyARequestIsRefused) {
   for (const char* text : {"", "{", "[]", "1", R"({"error": 1})", R"({"error": {"message": 1}})"}) {
     EXPECT_EQ(RefusalReason(text), "") << text;
   }
+  const std::string deep(300'000, '[');
+  EXPECT_EQ(RefusalReason(R"({"error": )" + deep), "");  // X3
   EXPECT_EQ(RefusalReason("<Code>" + std::string(1000, 'x') + "</Code>").size(), 300U);
 }
 

@@ -1,11 +1,10 @@
 #include "easydata/http/curl_library.h"
 
-#include <arrow/util/io_util.h>
-
 #include <cerrno>
 #include <string>
 
 #include "easydata/exec/loaded_library.h"
+#include "easydata/http/server_error.h"
 
 namespace easydata::http {
 namespace {
@@ -14,7 +13,7 @@ constexpr unsigned kOldest = 0x075500;  // 7.85: CURLOPT_PROTOCOLS_STR
 constexpr const char* kNames[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 
 Status Missing(const std::string& why) {
-  return arrow::internal::IOErrorFromErrno(
+  return ServerError(
       ENOENT,
       "reading over http needs libcurl 7.85 or newer (Debian: apt install libcurl4): ", why);
 }

@@ -6,11 +6,13 @@
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "easydata/exec/environment.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/work_gate.h"
 #include "easydata/http/answer_text.h"
@@ -24,6 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{50};  // between two looks at the clocks
 constexpr long kBufferBytes = 64 << 10;
+constexpr size_t kMostHeaderBytes = 1 << 20;  // of a request's answers, those in between too
 constexpr std::chrono::milliseconds kLoweredAtMost{200};  // of a host's limit, each so often
 
 HttpFailure FailureOf(CURLcode code) {
@@ -57,6 +60,9 @@ struct Transfer {
   // Of the client's thread.
   bool is_connected = false;
   bool is_ended_by_receiver = false;
+  std::exception_ptr exception = {};  // what its receiver, or the thread itself, threw
+  std::string fault = {};             // that it was ended for, where libcurl knows none
+  size_t header_bytes = 0;
   Clock::time_point last_progress = {};
   bool has_body = false;  // the first of it has come
   Clock::time_point window_begin = {};
@@ -77,10 +83,14 @@ struct Transfer {
   }
 };
 
-size_t OnHeader(char* data, size_t size, size_t count, void* context) {
-  auto* transfer = static_cast<Transfer*>(context);
-  const std::string_view line(data, size * count);
+/// Takes a header's line; false ends the request.
+bool TakeHeader(std::string_view line, Transfer* transfer) {
   transfer->last_progress = Clock::now();
+  transfer->header_bytes += line.size();
+  if (transfer->header_bytes > kMostHeaderBytes) {
+    transfer->fault = "it sent more than a megabyte of headers";
+    return false;
+  }
   HttpResponse& response = transfer->response;
   if (line.starts_with("HTTP/")) {
     // Of each answer anew: of "100 Continue", too.
@@ -92,22 +102,35 @@ size_t OnHeader(char* data, size_t size, size_t count, void* context) {
     response.headers.Add(header);
   } else if (response.status >= 200) {
     transfer->is_ended_by_receiver = !transfer->receiver->OnHeaders(response);
-    if (transfer->is_ended_by_receiver) return 0;
   }
-  return line.size();
+  return !transfer->is_ended_by_receiver;
 }
 
-size_t OnPiece(char* data, size_t size, size_t count, void* context) {
-  auto* transfer = static_cast<Transfer*>(context);
+/// Takes a piece of the body; false ends the request.
+bool TakePiece(std::string_view piece, Transfer* transfer) {
   const auto now = Clock::now();
   transfer->last_progress = now;
   if (!std::exchange(transfer->has_body, true)) transfer->window_begin = now;
-  transfer->window_bytes += static_cast<int64_t>(size * count);
-  transfer->is_ended_by_receiver = !transfer->receiver->OnBody({data, size * count});
-  return transfer->is_ended_by_receiver ? 0 : size * count;
+  transfer->window_bytes += static_cast<int64_t>(piece.size());
+  transfer->is_ended_by_receiver = !transfer->receiver->OnBody(piece);
+  return !transfer->is_ended_by_receiver;
 }
 
-int OnConnected(void* context, char*, char*, int, int) {
+/// What libcurl calls with data: exceptions end here, as they may not pass through it. They end
+/// the request, and its caller gets them.
+template <bool (*take)(std::string_view, Transfer*)>
+size_t OnData(char* data, size_t size, size_t count, void* context) noexcept {
+  auto* transfer = static_cast<Transfer*>(context);
+  try {
+    // Of nothing, nothing is taken, and that is right.
+    return take({data, size * count}, transfer) ? size * count : CURL_WRITEFUNC_ERROR;
+  } catch (...) {
+    transfer->exception = std::current_exception();
+    return CURL_WRITEFUNC_ERROR;
+  }
+}
+
+int OnConnected(void* context, char*, char*, int, int) noexcept {
   auto* transfer = static_cast<Transfer*>(context);
   if (std::exchange(transfer->is_connected, true)) ++transfer->response.resent;
   transfer->last_progress = Clock::now();
@@ -115,7 +138,7 @@ int OnConnected(void* context, char*, char*, int, int) {
 }
 
 /// What is sent is progress, too.
-int OnSent(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
+int OnSent(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) noexcept {
   auto* transfer = static_cast<Transfer*>(context);
   if (sent != transfer->sent) {
     transfer->sent = sent;
@@ -193,9 +216,9 @@ Status SetUp(const HttpRequest& request, Transfer* transfer) {
   curl.easy_setopt(easy, CURLOPT_USERAGENT, "easydata");
   curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
   curl.easy_setopt(easy, CURLOPT_PRIVATE, transfer);
-  curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
+  curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnData<TakeHeader>);
   curl.easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
-  curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnPiece);
+  curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnData<TakePiece>);
   curl.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
   curl.easy_setopt(easy, CURLOPT_PREREQFUNCTION, OnConnected);
   curl.easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
@@ -222,15 +245,17 @@ class HttpLoop {
  public:
   explicit HttpLoop(const CurlLibrary& curl) : curl_(curl), multi_(curl.multi_init()) {
     curl_.multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(HttpClient::kMostInFlight));
+    under_way_.reserve(HttpClient::kMostInFlight);  // so that none is lost where memory is short
   }
 
   void Add(Transfer* transfer) {
     {
       std::lock_guard<exec::ForkableMutex> lock(mutex_);
-      waiting_.push_back(transfer);
       // It lives as long as the process, which it neither keeps from ending nor works beyond
       // (exec::EndAllWork).
-      if (!std::exchange(has_thread_, true)) std::thread([this] { Run(); }).detach();
+      if (!has_thread_) std::thread([this] { Run(); }).detach();
+      has_thread_ = true;
+      waiting_.push_back(transfer);
     }
     Wake();
   }
@@ -242,7 +267,11 @@ class HttpLoop {
     for (;;) {
       {
         exec::WorkScope working;
-        Step();
+        try {
+          Step();
+        } catch (const std::exception&) {
+          FailAll(std::current_exception());
+        }
       }
       const auto pause = under_way_.empty() ? std::chrono::milliseconds(60'000) : kTick;
       curl_.multi_poll(multi_, nullptr, 0, static_cast<int>(pause.count()), nullptr);
@@ -262,12 +291,15 @@ class HttpLoop {
       if (transfer->is_ended_by_receiver) {
         Finish(transfer, HttpFailure::kEndedByCaller, "");
       } else {
-        Finish(transfer, FailureOf(code),
-               transfer->error[0] != '\0' ? transfer->error : curl_.easy_strerror(code));
+        std::string words =
+            transfer->error[0] != '\0' ? transfer->error : curl_.easy_strerror(code);
+        if (!transfer->fault.empty()) words = transfer->fault;
+        Finish(transfer, FailureOf(code), std::move(words));
       }
     }
     const auto now = Clock::now();
-    for (Transfer* transfer : std::vector<Transfer*>(under_way_)) {
+    for (size_t i = under_way_.size(); i-- > 0;) {  // backwards: Finish() takes it out
+      Transfer* const transfer = under_way_[i];
       if (transfer->is_unwanted) {
         Finish(transfer, HttpFailure::kEndedByCaller, "");
       } else if (transfer->is_connected &&
@@ -305,7 +337,27 @@ class HttpLoop {
       bytes_under_way_ += transfer->expected_bytes;
       transfer->last_progress = Clock::now();
       under_way_.push_back(transfer);
-      curl_.multi_add_handle(multi_, transfer->easy);
+      const CURLMcode added = curl_.multi_add_handle(multi_, transfer->easy);
+      if (added != CURLM_OK) {
+        Finish(transfer, HttpFailure::kBroken,
+               "libcurl does not take it: " + std::to_string(static_cast<int>(added)));
+      }
+    }
+  }
+
+  /// Gives all requests the exception that the thread ran into: which of them it was about is not
+  /// known, and those who wait are to hear of it.
+  void FailAll(const std::exception_ptr& exception) noexcept {
+    std::lock_guard<exec::ForkableMutex> lock(mutex_);
+    while (!waiting_.empty()) {
+      Transfer* const transfer = waiting_.front();
+      waiting_.pop_front();
+      transfer->exception = exception;
+      Finish(transfer, HttpFailure::kBroken, "");
+    }
+    while (!under_way_.empty()) {
+      under_way_.back()->exception = exception;
+      Finish(under_way_.back(), HttpFailure::kBroken, "");
     }
   }
 
@@ -418,6 +470,9 @@ Result<HttpResponse> HttpClient::Send(const HttpRequest& request, const HttpLimi
     loop->Wake();
     transfer.changed.wait(lock, is_done);
     return Status::Cancelled("reading was stopped");
+  }
+  if (transfer.exception != nullptr) {
+    return exec::CatchExceptions([&]() -> Status { std::rethrow_exception(transfer.exception); });
   }
   return std::move(transfer.response);
 }

@@ -106,7 +106,8 @@ class HttpClient {
   /// Sends a request, follows redirects (to http and https) where it says so, and waits for the
   /// answer's end.
   /// Cancelled, within a tenth of a second, where that was interrupted (exec::StopScope); an
-  /// IOError where libcurl is not to be had. All else that goes wrong is in the response.
+  /// IOError where libcurl is not to be had; the Status of what the receiver threw, or the thread
+  /// (exec::CatchExceptions). All else that goes wrong is in the response.
   static Result<HttpResponse> Send(const HttpRequest& request, const HttpLimits& limits,
                                    HttpReceiver* receiver);
 };

@@ -1,12 +1,11 @@
 #include "easydata/http/http_exchange.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "easydata/http/answer_text.h"
+#include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 
 namespace easydata::http {
@@ -121,7 +120,7 @@ Status FinalError(const std::string& what, const HttpResponse& response,
                   const HttpRetries& retries) {
   const std::string outcome = ": " + Described(response) + ", after " + retries.ToString();
   const auto error = [&](int number, const std::string& advice) {
-    return arrow::internal::IOErrorFromErrno(number, what, outcome, advice);
+    return ServerError(number, what, outcome, advice);
   };
   if (response.failure == HttpFailure::kUntrusted) {
     return error(EPROTO,
@@ -148,19 +147,32 @@ Status FinalError(const std::string& what, const HttpResponse& response,
 /// Collects a small answer.
 class TextCall final : public HttpCall {
  public:
-  TextCall(const std::string& what, const RequestMaker& make, const AnswerJudge& judge)
-      : what_(what), make_(make), judge_(judge) {}
+  TextCall(const std::string& what, const RequestMaker& make, const AnswerJudge& judge,
+           size_t most_bytes)
+      : what_(what), make_(make), judge_(judge), most_bytes_(most_bytes) {}
 
   std::string What() const override { return what_; }
   Result<HttpRequest> MakeRequest() override {
     answer_.body.clear();
+    is_too_long_ = false;
     return make_();
   }
+  bool OnHeaders(const HttpResponse& response) override {
+    is_too_long_ = ParseSize(response.headers.Get("content-length")).value_or(0) >
+                   static_cast<int64_t>(most_bytes_);
+    return !is_too_long_;
+  }
   bool OnBody(std::string_view piece) override {
-    answer_.body += piece;
-    return true;
+    is_too_long_ = piece.size() > most_bytes_ - answer_.body.size();
+    if (!is_too_long_) answer_.body += piece;
+    return !is_too_long_;
   }
   Result<Outcome> Judge(const HttpResponse& response) override {
+    if (is_too_long_) {
+      return ServerError(EFBIG, what_, ": the answer has more than ", most_bytes_ >> 20,
+                         " MB, the most that is read of one; see that this is the right server "
+                         "(storage_options: endpoint_url), and that it is well");
+    }
     const std::string_view length = response.headers.Get("content-length");
     const bool is_cut =
         response.is_good() && !length.empty() && length != std::to_string(answer_.body.size());
@@ -176,6 +188,8 @@ class TextCall final : public HttpCall {
   const std::string& what_;
   const RequestMaker& make_;
   const AnswerJudge& judge_;
+  const size_t most_bytes_;
+  bool is_too_long_ = false;
   TextAnswer answer_;
 };
 
@@ -227,9 +241,8 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
     if (!wait.has_value()) {
       const std::string wrong = call->WrongAnswer();
       if (wrong.empty()) return FinalError(call->What(), response, retries);
-      return arrow::internal::IOErrorFromErrno(EIO, call->What(), ": the server answers with ",
-                                               wrong, ", after ", retries.ToString(),
-                                               "; it cannot be read from there");
+      return ServerError(EIO, call->What(), ": the server answers with ", wrong, ", after ",
+                         retries.ToString(), "; it cannot be read from there");
     }
     store.counters()->Retry(CauseOf(response, response.is_good()), *wait,
                             response.status == 429 || response.status == 503);
@@ -244,8 +257,9 @@ Result<HttpCall::Outcome> JudgeRemoval(const TextAnswer& answer) {
 }
 
 Result<TextAnswer> ExchangeText(const HttpStore& store, const std::string& what,
-                                const RequestMaker& make, const AnswerJudge& judge) {
-  TextCall call(what, make, judge);
+                                const RequestMaker& make, const AnswerJudge& judge,
+                                size_t most_bytes) {
+  TextCall call(what, make, judge, most_bytes);
   ARROW_RETURN_NOT_OK(Exchange(store, &call).status());
   return std::move(call.answer());
 }

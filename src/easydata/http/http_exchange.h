@@ -54,6 +54,12 @@ class HttpCall : public HttpReceiver {
 /// wanted, what came of it and after how many attempts; Cancelled where that was interrupted.
 Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call);
 
+/// The most bytes of an answer that is kept as a whole: what a server acknowledges, a page of a
+/// listing, and an object (a lock, metadata). A longer one is an error, and is not read to its end.
+inline constexpr size_t kMostAcknowledgement = 1 << 20;
+inline constexpr size_t kMostListingPage = 16 << 20;
+inline constexpr size_t kMostWholeObject = 64 << 20;
+
 /// A small answer.
 struct TextAnswer {
   HttpResponse response;
@@ -68,8 +74,10 @@ using AnswerJudge = std::function<Result<HttpCall::Outcome>(const TextAnswer& an
 /// Judges the answer to a removal: what is not there is removed.
 Result<HttpCall::Outcome> JudgeRemoval(const TextAnswer& answer);
 
-/// Exchange() for an answer that is small. `what` begins errors.
+/// Exchange() for an answer that is small: beyond `most_bytes` it is an IOError (EFBIG). `what`
+/// begins errors.
 Result<TextAnswer> ExchangeText(const HttpStore& store, const std::string& what,
-                                const RequestMaker& make, const AnswerJudge& judge = nullptr);
+                                const RequestMaker& make, const AnswerJudge& judge = nullptr,
+                                size_t most_bytes = kMostAcknowledgement);
 
 }  // namespace easydata::http

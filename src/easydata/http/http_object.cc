@@ -1,18 +1,17 @@
 #include "easydata/http/http_object.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "easydata/files/file_system.h"
+#include "easydata/http/answer_text.h"
 #include "easydata/http/http_date.h"
 #include "easydata/http/http_exchange.h"
+#include "easydata/http/server_error.h"
 
 namespace easydata::http {
 namespace {
@@ -20,19 +19,6 @@ namespace {
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
 // Of a server that ignores ranges, so much of a file is read and thrown away for what is wanted.
 constexpr int64_t kMostSkipped = 64 << 20;
-
-template <typename... Args>
-Status ReadError(int error, Args&&... message) {
-  return arrow::internal::IOErrorFromErrno(error, std::forward<Args>(message)...);
-}
-
-/// A text that is a number from 0 on and nothing else.
-std::optional<int64_t> ParseSize(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && value >= 0;
-  return is_number ? std::optional<int64_t>(value) : std::nullopt;
-}
 
 /// "bytes 5-9/20"; `size` is -1 where the server does not tell ("*").
 struct ContentRange {
@@ -75,12 +61,12 @@ bool IsEncoded(const HttpHeaders& headers) {
 }
 
 Status EncodedError(const std::string& what, const HttpHeaders& headers) {
-  return ReadError(EIO, what, ": it is kept or sent with Content-Encoding: ",
-                   headers.Get("content-encoding").empty()
-                       ? headers.Get("x-goog-stored-content-encoding")
-                       : headers.Get("content-encoding"),
-                   ", of which no range can be read; have it served as it is stored "
-                   "(Content-Encoding: identity)");
+  return ServerError(EIO, what, ": it is kept or sent with Content-Encoding: ",
+                     headers.Get("content-encoding").empty()
+                         ? headers.Get("x-goog-stored-content-encoding")
+                         : headers.Get("content-encoding"),
+                     ", of which no range can be read; have it served as it is stored "
+                     "(Content-Encoding: identity)");
 }
 
 /// Checks the answers to a range of an object, and takes its bytes.
@@ -109,7 +95,7 @@ class RangeCall final : public HttpCall {
   }
 
   bool OnHeaders(const HttpResponse& response) override {
-    if (response.status != 200 && response.status != 206) return true;
+    if (response.status != 200 && response.status != 206) return false;
     const HttpHeaders& headers = response.headers;
     if (IsEncoded(headers)) {
       error_ = EncodedError(What(), headers);
@@ -129,7 +115,7 @@ class RangeCall final : public HttpCall {
   }
 
   bool OnBody(std::string_view piece) override {
-    if (!is_accepted_) return true;
+    if (!is_accepted_) return false;
     const auto passed = std::min<int64_t>(skip_, static_cast<int64_t>(piece.size()));
     skip_ -= passed;
     piece.remove_prefix(static_cast<size_t>(passed));
@@ -225,17 +211,27 @@ class RangeCall final : public HttpCall {
   Status error_ = {};
 };
 
-/// The size that an answer to HEAD, or to a GET of the first byte, tells.
+/// The size that an answer to HEAD, or to a GET of the first byte or of all, tells.
 std::optional<int64_t> SizeOf(const HttpResponse& response) {
-  if (const std::string_view given = response.headers.Get("content-range"); !given.empty()) {
+  const std::string_view given = response.headers.Get("content-range");
+  constexpr std::string_view kUnsatisfied = "bytes */";  // there is no such byte
+  if (response.status == 416) {
+    return given.starts_with(kUnsatisfied) ? ParseSize(given.substr(kUnsatisfied.size()))
+                                           : std::nullopt;
+  }
+  if (response.status != 200 && response.status != 206) return std::nullopt;
+  if (!given.empty()) {
     const auto range = ParseContentRange(given);
     return range.has_value() && range->size >= 0 ? std::optional<int64_t>(range->size)
                                                  : std::nullopt;
   }
-  return ParseSize(response.headers.Get("content-length"));
+  // Without it, 206 is about a part of unknown place.
+  return response.status == 200 ? ParseSize(response.headers.Get("content-length")) : std::nullopt;
 }
 
-/// Asks for the headers of an object.
+/// Asks for the headers of an object: by HEAD; where that is refused, or says that there is nothing
+/// (as servers do that know no HEAD), by a GET of the first byte, and where that tells no size by a
+/// GET of all, of which no more than the headers are read. Size and identity are one answer's.
 class StatCall final : public HttpCall {
  public:
   StatCall(const HttpStore& store, const std::string& uri) : store_(store), uri_(uri) {}
@@ -246,38 +242,39 @@ class StatCall final : public HttpCall {
     HttpRequest request;
     ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(uri_));
     request.headers = {"Accept-Encoding: identity"};
-    if (is_head_) {
-      request.method = "HEAD";
-    } else {
-      request.headers.emplace_back("Range: bytes=0-0");
-    }
+    if (way_ == Way::kHead) request.method = "HEAD";
+    if (way_ == Way::kFirstByte) request.headers.emplace_back("Range: bytes=0-0");
     return request;
   }
 
   bool OnHeaders(const HttpResponse&) override { return false; }
 
   Result<Outcome> Judge(const HttpResponse& response) override {
-    if (response.status == 200 || response.status == 206) {
-      if (IsEncoded(response.headers)) return EncodedError(What(), response.headers);
-      if (SizeOf(response).has_value()) return Outcome::kDone;
-    }
-    // Some servers answer no HEAD, or tell no size there; addresses signed for GET allow none.
+    const bool is_good = response.status == 200 || response.status == 206;
+    if (is_good && IsEncoded(response.headers)) return EncodedError(What(), response.headers);
+    const auto size = SizeOf(response);
+    if (size.has_value() && (*size > 0 || way_ != Way::kHead)) return Outcome::kDone;
     const bool is_answer = response.status > 0 && !IsTransient(response);
-    if (is_head_ && is_answer && response.status != 404 && response.status != 410) {
-      is_head_ = false;
+    const bool is_missing = response.status == 404 || response.status == 410;
+    if (way_ == Way::kHead && is_answer && !is_missing) {
+      // Addresses that are signed for GET allow no HEAD, either.
+      way_ = Way::kFirstByte;
       return Outcome::kOtherwise;
     }
-    if (!is_head_ && response.status == 416) return Outcome::kDone;
-    if (response.status == 200 || response.status == 206) {
-      return ReadError(EIO, What(), ": the server does not tell its size");
+    if (way_ == Way::kFirstByte && (is_good || response.status == 416)) {
+      way_ = Way::kWhole;
+      return Outcome::kOtherwise;
     }
+    if (is_good) return ServerError(EIO, What(), ": the server does not tell its size");
     return OutcomeOf(response);
   }
 
  private:
+  enum class Way { kHead, kFirstByte, kWhole };
+
   const HttpStore& store_;
   const std::string& uri_;
-  bool is_head_ = true;
+  Way way_ = Way::kHead;
 };
 
 }  // namespace
@@ -285,7 +282,6 @@ class StatCall final : public HttpCall {
 Result<files::FileInfo> StatHttpObject(const HttpStore& store, const std::string& uri) {
   StatCall call(store, uri);
   ARROW_ASSIGN_OR_RAISE(const HttpResponse response, Exchange(store, &call));
-  if (response.status == 416) return files::FileInfo{uri, 0, {}};
   return files::FileInfo{
       uri,
       *SizeOf(response),
@@ -293,13 +289,14 @@ Result<files::FileInfo> StatHttpObject(const HttpStore& store, const std::string
 }
 
 Result<std::string> ReadHttpObject(const HttpStore& store, const std::string& uri) {
-  ARROW_ASSIGN_OR_RAISE(TextAnswer answer,
-                        ExchangeText(store, "cannot read " + uri, [&]() -> Result<HttpRequest> {
-                          HttpRequest request;
-                          ARROW_ASSIGN_OR_RAISE(request.url, store.UrlOf(uri));
-                          request.headers = {"Accept-Encoding: identity"};
-                          return request;
-                        }));
+  const auto make = [&]() -> Result<HttpRequest> {
+    HttpRequest request;
+    ARROW_ASSIGN_OR_RAISE(request.url, store.UrlOf(uri));
+    request.headers = {"Accept-Encoding: identity"};
+    return request;
+  };
+  ARROW_ASSIGN_OR_RAISE(TextAnswer answer, ExchangeText(store, "cannot read " + uri, make,
+                                                        /*judge=*/nullptr, kMostWholeObject));
   return std::move(answer.body);
 }
 

@@ -10,11 +10,12 @@
 namespace easydata::http {
 
 /// Asks for the size and identity of an object: its ETag where that is strong, and the time of its
-/// last change. An IOError with errno where there is nothing (ENOENT), nothing for us (EACCES), no
-/// size, or no answer in time.
+/// last change. A HEAD that says 0 is believed when a GET says so, too. An IOError with errno where
+/// there is nothing (ENOENT), nothing for us (EACCES), no size, or no answer in time.
 Result<files::FileInfo> StatHttpObject(const HttpStore& store, const std::string& uri);
 
-/// Reads a small object as a whole, whatever it is by now.
+/// Reads a small object as a whole, whatever it is by now; beyond kMostWholeObject bytes it is an
+/// IOError.
 Result<std::string> ReadHttpObject(const HttpStore& store, const std::string& uri);
 
 /// An object of a store that is read by ranges over HTTP.

@@ -176,5 +176,98 @@ TEST(HttpFileTest, RefusesAnotherObject) {
                         "now it has tag \"v2\""));
 }
 
+std::string Head(const std::string& status, const std::string& headers) {
+  return "HTTP/1.1 " + status + "\r\n" + headers + "\r\n";
+}
+
+bool IsHead(const std::string& request) { return request.starts_with("HEAD"); }
+
+Result<files::FileInfo> StatOn(const ScriptedServer& server) {
+  return StatHttpObject(OpenStore(Impatient()), UrlOn(server));
+}
+
+TEST(StatHttpObjectTest, BelievesNoHeadThatSaysZero) {  // X7
+  const std::string object = ObjectOf(850);
+  for (const char* tag : {"", "ETag: \"other\"\r\n"}) {
+    ScriptedServer server([&](int, const std::string& request) {
+      if (!IsHead(request)) return ScriptedAnswer{RightAnswer(object, request)};
+      return ScriptedAnswer{Head("200 OK", std::string("Content-Length: 0\r\n") + tag)};
+    });
+    const auto info = StatOn(server).ValueOrDie();
+    EXPECT_EQ(info.size, 850);
+    EXPECT_EQ(info.identity.tag, kTag);  // of the answer that had the size
+    EXPECT_EQ(server.requests().size(), 2U);
+  }
+}
+
+TEST(StatHttpObjectTest, AsksByGetWhereThereIsNoHead) {  // X7
+  for (const char* status : {"405 Method Not Allowed", "501 Not Implemented", "403 Forbidden"}) {
+    ScriptedServer server([&](int, const std::string& request) {
+      if (IsHead(request)) return ScriptedAnswer{Head(status, "Content-Length: 0\r\n")};
+      return ScriptedAnswer{RightAnswer(ObjectOf(850), request)};
+    });
+    EXPECT_EQ(StatOn(server).ValueOrDie().size, 850) << status;
+  }
+}
+
+TEST(StatHttpObjectTest, TakesTheSizeOfARangeThatIsNotThere) {  // X7
+  for (const int size : {850, 0}) {
+    ScriptedServer server([&](int, const std::string& request) {
+      if (IsHead(request)) return AnswerOf("405 No", "");
+      return AnswerOf("416 Range Not Satisfiable", "",
+                      "Content-Range: bytes */" + std::to_string(size) + "\r\n");
+    });
+    EXPECT_EQ(StatOn(server).ValueOrDie().size, size);
+  }
+}
+
+TEST(StatHttpObjectTest, AsksForAllWhereTheFirstByteTellsNoSize) {  // X7
+  for (const std::string first : {"416 Range Not Satisfiable\r\n", "206 Partial Content\r\n",
+                                  "206 Partial Content\r\nContent-Range: bytes 0-0/*\r\n"}) {
+    ScriptedServer server([&](int, const std::string& request) {
+      if (IsHead(request)) return AnswerOf("405 No", "");
+      if (request.find("Range: ") == std::string::npos) return AnswerOf("200 OK", ObjectOf(850));
+      return ScriptedAnswer{"HTTP/1.1 " + first + "Content-Length: 1\r\n\r\na"};
+    });
+    EXPECT_EQ(StatOn(server).ValueOrDie().size, 850) << first;
+  }
+}
+
+TEST(StatHttpObjectTest, RefusesWhatTellsNoSize) {
+  ScriptedServer server([&](int, const std::string&) {
+    return ScriptedAnswer{"HTTP/1.1 200 OK\r\n\r\nabc", milliseconds(0), true};
+  });
+  EXPECT_THAT(StatOn(server).status().message(), HasSubstr("the server does not tell its size"));
+}
+
+TEST(ReadHttpObjectTest, TakesNoMoreThanItsBound) {  // X3
+  // A length that is told, and a body that never ends.
+  for (const char* headers : {"Content-Length: 67108865\r\n", ""}) {
+    ScriptedServer server([&](int, const std::string&) {
+      ScriptedAnswer answer{Head("200 OK", headers)};
+      if (*headers == '\0') answer.more.assign(70, std::string(1 << 20, 'x'));
+      return answer;
+    });
+    const Status status = ReadHttpObject(OpenStore(Impatient()), UrlOn(server)).status();
+    EXPECT_THAT(status.message(),
+                HasSubstr("cannot read " + UrlOn(server) + ": the answer has more than 64 MB"));
+    EXPECT_EQ(server.requests().size(), 1U);  // it is not asked for again
+  }
+}
+
+TEST(HttpErrorTest, ShowsWordsOfServersEscaped) {  // X17
+  ScriptedServer server([&](int, const std::string&) {
+    return AnswerOf("403 Forbidden",
+                    R"({"error": {"message": "\u001b[2J\u001b]0;evil\u0007\nTraceback"}})",
+                    "x-request-id: \x1b[31mred\xff\r\n");
+  });
+  const Status status = ReadHttpObject(OpenStore(Impatient()), UrlOn(server)).status();
+  EXPECT_THAT(status.message(), HasSubstr("status 403 (\\x1b[2J\\x1b]0;evil\\x07\\nTraceback), "
+                                          "request id \\x1b[31mred\\xff, after"));
+  const Status changed = files::FileChangedError({"s3://b/a\nb", 5, {}}, "tag \x1b");
+  EXPECT_THAT(changed.message(), HasSubstr("s3://b/a\\nb is not"));
+  EXPECT_THAT(changed.message(), HasSubstr("tag \\x1b"));
+}
+
 }  // namespace
 }  // namespace easydata::http

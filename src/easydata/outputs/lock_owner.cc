@@ -12,6 +12,7 @@
 
 #include "easydata/base/hash.h"
 #include "easydata/files/file_calls.h"
+#include "easydata/json/bounded_json.h"
 
 namespace easydata::outputs {
 namespace {
@@ -80,7 +81,7 @@ std::string LockOwner::ToText(int64_t renewal) const {
 }
 
 std::optional<LockOwner> LockOwner::FromText(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = json::ParseBoundedJson(text).ValueOr(nullptr);
   if (!json.is_object()) return std::nullopt;
   LockOwner owner;
   for (const auto& [key, out] : {std::pair{"token", &owner.token},

@@ -28,8 +28,8 @@ class UploadStore final : public stores::ObjectStore {
   const char* scheme() const override { return "s3"; }
   Result<std::string> UrlOf(const std::string& uri) const override { return uri; }
   Status Authorize(http::HttpRequest*) const override { return Status::OK(); }
-  Result<stores::ObjectPage> ListPage(const std::string&, const std::string&, bool,
-                                      const std::string&) const override {
+  Result<stores::ObjectPage> AskForPage(const std::string&, const std::string&, bool,
+                                        const std::string&) const override {
     return stores::ObjectPage();
   }
   Status Put(const std::string& uri, std::string_view content) const override {

@@ -4,32 +4,13 @@
 #include <set>
 #include <utility>
 
+#include "easydata/json/bounded_json.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata::sink {
 namespace {
 
-constexpr int kDeepest = 200;
-
-/// The depth of nested brackets, those in strings left out.
-int DepthOf(const std::string& text) {
-  int depth = 0, deepest = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return deepest;
-}
+constexpr json::JsonBounds kBounds{200, 16'000'000};
 
 /// A name for messages: JSON text, whatever characters it has.
 std::string Shown(const nlohmann::json& value) {
@@ -92,10 +73,9 @@ nlohmann::json ToJson(const ShardRecord& shard) {
 }
 
 std::optional<nlohmann::json> ParseSaved(const std::string& text) {
-  if (DepthOf(text) > kDeepest) return std::nullopt;
-  auto value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) return std::nullopt;
-  return value;
+  auto value = json::ParseBoundedJson(text, kBounds);
+  if (!value.ok()) return std::nullopt;
+  return std::move(*value);
 }
 
 Result<ShardRecord> ShardFromJson(const nlohmann::json& value) {

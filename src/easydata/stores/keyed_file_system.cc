@@ -9,6 +9,7 @@
 
 #include "easydata/files/brace_pattern.h"
 #include "easydata/files/name_pattern.h"
+#include "easydata/files/path_pattern.h"
 
 namespace easydata::stores {
 namespace {
@@ -24,30 +25,6 @@ std::vector<std::string> PartsOf(std::string_view key) {
 }
 
 bool IsHidden(std::string_view part) { return part.starts_with('.'); }
-
-/// Whether the parts of a key match those of a pattern, as files of this machine do: hidden folders
-/// only where they are spelled out.
-bool MatchesParts(const std::vector<std::string>& pattern, size_t p,
-                  const std::vector<std::string>& key, size_t k,
-                  const files::NameFilter& is_wanted) {
-  if (p == pattern.size()) return k == key.size();
-  if (k == key.size()) return false;
-  const bool is_file = k + 1 == key.size();
-  if (pattern[p] == "**") {
-    if (p + 1 == pattern.size() && is_file) return is_wanted(files::ListedBy::kPattern, key[k]);
-    if (MatchesParts(pattern, p + 1, key, k, is_wanted)) return true;
-    return !is_file && !IsHidden(key[k]) && MatchesParts(pattern, p, key, k + 1, is_wanted);
-  }
-  const bool is_last = p + 1 == pattern.size();
-  if (is_last != is_file) return false;
-  if (!files::IsPattern(pattern[p])) {
-    return key[k] == pattern[p] && (is_last || MatchesParts(pattern, p + 1, key, k + 1, is_wanted));
-  }
-  if (IsHidden(key[k]) && !IsHidden(pattern[p])) return false;
-  if (!files::MatchesName(pattern[p], key[k])) return false;
-  return is_last ? is_wanted(files::ListedBy::kPattern, key[k])
-                 : MatchesParts(pattern, p + 1, key, k + 1, is_wanted);
-}
 
 /// Whether a key below a folder is one of its files.
 bool IsBelow(std::string_view rest, const files::NameFilter& is_wanted) {
@@ -68,27 +45,27 @@ bool HasSuffix(std::string_view key) {
   return dot != std::string_view::npos && dot > 0 && dot + 1 < name.size();
 }
 
-void Add(files::FileInfo object, files::Listing* listing) {
-  // Folders that someone made by hand.
-  if (object.uri.ends_with('/')) return;
-  files::ListedFile file;
-  file.info = std::move(object);
-  listing->files.push_back(std::move(file));
-}
-
-/// A key that has the characters of patterns itself.
-files::Listing SingleFile(files::FileInfo object) {
-  files::Listing listing;
-  Add(std::move(object), &listing);
-  return listing;
-}
-
 bool IsMissing(const Status& status) {
   const int error = arrow::internal::ErrnoFromStatus(status);
   return error == ENOENT || error == EISDIR;
 }
 
 }  // namespace
+
+void KeyedFileSystem::Add(files::FileInfo object, files::Listing* listing) {
+  // Folders that someone made by hand.
+  if (object.uri.ends_with('/')) return;
+  files::ListedFile file;
+  file.info = std::move(object);
+  CheckName(&file);
+  listing->files.push_back(std::move(file));
+}
+
+files::Listing KeyedFileSystem::SingleFile(files::FileInfo object) {
+  files::Listing listing;
+  Add(std::move(object), &listing);
+  return listing;
+}
 
 Result<files::Listing> KeyedFileSystem::List(const std::string& given,
                                              const files::NameFilter& is_wanted) const {
@@ -133,13 +110,16 @@ Result<files::Listing> KeyedFileSystem::ListPattern(const RootAndKey& path,
   const bool by_folder = path.key.find('/', prefix.size()) == std::string::npos &&
                          path.key.find("**") == std::string::npos;
   ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll({path.root, prefix}, by_folder));
-  const std::vector<std::string> pattern = PartsOf(path.key);
+  const files::PathPattern pattern(path.key);
+  const auto wants = [&](std::string_view name) {
+    return is_wanted(files::ListedBy::kPattern, name);
+  };
   files::Listing listing;
   listing.by = files::ListedBy::kPattern;
   for (files::FileInfo& object : found.objects) {
     const std::string_view key = std::string_view(object.uri).substr(path.root.size());
     if (key == path.key) return SingleFile(std::move(object));
-    if (MatchesParts(pattern, 0, PartsOf(key), 0, is_wanted)) Add(std::move(object), &listing);
+    if (pattern.Matches(key, wants)) Add(std::move(object), &listing);
   }
   return listing;
 }

@@ -39,6 +39,10 @@ class KeyedFileSystem : public files::FileSystem {
   virtual Result<ObjectPage> ListSome(const RootAndKey& folder) const = 0;
 
  private:
+  static void Add(files::FileInfo object, files::Listing* listing);
+  /// A key that has the characters of patterns itself, or none.
+  static files::Listing SingleFile(files::FileInfo object);
+
   Result<files::Listing> ListFolder(const RootAndKey& path,
                                     const files::NameFilter& is_wanted) const;
   Result<files::Listing> ListPattern(const RootAndKey& path,

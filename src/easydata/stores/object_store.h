@@ -50,9 +50,10 @@ class ObjectStore : public http::HttpStore {
   virtual const char* scheme() const = 0;
 
   /// A page of the keys that begin with `prefix`, sorted; by folder: of those only that have no "/"
-  /// after the prefix, and the folders. `page`: ObjectPage::next of the one before, or empty.
-  virtual Result<ObjectPage> ListPage(const std::string& bucket, const std::string& prefix,
-                                      bool by_folder, const std::string& page) const = 0;
+  /// after the prefix, and the folders. `page`: ObjectPage::next of the one before, or empty. An
+  /// IOError names a key that does not begin so, or is longer than any is.
+  Result<ObjectPage> ListPage(const std::string& bucket, const std::string& prefix, bool by_folder,
+                              const std::string& page) const;
 
   /// Puts an object, whole or not at all, in place of what is there.
   virtual Status Put(const std::string& uri, std::string_view content) const = 0;
@@ -81,18 +82,22 @@ class ObjectStore : public http::HttpStore {
   virtual Result<std::vector<OpenUpload>> ListUploads(const std::string& prefix_uri) const = 0;
   virtual int parts_in_flight() const = 0;
 
-  /// All pages of ListPage().
+  /// All pages of ListPage(); an IOError where they would never end (ListingProgress).
   Result<ObjectPage> ListAll(const std::string& bucket, const std::string& prefix,
                              bool by_folder) const;
 
  protected:
+  /// Asks for what ListPage() gives, which checks it.
+  virtual Result<ObjectPage> AskForPage(const std::string& bucket, const std::string& prefix,
+                                        bool by_folder, const std::string& page) const = 0;
+
   /// Whether an object that a condition found there has this content: an earlier attempt to put it
   /// may have succeeded and its answer been lost, one of ours, or one of libcurl's, which repeats a
   /// request by itself where a connection that was used before ends at once.
   Result<bool> Holds(const std::string& uri, std::string_view content) const;
 };
 
-/// The size of an object in a listing; 0 for "". IOError, naming the object, for what is no size.
+/// The size of an object in a listing. IOError, naming the object, for what is no size.
 Result<int64_t> ListedSize(std::string_view text, const std::string& uri);
 
 /// Nanoseconds since 1970 of a time in a listing, of whole seconds as headers have them; 0 where it

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "easydata/base/escaped_text.h"
+
 namespace easydata {
 
 std::string Address::ToString() const {
   std::string text;
   if (shard != nullptr) {
     if (!shard->source.empty()) text += "sources[\"" + shard->source + "\"] ";
-    text += shard->shard + " ";
+    text += EscapedText(shard->shard) + " ";  // whoever put a file there named it
   }
   text += "row " + std::to_string(row);
   if (sub_row >= 0) text += " (part " + std::to_string(sub_row) + ")";

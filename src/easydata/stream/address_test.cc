@@ -41,6 +41,11 @@ TEST(AddressesTest, SliceAndTakeKeepEachRowsAddress) {
   EXPECT_EQ(taken.At(1).ToString(), "sources[\"s\"] a row 0");
 }
 
+TEST(AddressesTest, ShowsNamesOfShardsEscaped) {  // X17
+  const Addresses addresses(Shard("s3://b/a\n\x1b[2J\xff.jsonl"), 7, 1);
+  EXPECT_EQ(addresses.At(0).ToString(), "sources[\"s\"] s3://b/a\\n\\x1b[2J\\xff.jsonl row 7");
+}
+
 TEST(AddressesTest, ShiftMovesEveryRow) {
   Addresses addresses(Shard("a"), 0, 4);
   addresses.ShiftRows(100);

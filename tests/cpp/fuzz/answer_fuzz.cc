@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/base/escaped_text.h"
 #include "easydata/http/answer_text.h"
 #include "easydata/http/http_date.h"
 #include "easydata/http/http_object.h"
@@ -35,6 +36,10 @@ constexpr int64_t kObjectBytes = 40;
 void CheckStatus(const Status& status, std::string_view input) {
   using enum arrow::StatusCode;
   fuzz::CheckForeseen(status, {IOError, Invalid, NotImplemented}, input);
+  // What a server says does nothing to a terminal.
+  if (status.IsIOError() && EscapedText(status.message()) != status.message()) {
+    Fail("an error that is not escaped: " + status.message(), input);
+  }
 }
 
 /// Options by which nothing is waited for, and nobody else is asked.
@@ -63,7 +68,8 @@ std::shared_ptr<const stores::ObjectStore> StoreOf(uint8_t bits) {
 }
 
 void CheckObject(const files::FileInfo& object, const std::string& prefix, std::string_view input) {
-  if (!object.uri.starts_with(prefix)) Fail("an object of another bucket: " + object.uri, input);
+  if (!object.uri.starts_with(prefix))
+    Fail("an object that was not asked for: " + object.uri, input);
   if (object.size < 0) Fail("an object of a negative size", input);
 }
 
@@ -71,7 +77,7 @@ void List(const stores::ObjectStore& store, bool by_folder, std::string_view inp
   const auto listed = store.ListAll("bucket", "a/", by_folder);
   CheckStatus(listed.status(), input);
   if (!listed.ok()) return;
-  const std::string prefix = std::string(store.scheme()) + "://bucket/";
+  const std::string prefix = std::string(store.scheme()) + "://bucket/a/";
   for (const files::FileInfo& object : listed->objects) CheckObject(object, prefix, input);
 }
 

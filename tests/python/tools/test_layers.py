@@ -54,6 +54,27 @@ def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint
     assert complaint in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "complaint"),
+    [
+        ("sink/a.cc", "const auto json = nlohmann::json::parse(text);", "json/bounded_json.h"),
+        ("stores/s3/a.cc", "return arrow::internal::IOErrorFromErrno(5, x);", "server_error.h"),
+        ("sink/a.cc", "return arrow::internal::IOErrorFromErrno(5, x);", None),
+        ("sink/a_test.cc", "const auto json = nlohmann::json::parse(text);", None),
+        ("json/bounded_json.cc", "auto value = nlohmann::json::parse(text);", None),
+    ],
+)
+def test_what_one_file_is_for_is_done_there(
+    tmp_path: Path, file: str, line: str, complaint: str | None
+) -> None:
+    path = tmp_path / "src" / "easydata" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(line + "\n")
+    result = run(tmp_path)
+    assert result.returncode == (complaint is not None)
+    assert (complaint or "") in result.stdout
+
+
 def test_namespaces_are_those_of_modules(tmp_path: Path) -> None:
     path = tmp_path / "src" / "easydata" / "mix" / "a.cc"
     path.parent.mkdir(parents=True)

@@ -1,18 +1,18 @@
 #include "easydata/stores/credentials/aws_answers.h"
 
-#include <arrow/util/io_util.h>
-
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "easydata/http/answer_text.h"
 #include "easydata/http/iso_time.h"
+#include "easydata/http/server_error.h"
+#include "easydata/json/bounded_json.h"
 
 namespace easydata::credentials {
 namespace {
 
 Status BadAnswer(const std::string& source, const std::string& what) {
-  return arrow::internal::IOErrorFromErrno(EACCES, source, " gives no AWS credentials: ", what);
+  return http::ServerError(EACCES, source, " gives no AWS credentials: ", what);
 }
 
 }  // namespace
@@ -28,8 +28,11 @@ Result<std::chrono::system_clock::time_point> ParseExpiry(const std::string& tex
 }
 
 Result<http::Credentials> ParseAwsCredentials(std::string_view text, const std::string& source) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return BadAnswer(source, "its answer is not an object in JSON");
+  const auto parsed = json::ParseBoundedJson(text);
+  if (!parsed.ok() || !parsed->is_object()) {
+    return BadAnswer(source, "its answer is not an object in JSON");
+  }
+  const nlohmann::json& json = *parsed;
   if (const auto version = json.find("Version"); version != json.end() && *version != 1) {
     return BadAnswer(source, "its answer is of another Version than 1");
   }

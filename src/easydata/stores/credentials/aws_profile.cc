@@ -1,7 +1,5 @@
 #include "easydata/stores/credentials/aws_profile.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/exec/environment.h"
 #include "easydata/files/settings_file.h"
+#include "easydata/http/server_error.h"
 
 namespace easydata::credentials {
 namespace {
@@ -174,8 +173,8 @@ Result<std::optional<std::string>> AwsProfiles::EndpointOf(const std::string& se
 Status AwsProfiles::Missing(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [known, section] : profiles_) names.push_back(known);
-  return arrow::internal::IOErrorFromErrno(EACCES, "there is no AWS profile \"", name, "\" in ",
-                                           paths_, Suggestion(name, names));
+  return http::ServerError(EACCES, "there is no AWS profile \"", name, "\" in ", paths_,
+                           Suggestion(name, names));
 }
 
 AwsProfileName ChosenProfile(const std::optional<std::string>& option) {

@@ -1,7 +1,5 @@
 #include "easydata/stores/credentials/aws_token_service.h"
 
-#include <arrow/util/io_util.h>
-
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "easydata/exec/environment.h"
 #include "easydata/files/settings_file.h"
 #include "easydata/http/answer_text.h"
+#include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 #include "easydata/stores/credentials/aws_answers.h"
 #include "easydata/stores/credentials/aws_signature.h"
@@ -82,10 +81,9 @@ Result<http::Credentials> Ask(const AwsRole& role, const http::HttpRequest& requ
   out.secret = http::XmlText(xml, "SecretAccessKey").value_or("");
   out.token = http::XmlText(xml, "SessionToken").value_or("");
   if (out.key.empty() || out.secret.empty()) {
-    return arrow::internal::IOErrorFromErrno(
-        EACCES, source,
-        " gives no AWS credentials: its answer has no AccessKeyId and no "
-        "SecretAccessKey");
+    return http::ServerError(EACCES, source,
+                             " gives no AWS credentials: its answer has no AccessKeyId and no "
+                             "SecretAccessKey");
   }
   ARROW_ASSIGN_OR_RAISE(out.expires,
                         ParseExpiry(http::XmlText(xml, "Expiration").value_or(""), source));
@@ -111,9 +109,8 @@ Result<http::Credentials> AssumeRoleWithWebIdentity(const AwsRole& role,
                                                     const http::HttpOptions& options) {
   ARROW_ASSIGN_OR_RAISE(const auto content, files::ReadSettings(token_file));
   if (!content.has_value()) {
-    return arrow::internal::IOErrorFromErrno(EACCES, "cannot take on the role ", role.arn,
-                                             ": there is no file ", token_file,
-                                             " of the token that it takes");
+    return http::ServerError(EACCES, "cannot take on the role ", role.arn, ": there is no file ",
+                             token_file, " of the token that it takes");
   }
   const std::string token = content->substr(0, content->find_last_not_of(" \t\r\n") + 1);
   FormFields fields = FieldsFor("AssumeRoleWithWebIdentity", role);

@@ -1,9 +1,9 @@
 #include "easydata/stores/credentials/credential_cache.h"
 
-#include <arrow/util/io_util.h>
-
 #include <cerrno>
 #include <mutex>
+
+#include "easydata/http/server_error.h"
 
 namespace easydata::credentials {
 namespace {
@@ -19,9 +19,7 @@ bool IsSame(const MaybeCredentials& a, const MaybeCredentials& b) {
 
 }  // namespace
 
-Status CredentialError(const std::string& message) {
-  return arrow::internal::IOErrorFromErrno(EACCES, message);
-}
+Status CredentialError(const std::string& message) { return http::ServerError(EACCES, message); }
 
 Result<MaybeCredentials> CredentialCache::Get() {
   Lock();

@@ -1,7 +1,5 @@
 #include "easydata/stores/credentials/credential_request.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "easydata/http/answer_text.h"
 #include "easydata/http/http_retries.h"
+#include "easydata/http/server_error.h"
 
 namespace easydata::credentials {
 namespace {
@@ -67,8 +66,7 @@ std::string FailureOf(const CredentialAnswer& answer) {
 Status NoCredentials(const std::string& what, const CredentialAnswer& answer) {
   const int status = answer.response.status;
   const bool is_refusal = status >= 400 && status < 500 && status != 408 && status != 429;
-  return arrow::internal::IOErrorFromErrno(is_refusal ? EACCES : EIO, "cannot ", what, ": ",
-                                           FailureOf(answer));
+  return http::ServerError(is_refusal ? EACCES : EIO, "cannot ", what, ": ", FailureOf(answer));
 }
 
 http::HttpOptions LocalServiceOptions(const http::HttpOptions& options,

@@ -10,6 +10,7 @@
 #include "easydata/http/answer_text.h"
 #include "easydata/http/base64.h"
 #include "easydata/http/url.h"
+#include "easydata/json/bounded_json.h"
 #include "easydata/stores/credentials/credential_request.h"
 #include "easydata/stores/credentials/rsa_signature.h"
 
@@ -33,7 +34,7 @@ Result<std::string> Needed(const nlohmann::json& json, const char* name, const s
 
 /// Reads {"access_token", "expires_in"}.
 Result<MaybeCredentials> ParseToken(const std::string& text, const std::string& source) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = json::ParseBoundedJson(text).ValueOr(nullptr);
   http::Credentials out;
   if (json.is_object()) out.token = http::JsonText(json, "access_token");
   if (out.token.empty() || out.token.find_first_of("\r\n") != std::string::npos) {
@@ -112,7 +113,7 @@ Result<MaybeCredentials> FromServiceAccount(const nlohmann::json& json, const st
 
 Result<MaybeCredentials> FromText(const std::string& text, const std::string& path,
                                   const http::HttpOptions& options) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = json::ParseBoundedJson(text).ValueOr(nullptr);
   if (!json.is_object())
     return CredentialError("the Google credentials in " + path + " are not JSON");
   const std::string type = http::JsonText(json, "type");

@@ -1,13 +1,12 @@
 #include "easydata/stores/credentials/rsa_signature.h"
 
-#include <arrow/util/io_util.h>
-
 #include <cerrno>
 #include <cstddef>
 #include <limits>
 #include <memory>
 
 #include "easydata/exec/loaded_library.h"
+#include "easydata/http/server_error.h"
 
 namespace easydata::credentials {
 namespace {
@@ -32,7 +31,7 @@ struct CryptoLibrary {
 constexpr const char* kNames[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
 
 Status NoCrypto(const std::string& why) {
-  return arrow::internal::IOErrorFromErrno(
+  return http::ServerError(
       ENOENT,
       "to sign by a service account's key takes OpenSSL 1.1.1 or newer (Debian: apt install "
       "libssl3): ",

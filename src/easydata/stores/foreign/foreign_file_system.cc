@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "easydata/files/fetched_file.h"
+#include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 
 namespace easydata::foreign {
@@ -83,9 +84,8 @@ class ForeignFileSystem::Reader {
       counters_->Request();
       auto got = store_->Read(file.uri, position + done, size - done, out + done);
       if (got.ok() && *got > size - done) {
-        return arrow::internal::IOErrorFromErrno(EPROTO, what, ": ", size - done,
-                                                 " bytes were asked for, and ", *got,
-                                                 " came; no ranges can be read from there");
+        return http::ServerError(EPROTO, what, ": ", size - done, " bytes were asked for, and ",
+                                 *got, " came; no ranges can be read from there");
       }
       if (got.ok() && *got > 0) {
         counters_->Received(*got, 0);
@@ -96,8 +96,7 @@ class ForeignFileSystem::Reader {
       }
       // A file that became shorter is no fault of the way.
       if (got.ok()) ARROW_RETURN_NOT_OK(CheckIdentity(file));
-      const Status failed =
-          got.ok() ? arrow::internal::IOErrorFromErrno(EIO, "nothing came") : got.status();
+      const Status failed = got.ok() ? http::ServerError(EIO, "nothing came") : got.status();
       ARROW_RETURN_NOT_OK(WaitAfter(what, failed, &retries));
     }
     return CheckIdentity(file);
@@ -130,8 +129,8 @@ class ForeignFileSystem::Reader {
           MayPass(failed) ? "; try again later, or be more patient (storage_options: retries, "
                             "retry_timeout)"
                           : "";
-      return arrow::internal::IOErrorFromErrno(error, what, ": ", failed.message(), ", after ",
-                                               retries->ToString(), advice);
+      return http::ServerError(error, what, ": ", failed.message(), ", after ", retries->ToString(),
+                               advice);
     }
     counters_->Retry("failed", *wait, false);
     return http::WaitFor(*wait);

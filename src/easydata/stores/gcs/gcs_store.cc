@@ -1,18 +1,20 @@
 #include "easydata/stores/gcs/gcs_store.h"
 
-#include <arrow/util/io_util.h>
-
 #include <cerrno>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "easydata/exec/environment.h"
 #include "easydata/http/answer_text.h"
 #include "easydata/http/http_exchange.h"
+#include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
+#include "easydata/json/bounded_json.h"
 #include "easydata/stores/credentials/google_credentials.h"
+#include "easydata/stores/listing_progress.h"
 
 namespace easydata::gcs {
 namespace {
@@ -50,6 +52,52 @@ int64_t KeptBytes(std::string_view range) {
   const auto [read, error] = std::from_chars(range.data() + dash + 1, end, last);
   const bool is_number = error == std::errc() && read == end && last >= 0;
   return is_number && last < std::numeric_limits<int64_t>::max() ? last + 1 : -1;
+}
+
+Status NoListing(const std::string& what, const char* why) {
+  return http::ServerError(EIO, what, ": the store's answer is no listing: ", why,
+                           "; see that this is the right server (storage_options: endpoint_url)");
+}
+
+using MaybeJson = std::optional<nlohmann::json>;
+
+/// An object that is an answer; nothing for other texts, which may be parts of one, and an IOError
+/// for what no part of it would make less: beyond the bounds.
+Result<MaybeJson> ParseAnswer(const std::string& what, const std::string& body) {
+  auto said = json::ParseBoundedJson(body);
+  if (said.ok()) return said->is_object() ? MaybeJson(*std::move(said)) : std::nullopt;
+  if (!json::IsBeyondBounds(said.status())) return MaybeJson();
+  return http::ServerError(EIO, what, ": the store's answer ", said.status().message(),
+                           ", and is not read; see that this is the right server "
+                           "(storage_options: endpoint_url), and that it is well");
+}
+
+/// A list in an answer, which may be left out.
+Result<const nlohmann::json*> ListOf(const nlohmann::json& answer, const char* name,
+                                     const std::string& what) {
+  static const nlohmann::json nothing = nlohmann::json::array();
+  const auto list = answer.find(name);
+  if (list == answer.end() || list->is_null()) return &nothing;
+  if (!list->is_array()) return NoListing(what, (std::string(name) + " is no list").c_str());
+  return &*list;
+}
+
+/// An object as a listing has it.
+Result<files::FileInfo> ListedObject(const nlohmann::json& item, const std::string& bucket,
+                                     const std::string& what) {
+  const std::string name = item.is_object() ? http::JsonText(item, "name") : "";
+  if (name.empty()) return NoListing(what, "items has one without a name");
+  files::FileInfo object;
+  object.uri = "gs://" + bucket + "/" + name;
+  // Google's are texts; a number is as good.
+  const auto size = item.find("size");
+  const bool is_number = size != item.end() && size->is_number();
+  ARROW_ASSIGN_OR_RAISE(
+      object.size,
+      stores::ListedSize(is_number ? size->dump() : http::JsonText(item, "size"), object.uri));
+  object.identity.tag = http::JsonText(item, "generation");
+  object.identity.mtime_ns = stores::ListedTime(http::JsonText(item, "updated"));
+  return object;
 }
 
 Result<http::HttpCall::Outcome> JudgeGone(const http::TextAnswer& answer) {
@@ -111,8 +159,9 @@ Result<bool> GcsStore::Reauthorize(const http::HttpRequest& request,
   return credentials_->Renew(*request.credentials);
 }
 
-Result<stores::ObjectPage> GcsStore::ListPage(const std::string& bucket, const std::string& prefix,
-                                              bool by_folder, const std::string& page) const {
+Result<stores::ObjectPage> GcsStore::AskForPage(const std::string& bucket,
+                                                const std::string& prefix, bool by_folder,
+                                                const std::string& page) const {
   const auto make = [&]() -> Result<http::HttpRequest> {
     http::HttpRequest request;
     request.url = endpoint_ + "/storage/v1/b/" + http::PercentEncode(bucket, false) +
@@ -122,29 +171,32 @@ Result<stores::ObjectPage> GcsStore::ListPage(const std::string& bucket, const s
     if (!page.empty()) request.url += "&pageToken=" + http::PercentEncode(page, false);
     return request;
   };
+  const std::string what = "cannot list gs://" + bucket + "/" + prefix;
   nlohmann::json found;
   const auto judge = [&](const http::TextAnswer& answer) -> Result<http::HttpCall::Outcome> {
     const http::HttpResponse& response = answer.response;
-    if (response.is_good()) {
-      found = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
-      return found.is_object() ? http::HttpCall::Outcome::kDone : http::HttpCall::Outcome::kAgain;
-    }
-    return http::HttpCall::OutcomeOf(response);
+    if (!response.is_good()) return http::HttpCall::OutcomeOf(response);
+    ARROW_ASSIGN_OR_RAISE(MaybeJson said, ParseAnswer(what, answer.body));
+    if (!said.has_value() || said->contains("error")) return http::HttpCall::Outcome::kAgain;
+    found = std::move(*said);
+    return http::HttpCall::Outcome::kDone;
   };
   ARROW_RETURN_NOT_OK(
-      http::ExchangeText(*this, "cannot list gs://" + bucket + "/" + prefix, make, judge).status());
+      http::ExchangeText(*this, what, make, judge, http::kMostListingPage).status());
   stores::ObjectPage out;
-  for (const nlohmann::json& item : found.value("items", nlohmann::json::array())) {
-    files::FileInfo object;
-    object.uri = "gs://" + bucket + "/" + http::JsonText(item, "name");
-    ARROW_ASSIGN_OR_RAISE(object.size,
-                          stores::ListedSize(http::JsonText(item, "size"), object.uri));
-    object.identity.tag = http::JsonText(item, "generation");
-    object.identity.mtime_ns = stores::ListedTime(http::JsonText(item, "updated"));
+  ARROW_ASSIGN_OR_RAISE(const nlohmann::json* items, ListOf(found, "items", what));
+  for (const nlohmann::json& item : *items) {
+    ARROW_ASSIGN_OR_RAISE(files::FileInfo object, ListedObject(item, bucket, what));
     out.objects.push_back(std::move(object));
   }
-  for (const nlohmann::json& folder : found.value("prefixes", nlohmann::json::array())) {
-    if (folder.is_string()) out.folders.push_back(folder.get<std::string>());
+  ARROW_ASSIGN_OR_RAISE(const nlohmann::json* prefixes, ListOf(found, "prefixes", what));
+  for (const nlohmann::json& folder : *prefixes) {
+    if (!folder.is_string()) return NoListing(what, "prefixes has one that is no text");
+    out.folders.push_back(folder.get<std::string>());
+  }
+  const auto next = found.find("nextPageToken");
+  if (next != found.end() && !next->is_null() && !next->is_string()) {
+    return NoListing(what, "its nextPageToken is no text");
   }
   out.next = http::JsonText(found, "nextPageToken");
   return out;
@@ -204,6 +256,8 @@ Status GcsStore::Delete(const std::string& uri) const {
 Status GcsStore::Copy(const std::string& from, const std::string& to) const {
   ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey source, stores::SplitObjectUri(from));
   ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey target, stores::SplitObjectUri(to));
+  const std::string what = "cannot copy " + from + " to " + to;
+  stores::ListingProgress progress(what);
   std::string token;  // a long copy takes several requests
   for (;;) {
     const auto make = [&]() -> Result<http::HttpRequest> {
@@ -216,11 +270,15 @@ Status GcsStore::Copy(const std::string& from, const std::string& to) const {
       request.headers.emplace_back("Content-Type: application/json");
       return request;
     };
-    ARROW_ASSIGN_OR_RAISE(const http::TextAnswer answer,
-                          http::ExchangeText(*this, "cannot copy " + from + " to " + to, make));
-    const auto said = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
-    if (!said.is_object() || !said.contains("done") || said["done"] != false) return Status::OK();
-    token = http::JsonText(said, "rewriteToken");
+    ARROW_ASSIGN_OR_RAISE(const http::TextAnswer answer, http::ExchangeText(*this, what, make));
+    ARROW_ASSIGN_OR_RAISE(const MaybeJson said, ParseAnswer(what, answer.body));
+    if (!said.has_value() || !said->contains("done") || said->at("done") != false) {
+      return Status::OK();
+    }
+    token = http::JsonText(*said, "rewriteToken");
+    // The token may stay the same while bytes are copied.
+    const std::string copied = http::JsonText(*said, "totalBytesRewritten");
+    ARROW_RETURN_NOT_OK(progress.Add(token + " " + copied, copied.empty() ? 0 : 1));
   }
 }
 
@@ -235,8 +293,7 @@ Result<std::string> GcsStore::StartUpload(const std::string& uri) const {
       }));
   const std::string session(answer.response.headers.Get("location"));
   if (!session.empty()) return http::ResolveUrl(endpoint_ + "/", session);
-  return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri,
-                                           ": the store gives the upload no address");
+  return http::ServerError(EIO, "cannot write ", uri, ": the store gives the upload no address");
 }
 
 Result<stores::UploadedPart> GcsStore::UploadPart(const std::string& uri, const std::string& id,
@@ -264,8 +321,8 @@ Result<stores::UploadedPart> GcsStore::UploadPart(const std::string& uri, const 
     if (response.status == 308) {
       const int64_t has = KeptBytes(response.headers.Get("range"));
       if (has < offset || has > end) {
-        return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri, ": the store has ", has,
-                                                 " bytes of it where there must be ", offset);
+        return http::ServerError(EIO, "cannot write ", uri, ": the store has ", has,
+                                 " bytes of it where there must be ", offset);
       }
       const bool was_question = std::exchange(asks, false);
       kept = has;

@@ -24,8 +24,6 @@ class GcsStore final : public stores::ObjectStore {
   Result<bool> Reauthorize(const http::HttpRequest& request,
                            const http::HttpResponse& response) const override;
 
-  Result<stores::ObjectPage> ListPage(const std::string& bucket, const std::string& prefix,
-                                      bool by_folder, const std::string& page) const override;
   Status Put(const std::string& uri, std::string_view content) const override;
   Result<bool> PutIfAbsent(const std::string& uri, std::string_view content) const override;
   Status Delete(const std::string& uri) const override;
@@ -43,6 +41,10 @@ class GcsStore final : public stores::ObjectStore {
     return std::vector<stores::OpenUpload>();
   }
   int parts_in_flight() const override { return 1; }
+
+ protected:
+  Result<stores::ObjectPage> AskForPage(const std::string& bucket, const std::string& prefix,
+                                        bool by_folder, const std::string& page) const override;
 
  private:
   explicit GcsStore(const stores::StorageOptions& options);

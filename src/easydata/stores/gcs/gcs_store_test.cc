@@ -33,7 +33,7 @@ class GcsStoreTest : public ::testing::Test {
 
 TEST_F(GcsStoreTest, ListsObjects) {
   const auto store = StoreWith({http::AnswerOf("200 OK", R"({"items": [{"name": "a/b", "size": "12",
-      "generation": "7", "updated": "1970-01-01T00:00:02Z"}], "prefixes": ["a/c/", 1]})")});
+      "generation": "7", "updated": "1970-01-01T00:00:02Z"}], "prefixes": ["a/c/"]})")});
   const stores::ObjectPage page = store->ListPage("bucket", "a/", true, "").ValueOrDie();
   ASSERT_EQ(page.objects.size(), 1U);
   EXPECT_EQ(page.objects[0].uri, "gs://bucket/a/b");
@@ -52,6 +52,76 @@ TEST_F(GcsStoreTest, TakesNoSizeThatIsNone) {
   }
 }
 
+TEST_F(GcsStoreTest, TakesNoObjectWithoutASize) {  // X7
+  const auto listed = [&](const std::string& size) {
+    return StoreWith({http::AnswerOf("200 OK", R"({"items": [{"name": "a")" + size + "}]}")})
+        ->ListPage("bucket", "", false, "");
+  };
+  EXPECT_THAT(listed("").status().message(), HasSubstr("lists gs://bucket/a without a size"));
+  EXPECT_THAT(listed(R"(, "size": null)").status().message(), HasSubstr("without a size"));
+  EXPECT_THAT(listed(R"(, "size": -5)").status().message(), HasSubstr("with the size \"-5\""));
+  EXPECT_EQ(listed(R"(, "size": 850)").ValueOrDie().objects[0].size, 850);
+  EXPECT_EQ(listed(R"(, "size": "0")").ValueOrDie().objects[0].size, 0);
+}
+
+TEST_F(GcsStoreTest, TakesNoAnswerForAListingThatIsNone) {
+  for (const char* answer :
+       {R"({"items": 5})", R"({"items": {"a": {"name": "b", "size": "1"}}})", R"({"items": [5]})",
+        R"({"items": [{"name": 5, "size": "1"}]})", R"({"prefixes": 5})", R"({"prefixes": [5]})",
+        R"({"nextPageToken": 5})"}) {
+    EXPECT_THAT(StoreWith({http::AnswerOf("200 OK", answer)})
+                    ->ListPage("bucket", "", true, "")
+                    .status()
+                    .message(),
+                HasSubstr("cannot list gs://bucket/: the store's answer is no listing: "))
+        << answer;
+  }
+  for (const char* answer : {"{}", R"({"items": null, "prefixes": null, "nextPageToken": null})"}) {
+    EXPECT_TRUE(StoreWith({http::AnswerOf("200 OK", answer)})->ListPage("b", "", true, "").ok());
+  }
+}
+
+TEST_F(GcsStoreTest, ReadsNoListingBeyondTheBounds) {  // X3
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_THAT(StoreWith({http::AnswerOf("200 OK", "{\"items\": " + deep + "}")})
+                  ->ListPage("bucket", "", false, "")
+                  .status()
+                  .message(),
+              HasSubstr("cannot list gs://bucket/: the store's answer is JSON nested deeper than "
+                        "64 levels, and is not read"));
+  EXPECT_THAT(StoreWith({http::AnswerOf("200 OK", std::string((16 << 20) + 1, ' '))})
+                  ->ListPage("bucket", "", false, "")
+                  .status()
+                  .message(),
+              HasSubstr("the answer has more than 16 MB"));
+  EXPECT_EQ(server_->requests().size(), 1U);
+}
+
+TEST_F(GcsStoreTest, EndsAListingThatNeverEnds) {  // X9
+  EXPECT_THAT(StoreWith({http::AnswerOf("200 OK", R"({"nextPageToken": "same"})")})
+                  ->ListAll("bucket", "a/", false)
+                  .status()
+                  .message(),
+              HasSubstr("cannot list gs://bucket/a/: the store gives the same token for the next "
+                        "page twice"));
+  EXPECT_EQ(server_->requests().size(), 2U);
+}
+
+TEST_F(GcsStoreTest, RefusesKeysThatWereNotAskedFor) {  // X10
+  for (const char* name : {"x", "a", "b/secret", "a/"}) {
+    const auto store = StoreWith({http::AnswerOf(
+        "200 OK", R"({"items": [{"size": "1", "name": ")" + std::string(name) + "\"}]}")});
+    EXPECT_THAT(store->ListPage("bucket", "a/b/", false, "").status().message(),
+                HasSubstr("cannot list gs://bucket/a/b/: the store lists gs://bucket/" +
+                          std::string(name) + ", which does not begin so"));
+  }
+  for (const char* folder : {"x/", "a/", "a/c"}) {
+    const auto store =
+        StoreWith({http::AnswerOf("200 OK", R"({"prefixes": [")" + std::string(folder) + "\"]}")});
+    EXPECT_TRUE(store->ListPage("bucket", "a/", true, "").status().IsIOError()) << folder;
+  }
+}
+
 TEST_F(GcsStoreTest, CopiesUntilItIsDone) {
   const auto store =
       StoreWith({http::AnswerOf("200 OK", R"({"done": false, "rewriteToken": "t/1"})"),
@@ -59,6 +129,11 @@ TEST_F(GcsStoreTest, CopiesUntilItIsDone) {
   EXPECT_TRUE(store->Copy("gs://bucket/a", "gs://bucket/b").ok());
   ASSERT_EQ(server_->requests().size(), 2U);
   EXPECT_THAT(server_->requests()[1], HasSubstr("rewriteToken=t%2F1"));
+  EXPECT_THAT(  // X9
+      StoreWith({http::AnswerOf("200 OK", R"({"done": false, "rewriteToken": "t"})")})
+          ->Copy("gs://bucket/a", "gs://bucket/b")
+          .message(),
+      HasSubstr("cannot copy gs://bucket/a to gs://bucket/b: the store gives the same token"));
   for (const char* answer :
        {R"({"done": "no"})", R"({"done": null})", R"({"done": 0})", "[]", ""}) {
     EXPECT_TRUE(StoreWith({http::AnswerOf("200 OK", answer)})->Copy("gs://b/a", "gs://b/b").ok())

@@ -1,7 +1,5 @@
 #include "easydata/stores/s3/s3_store.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -12,9 +10,11 @@
 #include "easydata/http/http_date.h"
 #include "easydata/http/http_exchange.h"
 #include "easydata/http/http_object.h"
+#include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 #include "easydata/stores/credentials/aws_credentials.h"
 #include "easydata/stores/credentials/aws_signature.h"
+#include "easydata/stores/listing_progress.h"
 
 namespace easydata::s3 {
 namespace {
@@ -154,8 +154,8 @@ Result<http::HttpRequest> S3Store::RequestFor(const std::string& method, const s
   return request;
 }
 
-Result<stores::ObjectPage> S3Store::ListPage(const std::string& bucket, const std::string& prefix,
-                                             bool by_folder, const std::string& page) const {
+Result<stores::ObjectPage> S3Store::AskForPage(const std::string& bucket, const std::string& prefix,
+                                               bool by_folder, const std::string& page) const {
   const auto make = [&]() -> Result<http::HttpRequest> {
     http::HttpRequest request;
     // Sorted, as a signature wants it.
@@ -173,9 +173,9 @@ Result<stores::ObjectPage> S3Store::ListPage(const std::string& bucket, const st
       return is_whole ? http::HttpCall::Outcome::kDone : http::HttpCall::Outcome::kAgain;
     return http::HttpCall::OutcomeOf(response);
   };
-  ARROW_ASSIGN_OR_RAISE(
-      const http::TextAnswer answer,
-      http::ExchangeText(*this, "cannot list s3://" + bucket + "/" + prefix, make, judge));
+  const std::string what = "cannot list s3://" + bucket + "/" + prefix;
+  ARROW_ASSIGN_OR_RAISE(const http::TextAnswer answer,
+                        http::ExchangeText(*this, what, make, judge, http::kMostListingPage));
   const bool is_escaped = http::XmlText(answer.body, "EncodingType") == "url";
   stores::ObjectPage out;
   for (const std::string_view entry : http::XmlElements(answer.body, "Contents")) {
@@ -194,9 +194,8 @@ Result<stores::ObjectPage> S3Store::ListPage(const std::string& bucket, const st
   if (http::XmlText(answer.body, "IsTruncated") == "true") {
     out.next = http::XmlText(answer.body, "NextContinuationToken").value_or("");
     if (out.next.empty()) {
-      return arrow::internal::IOErrorFromErrno(
-          EIO, "cannot list s3://", bucket, "/", prefix,
-          ": the store says that there is more, and not how to ask for it");
+      return http::ServerError(EIO, what,
+                               ": the store says that there is more, and not how to ask for it");
     }
   }
   return out;
@@ -267,8 +266,7 @@ Result<std::string> S3Store::StartUpload(const std::string& uri) const {
                                            [&] { return RequestFor("POST", uri, "uploads="); }));
   const auto id = http::XmlText(answer.body, "UploadId");
   if (id.has_value() && !id->empty()) return *id;
-  return arrow::internal::IOErrorFromErrno(EIO, "cannot write ", uri,
-                                           ": the store gives the upload no id");
+  return http::ServerError(EIO, "cannot write ", uri, ": the store gives the upload no id");
 }
 
 Result<stores::UploadedPart> S3Store::UploadPart(const std::string& uri, const std::string& id,
@@ -315,9 +313,9 @@ Status S3Store::CompleteUpload(const std::string& uri, const std::string& id,
   // An earlier attempt may have completed it, of ours or of libcurl's, and its answer was lost.
   ARROW_ASSIGN_OR_RAISE(const files::FileInfo now, http::StatHttpObject(*this, uri));
   if (now.size == size) return Status::OK();
-  return arrow::internal::IOErrorFromErrno(
-      EIO, "cannot write ", uri, ": its upload is gone, and what is there has ", now.size,
-      " bytes, not ", size, "; another process writes there, or ended it");
+  return http::ServerError(EIO, "cannot write ", uri,
+                           ": its upload is gone, and what is there has ", now.size, " bytes, not ",
+                           size, "; another process writes there, or ended it");
 }
 
 Status S3Store::AbortUpload(const std::string& uri, const std::string& id) const {
@@ -333,6 +331,8 @@ Status S3Store::AbortUpload(const std::string& uri, const std::string& id) const
 Result<std::vector<stores::OpenUpload>> S3Store::ListUploads(const std::string& prefix_uri) const {
   ARROW_ASSIGN_OR_RAISE(const stores::BucketAndKey prefix, stores::SplitObjectUri(prefix_uri));
   std::vector<stores::OpenUpload> out;
+  const std::string what = "cannot list uploads of " + prefix_uri;
+  stores::ListingProgress progress(what);
   std::string key_marker;
   std::string id_marker;
   for (;;) {
@@ -347,10 +347,12 @@ Result<std::vector<stores::OpenUpload>> S3Store::ListUploads(const std::string& 
       request.url += "&uploads=";
       return request;
     };
-    ARROW_ASSIGN_OR_RAISE(const http::TextAnswer answer,
-                          http::ExchangeText(*this, "cannot list uploads of " + prefix_uri, make));
+    ARROW_ASSIGN_OR_RAISE(
+        const http::TextAnswer answer,
+        http::ExchangeText(*this, what, make, /*judge=*/nullptr, http::kMostListingPage));
     const bool is_escaped = http::XmlText(answer.body, "EncodingType") == "url";
-    for (const std::string_view entry : http::XmlElements(answer.body, "Upload")) {
+    const auto entries = http::XmlElements(answer.body, "Upload");
+    for (const std::string_view entry : entries) {
       const std::string key = NameIn(entry, "Key", is_escaped);
       // Not every store heeds the prefix.
       if (!key.starts_with(prefix.key)) continue;
@@ -361,6 +363,7 @@ Result<std::vector<stores::OpenUpload>> S3Store::ListUploads(const std::string& 
     key_marker = NameIn(answer.body, "NextKeyMarker", is_escaped);
     id_marker = http::XmlText(answer.body, "NextUploadIdMarker").value_or("");
     if (key_marker.empty()) return out;
+    ARROW_RETURN_NOT_OK(progress.Add(key_marker + "\n" + id_marker, entries.size()));
   }
 }
 

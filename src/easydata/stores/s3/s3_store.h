@@ -26,8 +26,6 @@ class S3Store final : public stores::ObjectStore {
   Result<bool> Reauthorize(const http::HttpRequest& request,
                            const http::HttpResponse& response) const override;
 
-  Result<stores::ObjectPage> ListPage(const std::string& bucket, const std::string& prefix,
-                                      bool by_folder, const std::string& page) const override;
   Status Put(const std::string& uri, std::string_view content) const override;
   Result<bool> PutIfAbsent(const std::string& uri, std::string_view content) const override;
   Status Delete(const std::string& uri) const override;
@@ -41,6 +39,10 @@ class S3Store final : public stores::ObjectStore {
   Status AbortUpload(const std::string& uri, const std::string& id) const override;
   Result<std::vector<stores::OpenUpload>> ListUploads(const std::string& prefix_uri) const override;
   int parts_in_flight() const override { return 4; }
+
+ protected:
+  Result<stores::ObjectPage> AskForPage(const std::string& bucket, const std::string& prefix,
+                                        bool by_folder, const std::string& page) const override;
 
  private:
   S3Store(const stores::StorageOptions& options, const credentials::AwsEndpoint& endpoint);

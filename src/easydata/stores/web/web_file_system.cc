@@ -1,7 +1,5 @@
 #include "easydata/stores/web/web_file_system.h"
 
-#include <arrow/util/io_util.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/brace_pattern.h"
 #include "easydata/http/http_object.h"
+#include "easydata/http/server_error.h"
 
 namespace easydata::web {
 namespace {
@@ -50,8 +49,8 @@ Result<files::Listing> WebFileSystem::List(const std::string& pattern,
   std::atomic<bool> is_interrupted = false;
   ARROW_RETURN_NOT_OK(exec::ParallelFor(urls.size(), kStatsAtOnce, [&](size_t i) -> Status {
     if (urls[i].ends_with('/')) {
-      return arrow::internal::IOErrorFromErrno(
-          EISDIR, urls[i], " is a folder, which a web server cannot list; name its files");
+      return http::ServerError(EISDIR, urls[i],
+                               " is a folder, which a web server cannot list; name its files");
     }
     exec::StopScope stopping(&is_interrupted);
     const auto found = http::StatHttpObject(*store_, urls[i]);
@@ -64,7 +63,7 @@ Result<files::Listing> WebFileSystem::List(const std::string& pattern,
 }
 
 Status WebFileSystem::NothingFound(const std::string& pattern) const {
-  return arrow::internal::IOErrorFromErrno(ENOENT, "there are no files for ", pattern);
+  return http::ServerError(ENOENT, "there are no files for ", pattern);
 }
 
 Result<files::FileInfo> WebFileSystem::Stat(const std::string& url) const {
