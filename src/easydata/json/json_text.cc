@@ -145,23 +145,30 @@ Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
   }
 }
 
-bool HasJsonForm(const arrow::DataType& type) {
+/// Whether all that lists and structs of a type hold in the end is as `is_fit` says.
+bool HoldsOnly(const arrow::DataType& type, bool (*is_fit)(const arrow::DataType&)) {
   switch (type.id()) {
     case arrow::Type::LIST:
     case arrow::Type::LARGE_LIST:
     case arrow::Type::FIXED_SIZE_LIST:
     case arrow::Type::STRUCT:
-      for (const auto& child : type.fields()) {
-        if (!HasJsonForm(*child->type())) return false;
-      }
-      return true;
+      return std::all_of(type.fields().begin(), type.fields().end(),
+                         [&](const auto& child) { return HoldsOnly(*child->type(), is_fit); });
     default:
-      return type.id() == arrow::Type::NA || type.id() == arrow::Type::STRING ||
-             type.id() == arrow::Type::LARGE_STRING || arrow::is_temporal(type.id()) ||
-             type.id() == arrow::Type::BOOL || arrow::is_integer(type.id()) ||
-             type.id() == arrow::Type::FLOAT || type.id() == arrow::Type::DOUBLE ||
-             arrow::is_decimal(type.id());
+      return is_fit(type);
   }
+}
+
+bool IsJsonValue(const arrow::DataType& type) {
+  return type.id() == arrow::Type::NA || arrow::is_string(type.id()) ||
+         type.id() == arrow::Type::BOOL || arrow::is_integer(type.id()) ||
+         type.id() == arrow::Type::FLOAT || type.id() == arrow::Type::DOUBLE;
+}
+
+bool HasJsonForm(const arrow::DataType& type) {
+  return HoldsOnly(type, [](const arrow::DataType& value) {
+    return IsJsonValue(value) || arrow::is_temporal(value.id()) || arrow::is_decimal(value.id());
+  });
 }
 
 /// JSON text as it is, on one line: a line break in it can only be white space between values.
@@ -175,18 +182,7 @@ void AppendRaw(std::string_view text, std::string* out) {
 
 }  // namespace
 
-bool IsJsonType(const arrow::DataType& type) {
-  switch (type.id()) {
-    case arrow::Type::LIST:
-    case arrow::Type::LARGE_LIST:
-    case arrow::Type::FIXED_SIZE_LIST:
-    case arrow::Type::STRUCT:
-      return std::all_of(type.fields().begin(), type.fields().end(),
-                         [](const auto& child) { return IsJsonType(*child->type()); });
-    default:
-      return HasJsonForm(type) && !arrow::is_temporal(type.id()) && !arrow::is_decimal(type.id());
-  }
-}
+bool IsJsonType(const arrow::DataType& type) { return HoldsOnly(type, IsJsonValue); }
 
 Status CheckJsonType(const arrow::Field& field) {
   if (HasJsonForm(*field.type())) return Status::OK();

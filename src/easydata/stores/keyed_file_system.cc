@@ -14,27 +14,6 @@
 namespace easydata::stores {
 namespace {
 
-std::vector<std::string> PartsOf(std::string_view key) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t slash = key.find('/');
-    parts.emplace_back(key.substr(0, slash));
-    if (slash == std::string_view::npos) return parts;
-    key.remove_prefix(slash + 1);
-  }
-}
-
-bool IsHidden(std::string_view part) { return part.starts_with('.'); }
-
-/// Whether a key below a folder is one of its files.
-bool IsBelow(std::string_view rest, const files::NameFilter& is_wanted) {
-  const std::vector<std::string> parts = PartsOf(rest);
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (IsHidden(parts[i])) return false;
-  }
-  return is_wanted(files::ListedBy::kFolder, parts.back());
-}
-
 /// What all names of a pattern begin with.
 std::string PrefixOf(const std::string& key) { return key.substr(0, key.find_first_of("*?[{")); }
 
@@ -93,12 +72,15 @@ Result<files::Listing> KeyedFileSystem::ListFolder(const RootAndKey& path,
   if (!folder.key.empty() && !folder.key.ends_with('/')) folder.key += '/';
   ARROW_ASSIGN_OR_RAISE(ObjectPage found, ListAll(folder, false));
   const size_t above = folder.root.size() + folder.key.size();
+  const files::PathPattern all("**");
+  const auto wants = [&](std::string_view name) {
+    return is_wanted(files::ListedBy::kFolder, name);
+  };
   files::Listing listing;
   listing.by = files::ListedBy::kFolder;
   for (files::FileInfo& object : found.objects) {
-    if (IsBelow(std::string_view(object.uri).substr(above), is_wanted)) {
-      Add(std::move(object), &listing);
-    }
+    const std::string_view below = std::string_view(object.uri).substr(above);
+    if (all.Matches(below, wants)) Add(std::move(object), &listing);
   }
   return listing;
 }
@@ -146,12 +128,13 @@ Status KeyedFileSystem::NothingFound(const std::string& given) const {
   const std::string folder = prefix.substr(0, prefix.rfind('/') + 1);
   ARROW_ASSIGN_OR_RAISE(const ObjectPage page, ListSome({path.root, folder}));
   std::vector<std::string> names;
-  for (const std::string& below : page.folders) names.push_back(below.substr(folder.size()));
+  for (const std::string& each : page.folders) names.push_back(each.substr(folder.size()));
   for (const files::FileInfo& object : page.objects) {
     const std::string name = object.uri.substr(path.root.size() + folder.size());
     if (!name.empty()) names.push_back(name);
   }
-  const std::string wanted = PartsOf(path.key.substr(folder.size())).front();
+  const std::string below = path.key.substr(folder.size());
+  const std::string wanted = below.substr(0, below.find('/'));
   return NoMatch(given, files::IsPattern(wanted) ? "" : wanted, path.root + folder, names,
                  ", where there is nothing");
 }
