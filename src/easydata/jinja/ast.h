@@ -53,6 +53,19 @@ struct Expression {
   std::vector<std::string> operators = {};
 };
 
+/// Whether `is_it` holds for an expression, or for one in it.
+template <typename Predicate>
+bool AnyOf(const Expression& expression, const Predicate& is_it) {
+  if (is_it(expression)) return true;
+  for (const ExpressionPtr& child : expression.children) {
+    if (child != nullptr && AnyOf(*child, is_it)) return true;
+  }
+  for (const auto& [_, value] : expression.keywords) {
+    if (AnyOf(*value, is_it)) return true;
+  }
+  return false;
+}
+
 enum class StatementKind : uint8_t {
   kText,        // text
   kOutput,      // expression

@@ -140,7 +140,7 @@ class Compiler {
         ARROW_RETURN_NOT_OK(CompileInnerBlock(statement.body, scope));
         Emit(Op::kCaptureEnd);
         if (statement.expression != nullptr) {
-          if (HasNames(*statement.expression)) return Outside("names in a filter on a set block");
+          if (HasName(*statement.expression)) return Outside("names in a filter on a set block");
           ARROW_RETURN_NOT_OK(CompileExpression(*statement.expression, *scope));
         }
         EmitAssignment(statement.target, *scope);
@@ -187,19 +187,25 @@ class Compiler {
     return Status::OK();
   }
 
-  static bool IsSum(const Expression& expression) {
-    return expression.kind == ExpressionKind::kBinary && expression.text == "+";
+  static bool HasName(const Expression& expression) {
+    return AnyOf(expression,
+                 [](const Expression& part) { return part.kind == ExpressionKind::kName; });
   }
 
-  static bool HasNames(const Expression& expression) {
-    if (expression.kind == ExpressionKind::kName) return true;
-    for (const ExpressionPtr& child : expression.children) {
-      if (child != nullptr && HasNames(*child)) return true;
-    }
-    for (const auto& [_, value] : expression.keywords) {
-      if (HasNames(*value)) return true;
-    }
-    return false;
+  static bool ReadsName(const Expression& expression, const std::string& name) {
+    return AnyOf(expression, [&](const Expression& part) {
+      return part.kind == ExpressionKind::kName && part.text == name;
+    });
+  }
+
+  static bool CallsByName(const Expression& expression) {
+    return AnyOf(expression, [](const Expression& part) {
+      return part.kind == ExpressionKind::kCall && part.children[0]->kind == ExpressionKind::kName;
+    });
+  }
+
+  static bool IsSum(const Expression& expression) {
+    return expression.kind == ExpressionKind::kBinary && expression.text == "+";
   }
 
   /// A block with names of its own, which no break may leave.
@@ -309,14 +315,19 @@ class Compiler {
     return use;
   }
 
+  /// Pops an item into the loop's target, and pushes what its condition says of it.
+  Status CompileCondition(const Statement& statement, Scope* scope) {
+    for (const std::string& name : statement.target.names) scope->AddParameter(name);
+    scope->AddExpression(statement.test.get());
+    EmitAssignment(statement.target, *scope);
+    ARROW_RETURN_NOT_OK(EmitScopeStart(*scope));
+    return CompileExpression(*statement.test, *scope);
+  }
+
   /// Asks a loop's condition about the item that comes next; where it does not hold, that is all.
   Status CompileLoopTest(const Statement& statement, Scope* scope, const Scope& body, int next) {
     Scope inner(scope, scope->function(), variables_of_function_);
-    for (const std::string& name : statement.target.names) inner.AddParameter(name);
-    inner.AddExpression(statement.test.get());
-    EmitAssignment(statement.target, inner);
-    ARROW_RETURN_NOT_OK(EmitScopeStart(inner));
-    ARROW_RETURN_NOT_OK(CompileExpression(*statement.test, inner));
+    ARROW_RETURN_NOT_OK(CompileCondition(statement, &inner));
     const int to_body = Emit(Op::kJumpIfTrue);
     Emit(Op::kJump, next);
     JumpHere(to_body);
@@ -334,18 +345,14 @@ class Compiler {
     if (Breaks(statement.body)) return Outside("leaving a loop with a condition that looks ahead");
     if (CallsByName(*statement.test)) return Outside("a macro in the condition of such a loop");
     for (const std::string& name : set_by_attribute_) {
-      if (ReadsName(statement.test.get(), name)) {
+      if (ReadsName(*statement.test, name)) {
         return Outside("a loop's condition on what is set, where the loop looks ahead");
       }
     }
     Scope inner(scope, scope->function(), variables_of_function_);
-    for (const std::string& name : statement.target.names) inner.AddParameter(name);
-    inner.AddExpression(statement.test.get());
     Emit(Op::kFilterBegin);
     const int next = Emit(Op::kFilterNext);
-    EmitAssignment(statement.target, inner);
-    ARROW_RETURN_NOT_OK(EmitScopeStart(inner));
-    ARROW_RETURN_NOT_OK(CompileExpression(*statement.test, inner));
+    ARROW_RETURN_NOT_OK(CompileCondition(statement, &inner));
     // What is unpacked comes out as a tuple.
     Emit(Op::kFilterKeep, statement.target.is_tuple ? 1 : 0);
     Emit(Op::kJump, next);
@@ -360,19 +367,6 @@ class Compiler {
       return statement->kind == StatementKind::kIf &&
              (Breaks(statement->body) || Breaks(statement->otherwise));
     });
-  }
-
-  static bool CallsByName(const Expression& expression) {
-    if (expression.kind == ExpressionKind::kCall &&
-        expression.children[0]->kind == ExpressionKind::kName) {
-      return true;
-    }
-    const auto calls = [](const ExpressionPtr& child) {
-      return child != nullptr && CallsByName(*child);
-    };
-    return std::any_of(expression.children.begin(), expression.children.end(), calls) ||
-           std::any_of(expression.keywords.begin(), expression.keywords.end(),
-                       [&](const auto& keyword) { return calls(keyword.second); });
   }
 
   void AddNamesSetByAttribute(const Block& block) {

@@ -135,29 +135,4 @@ void Scope::AddBranches(const std::vector<const Block*>& branches) {
   }
 }
 
-bool ReadsName(const Expression* expression, const std::string& name) {
-  if (expression == nullptr) return false;
-  if (expression->kind == ExpressionKind::kName && expression->text == name) return true;
-  for (const ExpressionPtr& child : expression->children) {
-    if (ReadsName(child.get(), name)) return true;
-  }
-  for (const auto& [_, value] : expression->keywords) {
-    if (ReadsName(value.get(), name)) return true;
-  }
-  return false;
-}
-
-bool ReadsName(const Block& block, const std::string& name) {
-  for (const auto& statement : block) {
-    if (ReadsName(statement->expression.get(), name) || ReadsName(statement->test.get(), name) ||
-        ReadsName(statement->body, name) || ReadsName(statement->otherwise, name)) {
-      return true;
-    }
-    for (const ExpressionPtr& value : statement->defaults) {
-      if (ReadsName(value.get(), name)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace easydata::jinja

@@ -79,8 +79,4 @@ class Scope {
   std::vector<std::string> stored_ = {};  // stores_, in order
 };
 
-/// Whether a block, or what is in it, reads the name.
-bool ReadsName(const Block& block, const std::string& name);
-bool ReadsName(const Expression* expression, const std::string& name);
-
 }  // namespace easydata::jinja
