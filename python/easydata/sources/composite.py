@@ -112,7 +112,4 @@ class CompositeShardedSource(ShardedDataSource[Any]):
             if shard != name:
                 parts[-1][2][name] = shard
         streams = [self._sources[index]._stream(columns, names) for index, names, _ in parts]
-        wanted: dict[str, str] | None = None if columns is None else dict(columns)
-        joined = _native.concat(streams, [renamed for _, _, renamed in parts], wanted)
-        # Sources that have no columns in common agree as rows.
-        return joined or self._python_stream(columns, shards)
+        return self._joined(streams, [renamed for _, _, renamed in parts], columns, shards)

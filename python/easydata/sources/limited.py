@@ -114,9 +114,7 @@ class LimitedShardedSource(ShardedDataSource[Example]):
         ]
         if len(streams) == 1:
             return streams[0]
-        wanted: dict[str, str] | None = None if columns is None else dict(columns)
-        joined = _native.concat(streams, [{} for _ in streams], wanted)
-        return joined or self._python_stream(columns, shards)
+        return self._joined(streams, [{} for _ in streams], columns, shards)
 
     def _read_streams(self) -> Sequence[_native.Stream]:
         return [self._stream()]  # with the limit

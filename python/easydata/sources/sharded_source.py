@@ -283,6 +283,18 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """What rows that are made in Python are made of: a state knows the files of these."""
         return [source._stream() for source in self._inputs()]
 
+    def _joined(
+        self,
+        streams: Sequence[_native.Stream],
+        shard_names: Sequence[dict[str, str]],
+        columns: Columns | None,
+        shards: Sequence[str] | None,
+    ) -> _native.Stream:
+        """Streams of shards, one after the other, as one; they may be called otherwise here."""
+        wanted: dict[str, str] | None = None if columns is None else dict(columns)
+        # Those that have no columns in common agree as rows.
+        return _native.concat(streams, shard_names, wanted) or self._python_stream(columns, shards)
+
     def _python_stream(
         self,
         columns: Columns | None,

@@ -211,13 +211,12 @@ def _probes() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _bytes_made(operator: str, left: Any, right: Any) -> int:
     """About how many bytes `*` makes of a text or list, or `**` of whole numbers; else 0."""
-    if isinstance(left, int) and (operator == "*" or not isinstance(right, int)):
-        left, right = right, left
-    if not isinstance(right, int):
-        return 0
-    if isinstance(left, int):
-        return left.bit_length() * right // 8 if operator == "**" else 0
-    return len(left) * right if isinstance(left, (str, list, tuple)) else 0
+    if operator == "**":
+        is_whole = isinstance(left, int) and isinstance(right, int)
+        return left.bit_length() * right // 8 if is_whole else 0
+    many, times = (right, left) if isinstance(left, int) else (left, right)
+    is_known = isinstance(many, (str, list, tuple)) and isinstance(times, int)
+    return len(many) * times if is_known else 0
 
 
 @functools.lru_cache(maxsize=64)
