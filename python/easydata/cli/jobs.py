@@ -1,7 +1,7 @@
 """`easydata tokenize`, `easydata pack` and `easydata convert`: pipelines that write files."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata.cli.flags import UsageError, make_config
@@ -61,7 +61,14 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
     except KeyboardInterrupt as interrupt:
         # It says what a next run will keep.
         raise InterruptedJobError(getattr(interrupt, "__notes__", [])) from interrupt
-    seconds = time.perf_counter() - begin
+    try:
+        _tell(written, time.perf_counter() - begin, report)
+    except KeyboardInterrupt as interrupt:
+        whole = [f"{name} is written whole, before this" for name in written]
+        raise InterruptedJobError(whole) from interrupt
+
+
+def _tell(written: Mapping[str, WriteStats], seconds: float, report: Report) -> None:
     result: dict[str, Any] = {"seconds": seconds, "datasets": {}}
     for name, stats in written.items():
         report.line(

@@ -183,8 +183,14 @@ class WriteJob:
             raise
 
     def say_what_is_kept(self, interrupt: KeyboardInterrupt, finished: int = 0) -> None:
-        """Adds to an interruption what running again keeps, beside `finished` shards of others."""
+        """Adds to an interruption what running again keeps, beside `finished` shards of others.
+
+        One that came when all was written says so.
+        """
         try:
+            if self.is_finished:
+                interrupt.add_note(f"{self.path} is written whole, before this")
+                return
             kept = finished + _native.unfinished_shards(self.path, self._storage_options)
         except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
             kept = finished

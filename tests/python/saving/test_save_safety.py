@@ -843,3 +843,24 @@ def test_save_stage_config_has_the_same_manners(tmp_path: Path) -> None:  # A1
     with pytest.raises(FileExistsError, match=r"b\.csv"):
         pipeline.save(options)
     assert (tmp_path / "out" / "b.csv").read_text() == "mine"
+
+
+class EndsLate(Progress):
+    """Is interrupted when it is told that all is written."""
+
+    def __exit__(self, *error: object) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_after_the_end_says_that_all_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"n": 1}\n' * 50)
+    config = {
+        "datasets": [{"data_files": str(tmp_path / "a.jsonl")}],
+        "save": {"output_dir": str(tmp_path / "out")},
+    }
+    pipeline = easydata.Pipeline.from_config(config)
+    pipeline.get_context().progress = lambda name, total: EndsLate(name, "none", total)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        pipeline.source().save().build()
+    assert interrupted.value.__notes__ == [f"{tmp_path / 'out'} is written whole, before this"]
+    assert len(list(easydata.ParquetShardedSource(str(tmp_path / "out")))) == 50
