@@ -331,7 +331,11 @@ def _load_tokenizer(
             'that name takes transformers; pip install "easydata[hf]"',
             name=error.name,
         ) from error
-    return Tokenizer(AutoTokenizer.from_pretrained(path, token=token, cache_dir=cache_dir))
+    return Tokenizer(
+        AutoTokenizer.from_pretrained(
+            path, token=token, cache_dir=cache_dir, trust_remote_code=False
+        )
+    )
 
 
 def _special(tokenizer: Tokenizer | None, role: str, is_wanted: bool) -> int | None:

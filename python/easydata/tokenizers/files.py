@@ -160,7 +160,11 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
             "pip install 'easydata[hf]'"
         ) from None
     try:
-        live = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        # A folder may name code of its own (auto_map): unless it is told not to, transformers asks
+        # on stdin whether to run it.
+        live = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # whatever it meets in these files, and Rust panics

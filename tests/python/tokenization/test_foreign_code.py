@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import run_python
 from small_tokenizer import small_tokenizer
 
 from easydata import DatasetConfig, Pipeline, PipelineConfig, Tokenizer, TokenizerConfig
@@ -34,6 +35,23 @@ def test_nothing_is_run_in_pipelines(hostile: str, trust: bool, tmp_path: Path) 
         dataset: Any = DatasetConfig(str(path), **options)  # type: ignore[arg-type]
         (row,) = Pipeline.from_config(PipelineConfig([dataset])).source().tokenize().build()
         assert row["input_ids"] == list(b"words")
+    assert not (tmp_path / "trace").exists()
+
+
+ASKED = """
+import sys, easydata
+try:
+    easydata.Tokenizer(sys.argv[1], view="transformers")
+except (ValueError, OSError) as error:
+    print(type(error).__name__)
+print(sys.stdin.read())
+"""
+
+
+def test_nobody_is_asked_whether_to_run_it(hostile: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    done = run_python("-c", ASKED, hostile, input="y\n", timeout=120)
+    assert done.stdout.split() == ["ValueError", "y"]  # what was there to be read still is
     assert not (tmp_path / "trace").exists()
 
 
