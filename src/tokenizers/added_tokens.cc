@@ -153,6 +153,8 @@ bool AddedTokenMatcher::Split(std::string_view text, std::vector<TextPart>* part
       // this strips.
       while (end < text.size() && IsSpaceAt(data + end)) end += utf8::Decode(data + end).length;
     }
+    // All of it is white space that the token before has stripped: the reference drops it.
+    if (token.lstrip && begin >= end) continue;
     if (text_begin < begin) parts->push_back({-1, text_begin, begin});
     parts->push_back({token.id, begin, end});
     text_begin = end;

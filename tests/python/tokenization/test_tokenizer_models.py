@@ -319,3 +319,24 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
 def test_any_text(pairs: list[Pair], text: str) -> None:
     for pair in pairs:
         pair.check([text])
+
+
+@pytest.mark.parametrize("text", ["a<|end|>\nb", "a<|end|>\n\nb", "\n" * 6, "a \nb", "<|end|>\n"])
+def test_an_added_token_in_what_the_one_before_stripped_is_dropped(
+    tmp_path: Path, text: str
+) -> None:
+    library = tokenizers.Tokenizer(
+        models.WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]")
+    )
+    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    library.add_special_tokens([tokenizers.AddedToken("<|end|>", rstrip=True)])
+    library.add_tokens(
+        [
+            tokenizers.AddedToken("\n", normalized=False, lstrip=True),
+            tokenizers.AddedToken("\n\n", normalized=False, lstrip=True, rstrip=True),
+        ]
+    )
+    library.save(str(tmp_path / "tokenizer.json"))
+    made = Tokenizer(tmp_path / "tokenizer.json")
+    assert made.engine == "native"
+    assert made.encode(text).tolist() == library.encode(text).ids
