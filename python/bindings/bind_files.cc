@@ -14,7 +14,7 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/files/brace_pattern.h"
+#include "easydata/files/address.h"
 #include "easydata/source/data_files.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
@@ -74,7 +74,9 @@ PyFileListing UnpickleFiles(const PickledListing& pickled) {
   PyFileListing out;
   out.storage = std::make_shared<storage::Storage>(
       Unwrap(storage::StorageOptions::FromJson(nlohmann::json::parse(options))));
-  for (const std::string& address : addresses) Unwrap(out.storage->NameOf(address));
+  for (const std::string& address : addresses) {
+    Unwrap(out.storage->NamesOf(Unwrap(files::Address::Parse(address))));
+  }
   for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
     out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}, out.storage});
   }
@@ -96,9 +98,7 @@ PyFileListing ListingFromJson(const std::string& text, const std::vector<std::st
   PyFileListing out;
   out.storage = StorageFromPython(storage_options);
   for (const std::string& item : data_files) {
-    if (item.find("://") == std::string::npos) continue;
-    for (const std::string& name : Unwrap(files::ExpandBraces(item)))
-      Unwrap(out.storage->NameOf(name));
+    Unwrap(out.storage->NamesOf(Unwrap(files::Address::Parse(item))));
   }
   const auto files = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto is_file = [](const nlohmann::json& file) {
@@ -201,8 +201,8 @@ void BindFiles(nb::module_& m) {
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
   m.def(
-      "public_address", [](const std::string& address) { return storage::PublicAddress(address); },
-      nb::arg("address"), "An address without what is secret in it.");
+      "shown_address", [](const std::string& address) { return files::ShownAddress(address); },
+      nb::arg("address"), "An address without what is secret in it; other texts as they are.");
   m.def(
       "exists",
       [](const std::string& uri) {

@@ -100,6 +100,7 @@ pipeline::CutCallback TellFromPython(nb::object report) {
 void BindTransform(nb::module_& m) {
   EngineGil::WatchExit();
   EngineGil::ListenToSignals();
+  EngineGil::LogNotices();
   nb::class_<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
       .def(
           "__init__",

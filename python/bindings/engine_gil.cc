@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "easydata/exec/notice.h"
 #include "easydata/exec/stop_scope.h"
 
 namespace easydata {
@@ -104,6 +105,24 @@ void EngineGil::ListenToSignals() {
   if (nb::cast<unsigned long>(ident) != PyThread_get_thread_ident()) return;
   main_thread = std::this_thread::get_id();
   exec::StopScope::ListenBy(IsInterrupted);
+}
+
+void EngineGil::LogNotices() {
+  exec::ListenToNotices([](const std::string& message) noexcept {
+    EngineGil gil;
+    if (!gil.held()) return;
+    nb::error_scope before;  // what was raised is another matter
+    try {
+      CallPython([&] {
+        return nb::module_::import_("logging")
+            .attr("getLogger")("easydata")
+            .attr("warning")("%s", message);
+      });
+    } catch (nb::python_error& error) {
+      // As logging does itself where a handler fails: the work goes on.
+      error.discard_as_unraisable("a warning of easydata");
+    }
+  });
 }
 
 WithoutGil::WithoutGil(nb::object kept) : kept_(std::move(kept)), state_(PyEval_SaveThread()) {

@@ -43,6 +43,10 @@ class EngineGil {
   /// one it does nothing.
   static void ListenToSignals();
 
+  /// Gives what the engine has to say while it works (exec::Notify) to Python's logging, as
+  /// warnings of "easydata". At import.
+  static void LogNotices();
+
  private:
   exec::WaitScope waiting_;  // Python's work is not the engine's
   bool held_ = false;

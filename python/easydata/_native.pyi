@@ -169,8 +169,8 @@ def list_data_files(data_files: Sequence[str], storage_options: object | None = 
     The files that paths, patterns and folders stand for, and what was left out beside them.
     """
 
-def public_address(address: str) -> str:
-    """An address without what is secret in it."""
+def shown_address(address: str) -> str:
+    """An address without what is secret in it; other texts as they are."""
 
 def exists(uri: str) -> bool:
     """

@@ -116,7 +116,7 @@ def declared(cls: _T) -> _T:
 def without_secrets(value: Any) -> Any:
     """Plain values of a config without credentials: neither options of them nor addresses' own."""
     if isinstance(value, str):
-        return _native.public_address(value) if "://" in value else value
+        return _native.shown_address(value)
     if isinstance(value, Mapping):
         return {key: without_secrets(v) for key, v in value.items() if key not in _secrets}
     if isinstance(value, (list, tuple)):

@@ -20,7 +20,7 @@ std::optional<int64_t> NumberIn(std::string_view text) {
 }
 
 /// What stands for `text`, which was in braces.
-Result<std::vector<std::string>> BraceChoices(std::string_view text, const std::string& pattern) {
+Result<std::vector<std::string>> BraceChoices(std::string_view text, const std::string& shown) {
   std::vector<std::string> choices;
   if (const size_t dots = text.find(".."); dots != std::string_view::npos) {
     const std::string_view first = text.substr(0, dots);
@@ -28,11 +28,11 @@ Result<std::vector<std::string>> BraceChoices(std::string_view text, const std::
     const auto from = NumberIn(first);
     const auto to = NumberIn(last);
     if (!from || !to || *to < *from) {
-      return Status::Invalid(pattern, ": {", text,
+      return Status::Invalid(shown, ": {", text,
                              "} is no range of numbers; write {first..last}, as in {000..127}");
     }
     if (static_cast<uint64_t>(*to - *from) >= kMostNames) {
-      return Status::Invalid(pattern, ": {", text, "} is more than ten million names");
+      return Status::Invalid(shown, ": {", text, "} is more than ten million names");
     }
     const bool is_padded =
         (first.size() > 1 && first[0] == '0') || (last.size() > 1 && last[0] == '0');
@@ -54,7 +54,8 @@ Result<std::vector<std::string>> BraceChoices(std::string_view text, const std::
 
 }  // namespace
 
-Result<std::vector<std::string>> ExpandBraces(const std::string& pattern) {
+Result<std::vector<std::string>> ExpandBraces(const std::string& pattern,
+                                              const std::string& shown) {
   std::vector<std::string> names = {""};
   size_t at = 0;
   while (at < pattern.size()) {
@@ -64,12 +65,12 @@ Result<std::vector<std::string>> ExpandBraces(const std::string& pattern) {
     for (std::string& name : names) name += plain;
     if (open == std::string::npos) break;
     if (pattern[open] == '}' || close == std::string::npos || pattern[close] == '{') {
-      return Status::Invalid(pattern, ": each { needs its }, and none within another");
+      return Status::Invalid(shown, ": each { needs its }, and none within another");
     }
     const std::string_view inside = std::string_view(pattern).substr(open + 1, close - open - 1);
-    ARROW_ASSIGN_OR_RAISE(const auto choices, BraceChoices(inside, pattern));
+    ARROW_ASSIGN_OR_RAISE(const auto choices, BraceChoices(inside, shown));
     if (names.size() * choices.size() > kMostNames) {
-      return Status::Invalid(pattern, " stands for more than ten million names");
+      return Status::Invalid(shown, " stands for more than ten million names");
     }
     std::vector<std::string> longer;
     longer.reserve(names.size() * choices.size());

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <utility>
 
+#include "easydata/files/address.h"
 #include "easydata/files/decompressed_stream.h"
 #include "easydata/files/file_stream.h"
 
@@ -77,7 +78,7 @@ Result<Compression::type> CodecOf(arrow::io::RandomAccessFile* file, bool* is_em
 }  // namespace
 
 std::string UncompressedName(std::string_view path) {
-  std::string name = Lower(path);
+  std::string name = Lower(PathOfName(path));
   for (const auto& [suffix, codec] : kSuffixes) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) {
       name.resize(name.size() - suffix.size());
@@ -91,7 +92,7 @@ Result<Compression::type> DetectCompression(arrow::io::RandomAccessFile* file,
                                             std::string_view name) {
   bool is_empty = false;
   ARROW_ASSIGN_OR_RAISE(const auto codec, CodecOf(file, &is_empty));
-  const std::string lower = Lower(name);
+  const std::string lower = Lower(PathOfName(name));
   for (const auto& [suffix, expected] : kSuffixes) {
     if (is_empty || codec != Compression::UNCOMPRESSED || !lower.ends_with(suffix)) continue;
     return Status::Invalid(name, ": the name ends in ", suffix,

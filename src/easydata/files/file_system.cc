@@ -34,6 +34,16 @@ class FileChanged : public arrow::StatusDetail {
 
 std::span<const NamedValue<IdentityKind>> NamesOf(IdentityKind) { return kIdentityKinds; }
 
+Result<std::vector<Listing>> FileSystem::ListNames(const std::vector<std::string>& names,
+                                                   const NameFilter& is_wanted) const {
+  std::vector<Listing> out;
+  for (const std::string& name : names) {
+    ARROW_ASSIGN_OR_RAISE(Listing listing, List(name, is_wanted));
+    out.push_back(std::move(listing));
+  }
+  return out;
+}
+
 Result<Listing> FileSystem::ListEach(const std::vector<std::string>& names,
                                      const NameFilter& is_wanted,
                                      const std::map<std::string, FileInfo>& known) const {

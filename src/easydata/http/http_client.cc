@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "easydata/base/escaped_text.h"
 #include "easydata/exec/environment.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
@@ -34,8 +35,10 @@ HttpFailure FailureOf(CURLcode code) {
     case CURLE_OK:
       return HttpFailure::kNone;
     case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
       return HttpFailure::kUnknownHost;
     case CURLE_COULDNT_CONNECT:
+      return HttpFailure::kRefused;
     case CURLE_OPERATION_TIMEDOUT:  // that of connecting alone is set
       return HttpFailure::kUnreachable;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -178,7 +181,26 @@ const std::string& TrustedCertificates() {
   return found;
 }
 
+/// What a request failed with, in libcurl's words. Those about a proxy quote its address, in which
+/// a password may be.
+std::string WordsOf(const Transfer& transfer, CURLcode code) {
+  if (!transfer.fault.empty()) return transfer.fault;
+  std::string words =
+      transfer.error[0] != '\0' ? transfer.error : transfer.curl.easy_strerror(code);
+  const size_t quote = words.find('\'');
+  if (words.find("proxy") != std::string::npos && quote != std::string::npos) {
+    words.replace(quote, words.rfind('\'') + 1 - quote,
+                  "what the environment names (http_proxy, https_proxy, all_proxy)");
+  }
+  return words;
+}
+
 Status SetUp(const HttpRequest& request, Transfer* transfer) {
+  for (const std::string& header : request.headers) {
+    if (header.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos) continue;
+    return Status::Invalid("the header ", EscapedText(header.substr(0, header.find(':'))), " for ",
+                           OriginOf(request.url), " has a line end, which no header may have");
+  }
   const CurlLibrary& curl = transfer->curl;
   transfer->easy = curl.easy_init();
   if (transfer->easy == nullptr) return Status::OutOfMemory("no memory for a request");
@@ -238,6 +260,7 @@ struct Host {
   int under_way = 0;
   double limit = HttpClient::kMostInFlight;
   Clock::time_point lowered_at = {};
+  bool is_known = false;  // it answered once
 };
 
 /// The thread, and the requests that it has.
@@ -291,10 +314,7 @@ class HttpLoop {
       if (transfer->is_ended_by_receiver) {
         Finish(transfer, HttpFailure::kEndedByCaller, "");
       } else {
-        std::string words =
-            transfer->error[0] != '\0' ? transfer->error : curl_.easy_strerror(code);
-        if (!transfer->fault.empty()) words = transfer->fault;
-        Finish(transfer, FailureOf(code), std::move(words));
+        Finish(transfer, FailureOf(code), WordsOf(*transfer, code));
       }
     }
     const auto now = Clock::now();
@@ -382,6 +402,8 @@ class HttpLoop {
     if (std::erase(under_way_, transfer) > 0) {
       Host& host = hosts_[transfer->host];
       Adapt(transfer->response, &host);
+      host.is_known = host.is_known || transfer->response.status > 0;
+      transfer->response.is_known_host = host.is_known;
       --host.under_way;
       bytes_under_way_ -= transfer->expected_bytes;
     }

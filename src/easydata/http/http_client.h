@@ -19,7 +19,8 @@ bool IsHeader(std::string_view line, std::string_view name);
 /// How a request failed, where it did.
 enum class HttpFailure {
   kNone,          // there is an answer, whatever its status
-  kUnreachable,   // no connection: refused, no route, or too slow
+  kRefused,       // no connection: nobody listens there, or there is no route
+  kUnreachable,   // no connection in time
   kUnknownHost,   // the host has no address
   kUntrusted,     // TLS: the certificate is not to be trusted
   kBroken,        // the connection ended before the answer did
@@ -38,12 +39,14 @@ struct HttpHeaders {
 /// The answer of the last server that was asked, after redirects.
 struct HttpResponse {
   HttpFailure failure = HttpFailure::kNone;
-  std::string error = {};  // libcurl's words
+  std::string error = {};  // libcurl's words, without what a proxy's address has of secrets
   int status = 0;          // 0: there was no answer
   HttpHeaders headers = {};
   /// How often libcurl sent it once more by itself: over a connection that was kept and turned out
   /// to be closed.
   int resent = 0;
+  /// Whether this process ever had an answer of the host: else its name or port may be wrong.
+  bool is_known_host = false;
   /// What an answer says that refuses a request; filled by Exchange().
   std::string reason = {};
 
@@ -53,7 +56,9 @@ struct HttpResponse {
 struct HttpRequest {
   std::string url;
   std::string method = "GET";
-  std::vector<std::string> headers = {};  // "Name: value"
+  std::vector<std::string> headers = {};  // "Name: value", on one line
+  /// "user:password" that the address had: what HttpStore::Authorize() makes credentials of.
+  std::string userinfo = {};
   /// What is sent; the caller keeps it.
   std::string_view body = {};
   /// Those that it was authorized with; null: none.
@@ -106,8 +111,9 @@ class HttpClient {
   /// Sends a request, follows redirects (to http and https) where it says so, and waits for the
   /// answer's end.
   /// Cancelled, within a tenth of a second, where that was interrupted (exec::StopScope); an
-  /// IOError where libcurl is not to be had; the Status of what the receiver threw, or the thread
-  /// (exec::CatchExceptions). All else that goes wrong is in the response.
+  /// Invalid where a header would be several; an IOError where libcurl is not to be had; the Status
+  /// of what the receiver threw, or the thread (exec::CatchExceptions). All else that goes wrong is
+  /// in the response.
   static Result<HttpResponse> Send(const HttpRequest& request, const HttpLimits& limits,
                                    HttpReceiver* receiver);
 };

@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "easydata/base/escaped_text.h"
+#include "easydata/exec/notice.h"
+#include "easydata/files/address.h"
 #include "easydata/http/answer_text.h"
 #include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
@@ -54,16 +57,18 @@ bool IsRefusal(const HttpResponse& response) {
   return status == 400 || status == 401 || status == 403 || status == 301;
 }
 
-/// Sends a request with the store's credentials, and to where it is redirected: to other hosts
-/// without. `sent` is set to the last one that had them.
+/// Sends a request with the store's credentials, and to where it is redirected: to other hosts, and
+/// to where these lead, without. `sent` is set to the last one that had them.
 Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& wanted,
                                     HttpReceiver* receiver, HttpRequest* sent) {
   HttpRequest plain = wanted;
   NameBody(&plain);  // before it is signed
-  const std::string origin = OriginOf(wanted.url);
+  const std::string userinfo = TakeUserinfo(&plain.url);
+  bool is_trusted = true;  // as soon as another host had a say, what it says is not
   for (int hop = 0;; ++hop) {
     HttpRequest request = plain;
-    if (OriginOf(request.url) == origin) {
+    if (is_trusted) {
+      request.userinfo = userinfo;
       ARROW_RETURN_NOT_OK(store.Authorize(&request));
       *sent = request;
     }
@@ -75,14 +80,18 @@ Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& w
       store.counters()->Retry("broken off", std::chrono::milliseconds(0), false);
     }
     if (!IsMoved(response) || hop == kMostHops) return response;
-    plain.url = ResolveUrl(plain.url, response.headers.Get("location"));
-    if (!IsHttpUrl(plain.url)) return response;
+    std::string next = ResolveUrl(plain.url, response.headers.Get("location"));
+    TakeUserinfo(&next);  // of whom nobody here gave it
+    if (!files::IsWebAddress(next)) return response;
+    is_trusted = is_trusted && KeepsCredentials(plain.url, next);
+    plain.url = std::move(next);
   }
 }
 
 /// Why a request is made once more, in a word or two.
 std::string CauseOf(const HttpResponse& response, bool is_good_answer) {
   switch (response.failure) {
+    case HttpFailure::kRefused:
     case HttpFailure::kUnreachable:
       return "unreachable";
     case HttpFailure::kUnknownHost:
@@ -138,6 +147,9 @@ Status FinalError(const std::string& what, const HttpResponse& response,
                    "(storage_options)");
     default:
       if (!IsTransient(response)) return error(EIO, "; the server does not give it");
+      if (MayBeMistyped(response)) {
+        return error(EIO, "; see that its host and port are right, and that it runs");
+      }
       return error(EIO,
                    "; try again when the server, and the way to it, are well, or be more patient "
                    "(storage_options: retries, retry_timeout)");
@@ -213,7 +225,7 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
     HttpRequest sent;
     const auto began = std::chrono::steady_clock::now();
     ARROW_ASSIGN_OR_RAISE(HttpResponse response, SendAuthorized(store, request, &receiver, &sent));
-    response.reason = receiver.Reason();
+    response.reason = files::WithoutSecrets(receiver.Reason(), request.url);
     const int64_t useful = call->UsefulBytes();
     store.counters()->Received(useful, std::max<int64_t>(receiver.bytes() - useful, 0));
     if (may_reauthorize && IsRefusal(response)) {
@@ -243,6 +255,10 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
       if (wrong.empty()) return FinalError(call->What(), response, retries);
       return ServerError(EIO, call->What(), ": the server answers with ", wrong, ", after ",
                          retries.ToString(), "; it cannot be read from there");
+    }
+    if (retries.attempts() == 2 && MayBeMistyped(response)) {
+      exec::Notify(EscapedText(call->What() + " yet: " + Described(response) +
+                               "; trying again; see that host and port are right"));
     }
     store.counters()->Retry(CauseOf(response, response.is_good()), *wait,
                             response.status == 429 || response.status == 503);

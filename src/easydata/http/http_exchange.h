@@ -48,10 +48,11 @@ class HttpCall : public HttpReceiver {
   bool OnBody(std::string_view) override { return true; }
 };
 
-/// Asks a store for what a call wants until it is there: proves who asks, follows redirects (to
-/// other hosts without credentials), gets new credentials once where these are refused, waits and
-/// tries again what fails in passing. Gives the last answer. An IOError with errno says what was
-/// wanted, what came of it and after how many attempts; Cancelled where that was interrupted.
+/// Asks a store for what a call wants until it is there: proves who asks, follows redirects
+/// (credentials stay with the host that they are for), gets new credentials once where these are
+/// refused, waits and tries again what fails in passing. Gives the last answer. An IOError with
+/// errno says what was wanted, what came of it and after how many attempts; Cancelled where that
+/// was interrupted.
 Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call);
 
 /// The most bytes of an answer that is kept as a whole: what a server acknowledges, a page of a

@@ -250,6 +250,10 @@ class StatCall final : public HttpCall {
   bool OnHeaders(const HttpResponse&) override { return false; }
 
   Result<Outcome> Judge(const HttpResponse& response) override {
+    // Headers that broke off say nothing for sure.
+    const bool is_whole =
+        response.failure == HttpFailure::kNone || response.failure == HttpFailure::kEndedByCaller;
+    if (!is_whole) return OutcomeOf(response);
     const bool is_good = response.status == 200 || response.status == 206;
     if (is_good && IsEncoded(response.headers)) return EncodedError(What(), response.headers);
     const auto size = SizeOf(response);
@@ -265,7 +269,10 @@ class StatCall final : public HttpCall {
       way_ = Way::kWhole;
       return Outcome::kOtherwise;
     }
-    if (is_good) return ServerError(EIO, What(), ": the server does not tell its size");
+    if (is_good)
+      return ServerError(EIO, What(),
+                         ": the server does not tell its size, which ranges "
+                         "are read by; get the file here, or serve it by another server");
     return OutcomeOf(response);
   }
 

@@ -241,6 +241,16 @@ TEST(StatHttpObjectTest, AsksForAllWhereTheFirstByteTellsNoSize) {  // X7
   }
 }
 
+TEST(StatHttpObjectTest, AsksAgainWhereHeadersBreakOff) {
+  ScriptedServer server([&](int number, const std::string&) {
+    ScriptedAnswer answer{Head("200 OK", "Content-Length: 850\r\n")};
+    if (number > 0) return answer;
+    return ScriptedAnswer{"HTTP/1.1 200 OK\r\nX-Cut: he", milliseconds(0), true};
+  });
+  EXPECT_EQ(StatOn(server).ValueOrDie().size, 850);
+  EXPECT_EQ(server.requests().size(), 2U);
+}
+
 TEST(StatHttpObjectTest, RefusesWhatTellsNoSize) {
   ScriptedServer server([&](int, const std::string&) {
     return ScriptedAnswer{"HTTP/1.1 200 OK\r\n\r\nabc", milliseconds(0), true};

@@ -60,8 +60,10 @@ void HttpRetries::Progress() {
 std::optional<milliseconds> HttpRetries::Next(const HttpResponse& response) {
   if (attempts_ > options_.retries) return std::nullopt;
   const int doubled = std::min(attempts_ - 1, 30);
-  const milliseconds most =
-      std::min(options_.longest_wait, milliseconds(options_.first_wait.count() << doubled));
+  const milliseconds longest =
+      MayBeMistyped(response) ? std::min(options_.longest_wait, options_.longest_wait_for_unknown)
+                              : options_.longest_wait;
+  const milliseconds most = std::min(longest, milliseconds(options_.first_wait.count() << doubled));
   const milliseconds asked = AskedWait(response.headers, std::chrono::system_clock::now());
   const milliseconds wait = std::max(Jittered(most), asked);
   const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - since_);
@@ -90,6 +92,11 @@ bool IsTransient(const HttpResponse& response) {
   }
   const int status = response.status;
   return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+}
+
+bool MayBeMistyped(const HttpResponse& response) {
+  return !response.is_known_host && (response.failure == HttpFailure::kRefused ||
+                                     response.failure == HttpFailure::kUnknownHost);
 }
 
 milliseconds AskedWait(const HttpHeaders& headers, std::chrono::system_clock::time_point now) {

@@ -16,6 +16,9 @@ struct RetryOptions {
   /// The wait doubles from the first to the longest; the second half of each is drawn at random.
   std::chrono::milliseconds first_wait{100};
   std::chrono::milliseconds longest_wait{20'000};
+  /// The longest wait for a host that nothing is known of, where its name has no address or nobody
+  /// listens: that may be a wrong name or port, and be told soon.
+  std::chrono::milliseconds longest_wait_for_unknown{1'000};
 };
 
 /// Decides how long to wait before a request is sent again.
@@ -44,6 +47,10 @@ class HttpRetries {
 /// Whether a failure or status may go by itself: refused and broken connections, stalls, 408, 429
 /// and most of 5xx.
 bool IsTransient(const HttpResponse& response);
+
+/// Whether a host's name or port may be wrong: it never answered, and has no address, or nobody
+/// listens there.
+bool MayBeMistyped(const HttpResponse& response);
 
 /// The time that a server asks for by Retry-After (RFC 9110: seconds or a date) or, with no more
 /// requests left, by RateLimit ("...;r=0;t=30", an IETF draft); 0 where it asks for none.

@@ -12,10 +12,6 @@ constexpr char kHexDigits[] = "0123456789ABCDEF";
 
 }  // namespace
 
-bool IsHttpUrl(std::string_view url) {
-  return url.starts_with("http://") || url.starts_with("https://");
-}
-
 std::string OriginOf(std::string_view url) {
   const size_t host = url.find("://");
   if (host == std::string_view::npos) return "";
@@ -76,14 +72,37 @@ std::string PercentDecode(std::string_view text) {
   return out;
 }
 
-std::string WithoutPassword(const std::string& address) {
-  const size_t scheme = address.find("://");
-  // github://owner:repository@branch/path has none.
-  if (scheme == std::string::npos || address.starts_with("github:")) return address;
+std::string TakeUserinfo(std::string* url) {
+  const size_t scheme = url->find("://");
+  if (scheme == std::string::npos) return "";
   const size_t host = scheme + 3;
-  const size_t at = address.substr(host, address.find('/', host) - host).rfind('@');
-  if (at == std::string::npos || address.find(':', host) >= host + at) return address;
-  return address.substr(0, host) + address.substr(host + at + 1);
+  const size_t end = std::min(url->find_first_of("/?#", host), url->size());
+  const size_t at = url->substr(host, end - host).rfind('@');
+  if (at == std::string::npos) return "";
+  std::string userinfo = url->substr(host, at);
+  url->erase(host, at + 1);
+  return userinfo;
+}
+
+bool KeepsCredentials(std::string_view from, std::string_view to) {
+  const auto origin = [](std::string_view url, std::string_view scheme, std::string_view port) {
+    std::string out = OriginOf(url);
+    if (out.starts_with(scheme) && out.ends_with(port)) out.resize(out.size() - port.size());
+    return out;
+  };
+  const auto plain = [&](std::string_view url) {
+    return origin(origin(url, "http://", ":80"), "https://", ":443");
+  };
+  const std::string before = plain(from);
+  const std::string after = plain(to);
+  if (before == after) return true;
+  constexpr std::string_view kHttp = "http://";
+  constexpr std::string_view kHttps = "https://";
+  if (!before.starts_with(kHttp) || !after.starts_with(kHttps)) return false;
+  const std::string host = before.substr(kHttp.size());
+  const bool has_port =
+      host.find(':', host.find(']') == std::string::npos ? 0 : host.find(']')) != std::string::npos;
+  return !has_port && host == after.substr(kHttps.size());
 }
 
 }  // namespace easydata::http

@@ -5,8 +5,6 @@
 
 namespace easydata::http {
 
-bool IsHttpUrl(std::string_view url);
-
 /// "https://host:port": what credentials are for.
 std::string OriginOf(std::string_view url);
 
@@ -20,8 +18,12 @@ std::string PercentEncode(std::string_view text, bool keeps_slash);
 /// Undoes that; what is not two hexadecimal digits after "%" stays as it is.
 std::string PercentDecode(std::string_view text);
 
-/// An address without its user's name and password, where it has a password:
-/// "ftp://user:password@host/key".
-std::string WithoutPassword(const std::string& address);
+/// Takes the user's name and password ("user:password") out of a web address.
+std::string TakeUserinfo(std::string* url);
+
+/// Whether credentials that were sent to one address may be sent to the other, to which it leads:
+/// to the same host by the same scheme and port, or from http to https where both are by their own
+/// port.
+bool KeepsCredentials(std::string_view from, std::string_view to);
 
 }  // namespace easydata::http

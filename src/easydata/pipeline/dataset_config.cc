@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "easydata/files/address.h"
 #include "easydata/storage/storage.h"
 
 namespace easydata::pipeline {
@@ -11,8 +12,7 @@ namespace {
 void CheckLocation(const std::string& value, bool is_written, const std::string& path,
                    config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
-    // What is behind "?" may be a secret.
-    const config::Json shown = value.substr(0, value.find('?'));
+    const config::Json shown = files::ShownAddress(value);
     problems->push_back({kind, path, "= " + config::Shown(shown) + what});
   };
   if (value.find('\0') != std::string::npos) {

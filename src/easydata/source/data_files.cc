@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "easydata/files/address.h"
 #include "easydata/files/file_system.h"
 #include "easydata/source/data_format.h"
 
@@ -75,20 +76,25 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
   std::map<std::string, files::FileInfo> found;
   DataFiles out;
-  // Two addresses of one name are refused before anyone is asked for them.
-  for (const std::string& item : data_files) ARROW_RETURN_NOT_OK(storage->NameOf(item).status());
-  for (const std::string& given : data_files) {
-    ARROW_RETURN_NOT_OK(CheckItem(given));
-    ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(given));
-    // file:///path is the path.
-    const bool is_local = storage::SchemeOf(given).empty();
-    ARROW_ASSIGN_OR_RAISE(const std::string item,
-                          is_local ? storage->NameOf(given) : Result<std::string>(given));
-    ARROW_ASSIGN_OR_RAISE(files::Listing listing, files->List(item, IsWanted));
-    if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
-    for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
-    if (listing.files.empty()) return files->NothingFound(item);
-    for (const files::ListedFile& file : listing.files) found.try_emplace(file.info.uri, file.info);
+  std::vector<files::Address> addresses;
+  for (const std::string& item : data_files) {
+    ARROW_RETURN_NOT_OK(CheckItem(item));
+    ARROW_ASSIGN_OR_RAISE(addresses.emplace_back(), files::Address::Parse(item));
+    // Those that are shown alike have other names when all are known.
+    ARROW_RETURN_NOT_OK(storage->NamesOf(addresses.back()).status());
+  }
+  for (const files::Address& address : addresses) {
+    ARROW_ASSIGN_OR_RAISE(const auto names, storage->NamesOf(address));
+    ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(address.given()));
+    ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, files->ListNames(names, IsWanted));
+    for (size_t i = 0; i < listings.size(); ++i) {
+      files::Listing& listing = listings[i];
+      if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
+      for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
+      if (listing.files.empty()) return files->NothingFound(names[i]);
+      for (const files::ListedFile& file : listing.files)
+        found.try_emplace(file.info.uri, file.info);
+    }
   }
   for (auto& [uri, info] : found) {
     info.storage = storage;

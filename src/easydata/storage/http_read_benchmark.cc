@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "easydata/files/address.h"
 #include "easydata/files/file_system.h"
 #include "easydata/files/sequential_reads.h"
 #include "easydata/http/curl_library.h"
@@ -137,7 +138,8 @@ class OwnReader {
  public:
   OwnReader(const Reads& reads, const stores::StorageOptions& options) : storage_(options) {
     const files::FileSystem* const files = storage_.FileSystemOf(reads.url).ValueOrDie();
-    const std::string name = storage_.NameOf(reads.url).ValueOrDie();
+    const std::string name =
+        storage_.NameOf(files::Address::Parse(reads.url).ValueOrDie()).ValueOrDie();
     file_ = files->Open(files->Stat(name).ValueOrDie()).ValueOrDie();
   }
 
@@ -167,7 +169,9 @@ class InOrderReader {
  public:
   InOrderReader(const Reads& reads, const stores::StorageOptions& options) : storage_(options) {
     files_ = storage_.FileSystemOf(reads.url).ValueOrDie();
-    info_ = files_->Stat(storage_.NameOf(reads.url).ValueOrDie()).ValueOrDie();
+    info_ =
+        files_->Stat(storage_.NameOf(files::Address::Parse(reads.url).ValueOrDie()).ValueOrDie())
+            .ValueOrDie();
   }
 
   bool Run(Reads* reads) {
@@ -218,7 +222,7 @@ stores::StorageOptions GivenOptions() {
 /// range(0) megabytes at once, range(1) of them under way.
 void BM_BareLoop(benchmark::State& state) {
   Reads reads = GivenReads(state.range(0) * kMegabyte, static_cast<int>(state.range(1)));
-  if (!http::IsHttpUrl(reads.url))
+  if (!files::IsWebAddress(reads.url))
     return state.SkipWithError("EASYDATA_BENCH_URL is no http address");
   BareLoop loop(reads);
   Measure(state, std::move(reads), &loop);

@@ -9,19 +9,20 @@ namespace easydata::storage {
 
 Result<std::unique_ptr<outputs::OutputStore>> OpenOutputStore(
     const std::string& folder, const std::shared_ptr<const Storage>& storage) {
+  ARROW_ASSIGN_OR_RAISE(const files::Address address, files::Address::Parse(folder));
   if (folder.find("://") == std::string::npos)
     return std::make_unique<outputs::LocalOutputStore>(folder);
-  if (SchemeOf(folder).empty()) {
-    return Status::NotImplemented("cannot write to ", folder,
+  if (SchemeOf(address.given()).empty()) {
+    return Status::NotImplemented("cannot write to ", address,
                                   ": a folder of this machine is named by its path");
   }
   const std::shared_ptr<const Storage>& reached = storage ? storage : Storage::Default();
-  ARROW_ASSIGN_OR_RAISE(const auto store, reached->ObjectStoreOf(folder));
+  ARROW_ASSIGN_OR_RAISE(const auto store, reached->ObjectStoreOf(address.given()));
   if (store == nullptr) {
-    return Status::NotImplemented("cannot write to ", PublicAddress(folder),
+    return Status::NotImplemented("cannot write to ", address,
                                   ": outputs go to s3://, gs:// and local folders");
   }
-  ARROW_ASSIGN_OR_RAISE(std::string name, reached->NameOf(folder));
+  ARROW_ASSIGN_OR_RAISE(std::string name, reached->NameOf(address));
   return outputs::ObjectOutputStore::Make(store, std::move(name));
 }
 

@@ -44,10 +44,6 @@ std::string SchemeOf(std::string_view uri) {
 
 bool IsObjectScheme(std::string_view scheme) { return scheme == "s3" || scheme == "gs"; }
 
-std::string PublicAddress(const std::string& address) {
-  return http::IsHttpUrl(address) ? web::WebStore::NameOf(address) : http::WithoutPassword(address);
-}
-
 Storage::Storage(StorageOptions options)
     : options_(std::move(options)), web_(std::make_shared<web::WebStore>(options_)) {
   counters_.push_back(web_->shared_counters());
@@ -114,12 +110,23 @@ Result<std::shared_ptr<const stores::ObjectStore>> Storage::ObjectStoreOf(
   return store == object_stores_.end() ? nullptr : store->second;
 }
 
-Result<std::string> Storage::NameOf(const std::string& address) const {
-  if (http::IsHttpUrl(address)) return web_->Keep(address);
-  const size_t scheme = address.find("://");
-  if (scheme == std::string::npos) return address;
-  if (SchemeOf(address).empty()) return PathOf(address);
-  return SchemeOf(address) + address.substr(scheme);
+Result<std::vector<std::string>> Storage::NamesOf(const files::Address& address) const {
+  if (address.is_web()) return web_->Keep(address);
+  ARROW_ASSIGN_OR_RAISE(std::string name, NameOf(address));
+  return std::vector<std::string>{std::move(name)};
+}
+
+Result<std::string> Storage::NameOf(const files::Address& address) const {
+  if (address.is_web()) {
+    ARROW_ASSIGN_OR_RAISE(std::vector<std::string> names, web_->Keep(address));
+    if (names.size() == 1) return std::move(names[0]);
+    return Status::Invalid(address, " stands for ", names.size(), " files, where one is wanted");
+  }
+  const std::string& given = address.given();
+  const size_t scheme = given.find("://");
+  if (scheme == std::string::npos) return given;
+  if (SchemeOf(given).empty()) return PathOf(given);
+  return SchemeOf(given) + given.substr(scheme);
 }
 
 std::vector<std::string> Storage::secret_addresses() const { return web_->kept(); }

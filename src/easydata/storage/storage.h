@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/files/address.h"
 #include "easydata/files/file_system.h"
 #include "easydata/files/io_counters.h"
 #include "easydata/stores/foreign/foreign_store.h"
@@ -29,10 +30,6 @@ std::string SchemeOf(std::string_view uri);
 
 /// Whether a scheme is an object store's, which is read and written; "http" is read alone.
 bool IsObjectScheme(std::string_view scheme);
-
-/// An address without what is secret in it: a user's name and password, and the query of a web
-/// address.
-std::string PublicAddress(const std::string& address);
 
 /// The file systems and object stores that one set of options reaches. Thread-safe.
 class Storage final : public files::FileSystems {
@@ -55,14 +52,17 @@ class Storage final : public files::FileSystems {
   /// The store that a URI names an object of, for those who write there; null where it names none.
   Result<std::shared_ptr<const stores::ObjectStore>> ObjectStoreOf(std::string_view uri) const;
 
-  /// What an address is called everywhere. A web address: without a user's name and password and
-  /// without its query, which this object keeps; Invalid where two would be called alike.
-  /// file:///path: the path; Invalid where it is none of this machine.
-  Result<std::string> NameOf(const std::string& address) const;
+  /// What an address is called everywhere. A web address: each file that the braces of its path
+  /// stand for, without what is secret (WebStore::Keep), which this object keeps. file:///path: the
+  /// path; Invalid where it is none of this machine.
+  Result<std::vector<std::string>> NamesOf(const files::Address& address) const;
+  /// The same of an address that is one file or folder.
+  Result<std::string> NameOf(const files::Address& address) const;
 
   const StorageOptions& options() const { return options_; }
 
-  /// The addresses that NameOf() keeps, as they were given: for a copy in another process.
+  /// The addresses of files that NamesOf() keeps, with their secrets: for a copy in another
+  /// process.
   std::vector<std::string> secret_addresses() const;
 
   files::IoCounts counts() const override;

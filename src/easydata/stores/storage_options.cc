@@ -2,11 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "easydata/base/escaped_text.h"
 #include "easydata/config/descriptor.h"
+#include "easydata/files/address.h"
+#include "easydata/http/answer_text.h"
 
 namespace easydata::stores {
 namespace {
@@ -72,6 +77,36 @@ std::optional<milliseconds> ParseDuration(std::string_view text) {
   if (unit == "h") factor = 3'600'000;
   if (factor == 0 || value * factor > 1e12) return std::nullopt;
   return milliseconds(static_cast<int64_t>(value * factor));
+}
+
+/// Takes the white space at the ends of a text, as one has that was read from a file, and refuses
+/// what a header cannot have. The value may be a secret.
+Status Clean(const std::string& name, std::string* value) {
+  *value = http::Trimmed(*value);
+  const bool is_one_line = std::all_of(value->begin(), value->end(),
+                                       [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+  if (is_one_line) return Status::OK();
+  return Status::Invalid("storage_options.", name,
+                         " has a line end or another control character within; give it without");
+}
+
+/// Whether a header may be called so (RFC 9110, token).
+bool IsHeaderName(std::string_view name) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::all_of(name.begin(), name.end(), [&](unsigned char c) {
+    return (c < 0x80 && std::isalnum(c) != 0) || kOthers.find(static_cast<char>(c)) != kOthers.npos;
+  });
+}
+
+Status CleanHeaders(config::Named<std::string>* headers) {
+  for (auto& [name, value] : headers->values) {
+    if (!IsHeaderName(name)) {
+      return Status::Invalid("storage_options.headers: ", EscapedText(name, 40),
+                             " is no name of a header, which has letters, digits and \"-\"");
+    }
+    ARROW_RETURN_NOT_OK(Clean("headers." + name, &value));
+  }
+  return Status::OK();
 }
 
 milliseconds Milliseconds(double seconds) {
@@ -162,6 +197,16 @@ Result<StorageOptions> StorageOptions::FromJson(const Json& json) {
     }
   }
   if (!problems.empty()) return Status::Invalid(problems.front().ToString());
+  const std::pair<const char*, std::optional<std::string>*> texts[] = {
+      {"key", &out.key},         {"secret", &out.secret}, {"token", &out.token},
+      {"profile", &out.profile}, {"region", &out.region}, {"endpoint_url", &out.endpoint_url}};
+  for (const auto& [name, text] : texts) {
+    if (text->has_value()) ARROW_RETURN_NOT_OK(Clean(name, &**text));
+  }
+  if (out.headers.has_value()) ARROW_RETURN_NOT_OK(CleanHeaders(&*out.headers));
+  if (out.endpoint_url.has_value()) {
+    ARROW_RETURN_NOT_OK(CheckedEndpoint(*out.endpoint_url).status());
+  }
   if (out.key.has_value() != out.secret.has_value()) {
     return Status::Invalid("storage_options: ", out.key.has_value() ? "secret" : "key",
                            " is missing: key and secret go together");
@@ -201,6 +246,21 @@ http::HttpOptions StorageOptions::http() const {
   const auto* text = std::get_if<std::string>(&retry_timeout);
   out.retries.retry_timeout =
       text == nullptr ? Milliseconds(std::get<double>(retry_timeout)) : *ParseDuration(*text);
+  return out;
+}
+
+Result<std::string> CheckedEndpoint(const std::string& endpoint_url) {
+  ARROW_ASSIGN_OR_RAISE(const files::Address address, files::Address::Parse(endpoint_url));
+  if (!address.is_web()) {
+    return Status::Invalid("endpoint_url must begin with http:// or https://, not be ", address);
+  }
+  if (!address.userinfo().empty() || !address.query().empty()) {
+    return Status::Invalid("endpoint_url: ", address,
+                           " has a user or a query, which a store is not asked by; say who asks by "
+                           "storage_options: key and secret, or token");
+  }
+  std::string out = address.origin() + address.path();
+  while (out.ends_with('/')) out.pop_back();
   return out;
 }
 

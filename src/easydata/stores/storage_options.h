@@ -52,4 +52,8 @@ struct StorageOptions {
   http::HttpOptions http() const;
 };
 
+/// The address of a store that is not Amazon's or Google's own, without slashes at its end. Invalid
+/// where it is no web address, or has a user or a query: these stand in options.
+Result<std::string> CheckedEndpoint(const std::string& endpoint_url);
+
 }  // namespace easydata::stores

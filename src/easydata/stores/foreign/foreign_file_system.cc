@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "easydata/files/address.h"
 #include "easydata/files/fetched_file.h"
 #include "easydata/http/server_error.h"
-#include "easydata/http/url.h"
 
 namespace easydata::foreign {
 namespace {
@@ -158,13 +158,9 @@ const std::shared_ptr<files::IoCounters>& ForeignFileSystem::shared_counters() c
 Result<stores::KeyedFileSystem::RootAndKey> ForeignFileSystem::Split(const std::string& uri) const {
   const std::string root = scheme_ + "://";
   std::string key = uri.substr(root.size());
-  if (const std::string shown = http::WithoutPassword(uri); shown != uri) {
-    return Status::Invalid(shown,
-                           ": a password is no part of an address; give it by storage_options="
-                           "{\"fsspec\": {...}}, by the names of its file system");
-  }
   if (key.find("::") != std::string::npos) {
-    return Status::Invalid(uri, ": chained addresses (::) are not read; unpack the files first");
+    return Status::Invalid(files::ShownAddress(uri),
+                           ": chained addresses (::) are not read; unpack the files first");
   }
   return RootAndKey{root, std::move(key)};
 }

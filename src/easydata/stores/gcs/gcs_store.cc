@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "easydata/exec/environment.h"
+#include "easydata/files/address.h"
 #include "easydata/http/answer_text.h"
 #include "easydata/http/http_exchange.h"
 #include "easydata/http/server_error.h"
@@ -27,9 +28,8 @@ std::string EndpointOf(const stores::StorageOptions& options) {
     endpoint = *options.endpoint_url;
   } else if (const auto emulator = exec::EnvironmentValue("STORAGE_EMULATOR_HOST")) {
     endpoint = *emulator;
-    if (!http::IsHttpUrl(endpoint)) endpoint = "http://" + endpoint;
+    if (!files::IsWebAddress(endpoint)) endpoint = "http://" + endpoint;
   }
-  while (endpoint.ends_with('/')) endpoint.pop_back();
   return endpoint;
 }
 
@@ -108,23 +108,20 @@ Result<http::HttpCall::Outcome> JudgeGone(const http::TextAnswer& answer) {
 
 }  // namespace
 
-GcsStore::GcsStore(const stores::StorageOptions& options)
+GcsStore::GcsStore(const stores::StorageOptions& options, std::string endpoint)
     : stores::ObjectStore(options.http()),
-      endpoint_(EndpointOf(options)),
+      endpoint_(std::move(endpoint)),
       credentials_(std::make_unique<credentials::CredentialCache>(
           credentials::MakeGoogleCredentialFinder(WithEmulator(options)))) {}
 
 Result<std::shared_ptr<const GcsStore>> GcsStore::Make(const stores::StorageOptions& options) {
-  const std::string endpoint = EndpointOf(options);
-  if (!http::IsHttpUrl(endpoint)) {
-    return Status::Invalid("endpoint_url must begin with http:// or https://, not be ", endpoint);
-  }
+  ARROW_ASSIGN_OR_RAISE(std::string endpoint, stores::CheckedEndpoint(EndpointOf(options)));
   if (options.key.has_value()) {
     return Status::Invalid(
         "gs:// takes a token, not a key and a secret: with HMAC keys read s3://bucket/key with "
         "endpoint_url=\"https://storage.googleapis.com\"");
   }
-  return std::shared_ptr<const GcsStore>(new GcsStore(options));
+  return std::shared_ptr<const GcsStore>(new GcsStore(options, std::move(endpoint)));
 }
 
 std::string GcsStore::ObjectPath(const std::string& bucket, const std::string& key) const {

@@ -47,7 +47,7 @@ class GcsStore final : public stores::ObjectStore {
                                         bool by_folder, const std::string& page) const override;
 
  private:
-  explicit GcsStore(const stores::StorageOptions& options);
+  GcsStore(const stores::StorageOptions& options, std::string endpoint);
 
   std::string ObjectPath(const std::string& bucket, const std::string& key) const;
   Result<http::HttpRequest> UploadRequest(const std::string& uri, const std::string& query) const;

@@ -36,11 +36,6 @@ bool IsPathStyle(const stores::StorageOptions& options, const credentials::AwsEn
   return endpoint.endpoint_url.has_value();
 }
 
-std::string WithoutSlash(std::string url) {
-  while (url.ends_with('/')) url.pop_back();
-  return url;
-}
-
 /// A name of the answer, which is escaped where it says so.
 std::string NameIn(std::string_view xml, std::string_view element, bool is_escaped) {
   std::string name = http::XmlText(xml, element).value_or("");
@@ -61,7 +56,7 @@ Result<http::HttpCall::Outcome> JudgeLong(const http::TextAnswer& answer) {
 
 S3Store::S3Store(const stores::StorageOptions& options, const credentials::AwsEndpoint& endpoint)
     : stores::ObjectStore(options.http()),
-      endpoint_(WithoutSlash(endpoint.endpoint_url.value_or(""))),
+      endpoint_(endpoint.endpoint_url.value_or("")),
       is_path_style_(IsPathStyle(options, endpoint)),
       requester_pays_(options.requester_pays),
       region_(endpoint.region.value_or("")),
@@ -69,11 +64,9 @@ S3Store::S3Store(const stores::StorageOptions& options, const credentials::AwsEn
           credentials::MakeAwsCredentialFinder(options))) {}
 
 Result<std::shared_ptr<const S3Store>> S3Store::Make(const stores::StorageOptions& options) {
-  ARROW_ASSIGN_OR_RAISE(const credentials::AwsEndpoint endpoint,
-                        credentials::FindAwsEndpoint(options));
-  if (endpoint.endpoint_url.has_value() && !http::IsHttpUrl(*endpoint.endpoint_url)) {
-    return Status::Invalid("endpoint_url must begin with http:// or https://, not be ",
-                           *endpoint.endpoint_url);
+  ARROW_ASSIGN_OR_RAISE(credentials::AwsEndpoint endpoint, credentials::FindAwsEndpoint(options));
+  if (endpoint.endpoint_url.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(endpoint.endpoint_url, stores::CheckedEndpoint(*endpoint.endpoint_url));
   }
   return std::shared_ptr<const S3Store>(new S3Store(options, endpoint));
 }

@@ -1,15 +1,15 @@
 #include "easydata/stores/web/web_file_system.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <utility>
 
 #include "easydata/exec/parallel_for.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/files/brace_pattern.h"
+#include "easydata/files/address.h"
 #include "easydata/http/http_object.h"
 #include "easydata/http/server_error.h"
+#include "easydata/http/url.h"
 
 namespace easydata::web {
 namespace {
@@ -17,49 +17,44 @@ namespace {
 // Requests are waited for, not worked on.
 constexpr int kStatsAtOnce = 16;
 
-/// Refuses what an address may not have.
-Status CheckAddress(const std::string& url) {
-  const size_t host = url.find("://") + 3;
-  const std::string_view authority =
-      std::string_view(url).substr(host, url.find_first_of("/?#", host) - host);
-  if (authority.empty()) return Status::Invalid(url, " names no host");
-  if (url.find_first_of("*[", host) != std::string::npos) {
-    return Status::Invalid(url,
+/// Refuses names that can be no file's: patterns are looked for in the path alone.
+Status CheckWebName(const std::string& name) {
+  const std::string_view path = files::PathOfName(name).substr(http::OriginOf(name).size());
+  if (path.find_first_of("*[") != std::string_view::npos) {
+    return Status::Invalid(name,
                            ": a web server has no index to look patterns up in; name the files, "
                            "or number them in braces: data-{000..127}.jsonl");
   }
-  return Status::OK();
+  if (!path.ends_with('/')) return Status::OK();
+  return http::ServerError(EISDIR, name,
+                           " is a folder, which a web server cannot list; name its files");
 }
 
 }  // namespace
 
-Result<files::Listing> WebFileSystem::List(const std::string& pattern,
+Result<files::Listing> WebFileSystem::List(const std::string& name,
                                            const files::NameFilter&) const {
-  ARROW_RETURN_NOT_OK(CheckAddress(pattern));
-  ARROW_ASSIGN_OR_RAISE(std::vector<std::string> urls, files::ExpandBraces(pattern));
-  // Names are free of secrets from here on.
-  for (std::string& url : urls) {
-    ARROW_ASSIGN_OR_RAISE(url, store_->Keep(url));
-  }
-  std::sort(urls.begin(), urls.end());
-  urls.erase(std::unique(urls.begin(), urls.end()), urls.end());
+  ARROW_RETURN_NOT_OK(CheckWebName(name));
   files::Listing listing;
-  listing.files.resize(urls.size());
+  listing.files.resize(1);
+  ARROW_ASSIGN_OR_RAISE(listing.files[0].info, http::StatHttpObject(*store_, name));
+  return listing;
+}
+
+Result<std::vector<files::Listing>> WebFileSystem::ListNames(
+    const std::vector<std::string>& names, const files::NameFilter& is_wanted) const {
+  for (const std::string& name : names) ARROW_RETURN_NOT_OK(CheckWebName(name));
+  std::vector<files::Listing> out(names.size());
   // The thread that is interrupted ends the others, too.
   std::atomic<bool> is_interrupted = false;
-  ARROW_RETURN_NOT_OK(exec::ParallelFor(urls.size(), kStatsAtOnce, [&](size_t i) -> Status {
-    if (urls[i].ends_with('/')) {
-      return http::ServerError(EISDIR, urls[i],
-                               " is a folder, which a web server cannot list; name its files");
-    }
+  ARROW_RETURN_NOT_OK(exec::ParallelFor(names.size(), kStatsAtOnce, [&](size_t i) -> Status {
     exec::StopScope stopping(&is_interrupted);
-    const auto found = http::StatHttpObject(*store_, urls[i]);
-    if (found.status().IsCancelled()) is_interrupted = true;
-    ARROW_RETURN_NOT_OK(found.status());
-    listing.files[i].info = *found;
+    auto listing = List(names[i], is_wanted);
+    if (listing.status().IsCancelled()) is_interrupted = true;
+    ARROW_ASSIGN_OR_RAISE(out[i], std::move(listing));
     return Status::OK();
   }));
-  return listing;
+  return out;
 }
 
 Status WebFileSystem::NothingFound(const std::string& pattern) const {
@@ -67,7 +62,6 @@ Status WebFileSystem::NothingFound(const std::string& pattern) const {
 }
 
 Result<files::FileInfo> WebFileSystem::Stat(const std::string& url) const {
-  ARROW_RETURN_NOT_OK(CheckAddress(url));
   return http::StatHttpObject(*store_, url);
 }
 
@@ -75,7 +69,6 @@ bool WebFileSystem::Exists(const std::string& url) const { return Stat(url).ok()
 
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> WebFileSystem::Open(
     const files::FileInfo& file) const {
-  ARROW_RETURN_NOT_OK(CheckAddress(file.uri));
   return http::OpenHttpObject(store_, file);
 }
 

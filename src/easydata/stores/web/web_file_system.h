@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "easydata/files/file_system.h"
 #include "easydata/stores/web/web_store.h"
@@ -10,15 +11,16 @@
 namespace easydata::web {
 
 /// Files at http and https addresses. Servers have no index that programs could read: files are
-/// spelled out, or numbered in braces.
+/// spelled out, or numbered in braces, which WebStore::Keep() makes names of.
 class WebFileSystem final : public files::FileSystem {
  public:
   explicit WebFileSystem(std::shared_ptr<WebStore> store) : store_(std::move(store)) {}
 
-  /// Addresses spelled out, or with braces: `{a,b}` is each of these, `{000..127}` each number with
-  /// so many digits. Every file is asked for its size and identity, several at a time.
-  Result<files::Listing> List(const std::string& pattern,
+  /// Asks for the size and identity of a file. Invalid for patterns.
+  Result<files::Listing> List(const std::string& name,
                               const files::NameFilter& is_wanted) const override;
+  Result<std::vector<files::Listing>> ListNames(const std::vector<std::string>& names,
+                                                const files::NameFilter& is_wanted) const override;
   Status NothingFound(const std::string& pattern) const override;
   Result<files::FileInfo> Stat(const std::string& url) const override;
   bool Exists(const std::string& url) const override;

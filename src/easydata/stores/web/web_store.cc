@@ -1,8 +1,13 @@
 #include "easydata/stores/web/web_store.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
+#include "easydata/base/hash.h"
+#include "easydata/files/brace_pattern.h"
 #include "easydata/http/base64.h"
+#include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 
 namespace easydata::web {
@@ -17,78 +22,66 @@ std::vector<std::string> HeadersOf(const stores::StorageOptions& options) {
   return out;
 }
 
+/// The name of an address whose shown form another one has, too.
+std::string MarkedName(const std::string& shown, const std::string& address) {
+  return shown + "#" + ToHex(Hash64(address)).substr(8);
+}
+
 }  // namespace
 
 WebStore::WebStore(const stores::StorageOptions& options)
     : http::HttpStore(options.http()), headers_(HeadersOf(options)) {}
 
-WebStore::Secrets WebStore::Split(const std::string& address, std::string* name) {
-  Secrets out;
-  const std::string whole = address.substr(0, address.find('#'));
-  const size_t query = std::min(whole.find('?'), whole.size());
-  out.query = whole.substr(query);
-  *name = whole.substr(0, query);
-  const size_t host = name->find("://") + 3;
-  const size_t path = std::min(name->find('/', host), name->size());
-  const size_t at = name->rfind('@', path == 0 ? 0 : path - 1);
-  if (at != std::string::npos && at >= host) {
-    out.userinfo = name->substr(host, at - host);
-    name->erase(host, at + 1 - host);
-  }
-  return out;
-}
-
-std::string WebStore::NameOf(const std::string& address) {
-  std::string name;
-  Split(address, &name);
-  return name;
-}
-
-Result<std::string> WebStore::Keep(const std::string& address) {
-  std::string name;
-  Secrets secrets = Split(address, &name);
-  // Among them are names of ours, given back.
-  if (secrets.userinfo.empty() && secrets.query.empty()) return name;
+Result<std::vector<std::string>> WebStore::Keep(const files::Address& address) {
+  const std::string shown_pattern =
+      files::ShownAddress(address.origin() + address.path() + address.query());
+  ARROW_ASSIGN_OR_RAISE(std::vector<std::string> paths,
+                        files::ExpandBraces(address.path(), shown_pattern));
+  const std::string user = address.userinfo().empty() ? "" : address.userinfo() + "@";
+  const size_t host = address.origin().find("://") + 3;
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto [known, is_new] = secrets_.try_emplace(name, secrets);
-  if (!is_new &&
-      (known->second.query != secrets.query || known->second.userinfo != secrets.userinfo)) {
-    return Status::Invalid(name,
-                           " stands for two addresses that differ in their query (behind \"?\") or "
-                           "user; a query is taken for a secret and is no part of a file's name: "
-                           "give files that have names of their own");
+  for (std::string& name : paths) {
+    std::string whole = address.origin() + name + address.query();
+    const std::string shown = files::ShownAddress(whole);
+    whole.insert(host, user);
+    std::vector<std::string>& alike = kept_[shown];
+    if (std::find(alike.begin(), alike.end(), whole) == alike.end()) alike.push_back(whole);
+    name = shown;
+    if (alike.size() == 1) continue;
+    for (const std::string& each : alike) marked_[MarkedName(shown, each)] = each;
+    name = MarkedName(shown, whole);
   }
-  return name;
+  return paths;
 }
 
 std::vector<std::string> WebStore::kept() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> out;
-  for (const auto& [name, secrets] : secrets_) {
-    std::string address = name + secrets.query;
-    if (!secrets.userinfo.empty()) address.insert(name.find("://") + 3, secrets.userinfo + "@");
-    out.push_back(std::move(address));
+  for (const auto& [shown, addresses] : kept_) {
+    out.insert(out.end(), addresses.begin(), addresses.end());
   }
   return out;
 }
 
-WebStore::Secrets WebStore::Find(const std::string& name) const {
+Result<std::string> WebStore::UrlOf(const std::string& uri) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = secrets_.find(name);
-  return known == secrets_.end() ? Secrets() : known->second;
+  if (const auto marked = marked_.find(uri); marked != marked_.end()) return marked->second;
+  if (const auto known = kept_.find(uri); known != kept_.end()) return known->second.front();
+  if (uri.find('#') == std::string::npos) return uri;
+  return http::ServerError(ENOENT, "cannot read ", uri,
+                           ": it was told from others of this name by what is secret in its "
+                           "address, which is not known here; give the addresses that it was "
+                           "listed by");
 }
 
-Result<std::string> WebStore::UrlOf(const std::string& uri) const { return uri + Find(uri).query; }
-
 Status WebStore::Authorize(http::HttpRequest* request) const {
-  const std::string userinfo = Find(request->url.substr(0, request->url.find('?'))).userinfo;
   for (const std::string& header : headers_) {
-    if (!userinfo.empty() && http::IsHeader(header, "authorization")) continue;
+    if (!request->userinfo.empty() && http::IsHeader(header, "authorization")) continue;
     request->headers.push_back(header);
   }
-  if (!userinfo.empty()) {
+  if (!request->userinfo.empty()) {
     request->headers.push_back("Authorization: Basic " +
-                               http::Base64(http::PercentDecode(userinfo)));
+                               http::Base64(http::PercentDecode(request->userinfo)));
   }
   return Status::OK();
 }
