@@ -17,7 +17,8 @@ TOP = "easydata"
 
 # Packages, and modules beside them, of one line are neighbours.
 FLOORS = (
-    ("_native", "lazy_names"),
+    ("_native", "forks"),
+    ("lazy_names",),
     ("core", "tokenizers"),
     ("transforms",),
     ("sources",),

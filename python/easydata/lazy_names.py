@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import easydata.forks  # noqa: F401  # it asks to hear of forks
+
 
 def lazy_names(
     face: str, homes: Mapping[str, str], submodules: Sequence[str] = ()
