@@ -174,7 +174,8 @@ Result<Value> ValueReader::ReadJson(std::string_view text, Arena* arena) {
   const auto error = json::ParseDom(&impl_->parser, text, /*is_padded=*/false, &element);
   if (error == simdjson::MEMALLOC) return Status::OutOfMemory("there is no memory to parse JSON");
   if (error != simdjson::SUCCESS) {
-    return Status::NotImplemented("JSON beyond the standard: ", simdjson::error_message(error));
+    return Status::NotImplemented("not JSON as the standard has it: ",
+                                  simdjson::error_message(error));
   }
   return FromJson(element, arena);
 }

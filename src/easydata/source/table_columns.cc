@@ -3,6 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "easydata/base/escaped_text.h"
 #include "easydata/base/nearest_name.h"
 
 namespace easydata::source {
@@ -10,7 +11,7 @@ namespace {
 
 std::string Quoted(const std::vector<std::string>& names) {
   std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + EscapedText(name);
   return out;
 }
 
@@ -21,13 +22,17 @@ Status Missing(const arrow::Schema& file, const std::string& name, const std::st
                           hint.empty() ? "; it has: " : hint + " It has: ", Quoted(names));
 }
 
-/// Refuses names that consumers of columns cannot have: many of them end names at a NUL.
+/// Refuses names that consumers of columns cannot have: names are text, and many end them at a NUL.
 Status CheckNames(const arrow::FieldVector& fields, const std::string& where) {
   for (const auto& field : fields) {
     const std::string& name = field->name();
     if (name.find('\0') != std::string::npos) {
       return Status::Invalid(where, " has a field whose name has a NUL character: \"", name.c_str(),
                              "\\0\"...; rename it, or get the file again");
+    }
+    if (!IsUtf8(name)) {
+      return Status::Invalid(where, " has a field whose name is not UTF-8: \"", EscapedText(name),
+                             "\"; rename it, or get the file again");
     }
     ARROW_RETURN_NOT_OK(CheckNames(field->type()->fields(), where));
   }
@@ -41,6 +46,7 @@ Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
                                                     const std::string& where) {
   arrow::FieldVector fields;
   if (!columns.has_value()) {
+    ARROW_RETURN_NOT_OK(CheckNames(file.fields(), where));
     for (int i = 0; i < file.num_fields(); ++i) {
       if (file.GetAllFieldIndices(file.field(i)->name()).size() > 1) {
         return Status::Invalid(where, " has two columns named \"", file.field(i)->name(),
@@ -48,7 +54,6 @@ Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
       }
       fields.push_back(file.field(i));
     }
-    ARROW_RETURN_NOT_OK(CheckNames(fields, where));
     return arrow::schema(std::move(fields));
   }
   for (const ColumnRequest& column : *columns) {

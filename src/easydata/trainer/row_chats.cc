@@ -9,12 +9,23 @@ namespace easydata::trainer {
 using jinja::Value;
 using jinja::ValueKind;
 
+namespace {
+
+/// What a field holds as JSON, of which each reader says what it cannot read as NotImplemented.
+Result<Value> FieldOfJson(const char* field, Result<Value> read) {
+  if (!read.status().IsNotImplemented()) return read;
+  return Status::Invalid("field '", field, "' holds text that is ", read.status().message());
+}
+
+}  // namespace
+
 Status RowChats::GoTo(const RowFields& fields, jinja::Arena* arena) {
   arena_ = arena;
   ARROW_ASSIGN_OR_RAISE(const Value tools, fields.Get("tools"));
-  ARROW_ASSIGN_OR_RAISE(tools_, chat::ReadTools(tools, reader_, arena));
+  ARROW_ASSIGN_OR_RAISE(tools_, FieldOfJson("tools", chat::ReadTools(tools, reader_, arena)));
   ARROW_ASSIGN_OR_RAISE(const Value given, fields.Get("chat_template_kwargs"));
-  ARROW_ASSIGN_OR_RAISE(options_, reader_->Decoded(given, arena));
+  ARROW_ASSIGN_OR_RAISE(options_,
+                        FieldOfJson("chat_template_kwargs", reader_->Decoded(given, arena)));
   if (!options_.Is(ValueKind::kNone) && !options_.Is(ValueKind::kDict)) {
     return Status::TypeError(
         "field 'chat_template_kwargs' must hold an object: options of the template by name");

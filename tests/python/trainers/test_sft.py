@@ -224,6 +224,15 @@ def test_tools_and_options_of_a_row_reach_the_template() -> None:
     assert text_of(transform(own)).startswith("null|long|")
 
 
+@pytest.mark.parametrize("field", ["tools", "chat_template_kwargs"])
+@pytest.mark.parametrize("text", ['{"a": tru', "[{bad", '{"a": NaN}'])
+def test_a_field_that_is_no_json_is_named(field: str, text: str) -> None:  # X18
+    row = {"messages": chat(), field: text}
+    for run in (lambda: sft()(row), lambda: list(easydata.create_source([row]).transform(sft()))):
+        with pytest.raises(ValueError, match=f"field '{field}' holds text that is not JSON"):
+            run()
+
+
 def test_arguments_of_calls_are_parsed_on_request() -> None:
     template = (
         "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
