@@ -1,6 +1,8 @@
 """How much memory this process has."""
 
+import ctypes
 import os
+import sys
 from pathlib import Path
 
 
@@ -8,3 +10,11 @@ def resident() -> int:
     """Bytes of memory that are resident now; not the peak so far."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def give_back() -> None:
+    """Hands memory that was freed back to the system, as far as the allocators let it go."""
+    ctypes.CDLL(None).malloc_trim(0)
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None:
+        pyarrow.default_memory_pool().release_unused()
