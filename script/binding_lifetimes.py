@@ -1,8 +1,9 @@
 """Checks that Python's garbage collector sees every Python object that the bindings hold.
 
-What it does not see is never freed where a circle goes through it. So types are bound by BindOwner()
-and BindPlain() alone (python/bindings/bound_type.h), and what refers to Python objects borrows them
-(lending.h). HOLDERS has the files whose classes hold some themselves, and why that holds nothing up.
+What it does not see is never freed where a circle goes through it. So types are bound by
+BindOwner() and BindPlain() alone (python/bindings/bound_type.h), and what refers to Python objects
+borrows them (lending.h). HOLDERS has the files whose classes hold some themselves, and why that
+keeps nothing alive.
 """
 
 from __future__ import annotations

@@ -229,13 +229,17 @@ def check_calls(path: Path, module: str, line: str) -> str | None:
 def main() -> int:
     """Prints the problems and returns the exit status."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
-    found = [*problems(root), *python_layers.problems(root), *binding_lifetimes.problems(root)]
+    found = [
+        *problems(root),
+        *python_layers.problems(root),
+        *binding_lifetimes.problems(root),
+    ]
     for problem in found:
         print(problem)
     if found:
         print(
-            f"{len(found)} lines break the order of modules (docs/architecture.md), or hide objects "
-            "from Python's garbage collector"
+            f"{len(found)} lines break the order of modules (docs/architecture.md), or hide what "
+            "they hold from Python's garbage collector"
         )
     return 1 if found else 0
 

@@ -40,16 +40,6 @@ inline PyType_Slot owner_slots[] = {
     {0, nullptr},
 };
 
-/// Before anything of a circle is cleared its threads end: they would call functions whose objects
-/// are half gone.
-template <typename T>
-inline PyType_Slot worker_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(&VisitOwned<T>)},
-    {Py_tp_clear, reinterpret_cast<void*>(&ClearOwned<T>)},
-    {Py_tp_finalize, reinterpret_cast<void*>(&EndWork<T>)},
-    {0, nullptr},
-};
-
 }  // namespace detail
 
 /// Binds a type that owns Python objects, directly or through the engine: Python's garbage
@@ -60,11 +50,13 @@ inline PyType_Slot worker_slots[] = {
 /// Python objects are members of few classes (see lending.h).
 template <OwnsPythonObjects T>
 nb::class_<T> BindOwner(nb::module_& m, const char* name, const char* doc) {
+  nb::class_<T> type(m, name, doc, nb::type_slots(detail::owner_slots<T>));
   if constexpr (requires(T& bound) { bound.EndWork(); }) {
-    return nb::class_<T>(m, name, doc, nb::type_slots(detail::worker_slots<T>));
-  } else {
-    return nb::class_<T>(m, name, doc, nb::type_slots(detail::owner_slots<T>));
+    // Called before anything of a circle is cleared: its threads would call functions whose objects
+    // are half gone. As a slot of the type it would be a method __del__, too.
+    reinterpret_cast<PyTypeObject*>(type.ptr())->tp_finalize = &detail::EndWork<T>;
   }
+  return type;
 }
 
 /// Binds a type that owns no Python objects.

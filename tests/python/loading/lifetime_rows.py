@@ -16,10 +16,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import easydata as ed
 from resident_memory import give_back, resident
 from small_tokenizer import small_tokenizer
 from thread_count import handles, threads
+
+import easydata as ed
 
 Row = dict[str, Any]
 BATCH = 50
