@@ -7,6 +7,7 @@ Base, files and outputs alone ask the system about files. Of the modules up to s
 files here and elsewhere, all others use four. The tokenizers are a library of their own, which
 knows two of the engine's modules and is known to those that run it. A few things are done in one
 file alone: see CALLS. The packages of Python keep an order, too; see python_layers.py.
+The bindings hide no object from Python's garbage collector; see binding_lifetimes.py.
 
 Usage: check_layers.py [root of the repository]
 """
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import binding_lifetimes
 import python_layers
 
 # Modules of one line are neighbours. A folder within a module's is a module of its own, called by
@@ -227,12 +229,17 @@ def check_calls(path: Path, module: str, line: str) -> str | None:
 def main() -> int:
     """Prints the problems and returns the exit status."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
-    found = [*problems(root), *python_layers.problems(root)]
+    found = [
+        *problems(root),
+        *python_layers.problems(root),
+        *binding_lifetimes.problems(root),
+    ]
     for problem in found:
         print(problem)
     if found:
         print(
-            f"{len(found)} includes and imports break the order of modules (docs/architecture.md)"
+            f"{len(found)} lines break the order of modules (docs/architecture.md), or hide what "
+            "they hold from Python's garbage collector"
         )
     return 1 if found else 0
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "callable_op.h"
 #include "easydata/jinja/template.h"
 #include "easydata/stream/map_stage.h"
@@ -189,7 +191,8 @@ Stream RenderMessages(const Stream& stream, const BoundTemplate& plain,
   for (const auto [key, role] : roles) {
     options.roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
   }
-  auto rest = CallableOp(std::move(fallback), CallableKind::kMap,
+  Owned owned = stream.owned;
+  auto rest = CallableOp(owned.Lend(std::move(fallback)), CallableKind::kMap,
                          Columns({{text, ColumnKind::kText}}), name, refuses);
   auto node = MakeNode("map", {{"callable", what}}, stream.plan);
   node->has_identity = has_identity;
@@ -200,7 +203,8 @@ Stream RenderMessages(const Stream& stream, const BoundTemplate& plain,
                       chat::NativeChatRenderer(plain.shared(), with_tools.shared(),
                                                Unwrap(chat::ChatVariables::Read(variables))),
                       std::move(rest))),
-                  std::move(node))};
+                  std::move(node)),
+          std::move(owned)};
 }
 
 }  // namespace
@@ -220,7 +224,7 @@ void BindChat(nb::module_& m) {
         "template `with_tools` where the row has tools. `variables` are JSON. Rows that are not as "
         "they should be, or beyond the native engine, are given to `fallback`, a callable as of "
         "apply_callable's kind map.");
-  nb::class_<BoundTemplate>(
+  BindPlain<BoundTemplate>(
       m, "JinjaTemplate",
       "A chat template for the native engine. ValueError where Jinja2 refuses its text, "
       "NotImplementedError, with what and the line, where it uses what the engine does not have.")

@@ -13,6 +13,7 @@
 #include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_type.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/address.h"
 #include "easydata/source/data_files.h"
@@ -147,11 +148,11 @@ nb::bytes ReadAt(const PyFile& file, int64_t position, int64_t size) {
 }  // namespace
 
 void BindFiles(nb::module_& m) {
-  nb::class_<PyFile>(m, "File", "An open file, read at positions.")
+  BindPlain<PyFile>(m, "File", "An open file, read at positions.")
       .def_prop_ro("size", [](const PyFile& self) { return self.size; })
       .def("read_at", &ReadAt, nb::arg("position"), nb::arg("size"),
            "Bytes from a position on: fewer where the file ends before.");
-  nb::class_<PyFileListing>(m, "FileListing", "Files as they were when they were listed.")
+  BindPlain<PyFileListing>(m, "FileListing", "Files as they were when they were listed.")
       .def_prop_ro("uris",
                    [](const PyFileListing& self) {
                      std::vector<std::string> uris;

@@ -14,6 +14,8 @@
 #include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
 #include "easydata/pipeline/load_plan.h"
@@ -112,13 +114,15 @@ class PyLoader {
   }
 
  public:
-  explicit PyLoader(std::unique_ptr<loader::Loader> loader) : loader_(std::move(loader)) {}
-  ~PyLoader() {
-    if (loader_ == nullptr) return;
-    // Its threads may need the GIL to end.
-    WithoutGil released;
-    loader_.reset();
+  PyLoader(std::unique_ptr<loader::Loader> loader, Owned owned)
+      : owned(std::move(owned)), loader_(std::move(loader)) {}
+  ~PyLoader() { Retire(std::move(loader_)); }
+
+  void EndWork() {
+    Retire(std::shared_ptr<void>(loader_.get(), [loader = loader_](void*) { loader->Close(); }));
   }
+
+  Owned owned;
 
   bool Wait(double seconds, std::optional<int64_t> pass) {
     WithoutGil released(nb::find(*this));
@@ -283,7 +287,7 @@ class PyLoader {
     return out;
   }
 
-  std::unique_ptr<loader::Loader> loader_;
+  std::shared_ptr<loader::Loader> loader_;
   JsonValues json_;
 };
 
@@ -315,7 +319,7 @@ std::map<std::string, loader::PadSpec> PaddingFromPython(nb::handle padding) {
 
 void BindLoader(nb::module_& m) {
   BindOptions<pipeline::LoadOptions>(m);
-  nb::class_<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
+  BindOwner<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
           [](PyLoader* self, const Stream& stream, pipeline::LoadOptions options,
@@ -324,7 +328,8 @@ void BindLoader(nb::module_& m) {
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
             pad.pad_token_id = pad_token_id;
-            new (self) PyLoader(Unwrap(pipeline::MakeLoader(stream.plan, std::move(options))));
+            new (self) PyLoader(Unwrap(pipeline::MakeLoader(stream.plan, std::move(options))),
+                                stream.owned);
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
           nb::arg("padding_may_miss") = false, nb::arg("pad_token_id") = nb::none(),

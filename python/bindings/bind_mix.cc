@@ -6,6 +6,8 @@
 
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/mix/mix_order.h"
 #include "easydata/mix/mix_stage.h"
 
@@ -37,7 +39,7 @@ std::vector<mix::WeightPoint> PointsFromPython(const std::vector<std::string>& n
 }  // namespace
 
 void BindMix(nb::module_& m) {
-  nb::class_<mix::WeightSchedule>(m, "WeightSchedule", "Mixing weights as a function of the step.")
+  BindPlain<mix::WeightSchedule>(m, "WeightSchedule", "Mixing weights as a function of the step.")
       .def(
           "__init__",
           [](mix::WeightSchedule* self, std::vector<std::string> names, const nb::list& points,
@@ -58,7 +60,7 @@ void BindMix(nb::module_& m) {
       SignatureOf(config::ConfigTypeOf<mix::MixOptions>(),
                   "self, names: collections.abc.Sequence[str], weights: "
                   "collections.abc.Sequence[float], schedule: WeightSchedule | None");
-  nb::class_<mix::MixOptions>(m, mix::MixOptions::kName, mix::MixOptions::kDoc)
+  BindPlain<mix::MixOptions>(m, mix::MixOptions::kName, mix::MixOptions::kDoc)
       .def(
           "__init__",
           [](mix::MixOptions* self, std::vector<std::string> names,
@@ -73,7 +75,7 @@ void BindMix(nb::module_& m) {
           nb::arg("names"), nb::arg("weights"), nb::arg("schedule").none(), nb::arg("options"),
           nb::sig(signature.c_str()));
 
-  nb::class_<mix::MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
+  BindPlain<mix::MixOrder>(m, "MixOrder", "Which source each example of a mix comes from.")
       .def(
           "__init__",
           [](mix::MixOrder* self, const mix::MixOptions& options) {
@@ -99,8 +101,12 @@ void BindMix(nb::module_& m) {
       [](const std::vector<const Stream*>& streams, mix::MixOptions options, bool add_source) {
         options.add_source = add_source;
         std::vector<StreamPlan> plans;
-        for (const Stream* stream : streams) plans.push_back(stream->plan);
-        return Stream{Unwrap(mix::MixPlan(plans, options))};
+        Owned owned;
+        for (const Stream* stream : streams) {
+          plans.push_back(stream->plan);
+          owned.Add(stream->owned);
+        }
+        return Stream{Unwrap(mix::MixPlan(plans, options)), std::move(owned)};
       },
       nb::arg("streams"), nb::arg("options"), nb::arg("add_source"), "Mixes streams.");
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "bound_type.h"
 #include "easydata/config/descriptor.h"
 #include "option_value.h"
 
@@ -40,7 +41,7 @@ std::string SignatureOf(const config::ConfigType& options, const std::string& be
 template <config::DeclaredConfig O>
 nb::class_<O> BindOptions(nb::module_& m) {
   static const std::string signature = SignatureOf(config::ConfigTypeOf<O>(), "self");
-  return nb::class_<O>(m, O::kName, O::kDoc)
+  return BindPlain<O>(m, O::kName, O::kDoc)
       .def(
           "__init__",
           [](O* self, const nb::kwargs& given) {

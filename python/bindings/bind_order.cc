@@ -9,6 +9,8 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/base/random.h"
 #include "easydata/order/permutation.h"
 #include "easydata/order/repeat_stage.h"
@@ -59,7 +61,7 @@ Result<BlockNumbers> ReadOrderOf(const PySource& self, uint64_t seed, int64_t ep
 }
 
 void BindReadOrder(nb::module_& m) {
-  nb::class_<source::Blocks>(m, "Blocks", "What a shard is made of; see Source::ListBlocks.")
+  BindPlain<source::Blocks>(m, "Blocks", "What a shard is made of; see Source::ListBlocks.")
       .def_ro("count", &source::Blocks::count)
       .def_ro("row_starts", &source::Blocks::row_starts)
       .def_ro("bytes", &source::Blocks::bytes);
@@ -109,7 +111,7 @@ void BindOrder(nb::module_& m) {
         options.seed = seed;
         if (bytes > 0) options.bytes = bytes;
         options.rows_per_batch = rows_per_batch;
-        return Stream{Unwrap(order::WindowShufflePlan(stream.plan, options, key))};
+        return Stream{Unwrap(order::WindowShufflePlan(stream.plan, options, key)), stream.owned};
       },
       nb::arg("stream"), nb::arg("rows"), nb::arg("seed") = 0, nb::arg("key") = "shuffle",
       nb::arg("bytes") = 0, nb::arg("rows_per_batch") = 0,
@@ -117,7 +119,7 @@ void BindOrder(nb::module_& m) {
   m.def(
       "repeat",
       [](const Stream& stream, std::optional<int64_t> passes) {
-        return Stream{Unwrap(order::RepeatPlan(stream.plan, passes))};
+        return Stream{Unwrap(order::RepeatPlan(stream.plan, passes)), stream.owned};
       },
       nb::arg("stream"), nb::arg("passes").none() = nb::none(),
       "Passes over a stream, one after the other; for ever where `passes` is None.");

@@ -8,6 +8,8 @@
 #include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/pack/document_packer.h"
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/pipeline/packed_plan.h"
@@ -55,7 +57,7 @@ void BindPack(nb::module_& m) {
          std::vector<std::string> token_fields, bool grain_numbers) {
         options.pack.token_fields = std::move(token_fields);
         options.pack.grain_numbers = grain_numbers;
-        return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options))};
+        return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options)), stream.owned};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
       nb::arg("grain_numbers") = false,
@@ -67,7 +69,7 @@ void BindPack(nb::module_& m) {
 
   static const std::string signature =
       SignatureOf(config::ConfigTypeOf<pack::PackOptions>(), "self");
-  nb::class_<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")
+  BindPlain<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")
       .def(
           "__init__",
           [](PyPacker* self, const nb::kwargs& given) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "bound_type.h"
 #include "easydata/exec/parallel_for.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/source/damaged_file.h"
@@ -170,7 +171,7 @@ class RecordFiles {
 }  // namespace
 
 void BindRecordFile(nb::module_& m) {
-  nb::class_<RecordFiles>(m, "RecordFiles", "ArrayRecord files, one after the other.")
+  BindPlain<RecordFiles>(m, "RecordFiles", "ArrayRecord files, one after the other.")
       .def(nb::init<const PyFileListing&>(), nb::arg("files"))
       .def("__len__", &RecordFiles::size)
       .def("read", &RecordFiles::Read, nb::arg("record"), "A record by its number.")

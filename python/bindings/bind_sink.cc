@@ -9,6 +9,8 @@
 #include "background_call.h"
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
 #include "engine_gil.h"
@@ -68,6 +70,7 @@ auto WhileOthersRun(Work work) {
 struct WriteJob {
   StreamPlan plan;
   sink::WriteOptions options;
+  Owned owned;
 
   std::unique_ptr<sink::StreamWriter> Writer() const {
     return Unwrap(sink::StreamWriter::Make(plan, options));
@@ -122,7 +125,7 @@ void BindSink(nb::module_& m) {
       "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
       "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], "
       "storage_options: object");
-  nb::class_<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
+  BindOwner<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
       .def(
           "__init__",
           [](WriteJob* self, const Stream& stream, const std::string& output_path,
@@ -140,7 +143,7 @@ void BindSink(nb::module_& m) {
             for (const auto& [fingerprint, known] : tokenizers) {
               options.tokenizers[fingerprint] = {known.first, known.second};
             }
-            WriteJob job{stream.plan, std::move(options)};
+            WriteJob job{stream.plan, std::move(options), stream.owned};
             (void)job.Writer();  // says what is wrong with the options
             new (self) WriteJob(std::move(job));
           },

@@ -15,6 +15,8 @@
 #include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/json/json_column.h"
@@ -84,10 +86,12 @@ class PassIterator {
       (void)stage_.release();
       return;
     }
-    // Running tasks may need the GIL to end.
-    WithoutGil released;
-    stage_.reset();
-    context_.pool.reset();
+    // The stage goes before the pool that its tasks run in.
+    struct Work {
+      std::shared_ptr<exec::ThreadPool> pool;
+      std::unique_ptr<Stage> stage;
+    };
+    Retire(std::make_shared<Work>(Work{std::move(context_.pool), std::move(stage_)}));
   }
 
  private:
@@ -100,10 +104,14 @@ class PassIterator {
 class RowIterator {
  public:
   /// Without `ahead` for a look at the first rows: nothing is read or made before it is asked for.
-  RowIterator(const StreamPlan& plan, int64_t epoch, bool ahead)
-      : pass_(plan, epoch, ahead ? 0 : 1), rows_at_once_(ahead ? kRowsAtOnce : 1) {
+  RowIterator(const Stream& stream, int64_t epoch, bool ahead)
+      : owned(stream.owned),
+        pass_(stream.plan, epoch, ahead ? 0 : 1),
+        rows_at_once_(ahead ? kRowsAtOnce : 1) {
     pass_.CheckMade();
   }
+
+  Owned owned;
 
   /// A new reference to the next row, or null at the end. `self` is its Python object.
   PyObject* Next(nb::handle self) {
@@ -139,6 +147,7 @@ class RowIterator {
     converter_.Finish();
     pass_.Close();
   }
+  void EndWork() { pass_.Close(); }
 
  private:
   /// Raises the error of a row of the batch that Python has no memory for, which says nothing of
@@ -161,13 +170,19 @@ class RowIterator {
 
 class BatchIterator {
  public:
-  BatchIterator(const StreamPlan& plan, int64_t epoch) : pass_(plan, epoch) { pass_.CheckMade(); }
+  BatchIterator(const Stream& stream, int64_t epoch)
+      : owned(stream.owned), pass_(stream.plan, epoch) {
+    pass_.CheckMade();
+  }
   nb::object Next() {
     auto batch = pass_.NextBatch(nb::find(*this));
     if (!batch.has_value()) throw nb::stop_iteration();
     return ExportBatch(batch->rows);
   }
   void Close() { pass_.Close(); }
+  void EndWork() { pass_.Close(); }
+
+  Owned owned;
 
  private:
   PassIterator pass_;
@@ -181,7 +196,7 @@ void BindFormats(nb::module_& m) {
   m.def(
       "format_of_name", [](const std::string& path) { return source::FormatOfName(path); },
       nb::arg("path"), "The format that a file's name tells, or an empty string.");
-  nb::class_<source::DataFormat>(m, "DataFormat", "A format of data files.")
+  BindPlain<source::DataFormat>(m, "DataFormat", "A format of data files.")
       .def_prop_ro("name", [](const source::DataFormat& self) { return std::string(self.name); })
       .def_prop_ro(
           "kind", [](const source::DataFormat& self) { return std::string(self.kind); },
@@ -253,18 +268,21 @@ Stream StreamOf(const PySource& self, nb::object columns,
   options.start_row = start_row;
   options.on_error = OnErrorOf(on_error);
   options.quarantine_path = quarantine_path;
+  Owned owned;
   if (!report.is_none()) {
-    options.report = [report = SharedObject(std::move(report))](const std::string& message) {
+    options.report = [report = owned.Lend(std::move(report))](const std::string& message) {
       EngineGil gil;
       if (!gil.held()) return;
+      const nb::object tell = report.Get();
+      if (!tell.is_valid()) return;
       try {
-        CallPython([&] { return (*report)(message); });
+        CallPython([&] { return tell(message); });
       } catch (nb::python_error& error) {
         error.discard_as_unraisable("reporting a row that was left out");
       }
     };
   }
-  return Stream{Unwrap(source::SourcePlan(self.source, std::move(options)))};
+  return Stream{Unwrap(source::SourcePlan(self.source, std::move(options))), std::move(owned)};
 }
 
 Stream GrainRowsOf(const PySource& self, nb::object columns, const std::string& name,
@@ -278,7 +296,7 @@ Stream GrainRowsOf(const PySource& self, nb::object columns, const std::string& 
   options.seed = seed.value_or(0);
   options.share = {num_rows, part, parts, real_rows};
   options.padding_column = padding_column;
-  return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options)))};
+  return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options))), Owned()};
 }
 
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
@@ -286,9 +304,9 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
                     int64_t start_row, const std::optional<std::string>& shuffle, uint64_t seed,
                     std::optional<int64_t> window_bytes, std::optional<int64_t> num_rows,
                     nb::list inputs) {
-  auto source = std::make_shared<PythonSource>();
+  Owned owned;
+  auto source = std::make_shared<PythonSource>(owned.Lend(std::move(open)));
   source->shard_names = std::move(shard_names);
-  source->open = std::move(open);
   source->columns = ColumnsFromPython(columns);
   if (!schema.is_none()) source->schema = Unwrap(ImportSchema(schema));
   source->name = name;
@@ -301,15 +319,15 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   if (!columns.is_none()) described["columns"] = JsonFromPython(columns, "columns");
   described["shards"] = source->shard_names;
   if (source->shuffle_seed.has_value()) described["shuffle_seed"] = seed;
-  Stream stream;
+  StreamPlan plan;
   auto node = MakeNode("source", described);
   for (size_t i = 0; i < nb::len(inputs); ++i) {
     node->inputs.push_back(
         {"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
   }
   if (num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
-  stream.plan.node = std::move(node);
-  stream.plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+  plan.node = std::move(node);
+  plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
     const auto shard_rows =
         [rows = source->num_rows]() -> Result<std::optional<std::vector<int64_t>>> {
@@ -319,17 +337,20 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
     return Timed(SelectLaneRows(std::move(stage), context, shard_rows), "source");
   };
   if (order.mode == source::SourceShuffle::kRows) {
-    stream.plan = Unwrap(source::ShuffleRows(std::move(stream.plan), order));
+    plan = Unwrap(source::ShuffleRows(std::move(plan), order));
   }
-  return stream;
+  return Stream{std::move(plan), std::move(owned)};
 }
 
 std::optional<Stream> Concat(nb::list streams, nb::list shard_names, nb::object columns) {
   std::vector<source::ConcatPart> parts;
   std::vector<std::shared_ptr<arrow::Schema>> schemas;
+  Owned owned;
   for (size_t i = 0; i < nb::len(streams); ++i) {
     source::ConcatPart part;
-    part.plan = nb::cast<Stream&>(streams[i]).plan;
+    const auto& stream = nb::cast<Stream&>(streams[i]);
+    part.plan = stream.plan;
+    owned.Add(stream.owned);
     const nb::dict names = nb::cast<nb::dict>(shard_names[i]);
     for (auto [name, renamed] : names) {
       part.shard_names[nb::cast<std::string>(name)] = nb::cast<std::string>(renamed);
@@ -342,7 +363,7 @@ std::optional<Stream> Concat(nb::list streams, nb::list shard_names, nb::object 
   auto plan =
       pipeline::ConcatInCommonColumns(std::move(parts), schemas, ColumnsFromPython(columns));
   if (!plan.has_value()) return std::nullopt;
-  return Stream{std::move(*plan)};
+  return Stream{std::move(*plan), std::move(owned)};
 }
 
 /// What a for loop calls, without the way through the binding of a method: it is called for each
@@ -399,7 +420,7 @@ Columns ColumnsFromPython(nb::handle columns) {
 void BindSource(nb::module_& m) {
   BindFiles(m);
   BindFormats(m);
-  nb::class_<PySource>(m, "Source", "Files that can be read from any row on.")
+  BindPlain<PySource>(m, "Source", "Files that can be read from any row on.")
       .def_prop_ro("shard_names", [](const PySource& self) { return self.source->shard_names(); })
       .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
            nb::arg("start_row") = 0, nb::arg("name") = "", nb::arg("on_error") = "raise",
@@ -547,7 +568,7 @@ void BindSource(nb::module_& m) {
         nb::sig("def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None"),
         "Raises TypeError or ValueError for what source.shuffle() cannot do.");
 
-  nb::class_<RowIterator> rows(m, "RowIterator", "Rows of a stream as dicts.");
+  auto rows = BindOwner<RowIterator>(m, "RowIterator", "Rows of a stream as dicts.");
   rows.def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))
       .def(
           "__next__",
@@ -560,21 +581,21 @@ void BindSource(nb::module_& m) {
           nb::sig("def __next__(self) -> dict[str, typing.Any]"))
       .def("close", &RowIterator::Close, "Ends the reading behind it; later calls give no rows.");
   reinterpret_cast<PyTypeObject*>(rows.ptr())->tp_iternext = &NextRow;
-  nb::class_<BatchIterator>(m, "BatchIterator", "Batches of a stream as pyarrow record batches.")
+  BindOwner<BatchIterator>(m, "BatchIterator", "Batches of a stream as pyarrow record batches.")
       .def("__iter__", &Self, nb::sig("def __iter__(self) -> BatchIterator"))
       .def("__next__", &BatchIterator::Next)
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",
       [](const Stream& stream, int64_t epoch, bool ahead) {
-        return new RowIterator(stream.plan, epoch, ahead);
+        return new RowIterator(stream, epoch, ahead);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("ahead") = true,
       "One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no "
       "further than it must.");
   m.def(
       "iterate_batches",
-      [](const Stream& stream, int64_t epoch) { return new BatchIterator(stream.plan, epoch); },
+      [](const Stream& stream, int64_t epoch) { return new BatchIterator(stream, epoch); },
       nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, batch by batch.");
 }
 

@@ -8,6 +8,7 @@
 #include "easydata/base/escaped_text.h"
 #include "easydata/stream/row_error.h"
 #include "engine_gil.h"
+#include "lending.h"
 
 namespace easydata {
 namespace {
@@ -16,18 +17,53 @@ constexpr const char kPythonErrorId[] = "easydata::PythonError";
 
 PyObject* cancelled_type = nullptr;
 
+/// An exception of the same type that says the same, and has no frames. One that was raised holds
+/// the frames that it came through, also those of who reads the stream, and so the stream. Invalid
+/// where the class does not let itself be made.
+nb::object WithoutFrames(const nb::object& exception) {
+  try {
+    // Neither the methods of a class of Python's, which may take other arguments than are known
+    // here, nor copy.copy(), which calls them: those of the built-in class that it derives from.
+    PyTypeObject* base = Py_TYPE(exception.ptr());
+    while ((base->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) base = base->tp_base;
+    const nb::handle built_in(reinterpret_cast<PyObject*>(base));
+    const nb::tuple reduced(built_in.attr("__reduce__")(exception));
+    const nb::object arguments = reduced[1];
+    nb::object made = built_in.attr("__new__")(exception.type(), *arguments);
+    built_in.attr("__init__")(made, *arguments);
+    if (reduced.size() > 2 && !nb::object(reduced[2]).is_none()) {
+      built_in.attr("__setstate__")(made, reduced[2]);
+    }
+    if (nb::hasattr(made, "__notes__")) {
+      made.attr("__notes__") = nb::list(made.attr("__notes__"));
+    }
+    return made;
+  } catch (nb::python_error&) {
+    return {};
+  }
+}
+
 /// Keeps a Python exception while it rides through the engine; may die on a thread that does not
 /// hold the GIL.
+///
+/// As it was raised it is given away once, with the frames of the function that raised it. It is
+/// kept where what raised it is owned (lending.h): until then the frames may hold the stream.
 class PythonErrorDetail : public arrow::StatusDetail {
  public:
-  explicit PythonErrorDetail(nb::object exception) : exception_(std::move(exception)) {}
-  ~PythonErrorDetail() override { DropReference(&exception_); }
+  explicit PythonErrorDetail(Kept exception) : exception_(std::move(exception)) {}
   const char* type_id() const override { return kPythonErrorId; }
   std::string ToString() const override { return "Python exception"; }
-  PyObject* exception() const { return exception_.ptr(); }
+
+  /// Invalid where its owners are gone. With the GIL.
+  nb::object exception() const { return exception_.Get(); }
+  /// What exception() gives is about to be raised: another one is kept in its place.
+  void GiveAway() const {
+    const nb::object given = exception_.Get();
+    if (given.is_valid()) exception_.Set(WithoutFrames(given));
+  }
 
  private:
-  nb::object exception_;
+  mutable Kept exception_;
 };
 
 /// A message as a terminal may have it: what strangers wrote does nothing there, and is text. Of
@@ -70,9 +106,9 @@ void AddNote(PyObject* exception, const std::string& note) {
   throw nb::python_error();
 }
 
-}  // namespace
-
-Status PythonError(nb::python_error& error) {
+/// Takes the exception that was caught into a Status; `keep` makes it a Kept.
+template <typename Keep>
+Status ErrorOf(nb::python_error& error, const Keep& keep) {
   std::string text = error.what();
   nb::object exception = nb::borrow(error.value());
   if (PyErr_GivenExceptionMatches(exception.ptr(), PyExc_StopIteration) ||
@@ -88,7 +124,20 @@ Status PythonError(nb::python_error& error) {
     }
   }
   return Status(arrow::StatusCode::UnknownError, std::move(text),
-                std::make_shared<PythonErrorDetail>(std::move(exception)));
+                std::make_shared<PythonErrorDetail>(keep(std::move(exception))));
+}
+
+}  // namespace
+
+Status Borrowed::Error(nb::python_error& error) const {
+  return ErrorOf(error, [this](nb::object exception) { return Keep(std::move(exception)); });
+}
+
+Status PythonError(nb::python_error& error) {
+  return ErrorOf(error, [](nb::object exception) {
+    // Of a library, not of a function of the user's: nobody is known who could own its frames.
+    return Kept::Alone(WithoutFrames(exception));
+  });
 }
 
 void Check(const Status& status) {
@@ -97,9 +146,14 @@ void Check(const Status& status) {
   const Status* cause = RowErrorCause(status);
   const auto& detail = cause == nullptr ? status.detail() : cause->detail();
   if (detail != nullptr && std::strcmp(detail->type_id(), kPythonErrorId) == 0) {
-    PyObject* exception = static_cast<const PythonErrorDetail*>(detail.get())->exception();
-    if (cause != nullptr) AddNote(exception, "at " + RowErrorAddress(status)->ToString());
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    const auto& kept = static_cast<const PythonErrorDetail&>(*detail);
+    const nb::object exception = kept.exception();
+    if (!exception.is_valid()) Raise(PyExc_RuntimeError, status.message());
+    if (cause != nullptr) {
+      AddNote(exception.ptr(), "at " + RowErrorAddress(status)->ToString());
+    }
+    kept.GiveAway();
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
     throw nb::python_error();
   }
   const std::string& message = status.message();

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "easydata/exec/thread_pool.h"
 #include "option_value.h"
 
@@ -117,7 +119,7 @@ Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {
 }
 
 void BindStream(nb::module_& m) {
-  nb::class_<Stream>(
+  BindOwner<Stream>(
       m, "Stream",
       "An immutable recipe for a stream of rows. Sources, transforms, mixes and packers make and "
       "extend it; loaders, writers and iterators run it.")

@@ -18,6 +18,7 @@
 
 #include "arrow_exchange.h"
 #include "bindings.h"
+#include "bound_type.h"
 #include "engine_gil.h"
 #include "huggingface_encoder.h"
 #include "tokenizers/decode/decode_stream.h"
@@ -240,7 +241,7 @@ nb::dict Details(const TextEncoder& encoder) {
 }  // namespace
 
 void BindTokenizer(nb::module_& m) {
-  nb::class_<DecodeStream>(m, "DecodeStream", "Ids to text as they come; for one thread at a time.")
+  BindPlain<DecodeStream>(m, "DecodeStream", "Ids to text as they come; for one thread at a time.")
       .def(
           "step",
           [](DecodeStream& stream, const std::vector<int32_t>& ids) {
@@ -248,7 +249,7 @@ void BindTokenizer(nb::module_& m) {
           },
           nb::arg("ids"), "The text that the ids complete, or None.")
       .def_prop_ro("num_held", &DecodeStream::num_held, "How many ids it holds.");
-  nb::class_<TextEncoder>(m, "TextEncoder", "Text to ids; what stages hold. Thread-safe.")
+  BindPlain<TextEncoder>(m, "TextEncoder", "Text to ids; what stages hold. Thread-safe.")
       .def("encode_batch", EncodeBatch, nb::arg("texts"), nb::arg("add_special_tokens"),
            nb::arg("max_length"), nb::arg("num_threads").none(),
            nb::sig(

@@ -11,6 +11,8 @@
 
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "cut_report.h"
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/jinja/python_text.h"
@@ -39,19 +41,21 @@ nb::object JsonToPythonOrNone(const jinja::Value& value) {
 /// the text, its marks [(kind, message, begin, end)] or None, and whether texts are marked.
 class PythonChatRenderer final : public chat::ChatRenderer {
  public:
-  PythonChatRenderer(nb::object render, bool has_generation)
-      : render_(SharedObject(std::move(render))), has_generation_(has_generation) {}
+  PythonChatRenderer(Borrowed render, bool has_generation)
+      : render_(std::move(render)), has_generation_(has_generation) {}
 
   bool has_generation(bool with_tools) const override { return has_generation_; }
 
   Status Render(const chat::ChatRequest& request, chat::RenderedChat* out) const override {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
+    const nb::object render = render_.Get();
+    if (!render.is_valid()) return Borrowed::Gone();
     try {
       const nb::object made = CallPython([&] {
-        return (*render_)(JsonToPythonOrNone(request.messages), JsonToPythonOrNone(request.tools),
-                          JsonToPythonOrNone(request.options), request.add_generation_prompt,
-                          request.trace);
+        return render(JsonToPythonOrNone(request.messages), JsonToPythonOrNone(request.tools),
+                      JsonToPythonOrNone(request.options), request.add_generation_prompt,
+                      request.trace);
       });
       const auto parts = nb::cast<nb::tuple>(made);
       out->text = nb::cast<std::string>(parts[0]);
@@ -74,38 +78,41 @@ class PythonChatRenderer final : public chat::ChatRenderer {
       if (error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError)) {
         return Status::Invalid(nb::cast<std::string>(nb::str(error.value())));
       }
-      return PythonError(error);
+      return render_.Error(error);
     } catch (const nb::cast_error&) {
       return Status::Invalid("the renderer gave something else than text and marks");
     }
   }
 
  private:
-  const std::shared_ptr<nb::object> render_;
+  const Borrowed render_;
   const bool has_generation_;
 };
 
 /// Asks Python which bytes of a text its ids cover: ask(text, ids) gives where each ends.
-auto AskForEnds(nb::object ask) {
-  return [ask = SharedObject(std::move(ask))](std::string_view text, std::span<const int32_t> ids,
-                                              std::vector<size_t>* ends) -> Status {
+auto AskForEnds(Borrowed borrowed) {
+  return [borrowed = std::move(borrowed)](std::string_view text, std::span<const int32_t> ids,
+                                          std::vector<size_t>* ends) -> Status {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
+    const nb::object ask = borrowed.Get();
+    if (!ask.is_valid()) return Borrowed::Gone();
     try {
       nb::list given;
       for (const int32_t id : ids) given.append(id);
       *ends = nb::cast<std::vector<size_t>>(
-          CallPython([&] { return (*ask)(nb::str(text.data(), text.size()), given); }));
+          CallPython([&] { return ask(nb::str(text.data(), text.size()), given); }));
       if (ends->size() == ids.size()) return Status::OK();
       return Status::Invalid("the tokenizer's offsets are not those of its ids");
     } catch (nb::python_error& error) {
-      return PythonError(error);
+      return borrowed.Error(error);
     }
   };
 }
 
 struct PyExampleContext {
   std::shared_ptr<const ExampleContext> context;
+  Owned owned;
 };
 
 void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> encoder,
@@ -117,10 +124,11 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
                  nb::typed<nb::dict, std::string, std::string> roles, const std::string& given,
                  const std::string& frame) {
   auto context = std::make_shared<ExampleContext>();
+  Owned owned;
   context->encoder = SharedArgument(encoder);
   context->tokens = {eos_id,  std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
                      empty_id};
-  context->span_finder.ask = AskForEnds(std::move(ask));
+  context->span_finder.ask = AskForEnds(owned.Lend(std::move(ask)));
   std::sort(special.begin(), special.end());
   context->span_finder.special = std::move(special);
   if (const auto* native = dynamic_cast<const tokenizers::Tokenizer*>(context->encoder.get())) {
@@ -130,7 +138,7 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   }
   std::shared_ptr<const chat::ChatRenderer> python;
   if (!render.is_none()) {
-    python = std::make_shared<PythonChatRenderer>(std::move(render), has_generation);
+    python = std::make_shared<PythonChatRenderer>(owned.Lend(std::move(render)), has_generation);
   }
   if (!plain.is_none() && !with_tools.is_none()) {
     context->renderer =
@@ -143,12 +151,13 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
     context->roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
   }
   context->given = Unwrap(chat::ChatVariables::Read(given));
-  new (self) PyExampleContext{std::move(context)};
+  new (self) PyExampleContext{std::move(context), std::move(owned)};
 }
 
 struct PyExampleMaker {
   std::shared_ptr<const ExampleMaker> maker;
   std::shared_ptr<const ExampleContext> context;
+  Owned owned;
 };
 
 Stream MakeExamples(const Stream& stream, const PyExampleMaker& maker,
@@ -170,8 +179,12 @@ Stream MakeExamples(const Stream& stream, const PyExampleMaker& maker,
       }
     };
   }
+  Owned owned = stream.owned;
+  owned.Add(maker.owned);
+  auto tell = TellFromPython(std::move(report), &owned);
   return {pipeline::ExamplePlan(stream.plan, maker.maker, maker.context, std::move(options),
-                                template_hash, TellFromPython(std::move(report)))};
+                                template_hash, std::move(tell)),
+          std::move(owned)};
 }
 
 /// The examples of one row of Python's, and what was left out or cut of it.
@@ -239,7 +252,7 @@ void BindMaker(nb::module_& m, const char* function, Make make, const char* doc)
           WithoutGil released;
           return make(context.context, options);
         }();
-        return PyExampleMaker{Unwrap(std::move(made)), context.context};
+        return PyExampleMaker{Unwrap(std::move(made)), context.context, context.owned};
       },
       nb::arg("context"), nb::arg("options"), doc);
 }
@@ -247,14 +260,14 @@ void BindMaker(nb::module_& m, const char* function, Make make, const char* doc)
 }  // namespace
 
 void BindTrainer(nb::module_& m) {
-  nb::class_<PyExampleContext>(m, "ExampleContext", "What examples are made with.")
+  BindOwner<PyExampleContext>(m, "ExampleContext", "What examples are made with.")
       .def("__init__", &MakeContext, nb::arg("encoder"), nb::kw_only(), nb::arg("eos_id").none(),
            nb::arg("eos_text"), nb::arg("bos_id").none(), nb::arg("bos_text"), nb::arg("pad_id"),
            nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("finds_spans"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
            nb::arg("roles"), nb::arg("given"), nb::arg("frame"));
-  nb::class_<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
+  BindOwner<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(
           "fields", [](const PyExampleMaker& self) { return self.maker->fields(); },
@@ -306,7 +319,7 @@ void BindTrainer(nb::module_& m) {
          nb::handle_t<tokenizers::TextEncoder> embedding) {
         return PyExampleMaker{
             Unwrap(trainer::UnpairedExamples(context.context, options, SharedArgument(embedding))),
-            context.context};
+            context.context, context.owned};
       },
       nb::arg("context"), nb::arg("options"), nb::arg("embedding"),
       "The same, with the prompts as another tokenizer encodes them.");

@@ -12,6 +12,8 @@
 
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_stream.h"
+#include "bound_type.h"
 #include "callable_op.h"
 #include "cut_report.h"
 #include "easydata/json/json_column.h"
@@ -45,8 +47,11 @@ Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder
   options.skip_missing = ChoiceOf<source::OnError>("on_error", on_error) == source::OnError::kSkip;
   options.rows_per_call = rows_per_call;
   options.max_threads = max_threads;
+  Owned owned = stream.owned;
+  auto tell = TellFromPython(std::move(report), &owned);
   return {Unwrap(pipeline::TokenizePlan(stream.plan, SharedArgument(encoder), options,
-                                        TellFromPython(std::move(report))))};
+                                        std::move(tell))),
+          std::move(owned)};
 }
 
 /// Names of the columns that a stream gives, or nothing where rows have no schema.
@@ -81,17 +86,19 @@ struct ColumnOp {
 
 }  // namespace
 
-pipeline::CutCallback TellFromPython(nb::object report) {
+pipeline::CutCallback TellFromPython(nb::object report, Owned* owned) {
   if (report.is_none()) return nullptr;
-  return [report = SharedObject(std::move(report))](const pipeline::CutReport& cuts) -> Status {
+  return [report = owned->Lend(std::move(report))](const pipeline::CutReport& cuts) -> Status {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
+    const nb::object tell = report.Get();
+    if (!tell.is_valid()) return Borrowed::Gone();
     try {
       for (const auto& [source, cut] : cuts.by_source) {
-        (*report)(cuts.is_first ? "first" : "all", source, cut.documents, cut.tokens);
+        tell(cuts.is_first ? "first" : "all", source, cut.documents, cut.tokens);
       }
     } catch (nb::python_error& error) {
-      return PythonError(error);
+      return report.Error(error);
     }
     return Status::OK();
   };
@@ -101,7 +108,7 @@ void BindTransform(nb::module_& m) {
   EngineGil::WatchExit();
   EngineGil::ListenToSignals();
   EngineGil::LogNotices();
-  nb::class_<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
+  BindPlain<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
       .def(
           "__init__",
           [](ColumnOp* self, std::string name, const std::string& options) {
@@ -112,19 +119,21 @@ void BindTransform(nb::module_& m) {
   m.def(
       "apply_column_op",
       [](const Stream& stream, const ColumnOp& op) {
-        return Stream{Unwrap(transform::ColumnOpPlan(stream.plan, op.name, op.options))};
+        return Stream{Unwrap(transform::ColumnOpPlan(stream.plan, op.name, op.options)),
+                      stream.owned};
       },
       nb::arg("stream"), nb::arg("op"), "The stream with a column operation downstream of it.");
   m.def(
       "apply_callable",
       [](const Stream& stream, nb::object callable, const std::string& kind, nb::object columns,
          const std::string& name, const std::string& what, bool refuses, bool has_identity) {
-        auto op = CallableOp(std::move(callable), KindOf(kind), ColumnsFromPython(columns), name,
-                             refuses);
+        Owned owned = stream.owned;
+        auto op = CallableOp(owned.Lend(std::move(callable)), KindOf(kind),
+                             ColumnsFromPython(columns), name, refuses);
         auto node = MakeNode(kind, {{"callable", what}}, stream.plan);
         node->has_identity = has_identity;
         node->keeps_row_count = op->keeps_rows();
-        return Stream{MapPlan(stream.plan, std::move(op), std::move(node))};
+        return Stream{MapPlan(stream.plan, std::move(op), std::move(node)), std::move(owned)};
       },
       nb::arg("stream"), nb::arg("callable"), nb::arg("kind"), nb::arg("columns").none(),
       nb::arg("name"), nb::arg("what"), nb::arg("refuses") = false, nb::arg("has_identity") = true,
@@ -137,7 +146,8 @@ void BindTransform(nb::module_& m) {
       [](const Stream& stream, nb::object columns, std::string column) {
         Columns wanted = ColumnsFromPython(columns);
         if (!wanted.has_value()) throw nb::value_error("columns must be named");
-        return Stream{MapPlan(stream.plan, ReadOrRefuse(*std::move(wanted), std::move(column)))};
+        return Stream{MapPlan(stream.plan, ReadOrRefuse(*std::move(wanted), std::move(column))),
+                      stream.owned};
       },
       nb::arg("stream"), nb::arg("columns"), nb::arg("column"),
       "These columns of a stream of whole rows; rows that do not have them, or no text in "
@@ -146,17 +156,20 @@ void BindTransform(nb::module_& m) {
   m.def(
       "take_refused_out",
       [](const Stream& stream, std::string quarantine_path, nb::object report) {
-        const auto shared = SharedObject(std::move(report));
-        auto tell = [shared](const std::string& text) {
+        Owned owned = stream.owned;
+        auto tell = [borrowed = owned.Lend(std::move(report))](const std::string& text) {
           EngineGil gil;
           if (!gil.held()) return;
+          const nb::object report = borrowed.Get();
+          if (!report.is_valid()) return;
           try {
-            (*shared)(text);
+            report(text);
           } catch (nb::python_error& error) {
             error.discard_as_unraisable("reporting a row that was left out");
           }
         };
-        return Stream{TakeRefusedOut(stream.plan, std::move(quarantine_path), std::move(tell))};
+        return Stream{TakeRefusedOut(stream.plan, std::move(quarantine_path), std::move(tell)),
+                      std::move(owned)};
       },
       nb::arg("stream"), nb::arg("quarantine_path"), nb::arg("report"),
       "The stream without the rows that were refused: counted, reported, and put into the file "
@@ -166,14 +179,15 @@ void BindTransform(nb::module_& m) {
       [](const Stream& stream, nb::object columns, std::vector<std::string> known) {
         const Columns wanted = ColumnsFromPython(columns);
         if (!wanted.has_value()) return stream;
-        return Stream{MapPlan(stream.plan, transform::ConformColumns(*wanted, std::move(known)))};
+        return Stream{MapPlan(stream.plan, transform::ConformColumns(*wanted, std::move(known))),
+                      stream.owned};
       },
       nb::arg("stream"), nb::arg("columns").none(), nb::arg("known") = std::vector<std::string>(),
       "The stream with exactly these columns, in their kinds.");
   m.def(
       "limit",
       [](const Stream& stream, int64_t max_rows) {
-        return Stream{Unwrap(pipeline::LimitPlan(stream.plan, max_rows))};
+        return Stream{Unwrap(pipeline::LimitPlan(stream.plan, max_rows)), stream.owned};
       },
       nb::arg("stream"), nb::arg("max_rows"));
   m.def("column_names", ColumnNames, nb::arg("stream"),

@@ -32,14 +32,9 @@ T Unwrap(Result<T> result) {
   return std::move(result).ValueUnsafe();
 }
 
-/// Takes the Python exception that was caught into a Status, to be raised again by Check(). Needs
-/// the GIL.
+/// Takes the Python exception that was caught into a Status, to be raised again by Check(), without
+/// its frames: where Borrowed::Error() is not at hand. Needs the GIL.
 Status PythonError(nb::python_error& error);
-
-/// What Python holds as `_native.Stream`: an immutable recipe for a stream.
-struct Stream {
-  StreamPlan plan;
-};
 
 /// Makes the stages of one pass with a pool of their own.
 struct Pass {
@@ -54,6 +49,7 @@ nb::object JsonToPython(const nlohmann::json& value);
 nlohmann::json JsonFromPython(nb::handle value, const std::string& name);
 
 void BindStatus(nb::module_& m);
+void BindLending(nb::module_& m);
 void BindStream(nb::module_& m);
 void BindConfig(nb::module_& m);
 void BindTokenizer(nb::module_& m);

@@ -21,15 +21,13 @@ namespace {
 
 class CallableOpImpl : public BatchOp {
  public:
-  CallableOpImpl(nb::object callable, CallableKind kind, Columns output, std::string name,
+  CallableOpImpl(Borrowed callable, CallableKind kind, Columns output, std::string name,
                  bool refuses)
       : callable_(std::move(callable)),
         kind_(kind),
         output_(std::move(output)),
         name_(std::move(name)),
         refuses_(refuses) {}
-
-  ~CallableOpImpl() override { DropReference(&callable_); }
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
@@ -44,32 +42,34 @@ class CallableOpImpl : public BatchOp {
   Result<Batch> Apply(Batch batch) const override {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
+    const nb::object callable = callable_.Get();
+    if (!callable.is_valid()) return Borrowed::Gone();
     try {
-      return kind_ == CallableKind::kFilter ? Filter(batch) : Map(batch);
+      return kind_ == CallableKind::kFilter ? Filter(callable, batch) : Map(callable, batch);
     } catch (nb::python_error& error) {
-      return PythonError(error);
+      return callable_.Error(error);
     }
   }
 
  private:
-  Result<Batch> Filter(const Batch& batch) const {
+  Result<Batch> Filter(const nb::object& callable, const Batch& batch) const {
     const nb::list rows = RowsToPython(batch);
     std::vector<int64_t> keep;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
       if (Stopped()) return Closed();
       try {
-        const nb::object answer = CallPython([&] { return callable_(rows[i]); });
+        const nb::object answer = CallPython([&] { return callable(rows[i]); });
         const int truth = CallPython([&] { return PyObject_IsTrue(answer.ptr()); });
         if (truth < 0) throw nb::python_error();
         if (truth == 1) keep.push_back(i);
       } catch (nb::python_error& error) {
-        return RowErrorOf(batch.addresses.At(i), PythonError(error));
+        return RowErrorOf(batch.addresses.At(i), callable_.Error(error));
       }
     }
     return KeepRows(batch, keep, name_);
   }
 
-  Result<Batch> Map(const Batch& batch) const {
+  Result<Batch> Map(const nb::object& callable, const Batch& batch) const {
     const nb::list rows = RowsToPython(batch);
     nb::list made;
     Batch out;
@@ -81,7 +81,7 @@ class CallableOpImpl : public BatchOp {
       if (Stopped()) return Closed();
       const Address address = batch.addresses.At(i);
       try {
-        const nb::object result = CallPython([&] { return callable_(rows[i]); });
+        const nb::object result = CallPython([&] { return callable(rows[i]); });
         if (kind_ == CallableKind::kExpand) {
           // Parts of parts are numbered on, so that addresses stay distinct.
           if (address.shard != last.shard || address.row != last.row) sub_row = 0;
@@ -107,7 +107,7 @@ class CallableOpImpl : public BatchOp {
           out.addresses.Append(address);
         }
       } catch (nb::python_error& error) {
-        return RowErrorOf(address, PythonError(error));
+        return RowErrorOf(address, callable_.Error(error));
       }
     }
     int64_t bad_row = -1;
@@ -159,7 +159,7 @@ class CallableOpImpl : public BatchOp {
                     arrow::StatusCode::TypeError);
   }
 
-  nb::object callable_;
+  const Borrowed callable_;
   const CallableKind kind_;
   const Columns output_;
   const std::string name_;
@@ -168,7 +168,7 @@ class CallableOpImpl : public BatchOp {
 
 }  // namespace
 
-std::shared_ptr<const BatchOp> CallableOp(nb::object callable, CallableKind kind, Columns output,
+std::shared_ptr<const BatchOp> CallableOp(Borrowed callable, CallableKind kind, Columns output,
                                           std::string name, bool refuses) {
   return std::make_shared<CallableOpImpl>(std::move(callable), kind, std::move(output),
                                           std::move(name), refuses);

@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/columns.h"
+#include "lending.h"
 
 namespace easydata {
 
@@ -22,8 +23,8 @@ enum class CallableKind {
 ///
 /// Its exception comes out as itself, with the row's address; rows that go are counted under
 /// `name`. Where it `refuses` (kMap only), an exception that it returns refuses the row
-/// (refused_rows.h). Needs the GIL.
-std::shared_ptr<const BatchOp> CallableOp(nb::object callable, CallableKind kind, Columns output,
+/// (refused_rows.h).
+std::shared_ptr<const BatchOp> CallableOp(Borrowed callable, CallableKind kind, Columns output,
                                           std::string name, bool refuses = false);
 
 }  // namespace easydata

@@ -6,6 +6,6 @@
 namespace easydata {
 
 /// A report of cuts as Python wants it: report(which, source, documents, tokens); none for None.
-pipeline::CutCallback TellFromPython(nb::object report);
+pipeline::CutCallback TellFromPython(nb::object report, Owned* owned);
 
 }  // namespace easydata

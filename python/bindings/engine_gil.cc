@@ -86,6 +86,8 @@ EngineGil::~EngineGil() {
 
 bool EngineGil::ending() { return is_ending; }
 
+bool EngineGil::on_engine_thread() { return own_inside > 0; }
+
 bool EngineGil::outlived() { return is_ending && std::this_thread::get_id() != ending_thread; }
 
 void EngineGil::WatchExit() {

@@ -29,6 +29,10 @@ class EngineGil {
   /// Whether those that hold the GIL should come to an end.
   static bool ending();
 
+  /// Whether this thread took the GIL by this class, below what runs now: it may be one that others
+  /// wait for.
+  static bool on_engine_thread();
+
   /// What to return where the GIL is not held.
   static Status Ending() { return Status::Cancelled("the interpreter is ending"); }
 
@@ -94,10 +98,12 @@ void EnsureNumpy();
 /// stays.
 void DropReference(nb::object* object);
 
-/// Makes a Python object one that any thread may let go of, with or without the GIL.
+/// Makes a Python object one that any thread may let go of, with or without the GIL. For
+/// SharedArgument() alone: the garbage collector does not see such a reference (see lending.h).
 std::shared_ptr<nb::object> SharedObject(nb::object object);
 
-/// Keeps the C++ object behind a Python one, as long as any thread holds the result.
+/// Keeps the C++ object behind a Python one, as long as any thread holds the result. For types that
+/// own no Python objects.
 ///
 /// Take an argument as `nb::handle_t<T>` and call this in place of taking a `std::shared_ptr<T>`:
 /// nanobind's lets go of its object by waiting for the GIL in the middle of the engine's work, for

@@ -11,6 +11,7 @@ NB_MODULE(_native, m) {
   easydata::nb::set_leak_warnings(false);
   m.attr("__version__") = easydata::Version();
   easydata::BindStatus(m);
+  easydata::BindLending(m);
   easydata::BindStream(m);
   // Before what takes its types as arguments.
   easydata::BindConfig(m);

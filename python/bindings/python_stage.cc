@@ -47,10 +47,6 @@ class PythonStage : public Stage {
     refs_ = std::move(shuffled);
   }
 
-  ~PythonStage() override {
-    if (iterator_.is_valid()) DropReference(&iterator_);
-  }
-
   Result<std::optional<Batch>> Next() override {
     ARROW_RETURN_NOT_OK(failed_);
     auto next = DoNext();
@@ -113,7 +109,7 @@ class PythonStage : public Stage {
     for (;;) {
       if (cancelled_ || EngineGil::ending()) return Status::Cancelled("the stream was closed");
       if (shard_ended_) {
-        iterator_.reset();
+        iterator_.Reset();
         shard_ended_ = false;
         // The end of the last shard is kept as such: the shard may not say its length.
         if (++shard_ < refs_.size()) row_ = 0;
@@ -121,16 +117,22 @@ class PythonStage : public Stage {
       }
       if (shard_ >= refs_.size()) return std::nullopt;
       try {
-        if (!iterator_.is_valid())
-          iterator_ = CallPython([this] { return nb::iter(Open(refs_[shard_]->shard)); });
+        if (iterator_.empty()) {
+          const nb::object open = source_->open.Get();
+          if (!open.is_valid()) return Borrowed::Gone();
+          iterator_ = source_->open.Keep(
+              CallPython([&] { return nb::iter(Open(open, refs_[shard_]->shard)); }));
+        }
+        const nb::object iterator = iterator_.Get();
+        if (!iterator.is_valid()) return Borrowed::Gone();
         Batch batch;
         if (source_->schema != nullptr) {
-          const nb::object item = NextItem();
+          const nb::object item = NextItem(iterator);
           if (!item.is_valid()) continue;
           ARROW_ASSIGN_OR_RAISE(batch, FromArrow(item));
-          KeepState();
+          KeepState(iterator);
         } else {
-          const nb::list rows = CollectRows();
+          const nb::list rows = CollectRows(iterator);
           if (cancelled_) continue;
           if (rows.size() == 0 && !pending_.ok()) return pending_;
           if (rows.size() == 0) continue;
@@ -140,20 +142,19 @@ class PythonStage : public Stage {
         rows_ += batch.num_rows();
         return batch;
       } catch (nb::python_error& error) {
-        return RowErrorOf({refs_[shard_], row_, -1}, PythonError(error));
+        return RowErrorOf({refs_[shard_], row_, -1}, source_->open.Error(error));
       }
     }
   }
 
-  nb::object Open(const std::string& shard) const {
-    if (source_->shuffle_seed.has_value())
-      return source_->open(shard, row_, nb::arg("epoch") = epoch_);
-    return state_.empty() ? source_->open(shard, row_) : source_->open(shard, row_, state_);
+  nb::object Open(const nb::object& open, const std::string& shard) const {
+    if (source_->shuffle_seed.has_value()) return open(shard, row_, nb::arg("epoch") = epoch_);
+    return state_.empty() ? open(shard, row_) : open(shard, row_, state_);
   }
 
   /// What the shard's iterator gives; invalid at its end.
-  nb::object NextItem() {
-    nb::object item = nb::steal(CallPython([this] { return PyIter_Next(iterator_.ptr()); }));
+  nb::object NextItem(const nb::object& iterator) {
+    nb::object item = nb::steal(CallPython([&] { return PyIter_Next(iterator.ptr()); }));
     if (item.is_valid()) return item;
     if (PyErr_Occurred()) throw nb::python_error();
     shard_ended_ = true;
@@ -161,27 +162,27 @@ class PythonStage : public Stage {
   }
 
   /// Keeps where the iterator says that it is, if it does.
-  void KeepState() {
+  void KeepState(const nb::object& iterator) {
     state_.clear();
-    if (!nb::hasattr(iterator_, "state")) return;
-    const nb::object state = iterator_.attr("state")();
+    if (!nb::hasattr(iterator, "state")) return;
+    const nb::object state = iterator.attr("state")();
     if (!state.is_none()) state_ = nb::cast<std::string>(state);
   }
 
   /// Rows until there are enough, or some and no time to wait for more. An error comes after them.
-  nb::list CollectRows() {
+  nb::list CollectRows(const nb::object& iterator) {
     nb::list rows;
     const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
     try {
       while (!cancelled_ && rows.size() < kMaxCollectedRows) {
-        nb::object row = NextItem();
+        nb::object row = NextItem(iterator);
         if (!row.is_valid()) break;
         rows.append(std::move(row));
         if (std::chrono::steady_clock::now() >= deadline) break;
       }
     } catch (nb::python_error& error) {
       const Address next{refs_[shard_], row_ + static_cast<int64_t>(rows.size()), -1};
-      pending_ = RowErrorOf(next, PythonError(error));
+      pending_ = RowErrorOf(next, source_->open.Error(error));
     }
     return rows;
   }
@@ -218,7 +219,7 @@ class PythonStage : public Stage {
   const std::shared_ptr<arrow::Schema> schema_;
   const int64_t epoch_;
   std::vector<std::shared_ptr<const ShardRef>> refs_;  // in reading order
-  nb::object iterator_;
+  Kept iterator_;
   bool shard_ended_ = false;
   size_t shard_ = 0;
   int64_t row_ = 0;
@@ -230,8 +231,6 @@ class PythonStage : public Stage {
 };
 
 }  // namespace
-
-PythonSource::~PythonSource() { DropReference(&open); }
 
 Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source,
                                                const StageContext& context) {

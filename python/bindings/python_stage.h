@@ -3,20 +3,24 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.h"
 #include "easydata/stream/columns.h"
+#include "lending.h"
 
 namespace easydata {
 
 /// What a stream of rows made by Python code needs.
 struct PythonSource {
+  explicit PythonSource(Borrowed open) : open(std::move(open)) {}
+
   std::vector<std::string> shard_names;
   /// open(shard name, row) -> iterable of rows as dicts, or of Arrow record batches of `schema`.
   /// Its iterator may have state() -> text or None, which says where it is; open(shard name, row,
   /// text) then goes on from there.
-  nb::object open;
+  Borrowed open;
   Columns columns;
   /// Of Arrow batches; null where rows come as dicts.
   std::shared_ptr<arrow::Schema> schema;
@@ -26,8 +30,6 @@ struct PythonSource {
   std::optional<int64_t> num_rows;
   /// Where set, shards are read in an order of each (seed, epoch), and `open` is told the epoch.
   std::optional<uint64_t> shuffle_seed;
-
-  ~PythonSource();
 };
 
 /// A stage that asks Python for rows or batches, taking the GIL once per batch. Its cursor is

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 class Cancelled(RuntimeError):
     """Raised by a stream that was closed while it was being read."""
 
+class Lent:
+    """A Python object that the engine borrows while somebody holds this."""
+
 class Stream:
     """
     An immutable recipe for a stream of rows. Sources, transforms, mixes and packers make and extend it; loaders, writers and iterators run it.

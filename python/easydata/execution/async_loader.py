@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import weakref
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -74,10 +73,6 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
         self._exhausted = False
         self._batch_size, self._drop_last = options["batch_size"], options["drop_last"]
         self._said_empty = False
-        # No thread outlives the loader. When the interpreter ends the engine ends its work itself:
-        # a thread that is iterating then must not find its loader closed.
-        self._finalizer = weakref.finalize(self, self._native.close)
-        self._finalizer.atexit = False
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
@@ -255,7 +250,7 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
 
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""
-        self._finalizer()
+        self._native.close()
 
     def __enter__(self) -> AsyncDataLoader:
         return self

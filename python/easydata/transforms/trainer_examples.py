@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import logging
@@ -247,7 +248,8 @@ class _Examples(_Step):
             pad_left=made.padding_side == "left",
             empty_id=next((each for each in first if each is not None), None),
             finds_spans=self._masks_chats,
-            ask=self._ends_of,
+            # Not a method of this object, which has the maker that is made of this.
+            ask=functools.partial(_ends_of, self._tokenizer),
             special=self._special_ids() if self._masks_chats else [],
             plain=plain,
             with_tools=with_tools,
@@ -258,19 +260,6 @@ class _Examples(_Step):
             given=json.dumps(given),
             frame=getattr(template, "frame", ""),
         )
-
-    def _ends_of(self, text: str, ids: Sequence[int]) -> list[int]:
-        """The byte after each id of a text, as the tokenizers library tells it."""
-        found, offsets = self._tokenizer.encode(text, add_special_tokens=False, return_offsets=True)
-        if found.tolist() != list(ids):
-            raise ValueError("the tokenizers library gives other ids for this text")
-        sizes = [0]
-        for character in text:
-            sizes.append(sizes[-1] + len(character.encode()))
-        ends: list[int] = []
-        for _, end in offsets.tolist():
-            ends.append(max(sizes[end], ends[-1] if ends else 0))
-        return ends
 
     def _special_ids(self) -> list[int]:
         if self._tokenizer.engine == "native":
@@ -356,6 +345,20 @@ def named_transform(
         options.setdefault("max_length", None)
     example: _Examples = made(tokenizer, **options)
     return example
+
+
+def _ends_of(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[int]:
+    """The byte after each id of a text, as the tokenizers library tells it."""
+    found, offsets = tokenizer.encode(text, add_special_tokens=False, return_offsets=True)
+    if found.tolist() != list(ids):
+        raise ValueError("the tokenizers library gives other ids for this text")
+    sizes = [0]
+    for character in text:
+        sizes.append(sizes[-1] + len(character.encode()))
+    ends: list[int] = []
+    for _, end in offsets.tolist():
+        ends.append(max(sizes[end], ends[-1] if ends else 0))
+    return ends
 
 
 class _PythonRenderer:

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <utility>
+
+#include "bindings.h"
+#include "easydata/stream/plan.h"
+#include "lending.h"
+
+namespace easydata {
+
+/// What Python holds as `_native.Stream`: an immutable recipe for a stream.
+struct Stream {
+  /// `owned`: what its operators borrow, and those upstream of them.
+  Stream(StreamPlan plan, Owned owned) : plan(std::move(plan)), owned(std::move(owned)) {}
+
+  StreamPlan plan;
+  Owned owned;
+};
+
+}  // namespace easydata
