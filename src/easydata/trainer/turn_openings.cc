@@ -209,6 +209,7 @@ Result<size_t> OpeningFinder::Find(const chat::AssistantTurn& turn) {
   }
   auto found = FindBy(turn, prompt.text);
   if (found.ok()) {
+    if (usual != nullptr) found = BehindAdded(turn, *found, usual->added);
     if (*found >= from) known_.push_back({between, *found - from});
     return found;
   }
@@ -235,6 +236,18 @@ Result<size_t> OpeningFinder::FindBy(const chat::AssistantTurn& turn, std::strin
     return Compare(turn, 0, prompt);
   }
   return Compare(turn, here->end, prompt.substr(said.back().end));
+}
+
+/// A template may print nothing for a model where the turn before is its own, or there is none, and
+/// yet open the turn as others: what it opens them with is not trained then.
+size_t OpeningFinder::BehindAdded(const chat::AssistantTurn& turn, size_t given,
+                                  std::string_view added) const {
+  const size_t begin = std::max(given, turn.begin);
+  added = StripStart(added);
+  if (added.empty() || begin >= turn.end || Follows(turn, begin)) return given;
+  const std::string_view rest = StripStart(text_.substr(begin, turn.end - begin));
+  if (!rest.starts_with(added)) return given;
+  return static_cast<size_t>(rest.data() - text_.data()) + added.size();
 }
 
 /// Compares the text from byte `from` on with (the end of) a prompt.

@@ -55,6 +55,7 @@ class OpeningFinder {
   size_t FirstSaid(const chat::AssistantTurn& turn, size_t from) const;
   std::string_view RoleBefore(uint32_t message, uint32_t* asked) const;
   Result<const GenerationPrompt*> PromptBehind(std::string_view role);
+  size_t BehindAdded(const chat::AssistantTurn& turn, size_t given, std::string_view added) const;
   Result<size_t> Compare(const chat::AssistantTurn& turn, size_t from,
                          std::string_view prompt) const;
 

@@ -299,6 +299,17 @@ TEST(TurnOpeningsTest, ATurnThatOpensOtherwiseIsRefused) {
       << "a model of a template without prompts writes all";
 }
 
+TEST(TurnOpeningsTest, APromptThatIsNotPrintedEverywhereIsGivenEverywhere) {
+  Masks masks(
+      "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<e>' }}"
+      "{% if loop.last and add_generation_prompt and m.role != 'assistant' %}<assistant>{% endif %}"
+      "{% endfor %}");
+  EXPECT_EQ(masks.Of(Chat({Assistant("b"), User("a"), Assistant("c"), Assistant("d")})),
+            "<assistant>[[b<e>]]<user>a<e><assistant>[[c<e>]]<assistant>[[d<e>]]");
+  EXPECT_EQ(masks.Of(Chat({User("a"), Assistant("b"), Assistant("<assistant>c")})),
+            "<user>a<e><assistant>[[b<e>]]<assistant>[[<assistant>c<e>]]");
+}
+
 TEST(TurnOpeningsTest, TemplatesThatDoNotTellTextsAreRendered) {
   Masks masks(
       "{% for m in messages %}# {{ m.role }}\n{{ m.content }}"
