@@ -1,6 +1,7 @@
 #include "easydata/trainer/turn_openings.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "easydata/jinja/python_text.h"
@@ -66,21 +67,17 @@ bool HasWordOf(std::string_view text, std::string_view of) {
   return false;
 }
 
-/// The last of texts that ends by `end`, or null.
-const Mark* LastBefore(const std::vector<Mark>& said, size_t end) {
-  const auto behind = std::upper_bound(said.begin(), said.end(), end,
-                                       [](size_t at, const Mark& mark) { return at < mark.end; });
-  return behind == said.begin() ? nullptr : &*std::prev(behind);
-}
+bool EndsFirst(const Mark& a, const Mark& b) { return a.end < b.end; }
 
-void TakeTexts(const std::vector<Mark>& marks, std::vector<Mark>* said) {
-  for (const Mark& mark : marks) {
-    if (mark.kind == Mark::Kind::kText && mark.end > mark.begin) said->push_back(mark);
+/// The last text of a message that ends by `end`, or null; of marks in the order of their ends.
+const Mark* LastText(std::span<const Mark> marks, size_t end) {
+  auto mark = std::upper_bound(marks.begin(), marks.end(), end,
+                               [](size_t at, const Mark& each) { return at < each.end; });
+  while (mark != marks.begin()) {
+    --mark;
+    if (mark->kind == Mark::Kind::kText && mark->end > mark->begin) return &*mark;
   }
-  const auto ends_first = [](const Mark& a, const Mark& b) { return a.end < b.end; };
-  if (!std::is_sorted(said->begin(), said->end(), ends_first)) {
-    std::stable_sort(said->begin(), said->end(), ends_first);
-  }
+  return nullptr;
 }
 
 bool IsOf(const Mark& mark, uint32_t message) {
@@ -119,12 +116,13 @@ OpeningFinder::OpeningFinder(const Value& messages, const chat::RenderedChat& re
       chats_(chats),
       context_(context),
       prompts_(prompts),
-      is_plain_(context.renderer->has_plain_prompt(!chats.tools().Is(jinja::ValueKind::kNone))) {}
-
-/// What of the text holds texts of messages, and was printed last before a turn; or null.
-const Mark* OpeningFinder::Before(const chat::AssistantTurn& turn) {
-  if (rendered_.has_text_marks && said_.empty()) TakeTexts(rendered_.marks, &said_);
-  return LastBefore(said_, turn.begin);
+      is_plain_(context.renderer->has_plain_prompt(!chats.tools().Is(jinja::ValueKind::kNone))) {
+  if (!rendered.has_text_marks) return;
+  marks_ = rendered.marks;
+  if (std::is_sorted(marks_.begin(), marks_.end(), EndsFirst)) return;
+  sorted_ = rendered.marks;
+  std::stable_sort(sorted_.begin(), sorted_.end(), EndsFirst);
+  marks_ = sorted_;
 }
 
 /// Whether a text of the turn's message stands at `from`, but for white space.
@@ -171,7 +169,7 @@ Result<size_t> OpeningFinder::Find(const chat::AssistantTurn& turn) {
   uint32_t asked = turn.message;
   const std::string_view role = RoleBefore(turn.message, &asked);
   ARROW_ASSIGN_OR_RAISE(const GenerationPrompt* usual, PromptBehind(role));
-  const Mark* before = Before(turn);
+  const Mark* before = LastText(marks_, turn.begin);
   if (before != nullptr && asked + 1 == turn.message && IsOf(*before, asked) && usual != nullptr &&
       usual->has_tail && text_.substr(before->end).starts_with(usual->tail)) {
     const size_t given = before->end + usual->tail.size();
@@ -224,18 +222,19 @@ Result<size_t> OpeningFinder::Find(const chat::AssistantTurn& turn) {
 Result<size_t> OpeningFinder::FindBy(const chat::AssistantTurn& turn, std::string_view prompt) {
   if (text_.starts_with(prompt)) return prompt.size();
   TakeSaid(messages_.as.items[turn.message], &texts_);
-  const Mark* here = Before(turn);
-  if (said_.empty()) return Compare(turn, 0, prompt);
+  const Mark* here = LastText(marks_, turn.begin);
+  if (here == nullptr) return Compare(turn, 0, prompt);
   chat::RenderedChat traced;
   ARROW_RETURN_NOT_OK(chats_.RenderPrompt(RowChats::Slice(messages_, 0, turn.message), &traced,
                                           /*trace=*/true));
   rendered_bytes_ += traced.text.size();
-  std::vector<Mark> said;
-  if (traced.has_text_marks && traced.text == prompt) TakeTexts(traced.marks, &said);
-  if (here == nullptr || said.empty() || !IsOf(said.back(), here->message)) {
-    return Compare(turn, 0, prompt);
+  std::stable_sort(traced.marks.begin(), traced.marks.end(), EndsFirst);
+  const Mark* there = nullptr;
+  if (traced.has_text_marks && traced.text == prompt) {
+    there = LastText(traced.marks, prompt.size());
   }
-  return Compare(turn, here->end, prompt.substr(said.back().end));
+  if (there == nullptr || !IsOf(*there, here->message)) return Compare(turn, 0, prompt);
+  return Compare(turn, here->end, prompt.substr(there->end));
 }
 
 /// A template may print nothing for a model where the turn before is its own, or there is none, and

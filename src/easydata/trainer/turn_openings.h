@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -50,7 +51,6 @@ class OpeningFinder {
     size_t given;  // bytes from its beginning
   };
 
-  const jinja::Mark* Before(const chat::AssistantTurn& turn);
   bool Follows(const chat::AssistantTurn& turn, size_t from) const;
   size_t FirstSaid(const chat::AssistantTurn& turn, size_t from) const;
   std::string_view RoleBefore(uint32_t message, uint32_t* asked) const;
@@ -66,7 +66,9 @@ class OpeningFinder {
   const ExampleContext& context_;
   GenerationPrompts* const prompts_;
   const bool is_plain_;
-  std::vector<jinja::Mark> said_;        // what holds texts of messages, by their ends
+  // In the order of their ends; none, where nobody knows whose texts were printed.
+  std::span<const jinja::Mark> marks_;
+  std::vector<jinja::Mark> sorted_;
   std::vector<std::string_view> texts_;  // of the message that is looked at
   Behind behind_user_;
   Behind behind_tool_;
