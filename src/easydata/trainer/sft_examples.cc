@@ -269,6 +269,7 @@ class SftDrafts : public ExampleDrafts {
 
   /// What of a chat's text is the last prompt, of the messages before `answer`.
   Result<size_t> GivenOf(const Row& row, const Value& messages, uint32_t answer) const {
+    if (answer >= messages.size) return rendered_.text.size();
     chat::AssistantTurn turn = {answer, 0, rendered_.text.size()};
     for (const jinja::Mark& mark : rendered_.marks) {
       if (mark.kind != jinja::Mark::Kind::kMessage || mark.message != answer) continue;

@@ -166,7 +166,7 @@ std::string Message(const std::string& role, const std::string& content,
 std::string User(const std::string& content) { return Message("user", content); }
 std::string Assistant(const std::string& content) { return Message("assistant", content); }
 
-std::string Chat(const std::vector<std::string>& messages, const std::string& more = "") {
+std::string ChatRow(const std::vector<std::string>& messages, const std::string& more = "") {
   std::string list;
   for (const std::string& message : messages) list += (list.empty() ? "" : ", ") + message;
   return R"({"messages": [)" + list + "]" + more + "}";
@@ -177,11 +177,11 @@ constexpr const char* kTurns =
     "{% if add_generation_prompt %}<assistant>\n{% endif %}";
 
 TEST(TurnOpeningsTest, WhatATurnOpensWithIsGiven) {
-  EXPECT_EQ(Masks(kTurns).Of(Chat({Message("system", "s"), User("a"), Assistant("b"), User(""),
-                                   Assistant(""), Assistant("c")})),
+  EXPECT_EQ(Masks(kTurns).Of(ChatRow({Message("system", "s"), User("a"), Assistant("b"), User(""),
+                                      Assistant(""), Assistant("c")})),
             "<system>\ns<e>\n<user>\na<e>\n<assistant>\n[[b<e>]]\n<user>\n<e>\n<assistant>\n[[<e>]]"
             "\n<assistant>\n[[c<e>]]\n");
-  EXPECT_EQ(Masks(kTurns).Of(Chat({Assistant("b"), User("a"), Assistant("c")})),
+  EXPECT_EQ(Masks(kTurns).Of(ChatRow({Assistant("b"), User("a"), Assistant("c")})),
             "<assistant>\n[[b<e>]]\n<user>\na<e>\n<assistant>\n[[c<e>]]\n");
 }
 
@@ -190,9 +190,9 @@ TEST(TurnOpeningsTest, ASeparatorIsPrintedInTheMessageBefore) {
       "{% for m in messages %}### {{ m.role }}:\n{{ m.content }}"
       "{% if m.role == 'assistant' %}<e>{% endif %}{{ '\\n\\n' if not loop.last }}"
       "{% endfor %}{% if add_generation_prompt %}{{ '\\n\\n' }}### assistant:\n{% endif %}");
-  EXPECT_EQ(masks.Of(Chat({User("a"), Assistant("b"), User("c"), Assistant("d")})),
+  EXPECT_EQ(masks.Of(ChatRow({User("a"), Assistant("b"), User("c"), Assistant("d")})),
             "### user:\na\n\n### assistant:\n[[b<e>]]\n\n### user:\nc\n\n### assistant:\n[[d<e>]]");
-  EXPECT_EQ(masks.Of(Chat({Assistant("b"), User("c"), Assistant("")})),
+  EXPECT_EQ(masks.Of(ChatRow({Assistant("b"), User("c"), Assistant("")})),
             "### assistant:\n[[b<e>]]\n\n### user:\nc\n\n### assistant:\n[[<e>]]");
 }
 
@@ -205,8 +205,8 @@ TEST(TurnOpeningsTest, ATurnIsOpenedWithoutBeingAskedFor) {
       "{% else %}{{ '</tools>' if ns.open else '<assistant>' }}{% set ns.open = false %}"
       "{{ m.content }}<e>{% endif %}{% endfor %}{% if ns.open %}</tools>{% endif %}"
       "{% if add_generation_prompt and not ns.open %}<assistant>{% endif %}");
-  EXPECT_EQ(masks.Of(Chat({User("a"), Assistant("b"), Message("tool", "1"), Message("tool", "2"),
-                           Assistant("c"), User("d"), Assistant("e")})),
+  EXPECT_EQ(masks.Of(ChatRow({User("a"), Assistant("b"), Message("tool", "1"), Message("tool", "2"),
+                              Assistant("c"), User("d"), Assistant("e")})),
             "<user>a<assistant>[[b<e>]]<tools>12</tools>[[c<e>]]<user>d<assistant>[[e<e>]]");
 }
 
@@ -214,18 +214,18 @@ TEST(TurnOpeningsTest, ATokenOverTheBorderIsGiven) {
   const std::string source =
       "{% for m in messages %}{{ m.role }}: {{ m.content }}<e>\n{% endfor %}"
       "{% if add_generation_prompt %}assistant: {% endif %}";
-  EXPECT_EQ(Masks(source).Of(Chat({User("a"), Assistant("bc")})),
+  EXPECT_EQ(Masks(source).Of(ChatRow({User("a"), Assistant("bc")})),
             "user: a<e>\nassistant: [[bc<e>]]\n");
-  EXPECT_EQ(Masks(source, {{"Ġ", "b"}}).Of(Chat({User("a"), Assistant("bc")})),
+  EXPECT_EQ(Masks(source, {{"Ġ", "b"}}).Of(ChatRow({User("a"), Assistant("bc")})),
             "user: a<e>\nassistant: b[[c<e>]]\n");
-  EXPECT_EQ(Masks(kTurns, {{"Ċ", "Ċ"}}).Of(Chat({User("a"), Assistant("\\nb")})),
+  EXPECT_EQ(Masks(kTurns, {{"Ċ", "Ċ"}}).Of(ChatRow({User("a"), Assistant("\\nb")})),
             "<user>\na<e>\n<assistant>\n\n[[b<e>]]\n");
   // A token that reaches from the message before into what opens the turn.
   EXPECT_EQ(
       Masks("{% for m in messages %}{{ m.content + '\\n' }}{% if m.role == 'user' %}{{ '\\n>' }}"
             "{% else %}<e>{% endif %}{% endfor %}",
             {{"Ċ", "Ċ"}})
-          .Of(Chat({User("a"), Assistant("b")})),
+          .Of(ChatRow({User("a"), Assistant("b")})),
       "a\n\n>[[b\n<e>]]");
 }
 
@@ -238,13 +238,13 @@ TEST(TurnOpeningsTest, ThoughtsThatAPromptBeginsWithAreGivenWhereTheyAre) {
       "<think>{{ m.thinking }}</think>{% endif %}{{ m.content }}<e>{% endfor %}"
       "{% if add_generation_prompt %}<assistant><think>{% endif %}";
   const std::string thinks = R"(, "thinking": "t")";
-  EXPECT_EQ(Masks(source).Of(Chat({User("a"), Message("assistant", "b", thinks), User("c"),
-                                   Message("assistant", "d", thinks)})),
+  EXPECT_EQ(Masks(source).Of(ChatRow({User("a"), Message("assistant", "b", thinks), User("c"),
+                                      Message("assistant", "d", thinks)})),
             "<user>a<e><assistant>[[b<e>]]<user>c<e><assistant><think>[[t</think>d<e>]]");
   // What is said before is shown otherwise, once somebody has asked again.
-  EXPECT_EQ(Masks(source).Of(Chat({User("a"), Message("assistant", "b", thinks),
-                                   Message("tool", "1"), Message("assistant", "c", thinks),
-                                   User("d"), Message("assistant", "e", thinks)})),
+  EXPECT_EQ(Masks(source).Of(ChatRow({User("a"), Message("assistant", "b", thinks),
+                                      Message("tool", "1"), Message("assistant", "c", thinks),
+                                      User("d"), Message("assistant", "e", thinks)})),
             "<user>a<e><assistant>[[b<e>]]<tool>1<e><assistant>[[c<e>]]<user>d<e><assistant><think>"
             "[[t</think>e<e>]]");
 }
@@ -255,9 +255,9 @@ TEST(TurnOpeningsTest, WhatAPromptOpensWithDependsOnTheConversation) {
       "{% if m.role == 'assistant' %}<think></think>{% endif %}{{ m.content }}<e>{% endfor %}"
       "{% if add_generation_prompt %}<assistant>{% if 'no' in messages[0].content %}"
       "<think></think>{% endif %}{% endif %}";
-  EXPECT_EQ(Masks(source).Of(Chat({User("no"), Assistant("b")})),
+  EXPECT_EQ(Masks(source).Of(ChatRow({User("no"), Assistant("b")})),
             "<user>no<e><assistant><think></think>[[b<e>]]");
-  EXPECT_EQ(Masks(source).Of(Chat({User("a"), Assistant("b"), User("no"), Assistant("c")})),
+  EXPECT_EQ(Masks(source).Of(ChatRow({User("a"), Assistant("b"), User("no"), Assistant("c")})),
             "<user>a<e><assistant>[[<think></think>b<e>]]<user>no<e><assistant>"
             "[[<think></think>c<e>]]");
 }
@@ -266,7 +266,7 @@ TEST(TurnOpeningsTest, WhatStandsThereInPlaceOfAThoughtIsWritten) {
   EXPECT_EQ(Masks("{% for m in messages %}<{{ m.role }}>{% if m.tool_calls %}<call>"
                   "{{ m.tool_calls[0].function.name }}{% endif %}{{ m.content }}<e>{% endfor %}"
                   "{% if add_generation_prompt %}<assistant><think>\n{% endif %}")
-                .Of(Chat({User("a"), Message("assistant", "", R"(, "tool_calls": [{"type":
+                .Of(ChatRow({User("a"), Message("assistant", "", R"(, "tool_calls": [{"type":
                           "function", "function": {"name": "f", "arguments": {}}}])")})),
             "<user>a<e><assistant>[[<call>f<e>]]");
 }
@@ -275,7 +275,7 @@ TEST(TurnOpeningsTest, WhiteSpaceMayStandBeforeWhatOpensATurn) {
   EXPECT_EQ(
       Masks("{% for m in messages %}{{ '\\n# ' }}{{ m.role }}:\n{{ m.content }}<e>{% endfor %}"
             "{% if add_generation_prompt %}# assistant:\n{% endif %}")
-          .Of(Chat({User("a"), Assistant("b"), User("c"), Assistant("d")})),
+          .Of(ChatRow({User("a"), Assistant("b"), User("c"), Assistant("d")})),
       "\n# user:\na<e>\n# assistant:\n[[b<e>]]\n# user:\nc<e>\n# assistant:\n[[d<e>]]");
 }
 
@@ -284,17 +284,17 @@ TEST(TurnOpeningsTest, ATurnThatOpensOtherwiseIsRefused) {
       Masks(
           "{% for m in messages %}[{{ m.role }}] {{ m.content }}<e>{% endfor %}"
           "{% if add_generation_prompt %}Here you are, assistant: {% endif %}")
-          .Of(Chat({User("a"), Assistant("b")}));
+          .Of(ChatRow({User("a"), Assistant("b")}));
   EXPECT_THAT(said, HasSubstr("opens the turn of messages[1] with \"[assistant] b<e>\", but a "
                               "model's turn (add_generation_prompt=True) with \"Here you are"));
   EXPECT_THAT(said, HasSubstr("{% generation %}"));
   // A part of it stands there.
   EXPECT_THAT(Masks("{% for m in messages %}<turn>{{ m.role }}: {{ m.content }}<e>{% endfor %}"
                     "{% if add_generation_prompt %}<turn>the assistant: {% endif %}")
-                  .Of(Chat({User("a"), Assistant("b")})),
+                  .Of(ChatRow({User("a"), Assistant("b")})),
               HasSubstr("opens the turn of messages[1]"));
   EXPECT_EQ(Masks("{% for m in messages %}[{{ m.role }}] {{ m.content }}<e>{% endfor %}")
-                .Of(Chat({User("a"), Assistant("b")})),
+                .Of(ChatRow({User("a"), Assistant("b")})),
             "[user] a<e>[[[assistant] b<e>]]")
       << "a model of a template without prompts writes all";
 }
@@ -304,9 +304,9 @@ TEST(TurnOpeningsTest, APromptThatIsNotPrintedEverywhereIsGivenEverywhere) {
       "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<e>' }}"
       "{% if loop.last and add_generation_prompt and m.role != 'assistant' %}<assistant>{% endif %}"
       "{% endfor %}");
-  EXPECT_EQ(masks.Of(Chat({Assistant("b"), User("a"), Assistant("c"), Assistant("d")})),
+  EXPECT_EQ(masks.Of(ChatRow({Assistant("b"), User("a"), Assistant("c"), Assistant("d")})),
             "<assistant>[[b<e>]]<user>a<e><assistant>[[c<e>]]<assistant>[[d<e>]]");
-  EXPECT_EQ(masks.Of(Chat({User("a"), Assistant("b"), Assistant("<assistant>c")})),
+  EXPECT_EQ(masks.Of(ChatRow({User("a"), Assistant("b"), Assistant("<assistant>c")})),
             "<user>a<e><assistant>[[b<e>]]<assistant>[[<assistant>c<e>]]");
 }
 
@@ -316,7 +316,7 @@ TEST(TurnOpeningsTest, TemplatesThatDoNotTellTextsAreRendered) {
       "{{ '\\n\\n' if not loop.last }}{% endfor %}"
       "{% if add_generation_prompt %}{{ '\\n\\n' }}# assistant\n{% endif %}");
   masks.renderer->loses_texts = true;
-  EXPECT_EQ(masks.Of(Chat({User("a"), Assistant("b"), User("c"), Assistant("d")})),
+  EXPECT_EQ(masks.Of(ChatRow({User("a"), Assistant("b"), User("c"), Assistant("d")})),
             "# user\na\n\n# assistant\n[[b]]\n\n# user\nc\n\n# assistant\n[[d]]");
 }
 
@@ -327,7 +327,7 @@ TEST(TurnOpeningsTest, RenderingStaysLinear) {
       messages.push_back(User("abc"));
       messages.push_back(Assistant("def"));
     }
-    return Chat(messages);
+    return ChatRow(messages);
   };
   Masks plain(kTurns);
   plain.Of(chat_of(200));
