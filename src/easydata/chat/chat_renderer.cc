@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "easydata/chat/column_values.h"
+#include "easydata/chat/plain_prompt.h"
 
 namespace easydata::chat {
 namespace {
@@ -21,11 +22,14 @@ class NativeRenderer final : public ChatRenderer {
       : plain_(std::move(plain)),
         with_tools_(std::move(with_tools)),
         variables_(std::move(variables)),
-        fallback_(std::move(fallback)) {}
+        fallback_(std::move(fallback)),
+        is_plain_{HasPlainPrompt(*plain_), HasPlainPrompt(*with_tools_)} {}
 
   bool has_generation(bool with_tools) const override {
     return (with_tools ? *with_tools_ : *plain_).has_generation();
   }
+
+  bool has_plain_prompt(bool with_tools) const override { return is_plain_[with_tools ? 1 : 0]; }
 
   Status Render(const ChatRequest& request, RenderedChat* out) const override {
     static thread_local Renderer renderer;
@@ -70,6 +74,7 @@ class NativeRenderer final : public ChatRenderer {
   const std::shared_ptr<const jinja::Template> with_tools_;
   const std::shared_ptr<const ChatVariables> variables_;
   const std::shared_ptr<const ChatRenderer> fallback_;
+  const bool is_plain_[2];
 };
 
 }  // namespace

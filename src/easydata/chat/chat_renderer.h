@@ -41,6 +41,10 @@ class ChatRenderer {
 
   /// Whether the template has `{% generation %}` blocks, which say what is trained.
   virtual bool has_generation(bool with_tools) const = 0;
+
+  /// Whether what `add_generation_prompt` adds is known to depend on options alone, and on no
+  /// message (HasPlainPrompt).
+  virtual bool has_plain_prompt(bool with_tools) const { return false; }
 };
 
 /// What a template may read beside a conversation.

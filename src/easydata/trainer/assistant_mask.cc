@@ -5,22 +5,8 @@
 #include "easydata/jinja/unicode.h"
 
 namespace easydata::trainer {
-namespace {
 
-using jinja::FindKey;
 using jinja::Value;
-
-/// The role of the last message before `message` that a model answers.
-std::string_view RoleBefore(const Value& messages, uint32_t message) {
-  while (message > 0) {
-    const Value* role = FindKey(messages.as.items[--message], "role");
-    if (role == nullptr || !role->IsString()) continue;
-    if (role->Text() == "user" || role->Text() == "tool") return role->Text();
-  }
-  return "user";
-}
-
-}  // namespace
 
 Status FindTrainedTurns(const Value& messages, const chat::RenderedChat& rendered,
                         const RowChats& chats, const ExampleContext& context, bool last_only,
@@ -42,20 +28,27 @@ Status FindTrainedTurns(const Value& messages, const chat::RenderedChat& rendere
     }
     found = std::move(kept);
   }
+  OpeningFinder openings(messages, rendered, chats, context, prompts);
   for (const chat::AssistantTurn& turn : found) {
     if (turn.message < messages.size) {
       ARROW_ASSIGN_OR_RAISE(const bool is_trained,
                             chat::IsTrained(messages.as.items[turn.message]));
       if (!is_trained) continue;
     }
-    TrainedTurn trained = {turn, nullptr};
+    TrainedTurn trained = {turn};
     if (!turn.is_exact) {
-      ARROW_ASSIGN_OR_RAISE(trained.opening, prompts->Find(context, chats.tools(), chats.options(),
-                                                           RoleBefore(messages, turn.message)));
+      ARROW_ASSIGN_OR_RAISE(trained.given, openings.Find(turn));
     }
-    turns->push_back(std::move(trained));
+    turns->push_back(trained);
   }
   return Status::OK();
+}
+
+size_t FirstWritten(std::span<const size_t> ends, size_t given) {
+  const auto reaches = std::upper_bound(ends.begin(), ends.end(), given);
+  const auto token = static_cast<size_t>(reaches - ends.begin());
+  const bool is_over = reaches != ends.end() && (token == 0 ? 0 : ends[token - 1]) < given;
+  return is_over ? token + 1 : token;
 }
 
 Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
@@ -73,21 +66,21 @@ Status MaskTurns(std::string_view text, std::span<const int32_t> ids,
     const chat::AssistantTurn& turn = trained.turn;
     size_t begin = token_at(turn.begin);
     size_t end = turn.end;
-    if (trained.opening != nullptr) {
-      begin += CommonPrefix(*trained.opening, ids.subspan(std::min(begin, ids.size())));
+    if (!turn.is_exact) {
+      begin = FirstWritten(ends, std::max(trained.given, turn.begin));
       end = turn.begin + jinja::StripEnd(text.substr(turn.begin, turn.end - turn.begin)).size();
     }
     if (end <= turn.begin) continue;
     size_t last = token_at(end - 1);
     if (last >= ids.size()) continue;
-    if (trained.opening != nullptr && last + 1 < ids.size() && !finder.IsSpecial(ids[last]) &&
+    if (!turn.is_exact && last + 1 < ids.size() && !finder.IsSpecial(ids[last]) &&
         finder.IsSpecial(ids[last + 1])) {
       ++last;
     }
     for (size_t i = begin; i <= last; ++i) (*mask)[i] = 1;
     // Templates that end a conversation with EOS print it behind the last turn's own end.
-    const bool ends_all = trained.opening != nullptr && &trained == &turns.back() &&
-                          last + 1 < ids.size() && finder.IsSpecial(ids.back()) &&
+    const bool ends_all = !turn.is_exact && &trained == &turns.back() && last + 1 < ids.size() &&
+                          finder.IsSpecial(ids.back()) &&
                           jinja::StripStart(text.substr(end, ends[ids.size() - 2] - end)).empty();
     if (ends_all && last + 2 < ids.size()) mask->back() = 1;
   }

@@ -1,13 +1,17 @@
 #include "easydata/trainer/generation_prompts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "easydata/chat/column_values.h"
+#include "easydata/chat/conversation.h"
 #include "easydata/jinja/python_text.h"
+#include "easydata/trainer/answers.h"
 
 namespace easydata::trainer {
 namespace {
 
+using jinja::Mark;
 using jinja::Value;
 using jinja::ValueKind;
 
@@ -21,13 +25,13 @@ constexpr std::string_view kAfterTool = R"([
 constexpr std::string_view kTools = R"([{"type": "function", "function": {
   "name": "f", "description": "f", "parameters": {"type": "object", "properties": {}}}}])";
 
-/// The tokens of a conversation's end that are there for the model's turn.
-Result<std::vector<int32_t>> PromptAfter(const ExampleContext& context, std::string_view messages,
-                                         bool has_tools, const Value& options) {
+Result<GenerationPrompt> PromptBehind(const ExampleContext& context, std::string_view messages,
+                                      bool has_tools, const Value& options) {
   jinja::Arena arena;
   chat::ValueReader reader;
   chat::ChatRequest request;
-  ARROW_ASSIGN_OR_RAISE(request.messages, reader.ReadJson(messages, &arena));
+  ARROW_ASSIGN_OR_RAISE(const Value read, reader.ReadJson(messages, &arena));
+  request.messages = jinja::MarkMessages(read, chat::kSaidFields, &arena);
   if (has_tools) {
     ARROW_ASSIGN_OR_RAISE(request.tools, reader.ReadJson(kTools, &arena));
   }
@@ -35,18 +39,25 @@ Result<std::vector<int32_t>> PromptAfter(const ExampleContext& context, std::str
   chat::RenderedChat without;
   ARROW_RETURN_NOT_OK(context.renderer->Render(request, &without));
   request.add_generation_prompt = true;
+  request.trace = true;
   chat::RenderedChat with;
   ARROW_RETURN_NOT_OK(context.renderer->Render(request, &with));
-  ARROW_ASSIGN_OR_RAISE(const auto shorter, EncodeText(*context.encoder, without.text, false));
-  ARROW_ASSIGN_OR_RAISE(auto longer, EncodeText(*context.encoder, with.text, false));
-  const size_t shared = CommonPrefix(shorter, longer);
-  longer.erase(longer.begin(), longer.begin() + static_cast<std::ptrdiff_t>(shared));
-  return longer;
+  GenerationPrompt prompt;
+  prompt.added = with.text.substr(SharedPrefix(with.text, without.text).size());
+  if (!with.has_text_marks) return prompt;
+  size_t end = 0;
+  for (const Mark& mark : with.marks) {
+    if (mark.kind != Mark::Kind::kText || mark.end < end) continue;
+    end = mark.end;
+    prompt.has_tail = mark.message + 1 == read.size;
+  }
+  prompt.tail = with.text.substr(end);
+  return prompt;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const std::vector<int32_t>>> GenerationPrompts::Find(
+Result<std::shared_ptr<const GenerationPrompt>> GenerationPrompts::Find(
     const ExampleContext& context, const Value& tools, const Value& options,
     std::string_view after) {
   const bool has_tools = !tools.Is(ValueKind::kNone);
@@ -58,13 +69,13 @@ Result<std::shared_ptr<const std::vector<int32_t>>> GenerationPrompts::Find(
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
   }
-  Result<std::vector<int32_t>> found =
-      PromptAfter(context, is_after_tool ? kAfterTool : kAfterUser, has_tools, options);
-  if (!found.ok() && is_after_tool && !found.status().IsCancelled()) {
-    found = PromptAfter(context, kAfterUser, has_tools, options);
+  auto found = PromptBehind(context, is_after_tool ? kAfterTool : kAfterUser, has_tools, options);
+  std::shared_ptr<const GenerationPrompt> made;
+  if (found.ok()) {
+    made = std::make_shared<const GenerationPrompt>(*std::move(found));
+  } else if (found.status().IsCancelled() || found.status().IsOutOfMemory()) {
+    return found.status();
   }
-  ARROW_RETURN_NOT_OK(found.status());
-  auto made = std::make_shared<const std::vector<int32_t>>(*std::move(found));
   const std::lock_guard lock(mutex_);
   return known_.emplace(std::move(key), std::move(made)).first->second;
 }

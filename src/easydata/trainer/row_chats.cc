@@ -82,12 +82,13 @@ Status RowChats::Render(const chat::ChatRequest& request, chat::RenderedChat* ou
   return status.WithMessage("the chat template refuses these messages: ", status.message());
 }
 
-Status RowChats::RenderPrompt(const Value& messages, chat::RenderedChat* out) const {
+Status RowChats::RenderPrompt(const Value& messages, chat::RenderedChat* out, bool trace) const {
   chat::ChatRequest request;
-  request.messages = messages;
+  request.messages = trace ? jinja::MarkMessages(messages, chat::kSaidFields, arena_) : messages;
   request.tools = tools_;
   request.options = options_;
   request.add_generation_prompt = true;
+  request.trace = trace;
   return Render(request, out);
 }
 

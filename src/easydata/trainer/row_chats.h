@@ -36,8 +36,9 @@ class RowChats {
   /// A conversation of one message.
   jinja::Value Single(std::string_view role, std::string_view content) const;
 
-  /// Renders a conversation that a model answers: the prompt's text.
-  Status RenderPrompt(const jinja::Value& messages, chat::RenderedChat* out) const;
+  /// Renders a conversation that a model answers: the prompt's text, and its marks for a `trace`.
+  Status RenderPrompt(const jinja::Value& messages, chat::RenderedChat* out,
+                      bool trace = false) const;
 
   /// Renders a whole conversation, whose text must come out: Invalid where it has none of what the
   /// assistant says (of what is said at all, where that is nothing).

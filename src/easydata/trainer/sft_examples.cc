@@ -79,9 +79,10 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
 /// An example to come.
 struct SftDraft {
   int64_t row = 0;
-  int whole = -1;          // the piece that it is
-  int prompt = -1;         // the piece that it begins with, whose end is where the answer begins
-  bool is_framed = false;  // with special tokens around it
+  int whole = -1;   // the piece that it is
+  int prompt = -1;  // the piece that it begins with, whose end is where the answer begins
+  std::optional<size_t> given = {};  // or the byte of a chat's text
+  bool is_framed = false;            // with special tokens around it
   bool is_chat_masked = false;
   std::vector<TrainedTurn> turns = {};
   // Of a row that has ids already.
@@ -254,11 +255,29 @@ class SftDrafts : public ExampleDrafts {
       ARROW_RETURN_NOT_OK(MaskChat(row, messages, options_.train_on, &draft));
     }
     if (maker_->masks_completions()) {
-      ARROW_RETURN_NOT_OK(row.chats.RenderPrompt(asked, &rendered_));
-      draft.prompt = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
+      ARROW_RETURN_NOT_OK(row.chats.RenderPrompt(asked, &prompt_));
+      if (options_.example.is_trl()) {
+        // TRL looks for the prompt's ids.
+        draft.prompt = row.pieces.Add(prompt_.text, /*add_special_tokens=*/false, row.number);
+      } else {
+        ARROW_ASSIGN_OR_RAISE(draft.given, GivenOf(row, messages, asked.size));
+      }
     }
     drafts_.push_back(std::move(draft));
     return Status::OK();
+  }
+
+  /// What of a chat's text is the last prompt, of the messages before `answer`.
+  Result<size_t> GivenOf(const Row& row, const Value& messages, uint32_t answer) const {
+    if (answer >= messages.size) return rendered_.text.size();
+    chat::AssistantTurn turn = {answer, 0, rendered_.text.size()};
+    for (const jinja::Mark& mark : rendered_.marks) {
+      if (mark.kind != jinja::Mark::Kind::kMessage || mark.message != answer) continue;
+      turn.begin = mark.begin;
+      turn.end = mark.end;
+    }
+    OpeningFinder openings(messages, rendered_, row.chats, context_, &maker_->prompts);
+    return openings.FindBy(turn, prompt_.text);
   }
 
   Status KeepIds(const Row& row, std::vector<int32_t> ids) {
@@ -290,6 +309,12 @@ class SftDrafts : public ExampleDrafts {
     }
     if (draft.prompt >= 0) {
       const size_t begin = CommonPrefix(WithoutEnd(pieces.ids(draft.prompt), draft), ids);
+      completion.assign(ids.size(), 1);
+      std::fill(completion.begin(), completion.begin() + static_cast<std::ptrdiff_t>(begin), 0);
+    } else if (draft.given.has_value()) {
+      std::vector<size_t> ends;
+      ARROW_RETURN_NOT_OK(context_.span_finder.Find(pieces.text(draft.whole), ids, &ends));
+      const size_t begin = FirstWritten(ends, *draft.given);
       completion.assign(ids.size(), 1);
       std::fill(completion.begin(), completion.begin() + static_cast<std::ptrdiff_t>(begin), 0);
     } else if (draft.completion_mask.has_value()) {
@@ -387,6 +412,7 @@ class SftDrafts : public ExampleDrafts {
   const std::string bos_text_ = context_.tokens.bos_text;
   std::vector<SftDraft> drafts_;
   chat::RenderedChat rendered_;
+  chat::RenderedChat prompt_;
 };
 
 std::unique_ptr<ExampleDrafts> SftMaker::Start() const {
