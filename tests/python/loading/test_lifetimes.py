@@ -55,7 +55,7 @@ def test_a_thousand_of_each_kind_leave_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    ("loaders", "rows"), [(40, 600), pytest.param(500, 6000, marks=pytest.mark.sliced)]
+    ("loaders", "rows"), [(40, 1500), pytest.param(500, 6000, marks=pytest.mark.sliced)]
 )
 def test_rows_that_fail_at_random_leave_nothing(tmp_path: Path, loaders: int, rows: int) -> None:
     found = lines("lifetime_rows.py", tmp_path, loaders, rows)
