@@ -33,6 +33,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cleared_caches(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drops what a file's tests cached for each other: tokenizers alone are a gigabyte."""
+    yield
+    for each in vars(request.module).values():
+        if hasattr(each, "cache_clear"):
+            each.cache_clear()
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of test data beside the checkout; tests that need it skip where it is absent."""

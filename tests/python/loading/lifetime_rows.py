@@ -36,7 +36,7 @@ class Failing:
 
     def __call__(self, row: Row) -> Row:
         self.rows += 1
-        if self._dice.random() < 1 / 3000:
+        if self._dice.random() < 1 / 6000:
             raise LookupError("this row was not meant to be", self)
         return row
 

@@ -55,7 +55,7 @@ def test_a_thousand_of_each_kind_leave_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    ("loaders", "rows"), [(40, 600), pytest.param(500, 6000, marks=pytest.mark.sliced)]
+    ("loaders", "rows"), [(40, 1500), pytest.param(500, 6000, marks=pytest.mark.sliced)]
 )
 def test_rows_that_fail_at_random_leave_nothing(tmp_path: Path, loaders: int, rows: int) -> None:
     found = lines("lifetime_rows.py", tmp_path, loaders, rows)
@@ -66,7 +66,9 @@ def test_rows_that_fail_at_random_leave_nothing(tmp_path: Path, loaders: int, ro
         assert last["rows"] >= 1_000_000
     assert last["threads"] <= first["threads"]
     assert last["handles"] <= first["handles"]
-    assert last["memory"] <= first["memory"] + MOST_GROWTH, found
+    # Memory goes up and down by what was last open: the least of some counts.
+    memory = [each["memory"] for each in found]
+    assert min(memory[-3:]) <= min(memory[:3]) + MOST_GROWTH, memory
 
 
 # One by one, without a garbage collector: what it would have to find is not freed in time.

@@ -29,12 +29,12 @@ from python_rows import Rows
 from easydata import ShardedDataSource, Tokenizer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def gpt2(own_tokenizers: Path) -> Tokenizer:
     return loaded(own_tokenizers / "byte-level")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def qwen(own_tokenizers: Path) -> Tokenizer:
     return loaded(own_tokenizers / "split")
 
