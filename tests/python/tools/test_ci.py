@@ -35,7 +35,7 @@ def names(folder: Path, *options: str) -> set[str]:
 
 
 def listed_slice(part: int) -> list[tuple[float, str]]:
-    command = [sys.executable, "script/slice.py", "--list", f"{part}/12"]
+    command = [sys.executable, "script/slice.py", "--list", f"{part}/16"]
     out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     found = [re.fullmatch(r" *([\d.]+) min  (.+)", line) for line in out.splitlines()]
     return [(float(each[1]), each[2]) for each in found if each]
@@ -59,16 +59,16 @@ def test_what_grew_is_told_from_a_slow_machine() -> None:
 
 
 def test_every_check_is_in_one_slice() -> None:
-    slices = [listed_slice(part) for part in range(1, 13)]
+    slices = [listed_slice(part) for part in range(1, 17)]
     checks = Counter(name for each in slices for _, name in each)
     table = (ROOT / "script/slices.toml").read_text(encoding="utf-8")
     assert set(checks) == set(re.findall(r'^name = "(.+)"$', table, re.MULTILINE))
     assert set(checks.values()) == {1}
     # Two run at a time.
-    assert max(sum(minutes for minutes, _ in each) for each in slices) <= 2 * 9
+    assert max(sum(minutes for minutes, _ in each) for each in slices) <= 2 * 7.5
 
 
-@pytest.mark.parametrize("text", ["", "0/12", "13/12", "3", "a/b"])
+@pytest.mark.parametrize("text", ["", "0/16", "17/16", "3", "a/b"])
 def test_a_slice_that_is_none_is_refused(text: str) -> None:
     command = [sys.executable, "script/slice.py", text]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
