@@ -228,7 +228,10 @@ def test_tools_and_options_of_a_row_reach_the_template() -> None:
 @pytest.mark.parametrize("text", ['{"a": tru', "[{bad", '{"a": NaN}'])
 def test_a_field_that_is_no_json_is_named(field: str, text: str) -> None:  # X18
     row = {"messages": chat(), field: text}
-    for run in (lambda: sft()(row), lambda: list(easydata.create_source([row]).transform(sft()))):
+    for run in (
+        lambda: sft()(row),
+        lambda: list(easydata.create_source(easydata.DatasetConfig([row])).transform(sft())),
+    ):
         with pytest.raises(ValueError, match=f"field '{field}' holds text that is not JSON"):
             run()
 
