@@ -71,13 +71,14 @@ struct WriteJob {
   StreamPlan plan;
   sink::WriteOptions options;
   Owned owned;
+  bool is_written = false;  // whole, by a run that got to its end
 
   std::unique_ptr<sink::StreamWriter> Writer() const {
     return Unwrap(sink::StreamWriter::Make(plan, options));
   }
 };
 
-nb::dict Run(const WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
+nb::dict Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
   WriteJob once = job;
   once.options.keep_finished = keep_finished;
   auto writer = once.Writer();
@@ -95,7 +96,9 @@ nb::dict Run(const WriteJob& job, bool keep_finished, nb::handle report, nb::han
     reported = Clock::now();
     CallPython([&] { return report(ToDict(writer->progress())); });
   }
+  job.is_written = false;
   const sink::WriteResult result = Unwrap(call.Join());
+  job.is_written = true;
   tell();
   if (!report.is_none()) CallPython([&] { return report(ToDict(writer->progress())); });
   return ToDict(result);
@@ -159,6 +162,9 @@ void BindSink(nb::module_& m) {
             return Unwrap(WhileOthersRun([&] { return writer->IsFinished(); }));
           },
           "Whether the finished output of this very job is in the folder.")
+      .def_prop_ro(
+          "is_written", [](const WriteJob& job) { return job.is_written; },
+          "Whether run() wrote all of it, whatever came of the call after that.")
       .def(
           "check_inputs",
           [](const WriteJob& job, const Stream& stream) {

@@ -740,6 +740,10 @@ class WriteJob:
     def is_finished(self) -> bool:
         """Whether the finished output of this very job is in the folder."""
 
+    @property
+    def is_written(self) -> bool:
+        """Whether run() wrote all of it, whatever came of the call after that."""
+
     def check_inputs(self, stream: Stream) -> None:
         """Raises where a stream reads files of the folder."""
 

@@ -187,10 +187,10 @@ class WriteJob:
 
         One that came when all was written says so.
         """
+        if self._native.is_written:
+            interrupt.add_note(f"{self.path} is written whole, before this")
+            return
         try:
-            if self.is_finished:
-                interrupt.add_note(f"{self.path} is written whole, before this")
-                return
             kept = finished + _native.unfinished_shards(self.path, self._storage_options)
         except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
             kept = finished
