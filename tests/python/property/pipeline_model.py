@@ -173,6 +173,28 @@ def token_counts(batches: Sequence[Batch]) -> Counter[int]:
     return counts
 
 
+def beside_tokens(
+    name: str, tokens: list[int], position: list[int], values: list[int]
+) -> list[int]:
+    """What goes with the tokens of a packed row; `values` are its own.
+
+    A closing EOS is trained on where the token before it is. Of one that a document's last part
+    has alone, that token is in another row: there it is either.
+    """
+    wanted = []
+    for index, token in enumerate(tokens):
+        if token != EOS:
+            wanted.append(beside(name, token))
+        elif name == "labels":
+            wanted.append(EOS)
+        elif position[index] > 0:
+            wanted.append(beside(name, tokens[index - 1]))
+        else:
+            assert values[index] in (0, 1)
+            wanted.append(values[index])
+    return wanted
+
+
 def check_packed_rows(batch: Batch, spec: PipelineSpec) -> None:
     """Rows of a packer are well formed, whatever is in them."""
     pack = spec.pack
@@ -205,8 +227,7 @@ def check_packed_rows(batch: Batch, spec: PipelineSpec) -> None:
                 assert (np.diff(body) == 1).all(), f"a segment of several documents: {segment}"
         for name in spec.fields:
             values = batch[name][row]
-            at_eos = EOS if name == "labels" else 1
-            wanted = [at_eos if t == EOS else beside(name, t) for t in tokens.tolist()]
+            wanted = beside_tokens(name, tokens.tolist(), position.tolist(), values.tolist())
             assert values[:length].tolist() == wanted
             assert (values[length:] == (-100 if name == "labels" else 0)).all()
 
