@@ -197,7 +197,9 @@ def test_a_host_that_has_no_address_is_said() -> None:
 def test_a_server_that_is_not_there_is_said() -> None:
     address = f"http://127.0.0.1:{free_ports(1)[0]}/rows.jsonl"
     begin = time.monotonic()
-    with pytest.raises(OSError, match=rf"{address}: .*onnect.*after \d+ attempts in .*host and port"):
+    with pytest.raises(
+        OSError, match=rf"{address}: .*onnect.*after \d+ attempts in .*host and port"
+    ):
         list(create_source(DatasetConfig(address, storage_options={**HASTY, "retry_timeout": 1})))
     assert time.monotonic() - begin < 3
 

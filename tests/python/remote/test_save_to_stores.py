@@ -209,7 +209,9 @@ def test_goes_on_behind_finished_shards(
     assert output.is_clean()
 
 
-@pytest.mark.parametrize("uri", ["https://example.com/out", "http://u:pw@example.com/out?key=secret"])
+@pytest.mark.parametrize(
+    "uri", ["https://example.com/out", "http://u:pw@example.com/out?key=secret"]
+)
 def test_web_servers_take_no_outputs(uri: str) -> None:
     with pytest.raises(NotImplementedError, match="outputs go to s3://, gs:// and local") as error:
         save(small_rows(), uri)
