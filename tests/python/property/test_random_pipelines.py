@@ -192,7 +192,25 @@ def check_sizes(spec: PipelineSpec, whole: Run) -> None:
 def same_states(left: list[Any], right: list[Any], where: str) -> None:
     """The positions that follow are those that would have come, counts included."""
     for index, (one, other) in enumerate(zip(left, right, strict=True)):
-        assert one == other, f"{where}: the state {index} events later differs"
+        assert meant(one) == meant(other), f"{where}: the state {index} events later differs"
+
+
+def meant(state: Any) -> Any:
+    """A state in which rows used of a batch count from the beginning of the shard.
+
+    A source in Python that is slow gives what it has after 20 ms. So time decides where its batches
+    end, and the same position in a mix is 57 rows behind row 0, or 56 behind row 1.
+    """
+    if isinstance(state, list):
+        return [meant(each) for each in state]
+    if not isinstance(state, dict):
+        return state
+    made = {key: meant(value) for key, value in state.items()}
+    upstream = made.get("upstream")
+    if "used" in made and isinstance(upstream, dict) and set(upstream) == {"row", "shard"}:
+        made["upstream"] = {**upstream, "row": upstream["row"] + made["used"]}
+        made["used"] = 0
+    return made
 
 
 def check_three_deep(spec: PipelineSpec, data: Data, whole: Run, draw: Any) -> None:
