@@ -15,6 +15,7 @@
 #include "easydata/order/bucket_order.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/no_rows.h"
 #include "easydata/stream/row_reader.h"
 #include "easydata/stream/row_tokens.h"
 #include "easydata/stream/stage_timer.h"
@@ -69,7 +70,7 @@ class WindowShuffleStage : public Stage {
       ARROW_RETURN_NOT_OK(failed_);
       if (!reader_.has_dropped()) return std::nullopt;
       Batch batch;
-      ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
+      ARROW_ASSIGN_OR_RAISE(batch.rows, NoRows(schema()));
       batch.dropped = reader_.TakeDropped();
       return batch;
     }

@@ -10,6 +10,7 @@
 
 #include "easydata/base/slab_pool.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/stream/no_rows.h"
 #include "easydata/stream/row_reader.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -33,7 +34,7 @@ class BalanceStage : public Stage {
       ARROW_RETURN_NOT_OK(failed_);
       if (!reader_.has_dropped()) return std::nullopt;
       Batch batch;
-      ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
+      ARROW_ASSIGN_OR_RAISE(batch.rows, NoRows(schema()));
       batch.spans = std::make_shared<SpanTable>();
       batch.dropped = reader_.TakeDropped();
       return batch;

@@ -14,6 +14,7 @@
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
 #include "easydata/pack/window_planner.h"
+#include "easydata/stream/no_rows.h"
 #include "easydata/stream/stage_timer.h"
 #include "easydata/stream/window_position.h"
 
@@ -38,7 +39,7 @@ class PackStage : public Stage {
       if (dropped.empty()) return std::nullopt;
       // The stream ends with records that were left out: a batch without rows has their counts.
       Batch batch;
-      ARROW_ASSIGN_OR_RAISE(batch.rows, arrow::RecordBatch::MakeEmpty(schema()));
+      ARROW_ASSIGN_OR_RAISE(batch.rows, NoRows(schema()));
       batch.spans = std::make_shared<SpanTable>();
       batch.dropped = std::move(dropped);
       return batch;

@@ -29,6 +29,7 @@
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/lane_rows_stage.h"
+#include "easydata/stream/no_rows.h"
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -391,7 +392,7 @@ class SourceStage : public Stage {
     // The rows' addresses are not known here: the consumer adds them.
     if (!block.ok()) {
       done.block.broken = block.status();
-      ARROW_ASSIGN_OR_RAISE(done.batch.rows, arrow::RecordBatch::MakeEmpty(source_schema_));
+      ARROW_ASSIGN_OR_RAISE(done.batch.rows, NoRows(source_schema_));
     } else {
       done.block = std::move(*block);
       done.batch.rows = std::move(done.block.rows);
