@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/character_codes.h"
@@ -86,7 +87,8 @@ Parts Split(std::string_view behind_scheme, bool is_web) {
   // Keys of stores may have each of these.
   if (is_web) rest = rest.substr(0, rest.find('#'));
   std::string_view authority = rest.substr(0, rest.find_first_of(is_web ? "/?" : "/"));
-  std::string_view behind = rest.substr(authority.size());
+  const size_t authority_end = authority.size();
+  std::string_view behind = rest.substr(authority_end);
   const size_t at = authority.rfind('@');
   if (at != std::string_view::npos) {
     out.userinfo = authority.substr(0, at);
@@ -98,7 +100,7 @@ Parts Split(std::string_view behind_scheme, bool is_web) {
   out.query = behind.substr(query);
   // "http://me:pass/word@host/": what is behind "me:" is no port.
   if (const size_t last = behind_scheme.rfind('@');
-      at == std::string_view::npos && last != std::string_view::npos && !HasGoodPort(authority)) {
+      last != std::string_view::npos && last >= authority_end && !HasGoodPort(authority)) {
     out = {.userinfo = behind_scheme.substr(0, last),
            .host = {},
            .path = behind_scheme.substr(last + 1),
@@ -182,6 +184,20 @@ std::string ShownOne(std::string_view address) {
   return out;
 }
 
+/// Of an address, or of each of a chain ("zip://...::https://...").
+std::string ShownOnce(std::string_view address) {
+  std::string out;
+  for (size_t at = 0;;) {
+    const size_t next = address.find("::", at);
+    // "[::1]" is a host.
+    if (next == std::string_view::npos || SchemeLength(address.substr(next + 2)) == 0) {
+      return out + ShownOne(address.substr(at));
+    }
+    out += ShownOne(address.substr(at, next - at)) + "::";
+    at = next + 2;
+  }
+}
+
 }  // namespace
 
 bool IsWebAddress(std::string_view name) {
@@ -193,16 +209,12 @@ std::string_view PathOfName(std::string_view name) {
 }
 
 std::string ShownAddress(std::string_view address) {
-  std::string out;
-  for (size_t at = 0;;) {
-    const size_t next = address.find("::", at);
-    // "[::1]" is a host.
-    if (next == std::string_view::npos || SchemeLength(address.substr(next + 2)) == 0) {
-      return out + ShownOne(address.substr(at));
-    }
-    out += ShownOne(address.substr(at, next - at)) + "::";
-    at = next + 2;
+  // What is left of something mistyped may look like an address with a secret again.
+  std::string shown = ShownOnce(address);
+  for (std::string again = ShownOnce(shown); again != shown; again = ShownOnce(shown)) {
+    shown = std::move(again);
   }
+  return shown;
 }
 
 std::string WithoutSecrets(std::string text, std::string_view address) {

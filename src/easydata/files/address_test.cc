@@ -23,6 +23,8 @@ TEST(ShownAddressTest, LeavesOutWhatIsSecret) {
       {"http://me:pa/ss@h/a", "http://h/a"},
       {"http://me:pa?ss@h/a", "http://h/a"},
       {"http://me:pa#ss@h/a", "http://h/a"},
+      {"http://me:p@s:s/word@h/a", "http://h/a"},
+      {"http://me:p@s:s/word@h:s/word@g/a", "http://g/a"},
       {"http://h/@scope/a", "http://h/@scope/a"},
       {"http://[::1]:80/a", "http://[::1]:80/a"},
       {"http://h/a?part=3&sig=x&page=2", "http://h/a?part=3&page=2"},

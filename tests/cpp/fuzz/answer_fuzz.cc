@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "easydata/base/escaped_text.h"
+#include "easydata/files/address.h"
 #include "easydata/http/answer_text.h"
 #include "easydata/http/http_date.h"
 #include "easydata/http/http_object.h"
@@ -131,6 +132,20 @@ void Upload(const stores::ObjectStore& store, std::string_view input) {
   CheckStatus(uploads.status(), input);
 }
 
+/// What an address is shown as is the same when it is shown again, and has no user.
+void ReadAddress(std::string_view given, std::string_view text) {
+  const std::string shown = files::ShownAddress(given);
+  if (files::ShownAddress(shown) != shown) Fail("shown again, it is another: " + shown, text);
+  const auto address = files::Address::Parse(given);
+  CheckStatus(address.status(), text);
+  if (!address.ok()) return;
+  const auto again = files::Address::Parse(address->shown());
+  if (again.ok() && again->is_web() && !again->userinfo().empty()) Fail("a user is shown", text);
+  // Braces may stand for millions of files.
+  if (address->path().find('{') != std::string::npos) return;
+  CheckStatus(storage::Storage(stores::StorageOptions()).NamesOf(*address).status(), text);
+}
+
 /// The readers of texts, which take what no server can send, too.
 void ReadTexts(std::string_view text) {
   std::vector<std::string> read;
@@ -157,11 +172,10 @@ void ReadTexts(std::string_view text) {
   (void)http::ParseHttpDate(first);
   (void)http::OriginOf(first);
   (void)http::ResolveUrl(first, second);
-  (void)http::WithoutPassword(std::string(first));
-  (void)storage::PublicAddress(std::string(first));
   (void)storage::SchemeOf(first);
   (void)stores::SplitObjectUri(first);
-  CheckStatus(storage::Storage(stores::StorageOptions()).NameOf(std::string(first)).status(), text);
+  ReadAddress(first, text);
+  ReadAddress("http://" + std::string(first), text);
 }
 
 void Check(const uint8_t* data, size_t size) {
