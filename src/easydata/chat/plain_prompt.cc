@@ -10,27 +10,11 @@ namespace easydata::chat {
 namespace {
 
 using jinja::Instruction;
+using jinja::IsJump;
 using jinja::Op;
 using jinja::Program;
 
 constexpr std::string_view kFlag = "add_generation_prompt";
-
-bool IsJump(Op op) {
-  switch (op) {
-    case Op::kJump:
-    case Op::kJumpIfFalse:
-    case Op::kJumpIfTrue:
-    case Op::kJumpIfFalseKeep:
-    case Op::kJumpIfTrueKeep:
-    case Op::kJumpIfSet:
-    case Op::kForNext:
-    case Op::kForElse:
-    case Op::kFilterNext:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// Whether a statement may end with this: behind it, the stack is empty.
 bool EndsStatement(Op op) {

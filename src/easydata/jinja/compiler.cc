@@ -437,21 +437,7 @@ class Compiler {
     const int offset = Here();
     program_->macros[static_cast<size_t>(macro.number)].entry = offset;
     for (Instruction instruction : macro.code) {
-      switch (instruction.op) {
-        case Op::kJump:
-        case Op::kJumpIfFalse:
-        case Op::kJumpIfTrue:
-        case Op::kJumpIfFalseKeep:
-        case Op::kJumpIfTrueKeep:
-        case Op::kJumpIfSet:
-        case Op::kForNext:
-        case Op::kForElse:
-        case Op::kFilterNext:
-          instruction.a += offset;
-          break;
-        default:
-          break;
-      }
+      if (IsJump(instruction.op)) instruction.a += offset;
       program_->code.push_back(instruction);
     }
     program_->lines.insert(program_->lines.end(), macro.lines.begin(), macro.lines.end());

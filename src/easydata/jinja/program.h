@@ -88,6 +88,24 @@ struct Instruction {
   int32_t b = 0;
 };
 
+/// Whether an instruction may go on elsewhere: at its `a`.
+constexpr bool IsJump(Op op) {
+  switch (op) {
+    case Op::kJump:
+    case Op::kJumpIfFalse:
+    case Op::kJumpIfTrue:
+    case Op::kJumpIfFalseKeep:
+    case Op::kJumpIfTrueKeep:
+    case Op::kJumpIfSet:
+    case Op::kForNext:
+    case Op::kForElse:
+    case Op::kFilterNext:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// How a method, filter or test is called.
 struct CallSite {
   std::string name;
