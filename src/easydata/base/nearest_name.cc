@@ -1,17 +1,12 @@
 #include "easydata/base/nearest_name.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
+
+#include "easydata/base/lower_case.h"
 
 namespace easydata {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -36,13 +31,13 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> NearestName(std::string_view name,
                                        const std::vector<std::string>& candidates) {
-  const std::string wanted = Lower(name);
+  const std::string wanted = LowerCase(name);
   const std::string* best = nullptr;
   // A third of the letters may be wrong; a whole word that is contained ("length" in "seq_length")
   // is near as well.
   size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    size_t distance = EditDistance(wanted, Lower(candidate));
+    size_t distance = EditDistance(wanted, LowerCase(candidate));
     if (distance < best_distance && distance < wanted.size()) {
       best_distance = distance;
       best = &candidate;
@@ -50,7 +45,7 @@ std::optional<std::string> NearestName(std::string_view name,
   }
   if (best == nullptr && wanted.size() >= 4) {
     for (const std::string& candidate : candidates) {
-      const std::string other = Lower(candidate);
+      const std::string other = LowerCase(candidate);
       const bool contained = other.find(wanted) != std::string::npos ||
                              (other.size() >= 4 && wanted.find(other) != std::string::npos);
       if (contained) {

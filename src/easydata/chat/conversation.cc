@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "easydata/base/lower_case.h"
 #include "easydata/chat/key_index.h"
 #include "easydata/jinja/unicode.h"
 
@@ -34,14 +35,6 @@ const char* TypeOf(const Value& value) {
     default:
       return "a list";
   }
-}
-
-std::string Lowered(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return lower;
 }
 
 bool HasText(const Value& value) {
@@ -125,7 +118,7 @@ Result<std::string_view> RoleOf(const Value& from, const MessagePath& path,
     auto role = roles.find(from.Text());
     if (role == roles.end()) {
       if (!jinja::IsAscii(from.Text())) return Status::NotImplemented("a name that is not ASCII");
-      role = roles.find(Lowered(jinja::StripStart(jinja::StripEnd(from.Text()))));
+      role = roles.find(LowerCase(jinja::StripStart(jinja::StripEnd(from.Text()))));
     }
     if (role != roles.end()) return std::string_view(role->second);
   }
@@ -286,7 +279,7 @@ bool IsAssistant(const Value& message, const RoleMapping& roles) {
   const Value* role = FindKey(message, "role");
   if (role == nullptr || !role->IsString()) return false;
   if (role->Text() == "assistant") return true;
-  const auto mapped = roles.find(Lowered(role->Text()));
+  const auto mapped = roles.find(LowerCase(role->Text()));
   return mapped != roles.end() && mapped->second == "assistant";
 }
 

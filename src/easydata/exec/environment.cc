@@ -3,9 +3,10 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <cstdlib>
 #include <vector>
+
+#include "easydata/base/lower_case.h"
 
 namespace easydata::exec {
 namespace {
@@ -30,9 +31,7 @@ std::optional<std::string> EnvironmentValue(const char* name) {
 }
 
 bool IsSetToTrue(const char* name) {
-  std::string value = EnvironmentValue(name).value_or("");
-  for (char& c : value) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return value == "true";
+  return LowerCase(EnvironmentValue(name).value_or("")) == "true";
 }
 
 std::string HomePath(const std::string& path) {

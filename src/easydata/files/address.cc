@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "easydata/base/character_codes.h"
+#include "easydata/base/lower_case.h"
 
 namespace easydata::files {
 namespace {
@@ -34,15 +35,8 @@ constexpr std::array<std::string_view, 14> kSchemes = {"http", "https", "s3",  "
                                                        "gs",   "gcs",   "ftp", "sftp", "ssh",
                                                        "abfs", "abfss", "az",  "hdfs"};
 
-// A parameter without a value tells of how long it is whether it may be shown.
+// A parameter without a value may be a flag, such as "download"; a longer one may be a secret.
 constexpr size_t kLongestFlag = 16;
-
-std::string LowerCase(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 bool IsScheme(std::string_view text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&

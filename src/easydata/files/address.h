@@ -18,7 +18,7 @@ std::string_view PathOfName(std::string_view name);
 ///  - of a web address (https://user:password@host/path?query#fragment) the user with the password,
 ///    the fragment, and of the query what has a secret's name (sig, token, X-Amz-...) go;
 ///  - of other addresses a user goes who has a password.
-/// Total: also of what is mistyped, such as "http:user:password@host" and passwords with a "/".
+/// So it does with what is mistyped, such as "http:user:password@host", or a password with a "/".
 std::string ShownAddress(std::string_view address);
 
 /// A stranger's text without what is secret in a web address, which it may quote: the user's name

@@ -3,11 +3,10 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/util/compression.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
+#include "easydata/base/lower_case.h"
 #include "easydata/files/address.h"
 #include "easydata/files/decompressed_stream.h"
 #include "easydata/files/file_stream.h"
@@ -26,13 +25,6 @@ constexpr std::array<Suffix, 5> kSuffixes{{{".gz", Compression::GZIP},
                                            {".zstd", Compression::ZSTD},
                                            {".bz2", Compression::BZ2},
                                            {".lz4", Compression::LZ4_FRAME}}};
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 bool StartsWith(std::string_view bytes, std::string_view magic) {
   return bytes.substr(0, magic.size()) == magic;
@@ -78,7 +70,7 @@ Result<Compression::type> CodecOf(arrow::io::RandomAccessFile* file, bool* is_em
 }  // namespace
 
 std::string UncompressedName(std::string_view path) {
-  std::string name = Lower(PathOfName(path));
+  std::string name = LowerCase(PathOfName(path));
   for (const auto& [suffix, codec] : kSuffixes) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) {
       name.resize(name.size() - suffix.size());
@@ -92,7 +84,7 @@ Result<Compression::type> DetectCompression(arrow::io::RandomAccessFile* file,
                                             std::string_view name) {
   bool is_empty = false;
   ARROW_ASSIGN_OR_RAISE(const auto codec, CodecOf(file, &is_empty));
-  const std::string lower = Lower(PathOfName(name));
+  const std::string lower = LowerCase(PathOfName(name));
   for (const auto& [suffix, expected] : kSuffixes) {
     if (is_empty || codec != Compression::UNCOMPRESSED || !lower.ends_with(suffix)) continue;
     return Status::Invalid(name, ": the name ends in ", suffix,

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "easydata/base/escaped_text.h"
+#include "easydata/base/lower_case.h"
 #include "easydata/exec/environment.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
@@ -462,10 +463,7 @@ std::string_view HttpHeaders::Get(std::string_view name) const {
 void HttpHeaders::Add(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
-  std::string name(Trimmed(line.substr(0, colon)));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  all.emplace_back(std::move(name), Trimmed(line.substr(colon + 1)));
+  all.emplace_back(LowerCase(Trimmed(line.substr(0, colon))), Trimmed(line.substr(colon + 1)));
 }
 
 void NameBody(HttpRequest* request) {

@@ -4,10 +4,12 @@
 #include <cctype>
 
 #include "easydata/base/character_codes.h"
+#include "easydata/base/lower_case.h"
 
 namespace easydata::http {
 namespace {
 
+constexpr std::string_view kHttps = "https://";
 constexpr char kHexDigits[] = "0123456789ABCDEF";
 
 }  // namespace
@@ -15,13 +17,20 @@ constexpr char kHexDigits[] = "0123456789ABCDEF";
 std::string OriginOf(std::string_view url) {
   const size_t host = url.find("://");
   if (host == std::string_view::npos) return "";
-  std::string origin(url.substr(0, url.find_first_of("/?#", host + 3)));
-  std::transform(origin.begin(), origin.end(), origin.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string origin = LowerCase(url.substr(0, url.find_first_of("/?#", host + 3)));
   // What a user's name might be in.
   if (const size_t at = origin.rfind('@'); at != std::string::npos)
     origin.erase(host + 3, at - host - 2);
   return origin;
+}
+
+std::string HostOf(std::string_view url) {
+  const std::string origin = OriginOf(url);
+  if (origin.empty()) return "";
+  std::string host = origin.substr(origin.find("://") + 3);
+  const std::string_view usual_port = origin.starts_with(kHttps) ? ":443" : ":80";
+  if (host.ends_with(usual_port)) host.resize(host.size() - usual_port.size());
+  return host;
 }
 
 std::string ResolveUrl(std::string_view base, std::string_view location) {
@@ -85,24 +94,13 @@ std::string TakeUserinfo(std::string* url) {
 }
 
 bool KeepsCredentials(std::string_view from, std::string_view to) {
-  const auto origin = [](std::string_view url, std::string_view scheme, std::string_view port) {
-    std::string out = OriginOf(url);
-    if (out.starts_with(scheme) && out.ends_with(port)) out.resize(out.size() - port.size());
-    return out;
-  };
-  const auto plain = [&](std::string_view url) {
-    return origin(origin(url, "http://", ":80"), "https://", ":443");
-  };
-  const std::string before = plain(from);
-  const std::string after = plain(to);
-  if (before == after) return true;
-  constexpr std::string_view kHttp = "http://";
-  constexpr std::string_view kHttps = "https://";
-  if (!before.starts_with(kHttp) || !after.starts_with(kHttps)) return false;
-  const std::string host = before.substr(kHttp.size());
-  const bool has_port =
-      host.find(':', host.find(']') == std::string::npos ? 0 : host.find(']')) != std::string::npos;
-  return !has_port && host == after.substr(kHttps.size());
+  const std::string host = HostOf(from);
+  if (host != HostOf(to)) return false;
+  const bool was_safe = OriginOf(from).starts_with(kHttps);
+  if (was_safe == OriginOf(to).starts_with(kHttps)) return true;
+  // "[::1]" has colons, but no port.
+  const bool has_port = host.find(':') != std::string::npos && !host.ends_with(']');
+  return !was_safe && !has_port;
 }
 
 }  // namespace easydata::http

@@ -8,6 +8,9 @@ namespace easydata::http {
 /// "https://host:port": what credentials are for.
 std::string OriginOf(std::string_view url);
 
+/// "host:port" of a web address, without the port that its scheme has anyway.
+std::string HostOf(std::string_view url);
+
 /// The address that a Location header leads to from `base`.
 std::string ResolveUrl(std::string_view base, std::string_view location);
 

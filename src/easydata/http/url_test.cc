@@ -15,6 +15,14 @@ TEST(UrlTest, TakesTheUserOut) {
   EXPECT_EQ(url, "http://h:80/a@b?c@d");
 }
 
+TEST(UrlTest, HostsHaveThePortsThatAreNotUsual) {
+  EXPECT_EQ(HostOf("http://me:pass@H:80/a"), "h");
+  EXPECT_EQ(HostOf("https://h:443?b"), "h");
+  EXPECT_EQ(HostOf("https://h:80/a"), "h:80");
+  EXPECT_EQ(HostOf("http://[::1]/a"), "[::1]");
+  EXPECT_EQ(HostOf("h"), "");
+}
+
 TEST(UrlTest, CredentialsStayWithTheirHost) {
   EXPECT_TRUE(KeepsCredentials("http://h/a", "http://H/b"));
   EXPECT_TRUE(KeepsCredentials("http://h/a", "http://h:80/b"));

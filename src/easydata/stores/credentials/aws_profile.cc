@@ -1,11 +1,11 @@
 #include "easydata/stores/credentials/aws_profile.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
+#include "easydata/base/lower_case.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/exec/environment.h"
 #include "easydata/files/settings_file.h"
@@ -20,12 +20,6 @@ std::string_view Stripped(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
-
-std::string InLowerCase(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 /// The name after a word in a section's title, "profile my-name" or "profile \"my name\"".
@@ -63,7 +57,7 @@ class IniReader {
     const size_t end = text.find_first_of("=:");
     if (section_ == nullptr) return Wrong("no section stands above it, such as \"[default]\"");
     if (end == std::string_view::npos || end == 0) return Wrong("it is not \"name = value\"");
-    option_ = InLowerCase(Stripped(text.substr(0, end)));
+    option_ = LowerCase(Stripped(text.substr(0, end)));
     (*section_)[option_] = Stripped(text.substr(end + 1));
     is_nested_ = (*section_)[option_].empty();
     return Status::OK();
@@ -80,7 +74,7 @@ class IniReader {
     if (!is_nested_) return Status::OK();
     const size_t end = text.find('=');
     if (end == std::string_view::npos) return Wrong("it is not \"name = value\"");
-    (*section_)[option_ + "." + InLowerCase(Stripped(text.substr(0, end)))] =
+    (*section_)[option_ + "." + LowerCase(Stripped(text.substr(0, end)))] =
         Stripped(text.substr(end + 1));
     return Status::OK();
   }
@@ -152,7 +146,7 @@ const AwsSection* AwsProfiles::Find(const std::string& name) const {
 Result<std::optional<std::string>> AwsProfiles::EndpointOf(const std::string& service,
                                                            const AwsSection& profile) const {
   if (exec::IsSetToTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") ||
-      InLowerCase(ValueIn(profile, "ignore_configured_endpoint_urls").value_or("")) == "true") {
+      LowerCase(ValueIn(profile, "ignore_configured_endpoint_urls").value_or("")) == "true") {
     return std::nullopt;
   }
   std::string variable = "AWS_ENDPOINT_URL_" + service;

@@ -1,11 +1,11 @@
 #include "easydata/stores/credentials/aws_signature.h"
 
 #include <algorithm>
-#include <cctype>
 #include <ctime>
 #include <utility>
 #include <vector>
 
+#include "easydata/base/lower_case.h"
 #include "easydata/http/url.h"
 #include "easydata/stores/credentials/sha256.h"
 
@@ -44,18 +44,11 @@ std::string CanonicalValue(std::string_view value) {
 /// The request's headers and the host's, by name in lower case, sorted.
 std::vector<NameAndValue> CanonicalHeaders(const http::HttpRequest& request) {
   std::vector<NameAndValue> headers;
-  const std::string origin = http::OriginOf(request.url);
-  std::string host = origin.substr(origin.find("://") + 3);
-  const bool is_usual_port = (origin.starts_with("http://") && host.ends_with(":80")) ||
-                             (origin.starts_with("https://") && host.ends_with(":443"));
-  if (is_usual_port) host.erase(host.rfind(':'));
-  headers.emplace_back("host", host);
+  headers.emplace_back("host", http::HostOf(request.url));
   for (const std::string& header : request.headers) {
     const size_t colon = header.find(':');
-    std::string name = header.substr(0, colon);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    headers.emplace_back(std::move(name), CanonicalValue(header.substr(colon + 1)));
+    headers.emplace_back(LowerCase(header.substr(0, colon)),
+                         CanonicalValue(header.substr(colon + 1)));
   }
   std::stable_sort(headers.begin(), headers.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

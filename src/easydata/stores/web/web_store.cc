@@ -33,10 +33,8 @@ WebStore::WebStore(const stores::StorageOptions& options)
     : http::HttpStore(options.http()), headers_(HeadersOf(options)) {}
 
 Result<std::vector<std::string>> WebStore::Keep(const files::Address& address) {
-  const std::string shown_pattern =
-      files::ShownAddress(address.origin() + address.path() + address.query());
   ARROW_ASSIGN_OR_RAISE(std::vector<std::string> paths,
-                        files::ExpandBraces(address.path(), shown_pattern));
+                        files::ExpandBraces(address.path(), address.shown()));
   const std::string user = address.userinfo().empty() ? "" : address.userinfo() + "@";
   const size_t host = address.origin().find("://") + 3;
   std::lock_guard<std::mutex> lock(mutex_);
