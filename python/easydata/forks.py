@@ -52,6 +52,10 @@ def _wait_for_imports() -> None:
                 importlib.import_module(name)
 
 
-os.register_at_fork(
-    before=_wait_for_imports, after_in_parent=_imp.release_lock, after_in_child=_imp.release_lock
-)
+def make_forks_wait() -> None:
+    """Asks to hear of forks, for the process."""
+    os.register_at_fork(
+        before=_wait_for_imports,
+        after_in_parent=_imp.release_lock,
+        after_in_child=_imp.release_lock,
+    )

@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import easydata.forks  # noqa: F401  # it asks to hear of forks
+from easydata.forks import make_forks_wait
+
+make_forks_wait()
 
 
 def lazy_names(
