@@ -40,18 +40,18 @@ Status Entries(const fs::path& folder, std::vector<fs::directory_entry>* out) {
 
 /// Collects the files below a folder that a pattern has; each folder is looked into once, whatever
 /// the pattern. `depth` counts the folders that were found, and not named.
-Status Glob(const fs::path& folder, const PathPattern& pattern, const PathPattern::Places& places,
+Status Glob(const fs::path& folder, const PathPattern& pattern, const PathPattern::States& states,
             int depth, Found* out) {
   if (depth > 256) return Status::Invalid("folders are nested too deep below ", folder.string());
-  const auto is_name = [&](size_t place) { return !IsPattern(pattern.part(place)); };
+  const auto is_name = [&](size_t index) { return !IsPattern(pattern.part(index)); };
   std::error_code error;
-  if (std::all_of(places.begin(), places.end(), is_name)) {
+  if (std::all_of(states.begin(), states.end(), is_name)) {
     // It may be that the folder can be entered and not listed.
-    for (const size_t place : places) {
-      const std::string& name = pattern.part(place);
+    for (const size_t index : states) {
+      const std::string& name = pattern.part(index);
       const fs::path path = folder / name;
-      if (!pattern.is_last(place)) {
-        ARROW_RETURN_NOT_OK(Glob(path, pattern, pattern.Enter({place}, name), depth, out));
+      if (!pattern.is_last(index)) {
+        ARROW_RETURN_NOT_OK(Glob(path, pattern, pattern.Enter({index}, name), depth, out));
         continue;
       }
       const fs::directory_entry entry(path, error);
@@ -68,14 +68,14 @@ Status Glob(const fs::path& folder, const PathPattern& pattern, const PathPatter
     const bool is_folder = entry.is_directory(error);
     const bool is_link = is_folder && entry.is_symlink(error);
     if (is_folder) {
-      const PathPattern::Places below = pattern.Enter(places, name, is_link);
+      const PathPattern::States below = pattern.Enter(states, name, is_link);
       if (!below.empty()) {
         ARROW_RETURN_NOT_OK(Glob(folder / name, pattern, below, depth + 1, out));
       }
     }
     // A link that `**` does not follow is told of, and not left out.
-    const bool is_file = is_folder ? is_link && pattern.IsAtAnyFile(places) && wants(name)
-                                   : pattern.MatchesFile(places, name, wants);
+    const bool is_file = is_folder ? is_link && pattern.IsAtAnyFile(states) && wants(name)
+                                   : pattern.MatchesFile(states, name, wants);
     if (is_file) out->paths.insert((folder / name).string());
   }
   return Status::OK();

@@ -22,61 +22,61 @@ PathPattern::PathPattern(std::string_view pattern) {
   }
 }
 
-void PathPattern::Add(size_t place, Places* places) const {
-  const size_t most = IsAny(place) && !is_last(place) ? place + 1 : place;
-  for (; place <= most; ++place) {
-    // Each place adds itself and the next two at most: what is there already is near the end.
-    const auto near = places->end() - std::min<std::ptrdiff_t>(4, std::ssize(*places));
-    if (std::find(near, places->end(), place) == places->end()) places->push_back(place);
+void PathPattern::Add(size_t index, States* states) const {
+  const size_t most = IsAny(index) && !is_last(index) ? index + 1 : index;
+  for (; index <= most; ++index) {
+    // Each index adds itself and the next two at most: what is there already is near the end.
+    const auto near = states->end() - std::min<std::ptrdiff_t>(4, std::ssize(*states));
+    if (std::find(near, states->end(), index) == states->end()) states->push_back(index);
   }
 }
 
-PathPattern::Places PathPattern::Start() const {
-  Places out;
+PathPattern::States PathPattern::Start() const {
+  States out;
   Add(0, &out);
   return out;
 }
 
-bool PathPattern::MatchesPart(size_t place, std::string_view name) const {
-  const std::string& part = parts_[place];
+bool PathPattern::MatchesPart(size_t index, std::string_view name) const {
+  const std::string& part = parts_[index];
   if (!IsPattern(part)) return name == part;
   return (!IsHidden(name) || IsHidden(part)) && MatchesName(part, name);
 }
 
-PathPattern::Places PathPattern::Enter(const Places& places, std::string_view name,
+PathPattern::States PathPattern::Enter(const States& states, std::string_view name,
                                        bool is_link) const {
-  Places out;
-  for (const size_t place : places) {
-    if (IsAny(place)) {
-      if (!IsHidden(name) && !is_link) Add(place, &out);
-    } else if (!is_last(place) && MatchesPart(place, name)) {
-      Add(place + 1, &out);
+  States out;
+  for (const size_t index : states) {
+    if (IsAny(index)) {
+      if (!IsHidden(name) && !is_link) Add(index, &out);
+    } else if (!is_last(index) && MatchesPart(index, name)) {
+      Add(index + 1, &out);
     }
   }
   return out;
 }
 
-bool PathPattern::MatchesFile(const Places& places, std::string_view name,
+bool PathPattern::MatchesFile(const States& states, std::string_view name,
                               const Filter& is_wanted) const {
-  return std::any_of(places.begin(), places.end(), [&](size_t place) {
-    if (!is_last(place)) return false;
-    if (IsAny(place)) return is_wanted(name);
-    return MatchesPart(place, name) && (!IsPattern(parts_[place]) || is_wanted(name));
+  return std::any_of(states.begin(), states.end(), [&](size_t index) {
+    if (!is_last(index)) return false;
+    if (IsAny(index)) return is_wanted(name);
+    return MatchesPart(index, name) && (!IsPattern(parts_[index]) || is_wanted(name));
   });
 }
 
-bool PathPattern::IsAtAnyFile(const Places& places) const {
-  return std::any_of(places.begin(), places.end(),
-                     [&](size_t place) { return is_last(place) && IsAny(place); });
+bool PathPattern::IsAtAnyFile(const States& states) const {
+  return std::any_of(states.begin(), states.end(),
+                     [&](size_t index) { return is_last(index) && IsAny(index); });
 }
 
 bool PathPattern::Matches(std::string_view path, const Filter& is_wanted) const {
-  Places places = Start();
+  States states = Start();
   for (;;) {
     const size_t slash = path.find('/');
-    if (slash == std::string_view::npos) return MatchesFile(places, path, is_wanted);
-    places = Enter(places, path.substr(0, slash));
-    if (places.empty()) return false;
+    if (slash == std::string_view::npos) return MatchesFile(states, path, is_wanted);
+    states = Enter(states, path.substr(0, slash));
+    if (states.empty()) return false;
     path.remove_prefix(slash + 1);
   }
 }
