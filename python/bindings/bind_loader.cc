@@ -45,14 +45,13 @@ nb::dlpack::dtype DtypeOf(const arrow::DataType& type) {
 nb::object DenseToPython(const loader::LoaderColumn& column) {
   EnsureNumpy();
   static const uint64_t kNothing = 0;
-  auto* owner = new std::shared_ptr<const void>(column.owner);
-  nb::capsule capsule(owner, [](void* pointer) noexcept {
-    delete static_cast<std::shared_ptr<const void>*>(pointer);
+  auto* buffer = new std::shared_ptr<arrow::Buffer>(column.buffer);
+  nb::capsule owner(buffer, [](void* pointer) noexcept {
+    delete static_cast<std::shared_ptr<arrow::Buffer>*>(pointer);
   });
   std::vector<size_t> shape(column.shape.begin(), column.shape.end());
   const void* data = column.data == nullptr ? static_cast<const void*>(&kNothing) : column.data;
-  return nb::cast(
-      Array(data, shape.size(), shape.data(), capsule, nullptr, DtypeOf(*column.dtype)));
+  return nb::cast(Array(data, shape.size(), shape.data(), owner, nullptr, DtypeOf(*column.dtype)));
 }
 
 template <typename ArrayType>

@@ -175,8 +175,8 @@ struct Collator {
     const bool missing_rows = array.get() != &values && array->null_count() > 0;
     if (fill == 0 && values.type_id() != arrow::Type::BOOL && values.null_count() == 0 &&
         !missing_rows && count > 0) {
-      column.data = values.data()->buffers[1]->data() + (values.offset() + begin) * width;
-      column.owner = values.data();
+      column.buffer = values.data()->buffers[1];
+      column.data = column.buffer->data() + (values.offset() + begin) * width;
       return column;
     }
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
@@ -192,7 +192,7 @@ struct Collator {
     }
     FillNumbers(*values.type(), pad, fill * per_row, out + count * width);
     column.data = buffer->data();
-    column.owner = std::move(buffer);
+    column.buffer = std::move(buffer);
     return column;
   }
 
@@ -238,7 +238,7 @@ struct Collator {
     }
     FillNumbers(type, spec.value, fill * length, out);
     column.data = buffer->data();
-    column.owner = std::move(buffer);
+    column.buffer = std::move(buffer);
     return column;
   }
 

@@ -43,7 +43,7 @@ struct LoaderColumn {
   std::shared_ptr<arrow::DataType> dtype;
   std::vector<int64_t> shape;
   const uint8_t* data = nullptr;
-  std::shared_ptr<const void> owner;  // keeps `data` alive
+  std::shared_ptr<arrow::Buffer> buffer;  // what `data` points into
   /// Where there are no dense values: one Arrow value a row (strings, JSON text, nested values).
   std::shared_ptr<arrow::Array> values;
   bool is_json = false;
