@@ -38,6 +38,7 @@ RANKS = (
     ("source", "transform", "trainer", "mix", "pack", "sink"),
     ("loader", "verify"),
     ("pipeline",),
+    ("plan",),
 )
 RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules}
 # Of the modules up to storage, those above it, the bindings and tests across modules use these.

@@ -28,10 +28,9 @@ def stream() -> _native.Stream:
     if template:
         own = ChatTemplate({"default": Path(template).read_text("utf-8")}, own.special_tokens)
     step = _RenderMessages(own, "messages", "text", refuses=False)
-    rows = easydata.ArrowShardedSource(corpus)._stream({"messages": "any"})
-    made = step._natively(rows, {"text": "text"})
-    assert made is not None, own.describe()
-    return made
+    assert own.native() is not None, own.describe()
+    plan = easydata.ArrowShardedSource(corpus)._plan
+    return _native.transformed_rows(plan, [step._plan_step()]).stream({"text": "text"})
 
 
 def main() -> None:

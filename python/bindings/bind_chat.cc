@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings.h"
-#include "bound_stream.h"
+#include "bound_plan.h"
 #include "bound_type.h"
 #include "callable_op.h"
 #include "easydata/jinja/template.h"
@@ -177,34 +177,43 @@ nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view
   return nb::make_tuple(TextOf(renderer.text()), marks);
 }
 
-/// The stream with conversations rendered; rows that are not as usual go to `fallback`.
-Stream RenderMessages(const Stream& stream, const BoundTemplate& plain,
-                      const BoundTemplate& with_tools, const std::string& messages,
-                      const std::string& text, std::vector<std::string> output,
-                      nb::typed<nb::dict, std::string, std::string> roles,
-                      const std::string& variables, nb::object fallback, const std::string& name,
-                      const std::string& what, bool refuses, bool has_identity) {
+/// The step that renders conversations; rows that are not as usual go to `callable`.
+BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
+                     const BoundTemplate* with_tools, const std::string& name,
+                     const std::string& text, bool has_identity, const std::string& messages,
+                     const std::string& output, nb::typed<nb::dict, std::string, std::string> roles,
+                     const std::string& variables, bool refuses) {
+  Owned owned;
+  TransformStep step({owned.Lend(std::move(callable)), false, refuses}, name, text);
+  step.keeps_rows = true;
+  step.has_identity = has_identity;
+  step.fields.written = {output};
+  step.fields.read = {messages, "tools"};
+  if (plain == nullptr || with_tools == nullptr) return {std::move(step), std::move(owned)};
   transform::RenderMessagesOptions options;
   options.messages = messages;
-  options.text = text;
-  options.output = std::move(output);
+  options.text = output;
   for (const auto [key, role] : roles) {
     options.roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
   }
-  Owned owned = stream.owned;
-  auto rest = CallableOp(owned.Lend(std::move(fallback)), CallableKind::kMap,
-                         Columns({{text, ColumnKind::kText}}), name, refuses);
-  auto node = MakeNode("map", {{"callable", what}}, stream.plan);
-  node->has_identity = has_identity;
-  node->keeps_row_count = true;
-  return {MapPlan(stream.plan,
-                  Unwrap(transform::RenderMessagesOp(
-                      std::move(options),
-                      chat::NativeChatRenderer(plain.shared(), with_tools.shared(),
-                                               Unwrap(chat::ChatVariables::Read(variables))),
-                      std::move(rest))),
-                  std::move(node)),
-          std::move(owned)};
+  const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
+                                                 Unwrap(chat::ChatVariables::Read(variables)));
+  step.make_natively = [options, renderer, called = step.called, name, text, has_identity](
+                           const StreamPlan& upstream,
+                           const Columns& wanted) -> Result<std::optional<StreamPlan>> {
+    if (!wanted.has_value()) return std::nullopt;
+    transform::RenderMessagesOptions of_stream = options;
+    for (const ColumnRequest& column : *wanted) of_stream.output.push_back(column.name);
+    auto rest = CallableOp({called}, CallableKind::kMap,
+                           Columns({{options.text, ColumnKind::kText}}), name);
+    auto node = MakeNode("map", {{"callable", text}}, upstream);
+    node->has_identity = has_identity;
+    node->keeps_row_count = true;
+    ARROW_ASSIGN_OR_RAISE(
+        auto op, transform::RenderMessagesOp(std::move(of_stream), renderer, std::move(rest)));
+    return MapPlan(upstream, std::move(op), std::move(node));
+  };
+  return {std::move(step), std::move(owned)};
 }
 
 }  // namespace
@@ -216,14 +225,14 @@ std::shared_ptr<const jinja::Template> CompiledTemplate(nb::handle object) {
 }
 
 void BindChat(nb::module_& m) {
-  m.def("render_messages", &RenderMessages, nb::arg("stream"), nb::arg("plain"),
-        nb::arg("with_tools"), nb::kw_only(), nb::arg("messages"), nb::arg("text"),
-        nb::arg("output"), nb::arg("roles"), nb::arg("variables"), nb::arg("fallback"),
-        nb::arg("name"), nb::arg("what"), nb::arg("refuses"), nb::arg("has_identity"),
-        "The stream with the conversations in column `messages` rendered into column `text`, by "
-        "template `with_tools` where the row has tools. `variables` are JSON. Rows that are not as "
-        "they should be, or beyond the native engine, are given to `fallback`, a callable as of "
-        "apply_callable's kind map.");
+  m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
+        nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
+        nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"), nb::arg("roles"),
+        nb::arg("variables"), nb::arg("refuses"),
+        "The step that renders the conversations in column `messages` into column `output`, by "
+        "template `with_tools` where the row has tools. `variables` are JSON. `callable` does the "
+        "same to a row: those that are not as they should be, or beyond the native engine, are "
+        "given to it, and all where there are no templates.");
   BindPlain<BoundTemplate>(
       m, "JinjaTemplate",
       "A chat template for the native engine. ValueError where Jinja2 refuses its text, "

@@ -40,17 +40,8 @@ void BindPack(nb::module_& m) {
                    [](const pipeline::PackedOptions& self) { return self.pack.eos_token_id; })
       .def_prop_ro("seq_length",
                    [](const pipeline::PackedOptions& self) { return self.pack.seq_length; })
-      .def_prop_ro("input_field",
-                   [](const pipeline::PackedOptions& self) { return self.pack.input_field; })
       .def_prop_ro("token_fields",
-                   [](const pipeline::PackedOptions& self) { return self.pack.token_fields; })
-      .def_prop_ro(
-          "splits_documents",
-          [](const pipeline::PackedOptions& self) {
-            return self.pack.overlong == pack::Overlong::kSplit &&
-                   !pack::StrategyOf(self.pack.strategy).keeps_documents_whole;
-          },
-          "Whether a document that is longer than a row goes on in the next one.");
+                   [](const pipeline::PackedOptions& self) { return self.pack.token_fields; });
   m.def(
       "pack",
       [](const Stream& stream, pipeline::PackedOptions options,
@@ -64,9 +55,6 @@ void BindPack(nb::module_& m) {
       "Packs lists of tokens into rows of one length, shuffles and balances them. With "
       "`grain_numbers` segments count from 1, they and positions are 0 on padding, and there is no "
       "attention_mask.");
-  m.def("default_token_fields", &pack::DefaultTokenFields,
-        "Columns that are packed beside the tokens where they exist.");
-
   static const std::string signature =
       SignatureOf(config::ConfigTypeOf<pack::PackOptions>(), "self");
   BindPlain<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")

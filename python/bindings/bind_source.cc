@@ -20,8 +20,6 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/json/json_column.h"
-#include "easydata/pipeline/concat_plan.h"
-#include "easydata/source/concat_stage.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
@@ -76,8 +74,6 @@ class PassIterator {
     if (!batch.has_value()) Close();
     return batch;
   }
-
-  std::shared_ptr<arrow::Schema> schema() const { return stage_->schema(); }
 
   void Close() {
     if (stage_ == nullptr && context_.pool == nullptr) return;
@@ -236,15 +232,6 @@ void BindFormats(nb::module_& m) {
       nb::arg("name"), "The format of a name, or of a suffix without its dot; None for others.");
 }
 
-source::SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
-                                       std::optional<int64_t> window_bytes) {
-  source::SourceShuffleOptions options;
-  if (mode.has_value()) options.mode = ChoiceOf<source::SourceShuffle>("mode", *mode);
-  options.seed = seed;
-  options.window_bytes = window_bytes;
-  return options;
-}
-
 /// Refuses what source.shuffle() cannot do.
 void CheckShuffle(nb::handle mode, nb::handle seed, nb::handle window_bytes) {
   const source::SourceShuffleOptions options =
@@ -312,58 +299,14 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   source->name = name;
   source->start_row = start_row;
   source->num_rows = num_rows;
-  const source::SourceShuffleOptions order = ShuffleOf(shuffle, seed, window_bytes);
-  if (order.mode != source::SourceShuffle::kNone) source->shuffle_seed = seed;
-  nlohmann::json described = JsonFromPython(description, "description");
-  if (start_row != 0) described["start_row"] = start_row;
-  if (!columns.is_none()) described["columns"] = JsonFromPython(columns, "columns");
-  described["shards"] = source->shard_names;
-  if (source->shuffle_seed.has_value()) described["shuffle_seed"] = seed;
-  StreamPlan plan;
-  auto node = MakeNode("source", described);
+  std::vector<PlanInput> nodes;
   for (size_t i = 0; i < nb::len(inputs); ++i) {
-    node->inputs.push_back(
-        {"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
+    nodes.push_back({"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
   }
-  if (num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
-  plan.node = std::move(node);
-  plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
-    const auto shard_rows =
-        [rows = source->num_rows]() -> Result<std::optional<std::vector<int64_t>>> {
-      if (!rows.has_value()) return std::nullopt;
-      return std::vector<int64_t>{*rows};
-    };
-    return Timed(SelectLaneRows(std::move(stage), context, shard_rows), "source");
-  };
-  if (order.mode == source::SourceShuffle::kRows) {
-    plan = Unwrap(source::ShuffleRows(std::move(plan), order));
-  }
-  return Stream{std::move(plan), std::move(owned)};
-}
-
-std::optional<Stream> Concat(nb::list streams, nb::list shard_names, nb::object columns) {
-  std::vector<source::ConcatPart> parts;
-  std::vector<std::shared_ptr<arrow::Schema>> schemas;
-  Owned owned;
-  for (size_t i = 0; i < nb::len(streams); ++i) {
-    source::ConcatPart part;
-    const auto& stream = nb::cast<Stream&>(streams[i]);
-    part.plan = stream.plan;
-    owned.Add(stream.owned);
-    const nb::dict names = nb::cast<nb::dict>(shard_names[i]);
-    for (auto [name, renamed] : names) {
-      part.shard_names[nb::cast<std::string>(name)] = nb::cast<std::string>(renamed);
-    }
-    PassIterator pass(part.plan, 0);
-    pass.CheckMade();
-    schemas.push_back(pass.schema());
-    parts.push_back(std::move(part));
-  }
-  auto plan =
-      pipeline::ConcatInCommonColumns(std::move(parts), schemas, ColumnsFromPython(columns));
-  if (!plan.has_value()) return std::nullopt;
-  return Stream{std::move(*plan), std::move(owned)};
+  return Stream{
+      Unwrap(PythonStreamPlan(std::move(source), JsonFromPython(description, "description"),
+                              ShuffleOf(shuffle, seed, window_bytes), std::move(nodes))),
+      std::move(owned)};
 }
 
 /// What a for loop calls, without the way through the binding of a method: it is called for each
@@ -384,6 +327,15 @@ PyObject* NextRow(PyObject* self) {
 nb::object Self(nb::handle self) { return nb::borrow(self); }
 
 }  // namespace
+
+source::SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
+                                       std::optional<int64_t> window_bytes) {
+  source::SourceShuffleOptions options;
+  if (mode.has_value()) options.mode = ChoiceOf<source::SourceShuffle>("mode", *mode);
+  options.seed = seed;
+  options.window_bytes = window_bytes;
+  return options;
+}
 
 std::shared_ptr<exec::ThreadPool> SharedPool() {
   static std::mutex mutex;
@@ -532,20 +484,8 @@ void BindSource(nb::module_& m) {
       nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "
               "Source"),
       "A source of files of a format; options that are missing have the format's defaults.");
-  m.def("concat", &Concat, nb::arg("streams"), nb::arg("shard_names"),
-        nb::arg("columns") = nb::none(),
-        nb::sig("def concat(streams: collections.abc.Sequence[Stream], shard_names: "
-                "collections.abc.Sequence[dict[str, str]], columns: dict[str, str] | None = None) "
-                "-> Stream | None"),
-        "Streams of these columns one after the other, in common columns; shard_names has new "
-        "names for shards of each. None where they have none in common, and no form as JSON.");
   m.def(
-      "schema_of",
-      [](const Stream& stream) {
-        PassIterator pass(stream.plan, 0);
-        pass.CheckMade();
-        return ExportSchema(pass.schema());
-      },
+      "schema_of", [](const Stream& stream) { return ExportSchema(SchemaOf(stream)); },
       nb::arg("stream"), nb::sig("def schema_of(stream: Stream) -> typing.Any"),
       "The schema of a stream's batches, as a pyarrow.Schema.");
   m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),

@@ -5,7 +5,8 @@
 #include "bindings.h"
 #include "bound_stream.h"
 #include "bound_type.h"
-#include "easydata/exec/thread_pool.h"
+#include "easydata/exec/exception_status.h"
+#include "engine_gil.h"
 #include "option_value.h"
 
 namespace easydata {
@@ -110,12 +111,13 @@ nlohmann::json JsonFromPython(nb::handle value, const std::string& name) {
   return JsonOf(value, name, 0);
 }
 
-Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch) {
-  Pass pass;
-  pass.context.epoch = epoch;
-  pass.context.pool = std::make_shared<exec::ThreadPool>(num_threads);
-  ARROW_ASSIGN_OR_RAISE(pass.stage, plan.make(pass.context));
-  return pass;
+std::shared_ptr<arrow::Schema> SchemaOf(const Stream& stream) {
+  Result<std::shared_ptr<arrow::Schema>> schema = std::shared_ptr<arrow::Schema>();
+  {
+    WithoutGil released(nb::find(stream));
+    schema = exec::CatchExceptions([&] { return stream.plan.schema(); });
+  }
+  return Unwrap(std::move(schema));
 }
 
 void BindStream(nb::module_& m) {

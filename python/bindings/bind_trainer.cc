@@ -7,18 +7,21 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "bind_options.h"
 #include "bindings.h"
-#include "bound_stream.h"
+#include "bound_plan.h"
 #include "bound_type.h"
 #include "cut_report.h"
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/jinja/python_text.h"
 #include "easydata/json/json_column.h"
 #include "easydata/pipeline/example_plan.h"
+#include "easydata/stream/map_stage.h"
 #include "easydata/trainer/example_op.h"
+#include "easydata/transform/conform_columns.h"
 #include "engine_gil.h"
 #include "jinja_template.h"
 #include "refused_rows.h"
@@ -160,11 +163,13 @@ struct PyExampleMaker {
   Owned owned;
 };
 
-Stream MakeExamples(const Stream& stream, const PyExampleMaker& maker,
-                    const std::string& template_hash, std::vector<std::string> keep,
-                    bool parse_arguments, bool refuses, nb::object report) {
+BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
+                       const std::string& text, bool has_identity, const std::string& template_hash,
+                       std::vector<std::string> keep, bool parse_arguments, bool refuses,
+                       const std::string& quarantine_path, bool reads_all, nb::object report,
+                       nb::object warn, nb::object check_first_row) {
   trainer::ExampleOpOptions options;
-  options.keep = std::move(keep);
+  options.keep = keep;
   options.parse_arguments = parse_arguments;
   if (refuses) {
     options.refused_column = RefusedField();
@@ -179,12 +184,51 @@ Stream MakeExamples(const Stream& stream, const PyExampleMaker& maker,
       }
     };
   }
-  Owned owned = stream.owned;
+  Owned owned;
   owned.Add(maker.owned);
-  auto tell = TellFromPython(std::move(report), &owned);
-  return {pipeline::ExamplePlan(stream.plan, maker.maker, maker.context, std::move(options),
-                                template_hash, std::move(tell)),
-          std::move(owned)};
+  TransformStep step({owned.Lend(std::move(callable))}, name, text);
+  step.has_identity = has_identity;
+  for (const auto& column : maker.maker->columns()) step.columns.push_back(column.name);
+  for (const std::string& column : keep) {
+    if (std::find(step.columns.begin(), step.columns.end(), column) == step.columns.end()) {
+      step.columns.push_back(column);
+    }
+  }
+  step.fields.reads_all = reads_all;
+  if (!reads_all) {
+    step.fields.reads_only.emplace();
+    std::vector<std::string> read = maker.maker->fields();
+    read.insert(read.end(), keep.begin(), keep.end());
+    std::set<std::string> named;
+    for (const std::string& field : read) {
+      if (!named.insert(field).second) continue;
+      step.fields.reads_only->push_back({field, ColumnKind::kAny});
+    }
+  }
+  step.make_natively =
+      [maker = maker.maker, context = maker.context, options, template_hash, refuses,
+       quarantine_path, columns = step.columns, tell = TellFromPython(std::move(report), &owned),
+       warn = ReportFromPython(std::move(warn), &owned)](
+          const StreamPlan& upstream, const Columns& output) -> Result<std::optional<StreamPlan>> {
+    StreamPlan plan = pipeline::ExamplePlan(upstream, maker, context, options, template_hash, tell);
+    if (refuses) plan = TakeRefusedOut(std::move(plan), quarantine_path, warn);
+    if (!output.has_value()) return plan;
+    return MapPlan(plan, transform::ConformColumns(*output, columns));
+  };
+  step.check_first_row = [borrowed = owned.Lend(std::move(check_first_row))](
+                             const std::vector<std::string>& names) -> Status {
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
+    const nb::object check = borrowed.Get();
+    if (!check.is_valid()) return Borrowed::Gone();
+    try {
+      CallPython([&] { return check(names); });
+    } catch (nb::python_error& error) {
+      return borrowed.Error(error);
+    }
+    return Status::OK();
+  };
+  return {std::move(step), std::move(owned)};
 }
 
 /// The examples of one row of Python's, and what was left out or cut of it.
@@ -329,11 +373,15 @@ void BindTrainer(nb::module_& m) {
                                     "Answer pairs for reward models.");
   BindMaker<trainer::EmbeddingOptions>(m, "embedding_examples", &trainer::EmbeddingExamples,
                                        "Examples for embedding models.");
-  m.def("make_examples", &MakeExamples, nb::arg("stream"), nb::arg("maker"), nb::kw_only(),
-        nb::arg("template_hash"), nb::arg("keep"), nb::arg("parse_arguments"), nb::arg("refuses"),
-        nb::arg("report").none(),
-        "The stream with examples made of its rows. Where it `refuses`, rows in error are refused: "
-        "see take_refused_out; else the first one ends the stream.");
+  m.def(
+      "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
+      nb::arg("name"), nb::arg("text"), nb::arg("has_identity"), nb::arg("template_hash"),
+      nb::arg("keep"), nb::arg("parse_arguments"), nb::arg("refuses"), nb::arg("quarantine_path"),
+      nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"), nb::arg("check_first_row"),
+      "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "
+      "to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one "
+      "ends the stream. `check_first_row` raises where the names of the first row's fields show "
+      "that none makes an example.");
 }
 
 }  // namespace easydata

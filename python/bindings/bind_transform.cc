@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -54,36 +55,6 @@ Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder
           std::move(owned)};
 }
 
-/// Names of the columns that a stream gives, or nothing where rows have no schema.
-std::optional<std::vector<std::string>> ColumnNames(const Stream& stream) {
-  Result<Pass> pass = [&] {
-    WithoutGil released(nb::find(stream));
-    return MakePass(stream.plan, 1, 0);
-  }();
-  Check(pass.status());
-  std::vector<std::string> names = pass->stage->schema()->field_names();
-  {
-    WithoutGil released;
-    pass->stage.reset();
-  }
-  for (const std::string& name : names) {
-    if (name == json::kRowColumn) return std::nullopt;
-  }
-  return names;
-}
-
-CallableKind KindOf(const std::string& name) {
-  if (name == "filter") return CallableKind::kFilter;
-  if (name == "map") return CallableKind::kMap;
-  if (name == "expand") return CallableKind::kExpand;
-  throw nb::value_error(("there is no kind of callable '" + name + "'").c_str());
-}
-
-struct ColumnOp {
-  std::string name;
-  nlohmann::json options;
-};
-
 }  // namespace
 
 pipeline::CutCallback TellFromPython(nb::object report, Owned* owned) {
@@ -108,90 +79,16 @@ void BindTransform(nb::module_& m) {
   EngineGil::WatchExit();
   EngineGil::ListenToSignals();
   EngineGil::LogNotices();
-  BindPlain<ColumnOp>(m, "ColumnOp", "Work on whole columns of a stream.")
-      .def(
-          "__init__",
-          [](ColumnOp* self, std::string name, const std::string& options) {
-            new (self) ColumnOp{std::move(name), nlohmann::json::parse(options)};
-          },
-          nb::arg("name"), nb::arg("options"),
-          "An operation of the engine's list (transform/column_op.h); `options` are JSON.");
   m.def(
       "apply_column_op",
-      [](const Stream& stream, const ColumnOp& op) {
-        return Stream{Unwrap(transform::ColumnOpPlan(stream.plan, op.name, op.options)),
-                      stream.owned};
+      [](const Stream& stream, const std::string& op, const std::string& options) {
+        return Stream{
+            Unwrap(transform::ColumnOpPlan(stream.plan, op, nlohmann::json::parse(options))),
+            stream.owned};
       },
-      nb::arg("stream"), nb::arg("op"), "The stream with a column operation downstream of it.");
-  m.def(
-      "apply_callable",
-      [](const Stream& stream, nb::object callable, const std::string& kind, nb::object columns,
-         const std::string& name, const std::string& what, bool refuses, bool has_identity) {
-        Owned owned = stream.owned;
-        auto op = CallableOp(owned.Lend(std::move(callable)), KindOf(kind),
-                             ColumnsFromPython(columns), name, refuses);
-        auto node = MakeNode(kind, {{"callable", what}}, stream.plan);
-        node->has_identity = has_identity;
-        node->keeps_row_count = op->keeps_rows();
-        return Stream{MapPlan(stream.plan, std::move(op), std::move(node)), std::move(owned)};
-      },
-      nb::arg("stream"), nb::arg("callable"), nb::arg("kind"), nb::arg("columns").none(),
-      nb::arg("name"), nb::arg("what"), nb::arg("refuses") = false, nb::arg("has_identity") = true,
-      "The stream with a Python callable downstream of it, called for each row (kind filter, map "
-      "or expand). `what` describes it in the plan; without identity it can be recognised in this "
-      "process alone. Where a map `refuses`, exceptions that it returns refuse rows: see "
-      "take_refused_out.");
-  m.def(
-      "read_or_refuse",
-      [](const Stream& stream, nb::object columns, std::string column) {
-        Columns wanted = ColumnsFromPython(columns);
-        if (!wanted.has_value()) throw nb::value_error("columns must be named");
-        return Stream{MapPlan(stream.plan, ReadOrRefuse(*std::move(wanted), std::move(column))),
-                      stream.owned};
-      },
-      nb::arg("stream"), nb::arg("columns"), nb::arg("column"),
-      "These columns of a stream of whole rows; rows that do not have them, or no text in "
-      "`column`, "
-      "are refused: see take_refused_out.");
-  m.def(
-      "take_refused_out",
-      [](const Stream& stream, std::string quarantine_path, nb::object report) {
-        Owned owned = stream.owned;
-        auto tell = [borrowed = owned.Lend(std::move(report))](const std::string& text) {
-          EngineGil gil;
-          if (!gil.held()) return;
-          const nb::object report = borrowed.Get();
-          if (!report.is_valid()) return;
-          try {
-            report(text);
-          } catch (nb::python_error& error) {
-            error.discard_as_unraisable("reporting a row that was left out");
-          }
-        };
-        return Stream{TakeRefusedOut(stream.plan, std::move(quarantine_path), std::move(tell)),
-                      std::move(owned)};
-      },
-      nb::arg("stream"), nb::arg("quarantine_path"), nb::arg("report"),
-      "The stream without the rows that were refused: counted, reported, and put into the file "
-      "`quarantine_path` unless it is empty.");
-  m.def(
-      "conform",
-      [](const Stream& stream, nb::object columns, std::vector<std::string> known) {
-        const Columns wanted = ColumnsFromPython(columns);
-        if (!wanted.has_value()) return stream;
-        return Stream{MapPlan(stream.plan, transform::ConformColumns(*wanted, std::move(known))),
-                      stream.owned};
-      },
-      nb::arg("stream"), nb::arg("columns").none(), nb::arg("known") = std::vector<std::string>(),
-      "The stream with exactly these columns, in their kinds.");
-  m.def(
-      "limit",
-      [](const Stream& stream, int64_t max_rows) {
-        return Stream{Unwrap(pipeline::LimitPlan(stream.plan, max_rows)), stream.owned};
-      },
-      nb::arg("stream"), nb::arg("max_rows"));
-  m.def("column_names", ColumnNames, nb::arg("stream"),
-        "Names of the stream's columns; None where rows have no schema.");
+      nb::arg("stream"), nb::arg("op"), nb::arg("options"),
+      "The stream with an operation on columns downstream of it (transform/column_op.h); `options` "
+      "are JSON.");
   m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::kw_only(),
         nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
         nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"), nb::arg("pad_left"),

@@ -36,13 +36,6 @@ T Unwrap(Result<T> result) {
 /// its frames: where Borrowed::Error() is not at hand. Needs the GIL.
 Status PythonError(nb::python_error& error);
 
-/// Makes the stages of one pass with a pool of their own.
-struct Pass {
-  StageContext context;
-  std::unique_ptr<Stage> stage;
-};
-Result<Pass> MakePass(const StreamPlan& plan, int num_threads, int64_t epoch);
-
 /// JSON to Python objects and back, for descriptions, cursors and options; errors begin with
 /// `name` and the path in it. Need the GIL.
 nb::object JsonToPython(const nlohmann::json& value);
@@ -51,6 +44,7 @@ nlohmann::json JsonFromPython(nb::handle value, const std::string& name);
 void BindStatus(nb::module_& m);
 void BindLending(nb::module_& m);
 void BindStream(nb::module_& m);
+void BindPlan(nb::module_& m);
 void BindConfig(nb::module_& m);
 void BindTokenizer(nb::module_& m);
 void BindFiles(nb::module_& m);

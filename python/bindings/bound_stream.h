@@ -17,4 +17,7 @@ struct Stream {
   Owned owned;
 };
 
+/// The schema of a stream's batches; reads the files that alone know it. Needs the GIL.
+std::shared_ptr<arrow::Schema> SchemaOf(const Stream& stream);
+
 }  // namespace easydata

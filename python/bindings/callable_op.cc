@@ -21,13 +21,12 @@ namespace {
 
 class CallableOpImpl : public BatchOp {
  public:
-  CallableOpImpl(Borrowed callable, CallableKind kind, Columns output, std::string name,
-                 bool refuses)
-      : callable_(std::move(callable)),
+  CallableOpImpl(std::vector<CalledStep> steps, CallableKind kind, Columns output, std::string name)
+      : steps_(std::move(steps)),
         kind_(kind),
         output_(std::move(output)),
         name_(std::move(name)),
-        refuses_(refuses) {}
+        refuses_(kind == CallableKind::kMap && steps_.back().refuses) {}
 
   Result<std::shared_ptr<arrow::Schema>> OutputSchema(
       const std::shared_ptr<arrow::Schema>& input) const override {
@@ -42,12 +41,15 @@ class CallableOpImpl : public BatchOp {
   Result<Batch> Apply(Batch batch) const override {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
-    const nb::object callable = callable_.Get();
-    if (!callable.is_valid()) return Borrowed::Gone();
+    std::vector<nb::object> callables;
+    for (const CalledStep& step : steps_) {
+      callables.push_back(step.callable.Get());
+      if (!callables.back().is_valid()) return Borrowed::Gone();
+    }
     try {
-      return kind_ == CallableKind::kFilter ? Filter(callable, batch) : Map(callable, batch);
+      return kind_ == CallableKind::kFilter ? Filter(callables[0], batch) : Map(callables, batch);
     } catch (nb::python_error& error) {
-      return callable_.Error(error);
+      return steps_.front().callable.Error(error);
     }
   }
 
@@ -63,13 +65,34 @@ class CallableOpImpl : public BatchOp {
         if (truth < 0) throw nb::python_error();
         if (truth == 1) keep.push_back(i);
       } catch (nb::python_error& error) {
-        return RowErrorOf(batch.addresses.At(i), callable_.Error(error));
+        return RowErrorOf(batch.addresses.At(i), steps_.front().callable.Error(error));
       }
     }
     return KeepRows(batch, keep, name_);
   }
 
-  Result<Batch> Map(const nb::object& callable, const Batch& batch) const {
+  /// What the steps from `step` on make of a row: as a callable of the op's kind returns it.
+  nb::object Call(const std::vector<nb::object>& callables, size_t step, nb::object row) const {
+    for (; step < steps_.size(); ++step) {
+      row = CallPython([&] { return callables[step](row); });
+      if (row.is_none()) break;
+      if (steps_[step].refuses && PyExceptionInstance_Check(row.ptr())) break;
+      if (!steps_[step].expands) continue;
+      if (step + 1 == steps_.size()) return row;
+      nb::list made;
+      for (nb::handle each : nb::iter(row)) {
+        if (Stopped()) break;  // and so does who asked
+        made.extend(Call(callables, step + 1, nb::borrow(each)));
+      }
+      return made;
+    }
+    if (kind_ != CallableKind::kExpand) return row;
+    nb::list made;
+    if (!row.is_none()) made.append(row);
+    return made;
+  }
+
+  Result<Batch> Map(const std::vector<nb::object>& callables, const Batch& batch) const {
     const nb::list rows = RowsToPython(batch);
     nb::list made;
     Batch out;
@@ -81,7 +104,7 @@ class CallableOpImpl : public BatchOp {
       if (Stopped()) return Closed();
       const Address address = batch.addresses.At(i);
       try {
-        const nb::object result = CallPython([&] { return callable(rows[i]); });
+        const nb::object result = Call(callables, 0, rows[i]);
         if (kind_ == CallableKind::kExpand) {
           // Parts of parts are numbered on, so that addresses stay distinct.
           if (address.shard != last.shard || address.row != last.row) sub_row = 0;
@@ -107,7 +130,7 @@ class CallableOpImpl : public BatchOp {
           out.addresses.Append(address);
         }
       } catch (nb::python_error& error) {
-        return RowErrorOf(address, callable_.Error(error));
+        return RowErrorOf(address, steps_.front().callable.Error(error));
       }
     }
     int64_t bad_row = -1;
@@ -159,7 +182,7 @@ class CallableOpImpl : public BatchOp {
                     arrow::StatusCode::TypeError);
   }
 
-  const Borrowed callable_;
+  const std::vector<CalledStep> steps_;
   const CallableKind kind_;
   const Columns output_;
   const std::string name_;
@@ -168,10 +191,10 @@ class CallableOpImpl : public BatchOp {
 
 }  // namespace
 
-std::shared_ptr<const BatchOp> CallableOp(Borrowed callable, CallableKind kind, Columns output,
-                                          std::string name, bool refuses) {
-  return std::make_shared<CallableOpImpl>(std::move(callable), kind, std::move(output),
-                                          std::move(name), refuses);
+std::shared_ptr<const BatchOp> CallableOp(std::vector<CalledStep> steps, CallableKind kind,
+                                          Columns output, std::string name) {
+  return std::make_shared<CallableOpImpl>(std::move(steps), kind, std::move(output),
+                                          std::move(name));
 }
 
 }  // namespace easydata

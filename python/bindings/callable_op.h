@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bindings.h"
 #include "easydata/stream/batch_op.h"
@@ -17,14 +18,22 @@ enum class CallableKind {
   kExpand,  // an iterable of dicts
 };
 
-/// A Python callable as a batch op: rows become dicts, the callable is called for each, and what it
-/// returns becomes the columns `output` (all of them: one column of JSON objects). The GIL is held
-/// from the first row to the last.
+/// One of several callables that a row goes through.
+struct CalledStep {
+  Borrowed callable;
+  /// It returns an iterable of rows, not a row or None.
+  bool expands = false;
+  /// An exception that it returns refuses the row (refused_rows.h).
+  bool refuses = false;
+};
+
+/// Python callables as a batch op: rows become dicts, the callables are called for each, one after
+/// the other, and what the last one returns becomes the columns `output` (all of them: one column
+/// of JSON objects). The GIL is held from the first row to the last.
 ///
-/// Its exception comes out as itself, with the row's address; rows that go are counted under
-/// `name`. Where it `refuses` (kMap only), an exception that it returns refuses the row
-/// (refused_rows.h).
-std::shared_ptr<const BatchOp> CallableOp(Borrowed callable, CallableKind kind, Columns output,
-                                          std::string name, bool refuses = false);
+/// Their exceptions come out as themselves, with the row's address; rows that go are counted under
+/// `name`. A filter is one callable.
+std::shared_ptr<const BatchOp> CallableOp(std::vector<CalledStep> steps, CallableKind kind,
+                                          Columns output, std::string name);
 
 }  // namespace easydata

@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
   easydata::BindTokenizer(m);
   easydata::BindSource(m);
   easydata::BindRecordFile(m);
+  easydata::BindPlan(m);
   easydata::BindChat(m);
   easydata::BindTransform(m);
   easydata::BindTrainer(m);

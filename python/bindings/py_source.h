@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "easydata/exec/thread_pool.h"
 #include "easydata/files/file_info.h"
-#include "easydata/source/source.h"
+#include "easydata/source/source_stage.h"
 #include "easydata/storage/storage.h"
 
 namespace easydata {
@@ -25,6 +28,10 @@ struct PyFileListing {
 /// How files on other machines are reached by these options, a mapping or None: a new storage, with
 /// counters of its own. Needs the GIL.
 std::shared_ptr<const storage::Storage> StorageFromPython(nb::handle options);
+
+/// How a source is shuffled, as Python says it.
+source::SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
+                                       std::optional<int64_t> window_bytes);
 
 /// What iterators of rows share, however many are open; it ends with the last of them.
 std::shared_ptr<exec::ThreadPool> SharedPool();

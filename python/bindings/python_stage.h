@@ -1,13 +1,16 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings.h"
+#include "easydata/source/source_stage.h"
 #include "easydata/stream/columns.h"
+#include "easydata/stream/plan.h"
 #include "lending.h"
 
 namespace easydata {
@@ -31,6 +34,16 @@ struct PythonSource {
   /// Where set, shards are read in an order of each (seed, epoch), and `open` is told the epoch.
   std::optional<uint64_t> shuffle_seed;
 };
+
+/// The schema of the batches of such a stream.
+Result<std::shared_ptr<arrow::Schema>> PythonSchema(const PythonSource& source);
+
+/// The stream of what `source` yields, shuffled as `order` says. `described` is what its node says
+/// of it, beside its columns and shards; `inputs`: what the rows are made of, whose files are then
+/// this stream's.
+Result<StreamPlan> PythonStreamPlan(std::shared_ptr<PythonSource> source, nlohmann::json described,
+                                    const source::SourceShuffleOptions& order,
+                                    std::vector<PlanInput> inputs);
 
 /// A stage that asks Python for rows or batches, taking the GIL once per batch. Its cursor is
 /// {"shard", "row"}. Where batches of dicts end depends on how fast they come; what is in them does

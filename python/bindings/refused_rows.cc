@@ -14,6 +14,7 @@
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/quarantine.h"
 #include "easydata/stream/keep_rows.h"
+#include "easydata/stream/map_stage.h"
 #include "easydata/stream/plan.h"
 #include "easydata/transform/conform_columns.h"
 #include "engine_gil.h"
@@ -204,7 +205,58 @@ class TakeOutStage : public Stage {
   Status failed_;
 };
 
+class ColumnsOrRefusedPlan : public plan::LogicalPlan {
+ public:
+  ColumnsOrRefusedPlan(plan::LogicalPlanPtr rows, std::string column)
+      : rows_(std::move(rows)), column_(std::move(column)) {}
+
+  Result<StreamPlan> Make(const plan::Request& request) const override {
+    if (!request.columns.has_value()) return Status::Invalid("the columns must be named");
+    plan::Request whole = request;
+    whole.columns.reset();
+    ARROW_ASSIGN_OR_RAISE(const StreamPlan rows, rows_->Make(whole));
+    return MapPlan(rows, ReadOrRefuse(*request.columns, column_));
+  }
+
+  bool CanSeek() const override { return rows_->CanSeek(); }
+
+ private:
+  const plan::LogicalPlanPtr rows_;
+  const std::string column_;
+};
+
+class RefusedTakenOutPlan : public plan::LogicalPlan {
+ public:
+  RefusedTakenOutPlan(plan::LogicalPlanPtr input, std::string quarantine_path,
+                      std::function<void(const std::string&)> report)
+      : input_(std::move(input)),
+        quarantine_path_(std::move(quarantine_path)),
+        report_(std::move(report)) {}
+
+  Result<StreamPlan> Make(const plan::Request& request) const override {
+    ARROW_ASSIGN_OR_RAISE(StreamPlan marked, input_->Make(request));
+    return TakeRefusedOut(std::move(marked), quarantine_path_, report_);
+  }
+
+  bool CanSeek() const override { return input_->CanSeek(); }
+
+ private:
+  const plan::LogicalPlanPtr input_;
+  const std::string quarantine_path_;
+  const std::function<void(const std::string&)> report_;
+};
+
 }  // namespace
+
+plan::LogicalPlanPtr ColumnsOrRefused(plan::LogicalPlanPtr rows, std::string column) {
+  return std::make_shared<ColumnsOrRefusedPlan>(std::move(rows), std::move(column));
+}
+
+plan::LogicalPlanPtr RefusedTakenOut(plan::LogicalPlanPtr input, std::string quarantine_path,
+                                     std::function<void(const std::string&)> report) {
+  return std::make_shared<RefusedTakenOutPlan>(std::move(input), std::move(quarantine_path),
+                                               std::move(report));
+}
 
 std::shared_ptr<arrow::Field> RefusedField() { return arrow::field(kRefusedColumn, arrow::utf8()); }
 
@@ -226,6 +278,11 @@ std::shared_ptr<const BatchOp> ReadOrRefuse(std::vector<ColumnRequest> columns,
 
 StreamPlan TakeRefusedOut(StreamPlan upstream, std::string quarantine_path,
                           std::function<void(const std::string&)> report) {
+  upstream.schema = [schema =
+                         std::move(upstream.schema)]() -> Result<std::shared_ptr<arrow::Schema>> {
+    ARROW_ASSIGN_OR_RAISE(const auto marked, schema());
+    return marked->RemoveField(marked->GetFieldIndex(kRefusedColumn));
+  };
   upstream.make =
       [make = std::move(upstream.make), path = std::move(quarantine_path),
        report = std::move(report)](const StageContext& context) -> Result<std::unique_ptr<Stage>> {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "easydata/plan/logical_plan.h"
 #include "easydata/stream/batch.h"
 #include "easydata/stream/columns.h"
 
@@ -36,5 +37,13 @@ std::shared_ptr<const BatchOp> ReadOrRefuse(std::vector<ColumnRequest> columns, 
 /// empty.
 StreamPlan TakeRefusedOut(StreamPlan upstream, std::string quarantine_path,
                           std::function<void(const std::string&)> report);
+
+/// Reads the columns that are asked for out of the whole rows of `rows`; those that do not have
+/// them in their kinds, or no text in `column`, are refused.
+plan::LogicalPlanPtr ColumnsOrRefused(plan::LogicalPlanPtr rows, std::string column);
+
+/// TakeRefusedOut of what `input` makes.
+plan::LogicalPlanPtr RefusedTakenOut(plan::LogicalPlanPtr input, std::string quarantine_path,
+                                     std::function<void(const std::string&)> report);
 
 }  // namespace easydata

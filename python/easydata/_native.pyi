@@ -251,11 +251,6 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
     A source of files of a format; options that are missing have the format's defaults.
     """
 
-def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]], columns: dict[str, str] | None = None) -> Stream | None:
-    """
-    Streams of these columns one after the other, in common columns; shard_names has new names for shards of each. None where they have none in common, and no form as JSON.
-    """
-
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
@@ -313,9 +308,110 @@ class RecordFiles:
 
     def __setstate__(self, arg: FileListing, /) -> None: ...
 
-def render_messages(stream: Stream, plain: JinjaTemplate, with_tools: JinjaTemplate, *, messages: str, text: str, output: Sequence[str], roles: dict[str, str], variables: str, fallback: object, name: str, what: str, refuses: bool, has_identity: bool) -> Stream:
+class RowOp:
+    """An operation on columns, done to single rows."""
+
+    def __init__(self, op: str, options: str) -> None: ...
+
+    def __call__(self, row: object) -> dict[str, Any] | None:
+        """A new row, or None where it goes. Its values are those of the row."""
+
+class Step:
+    """What a plan knows of a step of a chain of transforms."""
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether the engine always does it, and columns with types come of it."""
+
+    @property
+    def works_on_columns(self) -> bool:
+        """Whether it is an operation on whole columns."""
+
+def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
     """
-    The stream with the conversations in column `messages` rendered into column `text`, by template `with_tools` where the row has tools. `variables` are JSON. Rows that are not as they should be, or beyond the native engine, are given to `fallback`, a callable as of apply_callable's kind map.
+    A step that calls Python for each row: it returns a row or None, or an iterable of rows where it `expands`; where it `refuses`, exceptions that it returns refuse rows. `test`: of a filter. `whole`: the step in its place, upstream of a packer that splits documents. The rest says which fields it reads and gives (transform/field_use.h).
+    """
+
+def column_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, op: str, options: str, test: Callable[..., object] | None = None) -> Step:
+    """
+    A step that is an operation on columns (transform/column_op.h); `options` are JSON. `callable` does the same to a row; `test`: of a filter.
+    """
+
+class Plan:
+    """
+    A source as the user described it: immutable, it makes the stream of what is asked for.
+    """
+
+    def stream(self, columns: Mapping[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0) -> Stream:
+        """
+        The rows of these columns (all by default) and shards, from a row of the first one on where it `can_seek`.
+        """
+
+    def column_names(self) -> list[str] | None:
+        """Names of the columns; None where rows have no schema."""
+
+    def field_names(self) -> list[str]:
+        """
+        Names of the fields that rows have; of rows without a schema, those of the first one.
+        """
+
+    @property
+    def can_seek(self) -> bool:
+        """
+        Whether a stream may start at any row of a shard without making those before.
+        """
+
+def file_rows(source: Source, *, name: str, on_error: str, on_missing: str, quarantine_path: str, report: Callable[[str], object] | None, columns: Sequence[str] | None) -> Plan:
+    """Rows of files; of these columns, where they are named."""
+
+def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], *, type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, inputs: Sequence[Plan] = [], shuffle: str | None = None, seed: int = 0) -> Plan:
+    """
+    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of. `shuffle`: the order that open(..., epoch=) gives them in.
+    """
+
+def shuffled_rows(input: Plan, *, shuffle: str, seed: int, window_bytes: int | None) -> Plan:
+    """The rows in a random order, as one shard."""
+
+def limited_rows(input: Plan, *, shards: Sequence[str], max_rows: int, rows_within: Callable[[str], int], rows: Plan | None) -> Plan:
+    """
+    The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, which a shuffle needs.
+    """
+
+def concatenated_rows(inputs: Sequence[Plan], *, shards: Sequence[tuple[str, int, str]], rows: Plan) -> Plan:
+    """
+    Shards of several plans: (name, index of the plan, name there). `rows` reads the same row by row.
+    """
+
+def mixed_rows(inputs: Sequence[Plan], options: MixOptions) -> Plan:
+    """Rows of several plans."""
+
+def packed_rows(input: Plan, options: PackedOptions) -> Plan:
+    """Lists of tokens packed into rows of one length."""
+
+def tokenized_rows(texts: Plan, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, may_be_whole: bool, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, rows_per_call: int, max_threads: int, report: object | None) -> Plan:
+    """
+    The rows with the text in `column` tokenized. `report` as of tokenize().
+    """
+
+def columns_or_refused(rows: Plan, column: str) -> Plan:
+    """
+    The columns that are asked for, out of whole rows; rows that do not have them, or no text in `column`, are refused.
+    """
+
+def refused_taken_out(input: Plan, quarantine_path: str, report: object) -> Plan:
+    """
+    The rows without those that were refused: counted, reported, and put into the file `quarantine_path` unless it is empty.
+    """
+
+def transformed_rows(root: Plan, steps: Sequence[Step]) -> Plan:
+    """What steps make of the rows, one after the other."""
+
+def made_rows(stream: Stream) -> Plan:
+    """The rows of a stream that is made already."""
+
+def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, has_identity: bool, messages: str, output: str, roles: dict[str, str], variables: str, refuses: bool) -> Step:
+    """
+    The step that renders the conversations in column `messages` into column `output`, by template `with_tools` where the row has tools. `variables` are JSON. `callable` does the same to a row: those that are not as they should be, or beyond the native engine, are given to it, and all where there are no templates.
     """
 
 class JinjaTemplate:
@@ -346,39 +442,10 @@ class JinjaTemplate:
         Renders a text, and says what its stretches come from: (kind, number of the message, first byte, end), where kind is "message" (printed while a loop was there), "generation" (by a generation block) or "text" (a text of that message).
         """
 
-class ColumnOp:
-    """Work on whole columns of a stream."""
-
-    def __init__(self, name: str, options: str) -> None:
-        """
-        An operation of the engine's list (transform/column_op.h); `options` are JSON.
-        """
-
-def apply_column_op(stream: Stream, op: ColumnOp) -> Stream:
-    """The stream with a column operation downstream of it."""
-
-def apply_callable(stream: Stream, callable: object, kind: str, columns: object | None, name: str, what: str, refuses: bool = False, has_identity: bool = True) -> Stream:
+def apply_column_op(stream: Stream, op: str, options: str) -> Stream:
     """
-    The stream with a Python callable downstream of it, called for each row (kind filter, map or expand). `what` describes it in the plan; without identity it can be recognised in this process alone. Where a map `refuses`, exceptions that it returns refuse rows: see take_refused_out.
+    The stream with an operation on columns downstream of it (transform/column_op.h); `options` are JSON.
     """
-
-def read_or_refuse(stream: Stream, columns: object, column: str) -> Stream:
-    """
-    These columns of a stream of whole rows; rows that do not have them, or no text in `column`, are refused: see take_refused_out.
-    """
-
-def take_refused_out(stream: Stream, quarantine_path: str, report: object) -> Stream:
-    """
-    The stream without the rows that were refused: counted, reported, and put into the file `quarantine_path` unless it is empty.
-    """
-
-def conform(stream: Stream, columns: object | None, known: Sequence[str] = []) -> Stream:
-    """The stream with exactly these columns, in their kinds."""
-
-def limit(stream: Stream, max_rows: int) -> Stream: ...
-
-def column_names(stream: Stream) -> list[str] | None:
-    """Names of the stream's columns; None where rows have no schema."""
 
 def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, rows_per_call: int, max_threads: int, report: object | None) -> Stream:
     """
@@ -516,9 +583,9 @@ class EmbeddingOptions:
 def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
     """Examples for embedding models."""
 
-def make_examples(stream: Stream, maker: ExampleMaker, *, template_hash: str, keep: Sequence[str], parse_arguments: bool, refuses: bool, report: object | None) -> Stream:
+def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, has_identity: bool, template_hash: str, keep: Sequence[str], parse_arguments: bool, refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
     """
-    The stream with examples made of its rows. Where it `refuses`, rows in error are refused: see take_refused_out; else the first one ends the stream.
+    The step that makes examples of rows. Where it `refuses`, rows in error are left out, told to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one ends the stream. `check_first_row` raises where the names of the first row's fields show that none makes an example.
     """
 
 class Blocks:
@@ -629,22 +696,12 @@ class PackedOptions:
     def seq_length(self) -> int: ...
 
     @property
-    def input_field(self) -> str: ...
-
-    @property
     def token_fields(self) -> list[str] | None: ...
-
-    @property
-    def splits_documents(self) -> bool:
-        """Whether a document that is longer than a row goes on in the next one."""
 
 def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], grain_numbers: bool = False) -> Stream:
     """
     Packs lists of tokens into rows of one length, shuffles and balances them. With `grain_numbers` segments count from 1, they and positions are 0 on padding, and there is no attention_mask.
     """
-
-def default_token_fields() -> list[str]:
-    """Columns that are packed beside the tokens where they exist."""
 
 class Packer:
     """Packs documents that are handed in one by one."""

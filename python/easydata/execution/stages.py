@@ -177,7 +177,7 @@ class TokenizeStage(BaseStage):
             return source.drop_fields(sorted(removed)) if removed else source
         if "attention_mask" in removed:
             config.return_attention_mask = False
-        if dataset.additional_fields and source._column_names() is None:
+        if dataset.additional_fields and source._plan.column_names() is None:
             # Where there is a schema, the engine names what it lacks.
             option = f"additional_fields of dataset {dataset.name!r}"
             require_fields(source, dataset.additional_fields, option)
@@ -212,7 +212,7 @@ class TokenizeStage(BaseStage):
             inputs = [source] if mixture is None else list(mixture.inputs.values())
             for each in inputs:
                 # What a callback takes away was there, too.
-                below = each._root if isinstance(each, TransformedShardedSource) else each
+                below = each._chain()[0] if isinstance(each, TransformedShardedSource) else each
                 for looked_at in {id(each): each, id(below): below}.values():
                     unknown, names = absent_fields(looked_at, unknown)
                     fields.update(dict.fromkeys(names))
@@ -229,7 +229,7 @@ class TokenizeStage(BaseStage):
 def _has_examples(source: ShardedDataSource[Any]) -> bool:
     """Whether a source's rows are examples for a trainer, of tokens already."""
     return isinstance(source, TransformedShardedSource) and any(
-        gives_examples(step) for step in source._steps
+        gives_examples(step) for step in source._chain()[1]
     )
 
 

@@ -25,9 +25,8 @@ from easydata.grain_data_processing.record_datasets import (
     holds_bytes,
     pad_dataset,
 )
-from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.sharded_source import PlannedSource
 from easydata.tokenizers.tokenizer import Tokenizer
-from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -249,7 +248,7 @@ class _Documents:
         )
 
 
-class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
+class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
     """Rows of `inputs`, `targets`, and the position and segmentation of each, int32 [length].
 
     Iterating gives single rows, from the start; loaders give batches, and can stop and go on.
@@ -290,13 +289,8 @@ class LLMRowDataset(ShardedDataSource[dict[str, "np.ndarray"]]):
 
         return GrainRowDataset(self)
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        return self._made_stream
-
-    def _read_streams(self) -> Sequence[_native.Stream]:
-        return [self._made_stream]
+    def _make_plan(self) -> _native.Plan:
+        return _native.made_rows(self._made_stream)
 
     def __repr__(self) -> str:
         return f"LLMRowDataset({self._made_stream!r})"
@@ -313,7 +307,7 @@ def mixed(datasets: Sequence[LLMRowDataset], weights: Sequence[float]) -> LLMRow
 
 
 def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.Stream:
-    return _native.apply_column_op(stream, _native.ColumnOp(op, json.dumps(options)))
+    return _native.apply_column_op(stream, op, json.dumps(options))
 
 
 def _load_tokenizer(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from easydata import _native
-from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, Shuffle
-from easydata.transforms.base import Columns
+from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 
 
-class CompositeShardedSource(ShardedDataSource[Any]):
+class CompositeShardedSource(PlannedSource[Any]):
     """The shards of several sources, one source after the other.
 
     A shard keeps its name where no other has the same; else it is called after its source's index:
@@ -29,9 +27,9 @@ class CompositeShardedSource(ShardedDataSource[Any]):
     def __init__(self, sources: Sequence[ShardedDataSource[Any]]) -> None:
         if not sources:
             raise ValueError("a composite needs at least one source")
-        self._sources = list(sources)
+        self._inputs = tuple(sources)
         # The names are asked for once: they are the shards' identity.
-        given = [list(source.shard_names) for source in self._sources]
+        given = [list(source.shard_names) for source in self._inputs]
         count = Counter(name for names in given for name in names)
         taken = {name for name, times in count.items() if times == 1}
         self._shards: dict[str, tuple[int, str]] = {}
@@ -44,7 +42,7 @@ class CompositeShardedSource(ShardedDataSource[Any]):
                 self._shards[unique] = (index, name)
 
     def __repr__(self) -> str:
-        return f"CompositeShardedSource({self._sources!r})"
+        return f"CompositeShardedSource({list(self._inputs)!r})"
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -60,7 +58,7 @@ class CompositeShardedSource(ShardedDataSource[Any]):
             index, name = self._shards[shard_name]
         except KeyError:
             raise KeyError(f"there is no shard {shard_name} in this composite") from None
-        return self._sources[index], name
+        return self._inputs[index], name
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The rows of a shard, in order."""
@@ -82,7 +80,7 @@ class CompositeShardedSource(ShardedDataSource[Any]):
         return type(info)(**{**vars(info), "shard_name": shard_name, "shard_id": index})
 
     def __len__(self) -> int:
-        return sum(len(source) for source in self._sources)
+        return sum(len(source) for source in self._inputs)
 
     def _shuffled(self, order: Shuffle) -> NoReturn:
         raise ValueError(
@@ -90,26 +88,9 @@ class CompositeShardedSource(ShardedDataSource[Any]):
             "so; mix shuffled sources instead (MixedShardedSource)"
         )
 
-    def _split_later(self) -> ShardedDataSource[Any]:
-        whole = copy.copy(self)
-        whole._sources = [source._split_later() for source in self._sources]
-        return whole
-
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return tuple(self._sources)
-
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        # Runs of shards of one source are one part.
-        parts: list[tuple[int, list[str], dict[str, str]]] = []
-        for shard in self._shards if shards is None else shards:
-            self._find(shard)
-            index, name = self._shards[shard]
-            if not parts or parts[-1][0] != index:
-                parts.append((index, [], {}))
-            parts[-1][1].append(name)
-            if shard != name:
-                parts[-1][2][name] = shard
-        streams = [self._sources[index]._stream(columns, names) for index, names, _ in parts]
-        return self._joined(streams, [renamed for _, _, renamed in parts], columns, shards)
+    def _make_plan(self) -> _native.Plan:
+        return _native.concatenated_rows(
+            [source._plan for source in self._inputs],
+            shards=[(name, index, own) for name, (index, own) in self._shards.items()],
+            rows=self._rows_plan(),
+        )

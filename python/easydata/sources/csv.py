@@ -74,5 +74,5 @@ class CsvShardedSource(FileSource):
         if self._made_for_rows is None:
             options = {**self._format_options(), "keep_rest": True}
             self._made_for_rows = _native.make_source(self._identified(), self._format, options)
-        stream = self._stream_of(self._made_for_rows, None, [shard_name], row)
-        return _native.iterate_rows(stream)
+        plan = self._plan_of(self._made_for_rows)
+        return _native.iterate_rows(plan.stream(None, [shard_name], row))

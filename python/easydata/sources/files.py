@@ -12,8 +12,7 @@ from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.data_files import DataFiles, list_data_files
-from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, Shuffle
-from easydata.transforms.base import Columns
+from easydata.sources.sharded_source import PlannedSource, ShardInfo
 
 Row: TypeAlias = dict[str, Any]
 
@@ -22,7 +21,7 @@ _LOOKS = (1, 1000)
 """Rows that a look ahead reads at once: the first, which often tells all, and a good many."""
 
 
-class FileSource(ShardedDataSource[Row]):
+class FileSource(PlannedSource[Row]):
     """Files read by the engine, one shard each, named by its path.
 
     Args:
@@ -106,7 +105,7 @@ class FileSource(ShardedDataSource[Row]):
 
     def __getstate__(self) -> dict[str, Any]:
         # What the engine remembers of the files is found again by whoever gets the copy.
-        return {**self.__dict__, "_made": None}
+        return {**super().__getstate__(), "_made": None}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._files)} files, first {self._files[:1]})"
@@ -131,7 +130,7 @@ class FileSource(ShardedDataSource[Row]):
         built while reading (or by counting line ends); compressed text and JSON arrays are read,
         though not parsed, from their start.
         """
-        return _native.iterate_rows(self._open_stream(None, [shard_name], row))
+        return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
 
     def __iter__(self) -> Iterator[Row]:
         if not self._one_schema:
@@ -170,53 +169,22 @@ class FileSource(ShardedDataSource[Row]):
                 raise
             return 0
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        return self._open_stream(columns, shards, 0)
+    # The columns that the source was made to read; all where it is None.
+    _columns: Sequence[str] | None = None
 
-    def _open_stream(
-        self,
-        columns: Columns | None,
-        shards: Sequence[str] | None,
-        start_row: int,
-        order: Shuffle | None = None,
-    ) -> _native.Stream:
-        return self._stream_of(self._source, columns, shards, start_row, order)
+    def _make_plan(self) -> _native.Plan:
+        return self._plan_of(self._source)
 
-    def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
-        return self._open_stream(columns, None, 0, order)
-
-    def _stream_of(
-        self,
-        source: _native.Source,
-        columns: Columns | None,
-        shards: Sequence[str] | None,
-        start_row: int,
-        order: Shuffle | None = None,
-    ) -> _native.Stream:
-        return source.stream(
-            None if columns is None else dict(columns),
-            None if shards is None else list(shards),
-            start_row,
-            self._name,
-            self._on_error,
-            self._quarantine_path,
-            None if self._on_error == self._on_missing == "raise" else _logger.warning,
-            **({} if order is None else vars(order)),
+    def _plan_of(self, source: _native.Source) -> _native.Plan:
+        return _native.file_rows(
+            source,
+            name=self._name,
+            on_error=self._on_error,
             on_missing=self._on_missing,
+            quarantine_path=self._quarantine_path,
+            report=None if self._on_error == self._on_missing == "raise" else _logger.warning,
+            columns=self._columns,
         )
-
-    def _can_seek(self) -> bool:
-        return True
-
-    def _stream_from(
-        self, columns: Columns | None, shards: Sequence[str] | None, row: int
-    ) -> _native.Stream:
-        return self._open_stream(columns, shards, row)
-
-    def _column_names(self) -> list[str] | None:
-        return self._source.column_names()
 
     def _peek(self) -> Iterator[Any]:
         # Nothing is logged or put aside, which reading will do.

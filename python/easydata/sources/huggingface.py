@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from easydata import _native
-from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, Shuffle
-from easydata.transforms.base import Columns
+from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +30,7 @@ _EXACT_STEPS = {
 }
 
 
-class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
+class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
     """A data set in memory as one shard.
 
     Map-style data sets are read as Arrow tables with their indices applied, streaming ones in Arrow
@@ -100,7 +99,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
         """The rows from row `row` on; a streaming data set passes over those before."""
         self._check(shard_name)
         if self._arrow_schema() is not None:
-            return _native.iterate_rows(self._arrow_stream(None, row))
+            return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
         return self._plain_rows(row)
 
     def _plain_rows(self, row: int) -> Iterator[dict[str, Any]]:
@@ -122,34 +121,30 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
         schema: pa.Schema = features.arrow_schema
         return schema
 
-    def _tables(self, row: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
+    def _tables(self, shard: str, row: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
         dataset = self._dataset.with_format("arrow")
         return _StreamedTables(dataset, row, state) if self.is_streaming else _tables(dataset, row)
 
-    def _arrow_stream(self, columns: Columns | None, row: int) -> _native.Stream:
-        def tables(_: str, first: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
-            return self._tables(first, state)
+    def _make_plan(self) -> _native.Plan:
+        schema = self._arrow_schema()
+        if schema is None:
+            return self._rows_plan(num_rows=self.estimated_length)
 
-        return _native.python_stream(
-            tables,
-            list(self.shard_names),
-            None if columns is None else dict(columns),
-            schema=self._arrow_schema(),
+        return self._rows_plan(
+            open=copy.copy(self)._tables,  # no circle with the plan
+            schema=schema,
             description=self._description(),
-            name=self._source_name,
-            start_row=row,
             num_rows=self.estimated_length,
-            inputs=[],
         )
 
-    def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
+    def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
         if self.is_streaming:
             if order.shuffle == "blocks":
                 raise ValueError(
                     'a streaming data set has no blocks to shuffle; use "rows", which shuffles its '
                     "rows within windows"
                 )
-            return super()._shuffled_stream(columns, order)
+            return _native.shuffled_rows(self._rows_plan(), **vars(order))
         if order.window_bytes is not None:
             raise ValueError(
                 "window_bytes is for rows that are read in a window; those of a data set at hand "
@@ -157,26 +152,23 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             )
 
         schema = self._arrow_schema()
+        dataset = self._dataset
 
         def rows(_: str, row: int, epoch: int) -> Iterator[Any]:
-            indices = _ShuffledIndices(order, len(self._dataset), epoch)
+            indices = _ShuffledIndices(order, len(dataset), epoch)
             if schema is None:
-                return _chosen_rows(self._dataset, indices, row)
-            return _chosen_tables(self._dataset.with_format("arrow"), indices, row)
+                return _chosen_rows(dataset, indices, row)
+            return _chosen_tables(dataset.with_format("arrow"), indices, row)
 
-        description = {**self._description(), "shuffle": order.shuffle}
-        return _native.python_stream(
-            rows,
-            list(self.shard_names),
-            None if columns is None else dict(columns),
+        shuffled = self._rows_plan(
+            open=rows,
             schema=schema,
-            description=description,
-            name=self._source_name,
+            description={**self._description(), "shuffle": order.shuffle},
+            num_rows=self.estimated_length,
             shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
             seed=order.seed,
-            num_rows=self.estimated_length,
-            inputs=[],
         )
+        return _native.shuffled_rows(shuffled, **vars(order))
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -184,17 +176,6 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             "rows": self.estimated_length,
             "fingerprint": getattr(self._dataset, "_fingerprint", None),
         }
-
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        if shards is not None:
-            for shard in shards:
-                self._check(shard)
-        if self._arrow_schema() is not None and (shards is None or len(shards) == 1):
-            return self._arrow_stream(columns, 0)
-        one = shards is None or len(shards) == 1
-        return self._python_stream(columns, shards, num_rows=self.estimated_length if one else None)
 
 
 class HuggingFaceShardedSource(ShardedDataSource[dict[str, Any]]):

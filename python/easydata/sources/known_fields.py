@@ -22,7 +22,7 @@ def absent_fields(
     A schema tells; of rows without one the first 1,000 do, or as many as it takes to see all. Where
     there are no rows nothing is absent.
     """
-    names = source._column_names()
+    names = source._plan.column_names()
     if names is None:
         seen: dict[str, None] = {}
         for row in itertools.islice(first_rows(source), LOOKED_AT):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.sources.sharded_source import ShardedDataSource, ShardInfo
-from easydata.transforms.base import Columns, Example
+from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
+from easydata.transforms.base import Example
 
 
-class LimitedShardedSource(ShardedDataSource[Example]):
+class LimitedShardedSource(PlannedSource[Example]):
     """The first `max_rows` rows of a source, over its shards in order.
 
     Rows are counted where they come out: downstream of a filter, a limit of 6 gives 6 rows if there
@@ -27,10 +29,14 @@ class LimitedShardedSource(ShardedDataSource[Example]):
         """Wraps a source; raises ValueError for a negative limit."""
         if max_rows < 0:
             raise ValueError(f"max_rows must not be negative, got {max_rows}")
-        self._source = source
+        self._inputs = (source,)
         self._max_rows = max_rows
         self._counts: list[int] = []
         self._lock = threading.Lock()
+
+    @property
+    def _source(self) -> ShardedDataSource[Any]:
+        return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -70,12 +76,6 @@ class LimitedShardedSource(ShardedDataSource[Example]):
     def __repr__(self) -> str:
         return f"LimitedShardedSource({self._source!r}, {self._max_rows})"
 
-    def _split_later(self) -> ShardedDataSource[Example]:
-        return LimitedShardedSource(self._source._split_later(), self._max_rows)
-
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
-
     def _allowed(self, shard_name: str) -> int:
         """How many rows of a shard lie within the limit, if it has that many."""
         left = self._max_rows
@@ -103,21 +103,16 @@ class LimitedShardedSource(ShardedDataSource[Example]):
                 self._counts.append(count)
             return count
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        if shards is None or list(shards) == list(self.shard_names):
-            return _native.limit(self._source._stream(columns), self._max_rows)
-        streams = [
-            _native.limit(self._source._stream(columns, [shard]), self._allowed(shard))
-            for shard in shards
-        ]
-        if len(streams) == 1:
-            return streams[0]
-        return self._joined(streams, [{} for _ in streams], columns, shards)
-
-    def _read_streams(self) -> Sequence[_native.Stream]:
-        return [self._stream()]  # with the limit
+    def _make_plan(self) -> _native.Plan:
+        limited = functools.partial(
+            _native.limited_rows,
+            self._source._plan,
+            shards=self.shard_names,
+            max_rows=self._max_rows,
+            rows_within=copy.copy(self)._allowed,  # no circle with the plan
+        )
+        # Row by row it is made of the rows within the limit.
+        return limited(rows=self._rows_plan([limited(rows=None)]))
 
 
 def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:

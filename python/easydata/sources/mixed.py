@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from easydata import _native
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed_signature import MixedShardedSourceSignature
-from easydata.sources.sharded_source import ShardedDataSource, Shuffle
+from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
 from easydata.sources.weight_schedule import WeightScheduler
-from easydata.transforms.base import Columns
 
 if TYPE_CHECKING:
     import datasets
@@ -34,7 +32,7 @@ class MixedShardState:
     examples_yielded: int = 0
 
 
-class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
+class MixedShardedSource(MixedShardedSourceSignature, PlannedSource[Any]):
     """Several sources mixed block by block, or as Grain mixes.
 
     In each block of `block_size` examples every source has its share, and NumPy's
@@ -50,6 +48,8 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
             `weight_scheduler`, a weight of 0.
     """
 
+    _shuffles_inputs = True
+
     def _take(
         self,
         sources: Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]],
@@ -61,8 +61,9 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
             raise TypeError(
                 f"weight_scheduler: must be a WeightScheduler, not {weight_scheduler!r}"
             )
-        self._sources = _named(sources, weights)
-        self._names = list(self._sources)
+        named = _named(sources, weights)
+        self._inputs = tuple(named.values())
+        self._names = list(named)
         self._given = options
         self._scheduler = weight_scheduler
         self._weights = _weights_in_order(self._names, weights)
@@ -75,7 +76,7 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
     @property
     def sources(self) -> dict[str, ShardedDataSource[Any]]:
         """The sources that are mixed, by name."""
-        return dict(self._sources)
+        return dict(zip(self._names, self._inputs, strict=True))
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -97,23 +98,7 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
             yield {**row, SOURCE_FIELD: name}
 
     def __len__(self) -> int:
-        return sum(len(source) for source in self._sources.values())
-
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
-        mixed = copy.copy(self)
-        mixed._sources = {name: source._shuffled(order) for name, source in self._sources.items()}
-        return mixed
-
-    def _split_later(self) -> ShardedDataSource[Any]:
-        mixed = copy.copy(self)
-        mixed._sources = {name: source._split_later() for name, source in self._sources.items()}
-        return mixed
-
-    def _field_names(self) -> set[str]:
-        return {name for source in self._sources.values() for name in source._field_names()}
-
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return tuple(self._sources.values())
+        return sum(len(source) for source in self._inputs)
 
     def __repr__(self) -> str:
         return f"MixedShardedSource({self._names}, {self._given})"
@@ -132,7 +117,7 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
         """(source name, row) in the order of the mixture; the rows are the sources' own."""
         order = self._order()
         names = self._names
-        iterators = [iter(self._sources[name].iter_shards()) for name in names]
+        iterators = [iter(source.iter_shards()) for source in self._inputs]
         has_rows = [False] * len(names)
         seen_whole = [not order.wanted(index) for index in range(len(names))]
         ahead: dict[int, Any] = {}
@@ -152,7 +137,7 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
                         self._given["stop_strategy"] == "all_exhausted" and all(seen_whole)
                     ):
                         return
-                    iterators[index] = iter(self._sources[names[index]].iter_shards())
+                    iterators[index] = iter(self._inputs[index].iter_shards())
                     has_rows[index] = False
                     row = next(iterators[index], _END)
                 has_rows[index] = True
@@ -168,39 +153,8 @@ class MixedShardedSource(MixedShardedSourceSignature, ShardedDataSource[Any]):
                         return
                 yield names[index], row
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        if shards is not None and list(shards) != self.shard_names:
-            raise KeyError(
-                f"the shard of a mixture is {self.shard_names[0]!r}, not {list(shards)!r}"
-            )
-        add_source = columns is None or SOURCE_FIELD in columns
-        streams = []
-        for wanted, source in zip(self._wanted(columns), self._sources.values(), strict=True):
-            streams.append(source._stream(wanted))
-        return _native.mix(streams, self._options(), add_source)
-
-    def _wanted(self, columns: Columns | None) -> list[Columns | None]:
-        """The columns to ask each source for: a column that it lacks and another has is null."""
-        if columns is None:
-            return [None] * len(self._sources)
-
-        asked = {name: kind for name, kind in columns.items() if name != SOURCE_FIELD}
-        if self._given["unit"] == "tokens":
-            asked.setdefault("input_ids", "tokens")  # what is counted
-        known = [source._column_names() for source in self._sources.values()]
-        somewhere = set(asked)
-        if all(names is not None for names in known):
-            somewhere = {name for names in known if names is not None for name in names}
-        wanted: list[Columns | None] = []
-        for names in known:
-            lacks = () if names is None else {name for name in asked if name not in names}
-            # What no source has is asked of all: their error says which column it is.
-            wanted.append(
-                {n: kind for n, kind in asked.items() if n not in lacks or n not in somewhere}
-            )
-        return wanted
+    def _make_plan(self) -> _native.Plan:
+        return _native.mixed_rows([source._plan for source in self._inputs], self._options())
 
 
 _END = object()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,9 +9,8 @@ from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.packed_signature import PackedShardedSourceSignature
-from easydata.sources.sharded_source import ShardedDataSource, Shuffle
+from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
 from easydata.sources.tokenized import tokenizers_of
-from easydata.transforms.base import Columns
 from easydata.transforms.packers import _matrix
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 Strategy: TypeAlias = PackStrategy
 
 
-class PackedShardedSource(PackedShardedSourceSignature, ShardedDataSource["dict[str, Ints]"]):
+class PackedShardedSource(PackedShardedSourceSignature, PlannedSource["dict[str, Ints]"]):
     """The token lists of a source in rows of exactly seq_length tokens.
 
     Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
@@ -35,12 +33,14 @@ class PackedShardedSource(PackedShardedSourceSignature, ShardedDataSource["dict[
     tokens are left out there too (Grain gives them a segment number).
     """
 
+    _shuffles_inputs = True
+
     def _take(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
-        self._source = wrap_hf_dataset(source)
+        self._inputs = (wrap_hf_dataset(source),)
         self._given = options
         # The engine judges the options before anything is read; kept as given, they can be pickled.
         native = _native.PackedOptions(**options)
-        limits = [known.id_limit for known in tokenizers_of(self._source)]
+        limits = [known.id_limit for known in tokenizers_of(self.source)]
         if limits and native.eos_token_id >= max(limits):
             raise ValueError(
                 f"eos_token_id: {native.eos_token_id} is no id of the tokenizer: its ids end at "
@@ -51,7 +51,7 @@ class PackedShardedSource(PackedShardedSourceSignature, ShardedDataSource["dict[
     @property
     def source(self) -> ShardedDataSource[Any]:
         """Where the documents come from."""
-        return self._source
+        return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -69,34 +69,11 @@ class PackedShardedSource(PackedShardedSourceSignature, ShardedDataSource["dict[
     def __len__(self) -> int:
         raise TypeError("the number of packed rows is not known before they are packed")
 
-    def _shuffled(self, order: Shuffle) -> PackedShardedSource:
-        packed = copy.copy(self)
-        packed._source = self._source._shuffled(order)
-        return packed
-
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
-
     def __repr__(self) -> str:
-        return f"PackedShardedSource({self._source!r}, {self._given})"
+        return f"PackedShardedSource({self.source!r}, {self._given})"
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        if shards is not None and list(shards) != self.shard_names:
-            raise KeyError(
-                f"the shard of packed rows is {self.shard_names[0]!r}, not {list(shards)!r}"
-            )
-        options = _native.PackedOptions(**self._given)
-        fields = options.token_fields
-        if fields is None:
-            known = self._source._field_names()
-            fields = [name for name in _native.default_token_fields() if name in known]
-        wanted: Columns = dict.fromkeys([options.input_field, *fields], "tokens")
-        source = self._source
-        if options.splits_documents:
-            source = source._split_later()
-        return _native.pack(source._stream(wanted), options, fields)
+    def _make_plan(self) -> _native.Plan:
+        return _native.packed_rows(self.source._plan, _native.PackedOptions(**self._given))
 
 
 def _rows_of(stream: _native.Stream) -> Iterator[dict[str, Ints]]:
@@ -199,6 +176,3 @@ class _Samples(ShardedDataSource["dict[str, Any]"]):
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
         for sample in self._samples:
             yield {"input_ids": self._tokenize_fn(sample)}
-
-    def _field_names(self) -> set[str]:
-        return {"input_ids"}

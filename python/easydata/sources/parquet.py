@@ -12,8 +12,7 @@ from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
-from easydata.sources.sharded_source import ShardInfo, Shuffle
-from easydata.transforms.base import Columns
+from easydata.sources.sharded_source import ShardInfo
 
 
 @dataclass
@@ -78,25 +77,3 @@ class ParquetShardedSource(FileSource):
         assert info is not None
         groups = self._source.num_blocks(info.shard_id)
         return ParquetShardInfo(**vars(info), num_row_groups=groups)
-
-    def _column_names(self) -> list[str] | None:
-        if self._columns is None:
-            return super()._column_names()
-        return self._source.column_names(dict.fromkeys(self._columns, "any"))
-
-    def _open_stream(
-        self,
-        columns: Columns | None,
-        shards: Sequence[str] | None,
-        start_row: int,
-        order: Shuffle | None = None,
-    ) -> _native.Stream:
-        if self._columns is not None:
-            if columns is None:
-                columns = dict.fromkeys(self._columns, "any")
-            elif missing := [name for name in columns if name not in self._columns]:
-                raise KeyError(
-                    f"{', '.join(missing)}: not among the columns that this source was made to "
-                    f"read ({', '.join(self._columns)})"
-                )
-        return super()._open_stream(columns, shards, start_row, order)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from easydata import _native
 from easydata.core.choices import SourceShuffle
 from easydata.transforms.base import (
-    ChainedTransform,
     Columns,
     Example,
     MapTransform,
@@ -25,7 +24,6 @@ from easydata.transforms.base import (
 from easydata.transforms.chat import ChatTemplateTransform
 from easydata.transforms.fields import DropFields, RenameFields, SelectFields
 from easydata.transforms.filters import FilterTransform
-from easydata.transforms.stream import transform_stream
 
 if TYPE_CHECKING:
     import datasets
@@ -216,107 +214,109 @@ class ShardedDataSource(ABC, Generic[T_co]):
             gen_kwargs={"source": self, "shards": list(self.shard_names)},
         )
 
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[T_co]:
-        """What shuffle() gives: what makes rows of other rows shuffles those."""
-        return ShuffledShardedSource(self, order)
+    # What a subclass in Python may have to say, beside the three methods that it must have.
 
-    def _split_later(self) -> ShardedDataSource[T_co]:
-        """This source upstream of a packer that splits documents.
+    # The sources that it is made of: a state knows their files.
+    _inputs: Sequence[ShardedDataSource[Any]] = ()
+    # Whether shuffling it is shuffling those.
+    _shuffles_inputs = False
 
-        Documents that nobody said to cut are then whole. What makes rows of other rows asks those.
+    @property
+    def _plan(self) -> _native.Plan:
+        """Its rows, as the engine knows them."""
+        return self._rows_plan()
+
+    def _rows_plan(
+        self, inputs: Sequence[_native.Plan] | None = None, **known: Any
+    ) -> _native.Plan:
+        """Its rows, which are asked for one by one.
+
+        Args:
+            inputs: What they are made of; the plans of its inputs by default.
+            known: What else is known of them, as _native.python_rows() takes it.
         """
-        return self
+        if inputs is None:
+            inputs = [source._plan for source in self._inputs]
+        known.setdefault("open", self._open_rows)
+        known.setdefault("description", {"kind": self._kind or _import_path(type(self))})
+        return _native.python_rows(
+            shard_names=self._list_shards,
+            type_name=type(self).__name__,
+            name=self._source_name,
+            inputs=inputs,
+            **known,
+        )
+
+    def _open_rows(self, shard: str, row: int, epoch: int = 0) -> Iterator[Any]:
+        return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
+
+    def _list_shards(self) -> Sequence[str]:
+        return self.shard_names
+
+    def _shuffled(self, order: Shuffle) -> ShardedDataSource[T_co]:
+        """What shuffle() gives."""
+        if not self._shuffles_inputs:
+            return ShuffledShardedSource(self, order)
+        return self._over([source._shuffled(order) for source in self._inputs])
+
+    def _over(self, inputs: Sequence[ShardedDataSource[Any]]) -> ShardedDataSource[T_co]:
+        """The same, made of other sources."""
+        other = copy.copy(self)
+        other._inputs = tuple(inputs)
+        return other
+
+    def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
+        """Its rows in a random order."""
+        return _native.shuffled_rows(self._plan, **vars(order))
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None
     ) -> _native.Stream:
-        """The rows as a stream of the engine.
+        """Its rows as a stream of the engine.
 
         Args:
             columns: The fields that are read, and in which form; all by default.
             shards: The shards to read, in this order; all by default.
         """
-        return self._python_stream(columns, shards)
-
-    def _column_names(self) -> list[str] | None:
-        """Names of the columns of `_stream()`; None where rows have no schema."""
-        return _native.column_names(self._stream())
-
-    def _shuffled_stream(self, columns: Columns | None, order: Shuffle) -> _native.Stream:
-        """The rows in a random order."""
-        if order.shuffle == "grain":
-            raise ValueError(
-                f'shuffle("grain") needs rows that can be read one by one, which '
-                f'{type(self).__name__} does not offer; use "rows", or files'
-            )
-        return self._python_stream(columns, order=order)
-
-    def _can_seek(self) -> bool:
-        """Whether `_stream_from()` starts at any row without making those before."""
-        return False
-
-    def _stream_from(
-        self, columns: Columns | None, shards: Sequence[str] | None, row: int
-    ) -> _native.Stream | None:
-        """The stream from row `row` of the first shard on; None where it cannot seek."""
-        return self._stream(columns, shards) if row == 0 else None
+        return self._plan.stream(columns, shards)
 
     def _peek(self) -> Iterator[Any]:
         """The rows, for a look ahead that leaves no trace; of files, those at hand at once."""
         for name in self.shard_names:
             yield from self.open_shard(name)
 
-    def _field_names(self) -> set[str]:
-        """Names of the fields that rows have; without a schema, those of the first row."""
-        names = self._column_names()
-        return set(names if names is not None else first_row(self) or ())
-
     def _row_source(self) -> ShardedDataSource[Any] | None:
         """A source of as many rows in each shard that is cheaper to count; None where none is."""
         return None
 
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        """The sources that this one is made of."""
-        return ()
 
-    def _read_streams(self) -> Sequence[_native.Stream]:
-        """What rows that are made in Python are made of: a state knows the files of these."""
-        return [source._stream() for source in self._inputs()]
+class PlannedSource(ShardedDataSource[T_co]):
+    """A source of the engine's: what it has is its plan, which is made when it is first used."""
 
-    def _joined(
-        self,
-        streams: Sequence[_native.Stream],
-        shard_names: Sequence[dict[str, str]],
-        columns: Columns | None,
-        shards: Sequence[str] | None,
-    ) -> _native.Stream:
-        """Streams of shards, one after the other, as one; they may be called otherwise here."""
-        wanted: dict[str, str] | None = None if columns is None else dict(columns)
-        # Those that have no columns in common agree as rows.
-        return _native.concat(streams, shard_names, wanted) or self._python_stream(columns, shards)
+    _made_plan: _native.Plan | None = None
 
-    def _python_stream(
-        self,
-        columns: Columns | None,
-        shards: Sequence[str] | None = None,
-        order: Shuffle | None = None,
-        num_rows: int | None = None,
-    ) -> _native.Stream:
-        def rows(shard: str, row: int, epoch: int = 0) -> Iterator[Any]:
-            return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
+    def _make_plan(self) -> _native.Plan:
+        raise NotImplementedError
 
-        return _native.python_stream(
-            rows,
-            list(self.shard_names if shards is None else shards),
-            None if columns is None else dict(columns),
-            description={
-                "kind": self._kind or f"{type(self).__module__}.{type(self).__qualname__}"
-            },
-            name=self._source_name,
-            num_rows=num_rows,
-            inputs=list(self._read_streams()),
-            **({} if order is None else vars(order)),
-        )
+    @property
+    def _plan(self) -> _native.Plan:
+        if self._made_plan is None:
+            self._made_plan = self._make_plan()
+        return self._made_plan
+
+    def _rows_plan(
+        self, inputs: Sequence[_native.Plan] | None = None, **known: Any
+    ) -> _native.Plan:
+        # The plan holds a copy, so that source and plan are no circle.
+        return super(PlannedSource, copy.copy(self))._rows_plan(inputs, **known)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Whoever gets a copy, which may have other inputs, makes its plan anew.
+        return {**self.__dict__, "_made_plan": None}
+
+
+def _import_path(type_: type) -> str:
+    return f"{type_.__module__}.{type_.__qualname__}"
 
 
 def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:
@@ -332,7 +332,7 @@ def _hf_features(source: ShardedDataSource[Any]) -> datasets.Features | None:
     import datasets
     import pyarrow as pa
 
-    if source._column_names() is None:
+    if source._plan.column_names() is None:
         return None
     schema = _native.schema_of(source._stream())
 
@@ -362,7 +362,7 @@ def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: in
         yield made
 
 
-class MappedShardedDataSource(ShardedDataSource[T]):
+class MappedShardedDataSource(PlannedSource[T]):
     """The rows of a source, each replaced by what a function makes of it.
 
     Args:
@@ -371,8 +371,14 @@ class MappedShardedDataSource(ShardedDataSource[T]):
     """
 
     def __init__(self, source: ShardedDataSource[Any], fn: Callable[[Any], T]) -> None:
-        self._source = source
+        self._inputs = (source,)
         self._fn: Callable[[Any], Any] = fn
+
+    _shuffles_inputs = True
+
+    @property
+    def _source(self) -> ShardedDataSource[Any]:
+        return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -398,28 +404,17 @@ class MappedShardedDataSource(ShardedDataSource[T]):
     def __len__(self) -> int:
         return len(self._source)
 
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[T]:
-        return MappedShardedDataSource(self._source._shuffled(order), self._fn)
-
-    def _split_later(self) -> ShardedDataSource[T]:
-        return MappedShardedDataSource(self._source._split_later(), self._fn)
-
     def _row_source(self) -> ShardedDataSource[Any] | None:
         return self._source if type(self) is MappedShardedDataSource else None
 
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
-
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        return TransformedShardedSource(self._source, MapTransform(self._fn))._stream(
-            columns, shards
-        )
+    def _make_plan(self) -> _native.Plan:
+        return TransformedShardedSource(self._source, MapTransform(self._fn))._plan
 
 
-class TransformedShardedSource(ShardedDataSource[Example]):
+class TransformedShardedSource(PlannedSource[Example]):
     """What a transform makes of a source's rows, made as they are read."""
+
+    _shuffles_inputs = True
 
     def __init__(
         self,
@@ -432,18 +427,22 @@ class TransformedShardedSource(ShardedDataSource[Example]):
             source: where the rows come from.
             transform: a `Transform`, an `ExpandTransform`, a chain of them, or a function of a row.
         """
-        self._source = source
+        self._inputs = (source,)
         self._transform = as_step(transform)
-        self._root = source
-        self._steps: list[_Step] = self._transform._steps()
-        if isinstance(source, TransformedShardedSource):
-            self._root = source._root
-            self._steps = [*source._steps, *self._steps]
-        elif type(source) is MappedShardedDataSource:
-            self._root = source._source
-            self._steps = [MapTransform(source._fn), *self._steps]
-        self._names: list[str] | None = None
-        self._names_known = False
+
+    @property
+    def _source(self) -> ShardedDataSource[Any]:
+        return self._inputs[0]
+
+    def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
+        """The source below all transforms, and their steps."""
+        steps = self._transform._steps()
+        if isinstance(self._source, TransformedShardedSource):
+            root, before = self._source._chain()
+            return root, [*before, *steps]
+        if type(self._source) is MappedShardedDataSource:
+            return self._source._source, [MapTransform(self._source._fn), *steps]
+        return self._source, steps
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -466,11 +465,13 @@ class TransformedShardedSource(ShardedDataSource[Example]):
 
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The transformed rows of a shard, in order."""
-        if any(step._gives_columns for step in self._steps) or (
-            all(self._works_on_columns(step) for step in self._steps) and self._schema() is not None
+        root, steps = self._chain()
+        known = [step._plan_step() for step in steps]
+        if any(step.gives_columns for step in known) or (
+            all(step.works_on_columns for step in known) and root._plan.column_names() is not None
         ):
             return _native.iterate_rows(self._stream(None, [shard_name]))
-        return self._rows(self._root.open_shard(shard_name), shard_name, 0)
+        return _rows(steps, root.open_shard(shard_name), shard_name, 0)
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row number `row` of the transformed rows on.
@@ -478,16 +479,10 @@ class TransformedShardedSource(ShardedDataSource[Example]):
         Where every row gives one row the source below seeks; otherwise the rows before are made and
         passed over.
         """
-        if self._keeps_rows():
-            return self._rows(self._root.open_shard_at_row(shard_name, row), shard_name, row)
+        root, steps = self._chain()
+        if all(step.keeps_rows for step in steps):
+            return _rows(steps, root.open_shard_at_row(shard_name, row), shard_name, row)
         return itertools.islice(self.open_shard(shard_name), row, None)
-
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
-        return TransformedShardedSource(self._source._shuffled(order), self._transform)
-
-    def _split_later(self) -> ShardedDataSource[Example]:
-        steps = [step._split_later() for step in self._transform._steps()]
-        return TransformedShardedSource(self._source._split_later(), ChainedTransform(steps))
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard; its number of rows only where the transform keeps it."""
@@ -507,69 +502,27 @@ class TransformedShardedSource(ShardedDataSource[Example]):
     def __repr__(self) -> str:
         return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
 
-    def _rows(self, rows: Iterator[Any], shard: str, first: int) -> Iterator[Example]:
-        for number, row in enumerate(rows, first):
-            try:
-                yield from run_steps(self._steps, row)
-            except Exception as error:
-                fail_at(error, shard, number)
-
-    def _keeps_rows(self) -> bool:
-        return all(step.keeps_rows for step in self._steps)
-
-    @staticmethod
-    def _works_on_columns(step: _Step) -> bool:
-        return step._column_op([], True) is not None
-
-    def _schema(self) -> list[str] | None:
-        """Names of the root's columns; None where its rows have no schema."""
-        if not self._names_known:
-            self._names = self._root._column_names()
-            self._names_known = True
-        return self._names
-
-    def _first_row(self) -> Example | None:
-        return first_row(self._root)
-
     def _row_source(self) -> ShardedDataSource[Any] | None:
-        return self._root if self._keeps_rows() else None
+        root, steps = self._chain()
+        return root if all(step.keeps_rows for step in steps) else None
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        return self._stream_of(lambda read: self._root._stream(read, shards), columns)
+    def _make_plan(self) -> _native.Plan:
+        root, steps = self._chain()
+        return _native.transformed_rows(root._plan, [step._plan_step() for step in steps])
 
-    def _can_seek(self) -> bool:
-        return self._keeps_rows() and self._root._can_seek()
 
-    def _stream_from(
-        self, columns: Columns | None, shards: Sequence[str] | None, row: int
-    ) -> _native.Stream | None:
-        if row == 0:
-            return self._stream(columns, shards)
-        if not self._can_seek():
-            return None
-
-        def upstream(read: Columns | None) -> _native.Stream:
-            stream = self._root._stream_from(read, shards, row)
-            assert stream is not None
-            return stream
-
-        return self._stream_of(upstream, columns)
-
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
-
-    def _stream_of(
-        self, upstream: Callable[[Columns | None], _native.Stream], columns: Columns | None
-    ) -> _native.Stream:
-        return transform_stream(upstream, self._schema(), self._steps, columns, self._first_row)
+def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -> Iterator[Example]:
+    for number, row in enumerate(rows, first):
+        try:
+            yield from run_steps(steps, row)
+        except Exception as error:
+            fail_at(error, shard, number)
 
 
 _SHARD = "shuffled"
 
 
-class ShuffledShardedSource(ShardedDataSource[Any]):
+class ShuffledShardedSource(PlannedSource[Any]):
     """The rows of a source in an order of each (seed, epoch), as one shard.
 
     Iterated from Python, it gives the order of epoch 0; a loader goes through one epoch after the
@@ -581,13 +534,13 @@ class ShuffledShardedSource(ShardedDataSource[Any]):
     """
 
     def __init__(self, source: ShardedDataSource[Any], order: Shuffle) -> None:
-        self._source = source
+        self._inputs = (source,)
         self._order = order
 
     @property
     def source(self) -> ShardedDataSource[Any]:
         """The source that is shuffled."""
-        return self._source
+        return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -603,31 +556,21 @@ class ShuffledShardedSource(ShardedDataSource[Any]):
         return _native.iterate_rows(self._stream(None, [shard_name]))
 
     def __len__(self) -> int:
-        return len(self._source)
+        return len(self.source)
 
     def __repr__(self) -> str:
         return (
-            f"ShuffledShardedSource({self._source!r}, {self._order.shuffle!r}, {self._order.seed})"
+            f"ShuffledShardedSource({self.source!r}, {self._order.shuffle!r}, {self._order.seed})"
         )
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
-        return self._source._shuffled(order)
-
-    def _split_later(self) -> ShardedDataSource[Any]:
-        return ShuffledShardedSource(self._source._split_later(), self._order)
+        return self.source._shuffled(order)
 
     def _row_source(self) -> ShardedDataSource[Any]:
-        return self._source
+        return self.source
 
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
-
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        if shards is not None and list(shards) != [_SHARD]:
-            raise KeyError(f"the shard of a shuffled source is {_SHARD!r}, not {list(shards)!r}")
-        return self._source._shuffled_stream(columns, self._order)
+    def _make_plan(self) -> _native.Plan:
+        return self.source._shuffled_plan(self._order)
 
 
 def first_row(source: ShardedDataSource[Any]) -> Example | None:

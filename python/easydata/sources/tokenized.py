@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import logging
@@ -16,15 +15,15 @@ from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer
 from easydata.core.config_class import is_set
 from easydata.sources.known_fields import LOOKED_AT
 from easydata.sources.sharded_source import (
+    PlannedSource,
     ShardedDataSource,
     ShardInfo,
-    Shuffle,
     TransformedShardedSource,
     first_rows,
 )
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.tokenizer import Tokenizer
-from easydata.transforms.base import ChainedTransform, Columns, Example, MapTransform, _Step
+from easydata.transforms.base import ChainedTransform, Example, MapTransform, _Step
 from easydata.transforms.chat import MESSAGE_FIELDS
 from easydata.transforms.conversation import decoded, is_messages
 from easydata.transforms.messages import _MoveFields, _RenderMessages, _WholeRow
@@ -41,7 +40,7 @@ from easydata.transforms.tokenize_row import (
 _log = logging.getLogger("easydata")
 
 
-class TokenizedShardedSource(ShardedDataSource[Example]):
+class TokenizedShardedSource(PlannedSource[Example]):
     """A source's rows as tokens.
 
     A row becomes `input_ids`, `attention_mask` unless switched off, and those of
@@ -88,7 +87,7 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             quarantine_path: the JSONL file for rows in quarantine.
         """
         _native.check_on_error(on_error, quarantine_path is not None)
-        self._source = source
+        self._inputs = (source,)
         self._tokenizer = _tokenizer(tokenizer)
         self._renderer_of: Callable[[], Renderer] = functools.partial(
             renderer_of, tokenizer, tokenizer_config.chat_template
@@ -102,16 +101,25 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         self._on_error = on_error
         self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
         self._padding = _Padding.of(self._tokenizer, tokenizer_config)
-        self._is_split = False
         steps: list[_Step] = []
         if format_callback is not None:
             steps.append(MapTransform(format_callback))
         if format_fields:
             steps.append(_MoveFields(format_fields))
         self._steps = steps
-        self._rows = TransformedShardedSource(source, ChainedTransform(steps)) if steps else source
-        self._messages_field: str | None = None
-        self._looked = False
+
+    _shuffles_inputs = True
+
+    @property
+    def _source(self) -> ShardedDataSource[Any]:
+        return self._inputs[0]
+
+    @property
+    def _rows(self) -> ShardedDataSource[Any]:
+        """The rows that are tokenized."""
+        if not self._steps:
+            return self._source
+        return TransformedShardedSource(self._source, ChainedTransform(self._steps))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -133,10 +141,8 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row `row` on; where no row can go, none before is tokenized."""
-        if row > 0 and self._one_to_one():
-            stream = self._tokenized(None, [shard_name], row)
-            if stream is not None:
-                return _native.iterate_rows(stream)
+        if row > 0 and self._one_to_one() and self._plan.can_seek:
+            return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
         return itertools.islice(self.open_shard(shard_name), row, None)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
@@ -157,40 +163,14 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
             f"content_field={self._content_field!r})"
         )
 
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
-        tokenized = copy.copy(self)
-        tokenized._source = self._source._shuffled(order)
-        tokenized._rows = tokenized._source
-        if self._steps:
-            tokenized._rows = TransformedShardedSource(
-                tokenized._source, ChainedTransform(self._steps)
-            )
-        return tokenized
-
-    def _split_later(self) -> ShardedDataSource[Example]:
-        if is_set(self._config, "max_length") or self._padding.length > 0:
-            return self
-        whole = copy.copy(self)
-        whole._is_split = True
-        return whole
-
     def _one_to_one(self) -> bool:
         return self._callback is None and self._on_error == "raise"
 
     def _row_source(self) -> ShardedDataSource[Any] | None:
         return self._source if self._one_to_one() else None
 
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
-
     def _find_messages(self) -> str | None:
         """The field that holds messages, or None where text is tokenized."""
-        if not self._looked:
-            self._messages_field = self._look_for_messages()
-            self._looked = True
-        return self._messages_field
-
-    def _look_for_messages(self) -> str | None:
         empty = None
         for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
             fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
@@ -204,77 +184,52 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
                 return None
         return empty
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        stream = self._tokenized(columns, shards, 0)
-        assert stream is not None
-        return stream
-
-    def _tokenized(
-        self, columns: Columns | None, shards: Sequence[str] | None, row: int
-    ) -> _native.Stream | None:
-        """The stream from a row of the first shard on; None where the source cannot seek."""
+    def _make_plan(self) -> _native.Plan:
         messages = self._find_messages()
-        keep = [name for name in self._additional_fields if columns is None or name in columns]
-        needs: dict[str, Any] = {name: (columns or {}).get(name, "any") for name in keep}
-        needs[self._content_field] = "text"
-        stream = self._texts(messages, needs, shards, row)
-        if stream is None:
-            return None
         config = self._config
-        stream = _native.tokenize(
-            stream,
+        is_limited = is_set(config, "max_length")
+        return _native.tokenized_rows(
+            self._texts_plan(messages),
             self._tokenizer.encoder,
             column=self._content_field,
             add_special_tokens=config.add_special_tokens and messages is None,
-            max_length=0 if self._is_split else _max_length(config),
-            attention_mask=config.return_attention_mask
-            and (columns is None or "attention_mask" in columns),
+            max_length=_max_length(config),
+            may_be_whole=not is_limited and self._padding.length == 0,
+            attention_mask=config.return_attention_mask,
             pad_to=self._padding.length,
             pad_id=self._padding.token_id,
             pad_left=self._padding.left,
-            keep=keep,
+            keep=self._additional_fields,
             on_error=self._on_error,
             rows_per_call=self._batch_size,
             max_threads=self._num_workers,
-            report=_CutReport(config.max_length, is_set(config, "max_length")),
+            report=_CutReport(config.max_length, is_limited),
         )
-        return stream if columns is None else _native.conform(stream, dict(columns))
 
-    def _texts(
-        self,
-        messages: str | None,
-        needs: Mapping[str, Any],
-        shards: Sequence[str] | None,
-        row: int,
-    ) -> _native.Stream | None:
-        """The stream of what is tokenized, and of what is kept beside it."""
+    def _texts_plan(self, messages: str | None) -> _native.Plan:
+        """The rows of what is tokenized, and of what is kept beside it."""
         render = None
         if messages is not None:
             render = _RenderMessages(
                 self._renderer_of(), messages, self._content_field, self._on_error != "raise"
             )
-        aside = self._on_error == "quarantine"
         rows = self._rows
-        if aside:
+        if self._on_error == "quarantine":
             # A row goes into quarantine as it was read, so whole rows are read, and all that is
             # done to a row is done in one step.
             steps = list(self._steps) if render is None else [*self._steps, render]
             rows, steps = _below_steps(self._source, steps)
-            if not steps:
-                stream = rows._stream_from(None, shards, row)
-                if stream is None:
-                    return None
-                stream = _native.read_or_refuse(stream, dict(needs), self._content_field)
-                return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
-            rows = TransformedShardedSource(rows, _WholeRow(steps, self._content_field))
-        elif render is not None:
-            rows = TransformedShardedSource(rows, render)
-        stream = rows._stream_from(needs, shards, row)
-        if stream is None or not (aside or (render is not None and render.refuses)):
-            return stream
-        return _native.take_refused_out(stream, self._quarantine_path, _log.warning)
+            if steps:
+                texts = TransformedShardedSource(rows, _WholeRow(steps, self._content_field))._plan
+            else:
+                texts = _native.columns_or_refused(rows._plan, self._content_field)
+        elif render is None:
+            return rows._plan
+        else:
+            texts = TransformedShardedSource(rows, render)._plan
+            if not render.refuses:
+                return texts
+        return _native.refused_taken_out(texts, self._quarantine_path, _log.warning)
 
 
 def batched_tokenize_iterator(
@@ -353,7 +308,7 @@ def tokenizers_of(source: ShardedDataSource[Any]) -> list[Any]:
     own = getattr(source, "tokenizer", None)
     if own is not None:
         return [own]
-    return [tokenizer for each in source._inputs() for tokenizer in tokenizers_of(each)]
+    return [tokenizer for each in source._inputs for tokenizer in tokenizers_of(each)]
 
 
 def _below_steps(
@@ -361,7 +316,7 @@ def _below_steps(
 ) -> tuple[ShardedDataSource[Any], list[_Step]]:
     """The source below all steps that make one row or none of each, and all these steps."""
     if isinstance(source, TransformedShardedSource):
-        below = source._steps
+        root, below = source._chain()
         if not any(step.is_expand for step in below):
-            return source._root, [*below, *steps]
+            return root, [*below, *steps]
     return source, steps

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from easydata.execution.async_loader import AsyncDataLoader
 from easydata.execution.loaders_in_turn import LoadersInTurn
-from easydata.sources.sharded_source import ShardedDataSource, Shuffle
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.transforms.base import Example
 
 __all__ = ["kl_completions", "prepared"]
@@ -80,7 +80,7 @@ def kl_completions(source: ShardedDataSource[Any], batch_size: int) -> ShardedDa
         raise ValueError(
             f"batch_size must be at least 2: each row gets another one's completion; {batch_size}"
         )
-    names = source._field_names()
+    names = source._plan.field_names()
     if names and "completion_ids" not in names:
         raise KeyError(
             "the rows have no 'completion_ids'; make them by KTOPreprocessTransform(tokenizer, "
@@ -93,8 +93,10 @@ class _KLCompletions(ShardedDataSource[Example]):
     """See kl_completions()."""
 
     def __init__(self, source: ShardedDataSource[Any], batch_size: int) -> None:
-        self._source = source
+        self._inputs = (source,)
         self._batch_size = batch_size
+
+    _shuffles_inputs = True
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -107,19 +109,13 @@ class _KLCompletions(ShardedDataSource[Example]):
 
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The rows, in order."""
-        rows = iter(self._source)
+        rows = iter(self._inputs[0])
         while batch := list(itertools.islice(rows, self._batch_size)):
             for row, other in zip(batch, [batch[-1], *batch[:-1]], strict=True):
                 yield {**row, _KL: other["completion_ids"]}
 
     def __len__(self) -> int:
-        return len(self._source)
-
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Example]:
-        return _KLCompletions(self._source._shuffled(order), self._batch_size)
-
-    def _inputs(self) -> Sequence[ShardedDataSource[Any]]:
-        return (self._source,)
+        return len(self._inputs[0])
 
 
 class _Prepared:
@@ -176,7 +172,7 @@ def _as_data_set(given: Any, name: str, trainer: type[Any]) -> Any:
     for base, (columns, transform) in _WANTED.items():
         if not _is_a(trainer, base):
             continue
-        names = given._field_names()
+        names = given._plan.field_names()
         missing = [column for column in columns if column not in names]
         if missing:
             raise TypeError(

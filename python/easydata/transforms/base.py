@@ -17,17 +17,12 @@ Columns: TypeAlias = Mapping[str, Literal["any", "text", "tokens"]]
 """Fields that a later stage reads, and the form in which it wants them; None means all."""
 
 
-def column_op(name: str, **options: Any) -> _native.ColumnOp:
-    """An operation of the engine's on whole columns; its name and options are those of plans."""
-    return _native.ColumnOp(name, json.dumps(options, ensure_ascii=False, allow_nan=False))
-
-
 class _Step:
     """What transforms and expansions share: chaining, and what a plan asks of them.
 
     A step may say more about itself than that it can be called, so that files are read no wider
-    than needed and work on whole columns is done without Python. Steps that say nothing get whole
-    rows, and are called.
+    than needed and work on whole columns is done without Python (_plan_step). Steps that say
+    nothing get whole rows, and are called.
     """
 
     @property
@@ -52,42 +47,37 @@ class _Step:
     def _steps(self) -> list[_Step]:
         return [self]
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        """The fields to read so that `wanted` come out; None stands for all fields."""
-        return None
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp | None:
-        """The same work on whole columns, where that is exact for a batch of columns `names`.
-
-        `typed` says whether the columns come from a schema; otherwise a null slot means that a row
-        lacks the key.
-        """
-        return None
-
-    def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
-        """The same work by a part of the engine's own, which gives the columns `output`."""
-        return None
-
-    @property
-    def _gives_columns(self) -> bool:
-        """Whether the engine always does it, and typed columns come out of it."""
-        return False
-
-    def _look_at(self, row: Example) -> None:
-        """Raises where a stream's first row shows that all of its rows are of no use."""
-
-    def _names_after(self, names: Sequence[str]) -> list[str]:
-        """The columns that `_column_op` makes of columns `names`: the same, unless said here."""
-        return list(names)
-
     @property
     def refuses(self) -> bool:
         """Whether what it returns may be an exception: the row is refused for this reason."""
         return False
 
-    def _split_later(self) -> _Step:
-        """The step upstream of a packer that splits; see ShardedDataSource._split_later."""
-        return self
+    def _plan_step(self) -> _native.Step:
+        """What a plan knows of the step: that it is called, unless a subclass knows more."""
+        return self._callable_step(reads_all=True)
+
+    def _callable_step(self, **fields: Any) -> _native.Step:
+        """A step that is called for each row; `fields` say which fields it reads and gives."""
+        return _native.callable_step(
+            self,
+            **self._described(),
+            expands=self.is_expand,
+            refuses=self.refuses,
+            **fields,
+        )
+
+    def _column_step(self, op: str, options: Mapping[str, Any], **more: Any) -> _native.Step:
+        """A step that is an operation of the engine's on columns."""
+        text = json.dumps(options, ensure_ascii=False, allow_nan=False)
+        return _native.column_step(self, **self._described(), op=op, options=text, **more)
+
+    def _described(self) -> dict[str, Any]:
+        return {
+            "name": type(self).__name__,
+            "text": repr(self),
+            "keeps_rows": self.keeps_rows,
+            "has_identity": self._has_identity(),
+        }
 
     def _has_identity(self) -> bool:
         """Whether its repr tells it from all other steps, in other processes too.
@@ -103,10 +93,6 @@ class _Step:
         """The user's functions that it calls."""
         return ()
 
-    def _keeps(self) -> Callable[[Example], bool] | None:
-        """For steps that only drop rows: the test that a row must pass."""
-        return None
-
 
 class Transform(_Step, ABC):
     """A function of one row that returns a row, or None to drop it.
@@ -121,6 +107,33 @@ class Transform(_Step, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class ColumnTransform(Transform):
+    """An operation of the engine's on columns, which does the same to single rows."""
+
+    def __init__(self, op: str, **options: Any) -> None:
+        """Takes the operation's name and its options, which are those of plans."""
+        self._op = op
+        self._options = options
+        self._row_op: _native.RowOp | None = None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether a row always stays: all but filters keep them."""
+        return not self.is_filter
+
+    def __call__(self, example: Example) -> Example | None:
+        """Returns a new row, or None where it is dropped."""
+        if self._row_op is None:
+            self._row_op = _native.RowOp(self._op, json.dumps(self._options))
+        return self._row_op(example)
+
+    def _plan_step(self) -> _native.Step:
+        return self._column_step(self._op, self._options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_row_op": None}
 
 
 class ExpandTransform(_Step, ABC):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from easydata import _native
 from easydata.tokenizers.chat_template import renderer_of
-from easydata.transforms.base import Columns, Example, Transform
+from easydata.transforms.base import Example, Transform
 from easydata.transforms.conversation import (
     DEFAULT_ROLE_MAPPING,
     FROM_VALUE_ROLES,
@@ -138,10 +139,6 @@ class ChatTemplateTransform(Transform):
         messages = read_conversation(example[field], field, roles)
         return render_conversation(self._render, messages, tools=tools or None, **self._options)
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        # Which of the fields holds the conversation is not known before the row is there.
-        return None
-
     def __repr__(self) -> str:
         return f"ChatTemplateTransform({self._messages_field!r}, {self._output_field!r})"
 
@@ -210,8 +207,9 @@ class ConvertToChatML(Transform):
             messages.append({"role": self._roles.get(role, role), "content": content})
         return _replaced(example, self._input, self._output, messages)
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        return _replaced_needs(wanted, self._input, self._output)
+    def _plan_step(self) -> _native.Step:
+        # The output is kept where the row has no input.
+        return self._callable_step(reads=[self._input], changes=[self._output])
 
     def __repr__(self) -> str:
         return f"ConvertToChatML({self._input!r}, {self._output!r})"
@@ -250,8 +248,9 @@ class ConvertInputOutputToChatML(Transform):
                 messages.append({"role": self._assistant, "content": turn["output"]})
         return _replaced(example, self._input, self._output, messages)
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        return _replaced_needs(wanted, self._input, self._output)
+    def _plan_step(self) -> _native.Step:
+        # The output is kept where the row has no input.
+        return self._callable_step(reads=[self._input], changes=[self._output])
 
     def __repr__(self) -> str:
         return f"ConvertInputOutputToChatML({self._input!r}, {self._output!r})"
@@ -261,13 +260,3 @@ def _replaced(example: Example, old: str, new: str, value: Any) -> Example:
     row = {name: old_value for name, old_value in example.items() if name != old}
     row[new] = value
     return row
-
-
-def _replaced_needs(wanted: Columns | None, old: str, new: str) -> Columns | None:
-    if wanted is None:
-        return None
-    needs: dict[str, Any] = {name: kind for name, kind in wanted.items() if name != new}
-    if new in wanted:
-        needs[new] = "any"  # kept where the row has no `old`
-    needs[old] = "any"
-    return needs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import Columns, Example, Transform, _name, column_op
+from easydata.transforms.base import ColumnTransform, Example, Transform, _name
 
 
 class _FieldTransform(Transform):
@@ -16,13 +16,6 @@ class _FieldTransform(Transform):
     def keeps_rows(self) -> bool:
         """True: one row in, one row out."""
         return True
-
-
-class _NamesTransform(_FieldTransform):
-    """What works on the names of fields, whatever their values are."""
-
-    def _names_after(self, names: Sequence[str]) -> list[str]:
-        return list(self(dict.fromkeys(names)) or ())
 
 
 class MapField(_FieldTransform):
@@ -42,94 +35,44 @@ class MapField(_FieldTransform):
             return example
         return {**example, self._output: self._fn(example[self._field])}
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs = {**wanted, self._field: "any"}
-        if self._output in wanted:
-            needs[self._output] = "any"
-        return needs
+    def _plan_step(self) -> _native.Step:
+        return self._callable_step(reads=[self._field], changes=[self._output])
 
     def __repr__(self) -> str:
         return f"MapField({self._field!r}, {_name(self._fn)}, {self._output!r})"
 
 
-class RenameFields(_NamesTransform):
+class RenameFields(ColumnTransform):
     """Renames fields, keeping their order; of two with one name the later one stays."""
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
         """Renames by `mapping` from old to new names; other fields keep theirs."""
+        super().__init__("rename", fields=list(mapping.items()))
         self._mapping = dict(mapping)
-
-    def __call__(self, example: Example) -> Example:
-        """Returns the row with new names."""
-        return {self._mapping.get(name, name): value for name, value in example.items()}
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs: dict[str, Any] = {}
-        for name, kind in wanted.items():
-            olds = [old for old, new in self._mapping.items() if new == name]
-            if name not in self._mapping:
-                olds.append(name)
-            # Where several may fill one name, their slots are compared as they are.
-            for old in olds:
-                needs[old] = kind if len(olds) == 1 else "any"
-        return needs
-
-    def _collides(self, names: Sequence[str]) -> bool:
-        new_names = [self._mapping.get(name, name) for name in names]
-        return len(set(new_names)) < len(new_names)
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return column_op("rename", fields=list(self._mapping.items()))
 
     def __repr__(self) -> str:
         return f"RenameFields({self._mapping!r})"
 
 
-class SelectFields(_NamesTransform):
+class SelectFields(ColumnTransform):
     """Keeps only the named fields; those that a row lacks are left out."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Keeps `fields`, in this order."""
         self._fields = [fields] if isinstance(fields, str) else list(fields)
-
-    def __call__(self, example: Example) -> Example:
-        """Returns the narrowed row."""
-        return {name: example[name] for name in self._fields if name in example}
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return dict.fromkeys(self._fields, "any")
-        return {name: kind for name, kind in wanted.items() if name in self._fields}
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return column_op("select", fields=self._fields)
+        super().__init__("select", fields=self._fields)
 
     def __repr__(self) -> str:
         return f"SelectFields({self._fields!r})"
 
 
-class DropFields(_NamesTransform):
+class DropFields(ColumnTransform):
     """Drops the named fields."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Drops `fields`; those that a row lacks do not matter."""
         self._fields = [fields] if isinstance(fields, str) else list(fields)
-
-    def __call__(self, example: Example) -> Example:
-        """Returns the row without the fields."""
-        return {name: value for name, value in example.items() if name not in self._fields}
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        return {name: kind for name, kind in wanted.items() if name not in self._fields}
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return column_op("drop", fields=self._fields)
+        super().__init__("drop", fields=self._fields)
 
     def __repr__(self) -> str:
         return f"DropFields({self._fields!r})"
@@ -163,13 +106,8 @@ class ExtractField(_FieldTransform):
                 break
         return {**example, self._target: self._default if value is None else value}
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs = {name: kind for name, kind in wanted.items() if name != self._target}
-        if self._parts:
-            needs[self._parts[0]] = "any"
-        return needs
+    def _plan_step(self) -> _native.Step:
+        return self._callable_step(reads=self._parts[:1], writes=[self._target])
 
     def __repr__(self) -> str:
         return f"ExtractField({self._path!r}, {self._target!r})"
@@ -224,17 +162,14 @@ class CombineFields(_FieldTransform):
         row[self._target] = joined
         return row
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs = {name: kind for name, kind in wanted.items() if name != self._target}
-        return {**needs, **dict.fromkeys(self._sources, "any")}
+    def _plan_step(self) -> _native.Step:
+        return self._callable_step(reads=self._sources, writes=[self._target])
 
     def __repr__(self) -> str:
         return f"CombineFields({self._sources!r}, {self._target!r})"
 
 
-class AddField(_NamesTransform):
+class AddField(_FieldTransform):
     """Sets a field to a constant, or to what a function makes of the row."""
 
     def __init__(self, field: str, value: Any) -> None:
@@ -247,22 +182,16 @@ class AddField(_NamesTransform):
         value = self._value(example) if callable(self._value) else self._value
         return {**example, self._field: value}
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None or callable(self._value):
-            return None
-        return {name: kind for name, kind in wanted.items() if name != self._field}
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp | None:
+    def _plan_step(self) -> _native.Step:
         if callable(self._value):
-            return None
+            return self._callable_step(reads_all=True)
         try:
-            text = json.dumps(self._value, ensure_ascii=False, allow_nan=False)
+            is_json = json.loads(json.dumps(self._value, allow_nan=False)) == self._value
         except (TypeError, ValueError):
-            return None
-        if json.loads(text) != self._value:
-            return None
-
-        return column_op("add_field", field=self._field, value=self._value)
+            is_json = False
+        if not is_json:
+            return self._callable_step(writes=[self._field])
+        return self._column_step("add_field", {"field": self._field, "value": self._value})
 
     def __repr__(self) -> str:
         value = _name(self._value) if callable(self._value) else repr(self._value)

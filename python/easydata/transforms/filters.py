@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import Columns, Example, Transform, _name, column_op
+from easydata.transforms.base import ColumnTransform, Example, Transform, _name
 
 
 class _Filter(Transform):
@@ -23,8 +23,8 @@ class _Filter(Transform):
         """Returns the row itself, or None to drop it."""
         return example if self.passes(example) else None
 
-    def _keeps(self) -> Callable[[Example], bool]:
-        return self.passes
+    def _plan_step(self) -> _native.Step:
+        return self._callable_step(reads_all=True, test=self.passes)
 
 
 class FilterTransform(_Filter):
@@ -57,8 +57,8 @@ class FilterByField(_Filter):
         """Whether the row stays."""
         return self._field in example and bool(self._predicate(example[self._field]))
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        return None if wanted is None else {**wanted, self._field: "any"}
+    def _plan_step(self) -> _native.Step:
+        return self._callable_step(reads=[self._field], test=self.passes)
 
     def _calls(self) -> Sequence[object]:
         return (self._predicate,)
@@ -67,26 +67,29 @@ class FilterByField(_Filter):
         return f"FilterByField({self._field!r}, {_name(self._predicate)})"
 
 
-class FilterNonEmpty(_Filter):
+class FilterNonEmpty(ColumnTransform):
     """Keeps the rows in which none of the fields is missing, None, ``""`` or ``[]``."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Looks at `fields`; 0, ``{}`` and blanks do not count as empty."""
         self._fields = [fields] if isinstance(fields, str) else list(fields)
+        super().__init__("filter_non_empty", fields=self._fields)
+
+    @property
+    def is_filter(self) -> bool:
+        """True."""
+        return True
 
     def passes(self, example: Example) -> bool:
         """Whether the row stays."""
-        for field in self._fields:
-            value = example.get(field)
-            if value is None or (isinstance(value, str | list) and len(value) == 0):
-                return False
-        return True
+        return self(example) is not None
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        return None if wanted is None else {**wanted, **dict.fromkeys(self._fields, "any")}
+    def __call__(self, example: Example) -> Example | None:
+        """Returns the row itself, or None to drop it."""
+        return example if super().__call__(example) is not None else None
 
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp:
-        return column_op("filter_non_empty", fields=self._fields)
+    def _plan_step(self) -> _native.Step:
+        return self._column_step(self._op, self._options, test=self.passes)
 
     def __repr__(self) -> str:
         return f"FilterNonEmpty({self._fields!r})"

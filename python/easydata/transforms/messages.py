@@ -8,7 +8,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer
-from easydata.transforms.base import Columns, Example, Transform, _Step, column_op, run_steps
+from easydata.transforms.base import Example, Transform, _Step, run_steps
 from easydata.transforms.conversation import (
     FROM_VALUE_ROLES,
     decoded,
@@ -34,26 +34,12 @@ class _MoveFields(Transform):
                 row[new] = row.pop(old)
         return row
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs: dict[str, Any] = {}
-        for name, kind in wanted.items():
-            olds = [old for old, new in self._mapping.items() if new == name]
-            if name not in self._mapping:
-                olds.append(name)
-            for old in olds:
-                needs[old] = kind if len(olds) == 1 else "any"
-        return needs
-
-    def _column_op(self, names: Sequence[str], typed: bool) -> _native.ColumnOp | None:
+    def _plan_step(self) -> _native.Step:
+        renames = list(self._mapping.items())
         moved = set(self._mapping)
         if moved & set(self._mapping.values()) or len(set(self._mapping.values())) < len(moved):
-            return None  # moved more than once: row by row
-        return column_op("rename", fields=list(self._mapping.items()), renamed_wins=True)
-
-    def _names_after(self, names: Sequence[str]) -> list[str]:
-        return list(self(dict.fromkeys(names)))
+            return self._callable_step(renames=renames)  # moved more than once: row by row
+        return self._column_step("rename", {"fields": renames, "renamed_wins": True})
 
     def __repr__(self) -> str:
         return f"format_fields({self._mapping!r})"
@@ -108,33 +94,25 @@ class _RenderMessages(Transform):
         tools = decoded(example.get("tools"))
         return render_conversation(self._render, messages, tools=tools or None)
 
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if wanted is None:
-            return None
-        needs: dict[str, Any] = {n: kind for n, kind in wanted.items() if n != self._content}
-        return {**needs, self._messages: "any", "tools": "any"}
-
-    def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream | None:
-        if output is None or not isinstance(self._render, ChatTemplate):
-            return None
-        plain = self._render.native()
-        with_tools = self._render.native(with_tools=True)
-        if plain is None or with_tools is None:
-            return None
-        return _native.render_messages(
-            stream,
+    def _plan_step(self) -> _native.Step:
+        plain = with_tools = None
+        variables = "{}"
+        if isinstance(self._render, ChatTemplate):
+            plain = self._render.native()
+            with_tools = self._render.native(with_tools=True)
+            variables = json.dumps(self._render.variables)
+        return _native.render_step(
+            self,
             plain,
             with_tools,
-            messages=self._messages,
-            text=self._content,
-            output=list(output),
-            roles=FROM_VALUE_ROLES,
-            variables=json.dumps(self._render.variables),
-            fallback=self,
             name=type(self).__name__,
-            what=repr(self),
-            refuses=self._refuses,
+            text=repr(self),
             has_identity=self._has_identity(),
+            messages=self._messages,
+            output=self._content,
+            roles=FROM_VALUE_ROLES,
+            variables=variables,
+            refuses=self._refuses,
         )
 
     def __repr__(self) -> str:

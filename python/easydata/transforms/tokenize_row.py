@@ -55,16 +55,14 @@ class TokenizeTransform(Transform):
             **{name: example[name] for name in self._keep if name in example},
         }
 
-    def _split_later(self) -> TokenizeTransform:
-        if is_set(self._config, "max_length") or self._config.padding == "max_length":
-            return self
-        whole = copy.copy(self)
-        whole._config = dataclasses.replace(self._config, truncation=False)
-        return whole
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        needs: dict[str, Any] = dict.fromkeys(self._keep, "any")
-        return {**needs, self._content_field: "text"}
+    def _plan_step(self) -> _native.Step:
+        reads: Columns = {**dict.fromkeys(self._keep, "any"), self._content_field: "text"}
+        whole = None
+        if not is_set(self._config, "max_length") and self._config.padding != "max_length":
+            uncut = copy.copy(self)
+            uncut._config = dataclasses.replace(self._config, truncation=False)
+            whole = uncut._callable_step(reads_only=reads)
+        return self._callable_step(reads_only=reads, whole=whole)
 
 
 class TokenizerManager:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
@@ -16,7 +16,6 @@ from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer, _schema, renderer_of
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import (
-    Columns,
     Example,
     ExpandTransform,
     MapTransform,
@@ -122,7 +121,7 @@ class _Examples(_Step):
         wanted = {name: example[name] for name in self._maker.fields if name in example}
         return self._maker.explain(wanted, parse_arguments=self._options.parse_arguments)
 
-    def _near_miss(self, row: Mapping[str, Any]) -> str:
+    def _near_miss(self, row: Iterable[object]) -> str:
         """A field of a row that looks like one that examples are made of, for errors."""
         fields = [name for name in self._maker.fields if name not in self._maker.columns]
         for name in row:
@@ -131,8 +130,8 @@ class _Examples(_Step):
                 return f"{near} It has {name!r}."
         return ""
 
-    def _look_at(self, row: Example) -> None:
-        """Refuses rows that have none of the fields that examples are made of, by the first one.
+    def _check_first_row(self, row: Sequence[str]) -> None:
+        """Refuses rows that have none of the fields that examples are made of, by the first one's.
 
         Raises:
             KeyError: Names the fields that it has.
@@ -153,35 +152,23 @@ class _Examples(_Step):
             )
         return made[0] if made else None
 
-    # What a plan asks.
-
-    @property
-    def _gives_columns(self) -> bool:
-        return True
-
-    def _needs(self, wanted: Columns | None) -> Columns | None:
-        if self._on_error == "quarantine":
-            return None  # a row goes into quarantine as it was read
-        return dict.fromkeys([*self._maker.fields, *self._options.keep_columns], "any")
-
-    def _names_after(self, names: Sequence[str]) -> list[str]:
-        return self.columns
-
-    def _natively(self, stream: _native.Stream, output: Columns | None) -> _native.Stream:
-        stream = _native.make_examples(
-            stream,
+    def _plan_step(self) -> _native.Step:
+        return _native.examples_step(
+            self,
             self._maker,
+            name=type(self).__name__,
+            text=repr(self),
+            has_identity=self._has_identity(),
             template_hash=self._template_hash(),
             keep=self._options.keep_columns,
             parse_arguments=self._options.parse_arguments,
             refuses=self._on_error != "raise",
+            quarantine_path=self._quarantine_path,
+            reads_all=self._on_error == "quarantine",  # it gets a row as it was read
             report=self._report_cuts,
+            warn=_log.warning,
+            check_first_row=self._check_first_row,
         )
-        if self._on_error != "raise":
-            stream = _native.take_refused_out(stream, self._quarantine_path, _log.warning)
-        if output is None:
-            return stream
-        return _native.conform(stream, dict(output), self.columns)
 
     def _refusing(self, on_error: str, quarantine_path: str | os.PathLike[str] | None) -> _Step:
         """The same, for a stream that leaves rows in error out."""

@@ -47,6 +47,16 @@ MixOptions OfLane(MixOptions options, const StageContext& context) {
   return options;
 }
 
+using Schemas = std::vector<std::shared_ptr<arrow::Schema>>;
+
+/// Adds the column of the sources' names where the mix has one.
+std::shared_ptr<arrow::Schema> WithSourceField(const MixOptions& options,
+                                               std::shared_ptr<arrow::Schema> schema) {
+  if (!options.add_source) return schema;
+  return schema->AddField(schema->num_fields(), arrow::field(kSourceColumn, arrow::utf8()))
+      .ValueOrDie();
+}
+
 class MixStage : public Stage {
  public:
   MixStage(std::vector<std::unique_ptr<MixSource>> sources, MixOptions options, MixOrder order,
@@ -56,7 +66,7 @@ class MixStage : public Stage {
         order_(std::move(order)),
         context_(context),
         rows_schema_(std::move(rows_schema)),
-        schema_(rows_schema_),
+        schema_(WithSourceField(options_, rows_schema_)),
         last_use_(sources_.size(), 0) {
     for (size_t i = 0; i < sources_.size(); ++i) source_indices_.push_back(static_cast<int>(i));
     std::vector<std::string> names;
@@ -64,10 +74,6 @@ class MixStage : public Stage {
     names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
     peek_errors_.resize(sources_.size());
     phases_.push_back({options_});
-    if (options_.add_source) {
-      schema_ = schema_->AddField(schema_->num_fields(), arrow::field(kSourceColumn, arrow::utf8()))
-                    .ValueOrDie();
-    }
   }
 
   Result<std::optional<Batch>> Next() override {
@@ -450,6 +456,18 @@ Status CheckTokens(const MixOptions& options, const std::string& name,
                            field == nullptr ? "is not there" : "is " + field->type()->ToString());
 }
 
+/// The columns of the mixed rows, without the one that the mix adds.
+Result<std::shared_ptr<arrow::Schema>> RowsSchema(const MixOptions& options, Schemas schemas) {
+  for (size_t i = 0; i < schemas.size(); ++i) {
+    std::shared_ptr<arrow::Schema>& schema = schemas[i];
+    ARROW_RETURN_NOT_OK(CheckTokens(options, options.names[i], *schema));
+    const int own = options.add_source ? schema->GetFieldIndex(kSourceColumn) : -1;
+    if (own < 0) continue;
+    ARROW_ASSIGN_OR_RAISE(schema, schema->RemoveField(own));
+  }
+  return UnionSchema(options.names, schemas);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
@@ -464,19 +482,14 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
   shared.demand = {};  // each source gives what the order takes, in passes of its own
   shared.read_ahead = context.ReadAheadOfEach(static_cast<int64_t>(sources.size()));
   std::vector<std::unique_ptr<MixSource>> made;
-  std::vector<std::shared_ptr<arrow::Schema>> schemas;
+  Schemas schemas;
   for (size_t i = 0; i < sources.size(); ++i) {
     made.push_back(std::make_unique<MixSource>(options.names[i], sources[i], shared));
     ARROW_ASSIGN_OR_RAISE(auto schema, made[i]->Open());
     if (i >= kMaxOpen) ARROW_RETURN_NOT_OK(made[i]->CloseStage());
-    ARROW_RETURN_NOT_OK(CheckTokens(options, options.names[i], *schema));
-    const int own = options.add_source ? schema->GetFieldIndex(kSourceColumn) : -1;
-    if (own >= 0) {
-      ARROW_ASSIGN_OR_RAISE(schema, schema->RemoveField(own));
-    }
     schemas.push_back(std::move(schema));
   }
-  ARROW_ASSIGN_OR_RAISE(auto schema, UnionSchema(options.names, schemas));
+  ARROW_ASSIGN_OR_RAISE(auto schema, RowsSchema(options, std::move(schemas)));
   return std::make_unique<MixStage>(std::move(made), options, std::move(order), context,
                                     std::move(schema));
 }
@@ -537,6 +550,14 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
   }
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = [sources, options]() -> Result<std::shared_ptr<arrow::Schema>> {
+    Schemas schemas;
+    for (const StreamPlan& source : sources) {
+      ARROW_ASSIGN_OR_RAISE(schemas.emplace_back(), source.schema());
+    }
+    ARROW_ASSIGN_OR_RAISE(auto schema, RowsSchema(options, std::move(schemas)));
+    return WithSourceField(options, std::move(schema));
+  };
   plan.make = [factories, options](const StageContext& context) {
     return Timed(MakeMixStage(factories, options, context), "mix");
   };

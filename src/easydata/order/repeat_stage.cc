@@ -146,6 +146,7 @@ Result<StreamPlan> RepeatPlan(const StreamPlan& upstream, std::optional<int64_t>
   }
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = upstream.schema;
   plan.make = [make = upstream.make, passes](const StageContext& context) {
     return MakeRepeatStage(make, passes, context);
   };

@@ -240,6 +240,7 @@ Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
   if (options.bucket_rows > 0) described["bucket_rows"] = options.bucket_rows;
   StreamPlan plan;
   plan.node = MakeNode(name, described, upstream);
+  plan.schema = upstream.schema;
   plan.make = [make = upstream.make,
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));

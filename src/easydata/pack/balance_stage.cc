@@ -245,6 +245,7 @@ StreamPlan BalancePlan(const StreamPlan& upstream, int64_t groups) {
   node->facts.balance_groups = groups;
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = upstream.schema;
   plan.make = [make = upstream.make,
                groups](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     const BalanceOptions options{groups, context.demand.step_rows};

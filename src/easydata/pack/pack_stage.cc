@@ -324,6 +324,11 @@ Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& optio
   node->facts.carries_passes = true;
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = [schema = upstream.schema, options]() -> Result<std::shared_ptr<arrow::Schema>> {
+    ARROW_ASSIGN_OR_RAISE(const auto documents, schema());
+    ARROW_ASSIGN_OR_RAISE(const auto fields, FindTokenFields(*documents, options));
+    return PackedSchema(options, fields);
+  };
   plan.make = [make = upstream.make, is_endless = upstream.facts().is_endless(),
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     const std::optional<int64_t> passes = context.demand.passes;

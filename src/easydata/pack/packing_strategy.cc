@@ -22,6 +22,11 @@ const PackingStrategy& StrategyOf(PackStrategy strategy) {
   return *kStrategyObjects[static_cast<size_t>(strategy)];
 }
 
+bool SplitsDocuments(const PackOptions& options) {
+  return options.overlong == Overlong::kSplit &&
+         !StrategyOf(options.strategy).keeps_documents_whole;
+}
+
 std::span<const PackStrategy> AllPackStrategies() { return kAllStrategies; }
 
 std::span<const NamedValue<PackStrategy>> NamesOf(PackStrategy) { return kStrategyNames; }

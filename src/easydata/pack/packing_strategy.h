@@ -42,6 +42,10 @@ EASYDATA_PACKING_STRATEGIES(EASYDATA_DECLARATION)
 #undef EASYDATA_DECLARATION
 
 const PackingStrategy& StrategyOf(PackStrategy strategy);
+
+/// Whether a document that is longer than a row goes on in the next one.
+bool SplitsDocuments(const PackOptions& options);
+
 /// All strategies, in the order of the docs.
 std::span<const PackStrategy> AllPackStrategies();
 

@@ -18,31 +18,39 @@ enum Plane { kPositions, kSegments, kMask, kFirstField };
 
 constexpr int32_t kIgnoredLabel = -100;
 
+/// Whether labels are made of the tokens: they are asked for, and the documents have none.
+bool MakesLabels(const PackOptions& options, const std::vector<TokenField>& fields) {
+  return options.labels && std::none_of(fields.begin() + 1, fields.end(),
+                                        [](const auto& field) { return field.name == "labels"; });
+}
+
 }  // namespace
 
-RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
-    : options_(options), fields_(std::move(fields)) {
-  const auto row = arrow::fixed_size_list(arrow::int32(), options_.seq_length);
+std::shared_ptr<arrow::Schema> PackedSchema(const PackOptions& options,
+                                            const std::vector<TokenField>& fields) {
+  const auto row = arrow::fixed_size_list(arrow::int32(), options.seq_length);
   arrow::FieldVector columns = {arrow::field("input_ids", row)};
-  if (!options_.grain_numbers) columns.push_back(arrow::field("attention_mask", row));
+  if (!options.grain_numbers) columns.push_back(arrow::field("attention_mask", row));
   columns.push_back(arrow::field("position_ids", row));
-  if (options_.include_segment_ids) columns.push_back(arrow::field("segment_ids", row));
-  for (size_t i = 1; i < fields_.size(); ++i) columns.push_back(arrow::field(fields_[i].name, row));
-  bool has_labels = false;
-  for (size_t i = 1; i < fields_.size(); ++i) {
-    if (fields_[i].rule == FieldRule::kLabels)
-      label_planes_.push_back(kFirstField + static_cast<int>(i));
-    has_labels = has_labels || fields_[i].name == "labels";
-  }
-  if (options_.labels && !has_labels) {
-    made_labels_ = kFirstField + static_cast<int>(fields_.size());
-    label_planes_.push_back(made_labels_);
-    columns.push_back(arrow::field("labels", row));
-  }
-  if (options_.seq_lengths) {
+  if (options.include_segment_ids) columns.push_back(arrow::field("segment_ids", row));
+  for (size_t i = 1; i < fields.size(); ++i) columns.push_back(arrow::field(fields[i].name, row));
+  if (MakesLabels(options, fields)) columns.push_back(arrow::field("labels", row));
+  if (options.seq_lengths) {
     columns.push_back(arrow::field("seq_lengths", arrow::list(arrow::int32())));
   }
-  schema_ = arrow::schema(std::move(columns));
+  return arrow::schema(std::move(columns));
+}
+
+RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
+    : options_(options), fields_(std::move(fields)), schema_(PackedSchema(options_, fields_)) {
+  for (size_t i = 1; i < fields_.size(); ++i) {
+    if (fields_[i].rule != FieldRule::kLabels) continue;
+    label_planes_.push_back(kFirstField + static_cast<int>(i));
+  }
+  if (MakesLabels(options_, fields_)) {
+    made_labels_ = kFirstField + static_cast<int>(fields_.size());
+    label_planes_.push_back(made_labels_);
+  }
 }
 
 Status RowWriter::Open() {

@@ -14,6 +14,10 @@
 
 namespace easydata::pack {
 
+/// The columns of packed rows, whose documents have these fields.
+std::shared_ptr<arrow::Schema> PackedSchema(const PackOptions& options,
+                                            const std::vector<TokenField>& fields);
+
 /// Writes packed rows straight into the columns of a batch: fixed_size_list<int32>[seq_length] for
 /// input_ids, attention_mask, position_ids, segment_ids (as far as asked for) and the token fields.
 ///
@@ -54,10 +58,10 @@ class RowWriter {
 
   const PackOptions options_;
   const std::vector<TokenField> fields_;
+  const std::shared_ptr<arrow::Schema> schema_;
   /// The planes of labels, and the one that is made; -1: none is.
   std::vector<int> label_planes_;
   int made_labels_ = -1;
-  std::shared_ptr<arrow::Schema> schema_;
   SlabPool slabs_;
   std::shared_ptr<arrow::Buffer> all_ones_;
   std::shared_ptr<arrow::Buffer> slab_;  // null until a row is begun

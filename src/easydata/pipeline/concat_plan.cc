@@ -57,9 +57,12 @@ bool HasJsonRows(const arrow::Schema& schema) {
 
 }  // namespace
 
-std::optional<StreamPlan> ConcatInCommonColumns(std::vector<source::ConcatPart> parts,
-                                                const std::vector<SchemaPtr>& schemas,
-                                                const Columns& columns) {
+Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::ConcatPart> parts,
+                                                        const Columns& columns) {
+  std::vector<SchemaPtr> schemas;
+  for (const source::ConcatPart& part : parts) {
+    ARROW_ASSIGN_OR_RAISE(schemas.emplace_back(), part.plan.schema());
+  }
   const bool is_same = std::all_of(schemas.begin(), schemas.end(), [&](const SchemaPtr& schema) {
     return IsSameForm(*schema, *schemas.front());
   });

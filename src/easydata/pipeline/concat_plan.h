@@ -16,9 +16,8 @@ namespace easydata::pipeline {
 /// of all (CommonType). Otherwise rows lose their types as those of JSON files, so that no row gets
 /// a column that it lacks. Nothing where a part has values that JSON has not.
 ///
-/// `schemas` are those of the parts' rows, of the requested `columns`.
-std::optional<StreamPlan> ConcatInCommonColumns(
-    std::vector<source::ConcatPart> parts,
-    const std::vector<std::shared_ptr<arrow::Schema>>& schemas, const Columns& columns);
+/// The parts give the requested `columns`; there is at least one.
+Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::ConcatPart> parts,
+                                                        const Columns& columns);
 
 }  // namespace easydata::pipeline

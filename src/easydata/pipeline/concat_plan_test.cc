@@ -22,14 +22,8 @@ namespace {
 
 using SchemaPtr = std::shared_ptr<arrow::Schema>;
 
-/// A stream of one batch.
-struct TestPart {
-  SchemaPtr schema;
-  source::ConcatPart part;
-};
-
-/// `columns`: their values as JSON lists.
-TestPart Part(const arrow::FieldVector& fields, const std::vector<std::string>& columns) {
+/// A stream of one batch; `columns`: their values as JSON lists.
+source::ConcatPart Part(const arrow::FieldVector& fields, const std::vector<std::string>& columns) {
   const SchemaPtr schema = arrow::schema(fields);
   arrow::ArrayVector arrays;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -41,7 +35,8 @@ TestPart Part(const arrow::FieldVector& fields, const std::vector<std::string>& 
   plan.make = [rows, schema](const StageContext&) {
     return MakeMemoryStage({rows}, schema, "memory", "rows");
   };
-  return {schema, {plan, {}}};
+  plan.schema = [schema] { return schema; };
+  return {plan, {}};
 }
 
 struct Joined {
@@ -51,18 +46,14 @@ struct Joined {
 };
 
 /// Reads parts one after the other; nothing where they have no form in common.
-std::optional<Joined> Join(const std::vector<TestPart>& given, const Columns& columns = {}) {
-  std::vector<source::ConcatPart> parts;
-  std::vector<SchemaPtr> schemas;
-  for (const TestPart& part : given) {
-    parts.push_back(part.part);
-    schemas.push_back(part.schema);
-  }
-  const auto plan = ConcatInCommonColumns(parts, schemas, columns);
+std::optional<Joined> Join(const std::vector<source::ConcatPart>& parts,
+                           const Columns& columns = {}) {
+  const auto plan = ConcatInCommonColumns(parts, columns).ValueOrDie();
   if (!plan.has_value()) return std::nullopt;
   // States say nothing of the form of columns.
   EXPECT_EQ(Describe(*plan->node), Describe(*source::ConcatPlan(parts).node));
   auto stage = plan->make({0, std::make_shared<exec::ThreadPool>(1)}).ValueOrDie();
+  EXPECT_TRUE(plan->schema().ValueOrDie()->Equals(*stage->schema()));
   Joined out;
   out.schema = stage->schema();
   for (const auto& field : out.schema->fields()) out.is_json.push_back(json::IsJsonField(*field));

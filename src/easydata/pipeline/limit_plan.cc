@@ -16,6 +16,7 @@ Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows) {
   node->facts.carries_passes = false;
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = upstream.schema;
   plan.make = [make = upstream.make, is_packed = upstream.facts().is_packed,
                max_rows](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     if (is_packed && context.lanes > 1) {

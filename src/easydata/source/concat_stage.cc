@@ -211,8 +211,12 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
   }
   StreamPlan plan;
   plan.node = std::move(node);
-  plan.make = [parts = std::make_shared<const std::vector<ConcatPart>>(std::move(parts))](
-                  const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+  const auto shared = std::make_shared<const std::vector<ConcatPart>>(std::move(parts));
+  plan.schema = [parts = shared]() -> Result<std::shared_ptr<arrow::Schema>> {
+    if (parts->empty()) return arrow::schema(arrow::FieldVector{});
+    return parts->front().plan.schema();
+  };
+  plan.make = [parts = shared](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     auto stage = std::make_unique<ConcatStage>(parts, context);
     ARROW_RETURN_NOT_OK(stage->Init());
     return stage;

@@ -89,6 +89,14 @@ int64_t RowsPerBatch(const Source& source, const GrainOrderOptions& options) {
                              : options.rows_per_batch;
 }
 
+/// The columns of the rows that come out, where those of the source are `schema`.
+std::shared_ptr<arrow::Schema> WithPaddingField(std::shared_ptr<arrow::Schema> schema,
+                                                const std::string& padding_column) {
+  if (padding_column.empty()) return schema;
+  return schema->AddField(schema->num_fields(), arrow::field(padding_column, arrow::boolean()))
+      .ValueOrDie();
+}
+
 class GrainOrderStage : public Stage {
  public:
   GrainOrderStage(std::shared_ptr<const Source> source, const GrainOrderOptions& options,
@@ -103,12 +111,7 @@ class GrainOrderStage : public Stage {
                       [bytes = bytes_read_](int64_t n) { *bytes += n; }},
         grid_(RowsPerBatch(*source_, options) * context.lanes),
         cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {
-    if (!options_.padding_column.empty()) {
-      schema_ = schema_
-                    ->AddField(schema_->num_fields(),
-                               arrow::field(options_.padding_column, arrow::boolean()))
-                    .ValueOrDie();
-    }
+    schema_ = WithPaddingField(std::move(schema_), options_.padding_column);
   }
 
   ~GrainOrderStage() override { Cancel(); }
@@ -383,6 +386,11 @@ class GrainOrderStage : public Stage {
   std::unique_ptr<exec::OrderedMap<IndexRange, Done>> map_;
 };
 
+Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
+                                                    const GrainOrderOptions& options) {
+  return source.Schema(options.columns, options.shards.empty() ? 0 : options.shards[0]);
+}
+
 }  // namespace
 
 RowShare::Range RowShare::Of(int64_t source_rows) const {
@@ -416,6 +424,10 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
   node->storage = source->storage();
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = [source, options]() -> Result<std::shared_ptr<arrow::Schema>> {
+    ARROW_ASSIGN_OR_RAISE(auto schema, SourceSchema(*source, options));
+    return WithPaddingField(std::move(schema), options.padding_column);
+  };
   plan.make = [source = std::move(source),
                options = std::move(options)](const StageContext& context) {
     return Timed(MakeGrainOrderStage(source, options, context), "workers");
@@ -426,8 +438,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
 Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
                                                    const GrainOrderOptions& options,
                                                    const StageContext& context) {
-  ARROW_ASSIGN_OR_RAISE(
-      auto schema, source->Schema(options.columns, options.shards.empty() ? 0 : options.shards[0]));
+  ARROW_ASSIGN_OR_RAISE(auto schema, SourceSchema(*source, options));
   return std::make_unique<GrainOrderStage>(std::move(source), options, std::move(schema), context);
 }
 

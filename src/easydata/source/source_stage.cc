@@ -484,17 +484,6 @@ const char* Name(OnError on_error) { return easydata::NameOf(NamesOf(on_error), 
 
 const char* Name(SourceShuffle mode) { return easydata::NameOf(NamesOf(mode), mode); }
 
-const char* Name(ColumnKind kind) {
-  switch (kind) {
-    case ColumnKind::kText:
-      return "text";
-    case ColumnKind::kTokens:
-      return "tokens";
-    default:
-      return "any";
-  }
-}
-
 Result<std::vector<size_t>> Choose(const Source& source,
                                    const std::optional<std::vector<std::string>>& wanted) {
   const auto& names = source.shard_names();
@@ -652,17 +641,14 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     described["shuffle"] = Name(options.shuffle.mode);
     described["shuffle_seed"] = options.shuffle.seed;
   }
-  if (options.columns.has_value()) {
-    nlohmann::json columns = nlohmann::json::object();
-    for (const auto& column : *options.columns) columns[column.name] = Name(column.kind);
-    described["columns"] = std::move(columns);
-  }
+  if (options.columns.has_value()) described["columns"] = DescribeColumns(*options.columns);
   auto node = MakeNode("source", described);
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
   node->storage = source->storage();
   StreamPlan plan;
   plan.node = std::move(node);
+  plan.schema = [source, options, shards] { return SchemaOf(*source, options, shards); };
   if (options.shuffle.mode == SourceShuffle::kGrain) {
     if (options.on_error != OnError::kRaise || options.on_missing != OnError::kRaise) {
       return Status::NotImplemented(

@@ -180,6 +180,10 @@ StreamPlan MapPlan(const StreamPlan& upstream, std::shared_ptr<const BatchOp> op
                    std::shared_ptr<const PlanNode> node) {
   StreamPlan plan;
   plan.node = node == nullptr ? upstream.node : std::move(node);
+  plan.schema = [schema = upstream.schema, op]() -> Result<std::shared_ptr<arrow::Schema>> {
+    ARROW_ASSIGN_OR_RAISE(const auto input, schema());
+    return op->OutputSchema(input);
+  };
   plan.make = [make = upstream.make,
                op = std::move(op)](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto stage, make(context));

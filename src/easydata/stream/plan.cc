@@ -48,6 +48,16 @@ nlohmann::json Describe(const PlanNode& node) {
   return out;
 }
 
+nlohmann::json DescribeColumns(const std::vector<ColumnRequest>& columns) {
+  const auto name_of = [](ColumnKind kind) {
+    if (kind == ColumnKind::kText) return "text";
+    return kind == ColumnKind::kTokens ? "tokens" : "any";
+  };
+  nlohmann::json out = nlohmann::json::object();
+  for (const ColumnRequest& column : columns) out[column.name] = name_of(column.kind);
+  return out;
+}
+
 void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>& visit) {
   for (const PlanInput& input : node.inputs) VisitNodes(*input.node, visit);
   visit(node);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <arrow/type_fwd.h>
+
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata::files {
@@ -72,9 +75,14 @@ struct PlanNode {
 /// Makes the stages of one pass: a new pass is a new stage.
 using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
 
+/// Gives the schema of a stream's batches, that of its stages, without making one: no thread is
+/// started. A file is opened where nothing else knows its columns.
+using SchemaFunction = std::function<Result<std::shared_ptr<arrow::Schema>>()>;
+
 /// The recipe of a stream: makes its stages, and says what they are.
 struct StreamPlan {
   StageFactory make;
+  SchemaFunction schema;
   std::shared_ptr<const PlanNode> node;
 
   const StreamFacts& facts() const { return node->facts; }
@@ -93,6 +101,9 @@ std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& optio
 /// of one name has "<operator>[n].". What a node with several inputs reads comes after the prefix
 /// of each: "sources[code].source.files".
 nlohmann::json Describe(const PlanNode& node);
+
+/// Prints the columns that a node reads: {name: kind}.
+nlohmann::json DescribeColumns(const std::vector<ColumnRequest>& columns);
 
 /// Calls `visit` for every node of a plan, upstream first.
 void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>& visit);

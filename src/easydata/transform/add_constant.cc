@@ -68,8 +68,14 @@ std::shared_ptr<const BatchOp> AddConstant(std::string name, const nlohmann::jso
 }
 
 const ColumnOpKind kAddFieldColumnOp = {
-    "add_field", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
+    "add_field",
+    [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return AddConstant(options.at("field").get<std::string>(), options.at("value"));
+    },
+    [](const nlohmann::json& options) {
+      FieldUse use;
+      use.written = {options.at("field").get<std::string>()};
+      return use;
     }};
 
 }  // namespace easydata::transform

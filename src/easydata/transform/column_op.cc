@@ -9,29 +9,35 @@
 
 namespace easydata::transform {
 
-Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& name,
-                                const nlohmann::json& options) {
+Result<const ColumnOpKind*> FindColumnOp(const std::string& name) {
 #define EASYDATA_OBJECT(Id) &k##Id##ColumnOp,
   static constexpr const ColumnOpKind* kKinds[] = {EASYDATA_COLUMN_OPS(EASYDATA_OBJECT)};
 #undef EASYDATA_OBJECT
   std::vector<std::string> names;
   for (const ColumnOpKind* kind : kKinds) {
-    if (name != kind->name) {
-      names.emplace_back(kind->name);
-      continue;
-    }
-    std::shared_ptr<const BatchOp> op;
-    try {
-      ARROW_ASSIGN_OR_RAISE(op, kind->make(options));
-    } catch (const nlohmann::json::exception& error) {
-      return Status::Invalid("the options of the column operation \"", name,
-                             "\" cannot be read: ", error.what());
-    }
-    auto node = MakeNode(name, options, upstream);
-    node->keeps_row_count = op->keeps_rows();
-    return MapPlan(upstream, std::move(op), std::move(node));
+    if (name == kind->name) return kind;
+    names.emplace_back(kind->name);
   }
   return Status::KeyError("there is no column operation \"", name, "\"", Suggestion(name, names));
+}
+
+Result<std::shared_ptr<const BatchOp>> MakeColumnOp(const ColumnOpKind& kind,
+                                                    const nlohmann::json& options) {
+  try {
+    return kind.make(options);
+  } catch (const nlohmann::json::exception& error) {
+    return Status::Invalid("the options of the column operation \"", kind.name,
+                           "\" cannot be read: ", error.what());
+  }
+}
+
+Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& name,
+                                const nlohmann::json& options) {
+  ARROW_ASSIGN_OR_RAISE(const ColumnOpKind* kind, FindColumnOp(name));
+  ARROW_ASSIGN_OR_RAISE(auto op, MakeColumnOp(*kind, options));
+  auto node = MakeNode(name, options, upstream);
+  node->keeps_row_count = op->keeps_rows();
+  return MapPlan(upstream, std::move(op), std::move(node));
 }
 
 }  // namespace easydata::transform

@@ -108,6 +108,11 @@ const ColumnOpKind kFilterNonEmptyColumnOp = {
     "filter_non_empty",
     [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return FilterNonEmpty(options.at("fields").get<std::vector<std::string>>());
+    },
+    [](const nlohmann::json& options) {
+      FieldUse use;
+      use.read = options.at("fields").get<std::vector<std::string>>();
+      return use;
     }};
 
 }  // namespace easydata::transform

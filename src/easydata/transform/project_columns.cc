@@ -1,18 +1,19 @@
 #include "easydata/transform/project_columns.h"
 
-#include <nlohmann/json.hpp>
-
-#include "easydata/transform/column_op.h"
-
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "easydata/json/json_column.h"
 #include "easydata/stream/row_error.h"
+#include "easydata/transform/column_op.h"
 
 namespace easydata::transform {
 namespace {
@@ -193,21 +194,60 @@ std::shared_ptr<const BatchOp> RenameColumns(std::vector<std::pair<std::string, 
 }
 
 const ColumnOpKind kSelectColumnOp = {
-    "select", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
+    "select",
+    [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return SelectColumns(options.at("fields").get<std::vector<std::string>>());
+    },
+    [](const nlohmann::json& options) {
+      FieldUse use;
+      use.selected = options.at("fields").get<std::vector<std::string>>();
+      return use;
     }};
 
 const ColumnOpKind kDropColumnOp = {
-    "drop", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
+    "drop",
+    [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
       return DropColumns(options.at("fields").get<std::vector<std::string>>());
+    },
+    [](const nlohmann::json& options) {
+      FieldUse use;
+      use.written = options.at("fields").get<std::vector<std::string>>();  // as nothing
+      return use;
     }};
 
+namespace {
+
+using Renames = std::vector<std::pair<std::string, std::string>>;
+
+bool RenamedWins(const nlohmann::json& options) { return options.value("renamed_wins", false); }
+
+/// Whether two fields get one name, of which the one stays that stands later in its row.
+bool HasClash(const nlohmann::json& options, const std::vector<std::string>& names) {
+  if (RenamedWins(options)) return false;
+  std::map<std::string, std::string> renames;
+  for (const auto& [old_name, new_name] : options.at("fields").get<Renames>()) {
+    renames[old_name] = new_name;
+  }
+  std::set<std::string> taken;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto found = renames.find(name);
+    return !taken.insert(found == renames.end() ? name : found->second).second;
+  });
+}
+
+}  // namespace
+
 const ColumnOpKind kRenameColumnOp = {
-    "rename", [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
-      using Pairs = std::vector<std::pair<std::string, std::string>>;
-      return RenameColumns(options.at("fields").get<Pairs>(), options.value("renamed_wins", false)
-                                                                  ? NameClash::kRenamedWins
-                                                                  : NameClash::kLaterWins);
-    }};
+    "rename",
+    [](const nlohmann::json& options) -> Result<std::shared_ptr<const BatchOp>> {
+      return RenameColumns(options.at("fields").get<Renames>(),
+                           RenamedWins(options) ? NameClash::kRenamedWins : NameClash::kLaterWins);
+    },
+    [](const nlohmann::json& options) {
+      FieldUse use;
+      use.renamed = options.at("fields").get<Renames>();
+      return use;
+    },
+    &HasClash};
 
 }  // namespace easydata::transform

@@ -12,6 +12,7 @@ import pytest
 from easydata.transforms import (
     ExpandTransform,
     LimitedShardedSource,
+    MapTransform,
     Transform,
     TransformedShardedSource,
 )
@@ -122,11 +123,13 @@ def test_types_in_the_stream(gpt2: str, tmp_path: Path) -> None:
 
 def test_a_source_without_tokens_says_which_column_is_missing() -> None:
     class Table(Rows):
-        def _stream(self, columns: Any = None, shards: Any = None) -> Any:
+        @property
+        def _plan(self) -> Any:
             table = pa.table({"text": ["a"]})
-            return _native.python_stream(
+            stream = _native.python_stream(
                 lambda shard, row: table.to_batches(), ["t"], schema=table.schema, inputs=[]
             )
+            return _native.made_rows(stream)
 
     with pytest.raises(KeyError, match=r'no column \\?"input_ids\\?" to pack'):
         list(PackedShardedSource(Table([]), 8, 0))
@@ -138,10 +141,10 @@ def test_what_comes_behind_knows_the_part(tmp_path: Path) -> None:
 
     source = lines(tmp_path / "a.jsonl", [{"text": ""}, {"text": "a b c"}])
     rows = TransformedShardedSource(source, Words())
-    late = TransformedShardedSource(rows, lambda row: row if row["index"] < 2 else fail(row))
+    late = MapTransform(lambda row: row if row["index"] < 2 else fail(row))
     # Two streams, so that the second sees addresses made by the first.
-    first = rows._stream()
-    stream = _native.apply_callable(first, late._steps[-1], "map", None, "late", "late")
+    first = _native.made_rows(rows._stream())
+    stream = _native.transformed_rows(first, [late._plan_step()]).stream()
     with pytest.raises(ValueError, match="no") as error:
         list(_native.iterate_rows(stream))
     assert any("row 1 (part 2)" in note for note in error.value.__notes__)

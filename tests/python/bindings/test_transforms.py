@@ -26,7 +26,6 @@ from easydata.transforms import (
     Transform,
     TransformedShardedSource,
 )
-from easydata.transforms.base import column_op
 from programs import run_python
 
 from easydata import ShardedDataSource, _native
@@ -365,11 +364,8 @@ class FirstLetter(Transform):
     def __call__(self, example: dict[str, Any]) -> dict[str, Any]:
         return {**example, "first": example["text"][0]}
 
-    def _column_op(self, names: Sequence[str], typed: bool) -> Any:
-        return column_op("add_field", field="first", value="a")
-
-    def _names_after(self, names: Sequence[str]) -> list[str]:
-        return [*names, "first"]
+    def _plan_step(self) -> _native.Step:
+        return self._column_step("add_field", {"field": "first", "value": "a"})
 
 
 def test_work_on_columns_is_planned_without_calling_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from easydata.transforms import FilterTransform, MapTransform
 from programs import run_python
 from small_tokenizer import small_tokenizer
 from thread_count import threads
@@ -237,8 +238,11 @@ def test_the_collector_sees_functions_through_every_type(
         return row
 
     stream = source._stream()
-    mapped = _native.apply_callable(stream, function, "map", {"text": "text"}, "map", "function")
-    other = _native.apply_callable(mapped, str, "filter", None, "filter", "str")
+    plan = _native.transformed_rows(source._plan, [MapTransform(function)._plan_step()])
+    mapped = plan.stream({"text": "text"})
+    limits = {"shards": source.shard_names, "rows_within": len, "rows": None}
+    limited = _native.limited_rows(plan, max_rows=3, **limits)
+    other = _native.transformed_rows(plan, [FilterTransform(str)._plan_step()]).stream()
     mixed = _native.python_stream(function, ["one"], inputs=[])
     loader = _native.Loader(other, _native.LoadOptions(batch_size=8))
     for held in (
@@ -246,8 +250,10 @@ def test_the_collector_sees_functions_through_every_type(
         other,
         mixed,
         loader,
+        plan,
+        limited,
+        limited.stream(),
         _native.repeat(other),
-        _native.limit(other, 3),
         _native.shuffle_window(other, 10),
         _native.iterate_rows(mapped),
         _native.iterate_batches(mapped),
@@ -265,7 +271,9 @@ def test_types_that_the_collector_does_not_see_through_are_known() -> None:
         "ExampleMaker",
         "Lent",
         "Loader",
+        "Plan",
         "RowIterator",
+        "Step",
         "Stream",
         "WriteJob",
     }

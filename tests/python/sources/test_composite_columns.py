@@ -113,7 +113,7 @@ def test_requested_columns_are_what_they_are_of_rows_in_python(
             continue
         composite = CompositeShardedSource([sources[first], sources[second]])
         results = []
-        for stream in (composite._stream(columns), composite._python_stream(columns)):
+        for stream in (composite._stream(columns), composite._rows_plan().stream(columns)):
             result: list[Any] = []
             try:
                 result.extend(_native.iterate_rows(stream))

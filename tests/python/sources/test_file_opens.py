@@ -135,7 +135,7 @@ def test_a_look_ahead_is_remembered(tmp_path: Path, kind: str) -> None:
     write(path, kind)
     source = SOURCES[kind](str(path))
     first = next(iter(source._peek()))
-    names = source._column_names()
+    names = source._plan.column_names()
     assert first == {"text": "row 0 of some words"}
     assert names == (None if kind.startswith("json") else ["text"])
     path.unlink()

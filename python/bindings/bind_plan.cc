@@ -1,0 +1,400 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "arrow_exchange.h"
+#include "bind_options.h"
+#include "bindings.h"
+#include "bound_plan.h"
+#include "bound_stream.h"
+#include "bound_type.h"
+#include "cut_report.h"
+#include "easydata/exec/exception_status.h"
+#include "easydata/plan/concatenated.h"
+#include "easydata/plan/file_rows.h"
+#include "easydata/plan/limited.h"
+#include "easydata/plan/mixed.h"
+#include "easydata/plan/packed.h"
+#include "easydata/plan/shuffled.h"
+#include "easydata/plan/tokenized.h"
+#include "engine_gil.h"
+#include "py_source.h"
+#include "python_rows.h"
+#include "refused_rows.h"
+#include "row_op.h"
+#include "rows.h"
+
+namespace easydata {
+namespace {
+
+using plan::LogicalPlanPtr;
+
+/// Asks a plan for something, without the GIL.
+template <typename Work>
+auto Ask(const BoundPlan& self, Work work) {
+  auto answer = [&] {
+    WithoutGil released(nb::find(self));
+    return exec::CatchExceptions([&] { return work(*self.plan); });
+  }();
+  return Unwrap(std::move(answer));
+}
+
+Stream MakeStream(const BoundPlan& self, nb::object columns,
+                  std::optional<std::vector<std::string>> shards, int64_t start_row) {
+  plan::Request request;
+  request.columns = ColumnsFromPython(columns);
+  request.shards = std::move(shards);
+  request.start_row = start_row;
+  auto made = Ask(self, [&](const plan::LogicalPlan& plan) { return plan.Make(request); });
+  return {std::move(made), self.owned};
+}
+
+std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, Owned* owned) {
+  std::vector<LogicalPlanPtr> out;
+  for (const BoundPlan* plan : plans) {
+    out.push_back(plan->plan);
+    owned->Add(plan->owned);
+  }
+  return out;
+}
+
+BoundPlan FileRows(const PySource& source, const std::string& name, const std::string& on_error,
+                   const std::string& on_missing, const std::string& quarantine_path,
+                   nb::object report, std::optional<std::vector<std::string>> columns) {
+  Owned owned;
+  source::SourceStageOptions options;
+  options.name = name;
+  options.on_error = ChoiceOf<source::OnError>("on_error", on_error);
+  options.on_missing = ChoiceOf<source::OnError>("on_missing", on_missing);
+  options.quarantine_path = quarantine_path;
+  options.report = ReportFromPython(std::move(report), &owned);
+  return {plan::FileRows(source.source, std::move(options), std::move(columns)), std::move(owned)};
+}
+
+BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::string& type_name,
+                       nb::object schema, nb::object description, const std::string& name,
+                       std::optional<int64_t> num_rows, const std::vector<const BoundPlan*>& inputs,
+                       const std::optional<std::string>& shuffle, uint64_t seed) {
+  Owned owned;
+  PythonRowsOptions options(owned.Lend(std::move(open)), owned.Lend(std::move(shard_names)));
+  if (!schema.is_none()) options.schema = Unwrap(ImportSchema(schema));
+  options.description = JsonFromPython(description, "description");
+  options.name = name;
+  options.type_name = type_name;
+  options.num_rows = num_rows;
+  options.inputs = PlansOf(inputs, &owned);
+  options.order = ShuffleOf(shuffle, seed, std::nullopt);
+  return {PythonRows(std::move(options)), std::move(owned)};
+}
+
+BoundPlan LimitedRows(const BoundPlan& input, std::vector<std::string> shards, int64_t max_rows,
+                      nb::object rows_within, const BoundPlan* rows) {
+  Owned owned = input.owned;
+  if (rows != nullptr) owned.Add(rows->owned);
+  auto within =
+      [borrowed = owned.Lend(std::move(rows_within))](const std::string& shard) -> Result<int64_t> {
+    EngineGil gil;
+    if (!gil.held()) return EngineGil::Ending();
+    const nb::object count = borrowed.Get();
+    if (!count.is_valid()) return Borrowed::Gone();
+    try {
+      return nb::cast<int64_t>(CallPython([&] { return count(shard); }));
+    } catch (nb::python_error& error) {
+      return borrowed.Error(error);
+    }
+  };
+  return {plan::Limited(input.plan, std::move(shards), max_rows, std::move(within),
+                        rows == nullptr ? nullptr : rows->plan),
+          std::move(owned)};
+}
+
+BoundPlan ConcatenatedRows(const std::vector<const BoundPlan*>& inputs,
+                           std::vector<std::tuple<std::string, size_t, std::string>> shards,
+                           const BoundPlan& rows) {
+  Owned owned = rows.owned;
+  std::vector<plan::ConcatenatedShard> named;
+  for (auto& [name, input, input_name] : shards) {
+    named.push_back({std::move(name), input, std::move(input_name)});
+  }
+  auto plans = PlansOf(inputs, &owned);
+  return {plan::Concatenated(std::move(plans), std::move(named), rows.plan), std::move(owned)};
+}
+
+BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixOptions& options) {
+  Owned owned;
+  auto plans = PlansOf(inputs, &owned);
+  return {plan::Mixed(std::move(plans), options), std::move(owned)};
+}
+
+BoundPlan TokenizedRows(const BoundPlan& texts, nb::handle_t<tokenizers::TextEncoder> encoder,
+                        const std::string& column, bool add_special_tokens, int64_t max_length,
+                        bool may_be_whole, bool attention_mask, int64_t pad_to, int32_t pad_id,
+                        bool pad_left, std::vector<std::string> keep, const std::string& on_error,
+                        int64_t rows_per_call, int max_threads, nb::object report) {
+  plan::TokenizedOptions options;
+  transform::TokenizeOptions& tokenize = options.tokenize;
+  tokenize.column = column;
+  tokenize.encode = {add_special_tokens, max_length};
+  tokenize.attention_mask = attention_mask;
+  tokenize.pad_to = pad_to;
+  tokenize.pad_id = pad_id;
+  tokenize.pad_left = pad_left;
+  tokenize.keep = std::move(keep);
+  tokenize.skip_missing = ChoiceOf<source::OnError>("on_error", on_error) == source::OnError::kSkip;
+  tokenize.rows_per_call = rows_per_call;
+  tokenize.max_threads = max_threads;
+  options.may_be_whole = may_be_whole;
+  Owned owned = texts.owned;
+  auto tell = TellFromPython(std::move(report), &owned);
+  return {plan::Tokenized(texts.plan, SharedArgument(encoder), std::move(options), std::move(tell)),
+          std::move(owned)};
+}
+
+/// A stream that is made already, whatever is asked for.
+class MadePlan : public plan::LogicalPlan {
+ public:
+  explicit MadePlan(StreamPlan stream) : stream_(std::move(stream)) {}
+  Result<StreamPlan> Make(const plan::Request& request) const override { return stream_; }
+
+ private:
+  const StreamPlan stream_;
+};
+
+BoundStep CallableStep(nb::object callable, const std::string& name, const std::string& text,
+                       bool keeps_rows, bool has_identity, bool expands, bool refuses,
+                       nb::object test, const BoundStep* whole, bool reads_all,
+                       nb::object reads_only,
+                       std::vector<std::pair<std::string, std::string>> renames,
+                       std::vector<std::string> writes, std::vector<std::string> changes,
+                       std::vector<std::string> reads) {
+  Owned owned;
+  TransformStep step({owned.Lend(std::move(callable)), expands, refuses}, name, text);
+  step.keeps_rows = keeps_rows;
+  step.has_identity = has_identity;
+  step.fields.reads_all = reads_all;
+  step.fields.reads_only = ColumnsFromPython(reads_only);
+  step.fields.renamed = std::move(renames);
+  step.fields.written = std::move(writes);
+  step.fields.changed = std::move(changes);
+  step.fields.read = std::move(reads);
+  if (!test.is_none()) step.test = owned.Lend(std::move(test));
+  if (whole != nullptr) {
+    step.whole = whole->step;
+    owned.Add(whole->owned);
+  }
+  return {std::move(step), std::move(owned)};
+}
+
+BoundStep ColumnStep(nb::object callable, const std::string& name, const std::string& text,
+                     bool keeps_rows, bool has_identity, const std::string& op,
+                     const std::string& options, nb::object test) {
+  Owned owned;
+  TransformStep step({owned.Lend(std::move(callable))}, name, text);
+  step.keeps_rows = keeps_rows;
+  step.has_identity = has_identity;
+  if (!test.is_none()) step.test = owned.Lend(std::move(test));
+  step.op = Unwrap(transform::FindColumnOp(op));
+  step.op_options = std::make_shared<const nlohmann::json>(nlohmann::json::parse(options));
+  if (step.op->fields == nullptr) {
+    step.fields.reads_all = true;
+  } else {
+    step.fields = step.op->fields(*step.op_options);
+  }
+  return {std::move(step), std::move(owned)};
+}
+
+BoundPlan TransformedRows(const BoundPlan& root, const std::vector<const BoundStep*>& steps) {
+  Owned owned = root.owned;
+  TransformSteps all;
+  for (const BoundStep* step : steps) {
+    all.push_back(step->step);
+    owned.Add(step->owned);
+  }
+  return {Transformed(root.plan, std::move(all)), std::move(owned)};
+}
+
+void BindSteps(nb::module_& m) {
+  BindPlain<RowOp>(m, "RowOp", "An operation on columns, done to single rows.")
+      .def(
+          "__init__",
+          [](RowOp* self, const std::string& op, const std::string& options) {
+            const auto* kind = Unwrap(transform::FindColumnOp(op));
+            new (self)
+                RowOp(Unwrap(transform::MakeColumnOp(*kind, nlohmann::json::parse(options))));
+          },
+          nb::arg("op"), nb::arg("options"))
+      .def("__call__", &RowOp::Apply, nb::arg("row"),
+           nb::sig("def __call__(self, row: object) -> dict[str, typing.Any] | None"),
+           "A new row, or None where it goes. Its values are those of the row.");
+  BindOwner<BoundStep>(m, "Step", "What a plan knows of a step of a chain of transforms.")
+      .def_prop_ro(
+          "gives_columns", [](const BoundStep& self) { return self.step->gives_columns(); },
+          "Whether the engine always does it, and columns with types come of it.")
+      .def_prop_ro(
+          "works_on_columns", [](const BoundStep& self) { return self.step->op != nullptr; },
+          "Whether it is an operation on whole columns.");
+  m.def(
+      "callable_step", &CallableStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
+      nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("expands") = false,
+      nb::arg("refuses") = false, nb::arg("test") = nb::none(),
+      nb::arg("whole").none() = nb::none(), nb::arg("reads_all") = false,
+      nb::arg("reads_only") = nb::none(),
+      nb::arg("renames") = std::vector<std::pair<std::string, std::string>>(),
+      nb::arg("writes") = std::vector<std::string>(),
+      nb::arg("changes") = std::vector<std::string>(),
+      nb::arg("reads") = std::vector<std::string>(),
+      nb::sig("def callable_step(callable: collections.abc.Callable[..., object], *, name: str, "
+              "text: str, keeps_rows: bool, has_identity: bool, expands: bool = False, refuses: "
+              "bool = False, test: collections.abc.Callable[..., object] | None = None, whole: "
+              "Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = "
+              "None, renames: collections.abc.Sequence[tuple[str, str]] = [], writes: "
+              "collections.abc.Sequence[str] = [], changes: collections.abc.Sequence[str] = [], "
+              "reads: collections.abc.Sequence[str] = []) -> Step"),
+      "A step that calls Python for each row: it returns a row or None, or an iterable of rows "
+      "where it `expands`; where it `refuses`, exceptions that it returns refuse rows. `test`: of "
+      "a filter. `whole`: the step in its place, upstream of a packer that splits documents. The "
+      "rest says which fields it reads and gives (transform/field_use.h).");
+  m.def("column_step", &ColumnStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
+        nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("op"),
+        nb::arg("options"), nb::arg("test") = nb::none(),
+        nb::sig("def column_step(callable: collections.abc.Callable[..., object], *, name: str, "
+                "text: str, keeps_rows: bool, has_identity: bool, op: str, options: str, test: "
+                "collections.abc.Callable[..., object] | None = None) -> Step"),
+        "A step that is an operation on columns (transform/column_op.h); `options` are JSON. "
+        "`callable` does the same to a row; `test`: of a filter.");
+}
+
+}  // namespace
+
+std::function<void(const std::string&)> ReportFromPython(nb::object report, Owned* owned) {
+  if (report.is_none()) return nullptr;
+  return [borrowed = owned->Lend(std::move(report))](const std::string& message) {
+    EngineGil gil;
+    if (!gil.held()) return;
+    const nb::object tell = borrowed.Get();
+    if (!tell.is_valid()) return;
+    try {
+      CallPython([&] { return tell(message); });
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("reporting a row that was left out");
+    }
+  };
+}
+
+void BindPlan(nb::module_& m) {
+  BindSteps(m);
+  BindOwner<BoundPlan>(
+      m, "Plan",
+      "A source as the user described it: immutable, it makes the stream of what is asked for.")
+      .def("stream", &MakeStream, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
+           nb::arg("start_row") = 0,
+           nb::sig("def stream(self, columns: collections.abc.Mapping[str, str] | None = None, "
+                   "shards: collections.abc.Sequence[str] | None = None, start_row: int = 0) -> "
+                   "Stream"),
+           "The rows of these columns (all by default) and shards, from a row of the first one on "
+           "where it `can_seek`.")
+      .def(
+          "column_names",
+          [](const BoundPlan& self) {
+            return Ask(self, [](const plan::LogicalPlan& plan) { return ColumnNames(plan); });
+          },
+          "Names of the columns; None where rows have no schema.")
+      .def(
+          "field_names",
+          [](const BoundPlan& self) {
+            return Ask(self, [](const plan::LogicalPlan& plan) { return plan.FieldNames(); });
+          },
+          "Names of the fields that rows have; of rows without a schema, those of the first one.")
+      .def_prop_ro(
+          "can_seek", [](const BoundPlan& self) { return self.plan->CanSeek(); },
+          "Whether a stream may start at any row of a shard without making those before.");
+
+  m.def("file_rows", &FileRows, nb::arg("source"), nb::kw_only(), nb::arg("name"),
+        nb::arg("on_error"), nb::arg("on_missing"), nb::arg("quarantine_path"),
+        nb::arg("report").none(), nb::arg("columns").none(),
+        nb::sig("def file_rows(source: Source, *, name: str, on_error: str, on_missing: str, "
+                "quarantine_path: str, report: collections.abc.Callable[[str], object] | None, "
+                "columns: collections.abc.Sequence[str] | None) -> Plan"),
+        "Rows of files; of these columns, where they are named.");
+  m.def("python_rows", &RowsOfPython, nb::arg("open"), nb::arg("shard_names"), nb::kw_only(),
+        nb::arg("type_name"), nb::arg("schema") = nb::none(), nb::arg("description") = nb::dict(),
+        nb::arg("name") = "", nb::arg("num_rows") = nb::none(),
+        nb::arg("inputs") = std::vector<const BoundPlan*>(), nb::arg("shuffle") = nb::none(),
+        nb::arg("seed") = 0,
+        nb::sig("def python_rows(open: collections.abc.Callable[..., "
+                "collections.abc.Iterable[object]], shard_names: collections.abc.Callable[[], "
+                "collections.abc.Iterable[str]], *, type_name: str, schema: object | None = None, "
+                "description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, "
+                "inputs: collections.abc.Sequence[Plan] = [], shuffle: str | None = None, seed: "
+                "int = 0) -> Plan"),
+        "What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. "
+        "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
+        "made of. `shuffle`: the order that open(..., epoch=) gives them in.");
+  m.def(
+      "shuffled_rows",
+      [](const BoundPlan& input, const std::string& shuffle, uint64_t seed,
+         std::optional<int64_t> window_bytes) {
+        return BoundPlan(plan::Shuffled(input.plan, ShuffleOf(shuffle, seed, window_bytes)),
+                         input.owned);
+      },
+      nb::arg("input"), nb::kw_only(), nb::arg("shuffle"), nb::arg("seed"),
+      nb::arg("window_bytes").none(), "The rows in a random order, as one shard.");
+  m.def("limited_rows", &LimitedRows, nb::arg("input"), nb::kw_only(), nb::arg("shards"),
+        nb::arg("max_rows"), nb::arg("rows_within"), nb::arg("rows").none(),
+        nb::sig("def limited_rows(input: Plan, *, shards: collections.abc.Sequence[str], max_rows: "
+                "int, rows_within: collections.abc.Callable[[str], int], rows: Plan | None) -> "
+                "Plan"),
+        "The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, "
+        "which a shuffle needs.");
+  m.def("concatenated_rows", &ConcatenatedRows, nb::arg("inputs"), nb::kw_only(), nb::arg("shards"),
+        nb::arg("rows"),
+        "Shards of several plans: (name, index of the plan, name there). `rows` reads the same row "
+        "by row.");
+  m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"), "Rows of several plans.");
+  m.def(
+      "packed_rows",
+      [](const BoundPlan& input, const pipeline::PackedOptions& options) {
+        return BoundPlan(plan::Packed(input.plan, options), input.owned);
+      },
+      nb::arg("input"), nb::arg("options"), "Lists of tokens packed into rows of one length.");
+  m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"), nb::kw_only(),
+        nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
+        nb::arg("may_be_whole"), nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"),
+        nb::arg("pad_left"), nb::arg("keep"), nb::arg("on_error"), nb::arg("rows_per_call"),
+        nb::arg("max_threads"), nb::arg("report").none(),
+        "The rows with the text in `column` tokenized. `report` as of tokenize().");
+  m.def(
+      "columns_or_refused",
+      [](const BoundPlan& rows, std::string column) {
+        return BoundPlan(ColumnsOrRefused(rows.plan, std::move(column)), rows.owned);
+      },
+      nb::arg("rows"), nb::arg("column"),
+      "The columns that are asked for, out of whole rows; rows that do not have them, or no text "
+      "in `column`, are refused.");
+  m.def(
+      "refused_taken_out",
+      [](const BoundPlan& input, std::string quarantine_path, nb::object report) {
+        Owned owned = input.owned;
+        auto tell = ReportFromPython(std::move(report), &owned);
+        return BoundPlan(RefusedTakenOut(input.plan, std::move(quarantine_path), std::move(tell)),
+                         std::move(owned));
+      },
+      nb::arg("input"), nb::arg("quarantine_path"), nb::arg("report"),
+      "The rows without those that were refused: counted, reported, and put into the file "
+      "`quarantine_path` unless it is empty.");
+  m.def("transformed_rows", &TransformedRows, nb::arg("root"), nb::arg("steps"),
+        "What steps make of the rows, one after the other.");
+  m.def(
+      "made_rows",
+      [](const Stream& stream) {
+        return BoundPlan(std::make_shared<const MadePlan>(stream.plan), stream.owned);
+      },
+      nb::arg("stream"), "The rows of a stream that is made already.");
+}
+
+}  // namespace easydata

@@ -1,0 +1,78 @@
+#include "easydata/plan/file_rows.h"
+
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace easydata::plan {
+namespace {
+
+class FileRowsPlan : public LogicalPlan {
+ public:
+  FileRowsPlan(std::shared_ptr<const source::Source> source, source::SourceStageOptions options,
+               std::optional<std::vector<std::string>> columns)
+      : source_(std::move(source)), options_(std::move(options)), columns_(std::move(columns)) {}
+
+  Result<StreamPlan> Make(const Request& request) const override {
+    return MakeShuffled(request, {});
+  }
+
+  Result<StreamPlan> MakeShuffled(const Request& request,
+                                  const source::SourceShuffleOptions& order) const override {
+    source::SourceStageOptions options = options_;
+    ARROW_ASSIGN_OR_RAISE(options.columns, Narrowed(request.columns));
+    options.shards = request.shards;
+    options.start_row = request.start_row;
+    options.shuffle = order;
+    return source::SourcePlan(source_, std::move(options));
+  }
+
+  bool CanSeek() const override { return true; }
+
+  Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
+    const auto peeked = source_->Peek(1, options_.on_error);
+    if (peeked.ok()) {
+      for (const auto& batch : peeked->batches) {
+        if (batch->num_rows() > 0) return FieldsOfRow(*batch, 0);
+      }
+      if (peeked->is_all) return std::nullopt;
+    }
+    return LogicalPlan::FirstRowNames();  // which says where an error is
+  }
+
+ private:
+  /// The columns to read, of those that the source was made to read.
+  Result<Columns> Narrowed(const Columns& asked) const {
+    if (!columns_.has_value()) return asked;
+    if (!asked.has_value()) {
+      Columns all(std::in_place);
+      for (const std::string& name : *columns_) all->push_back({name, ColumnKind::kAny});
+      return all;
+    }
+    std::string missing;
+    for (const ColumnRequest& column : *asked) {
+      if (std::find(columns_->begin(), columns_->end(), column.name) != columns_->end()) continue;
+      missing += (missing.empty() ? "" : ", ") + column.name;
+    }
+    if (missing.empty()) return asked;
+    std::string known;
+    for (const std::string& name : *columns_) known += (known.empty() ? "" : ", ") + name;
+    return Status::KeyError(missing, ": not among the columns that this source was made to read (",
+                            known, ")");
+  }
+
+  const std::shared_ptr<const source::Source> source_;
+  const source::SourceStageOptions options_;
+  const std::optional<std::vector<std::string>> columns_;
+};
+
+}  // namespace
+
+LogicalPlanPtr FileRows(std::shared_ptr<const source::Source> source,
+                        source::SourceStageOptions options,
+                        std::optional<std::vector<std::string>> columns) {
+  return std::make_shared<FileRowsPlan>(std::move(source), std::move(options), std::move(columns));
+}
+
+}  // namespace easydata::plan

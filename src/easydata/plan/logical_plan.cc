@@ -1,0 +1,72 @@
+#include "easydata/plan/logical_plan.h"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+
+#include "easydata/exec/thread_pool.h"
+#include "easydata/json/json_column.h"
+#include "easydata/json/python_json.h"
+
+namespace easydata::plan {
+
+Result<StreamPlan> LogicalPlan::MakeShuffled(const Request& request,
+                                             const source::SourceShuffleOptions& order) const {
+  return Status::NotImplemented("these rows cannot be read in a random order");
+}
+
+Result<std::optional<std::vector<std::string>>> LogicalPlan::FirstRowNames() const {
+  ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, Make({}));
+  StageContext context;
+  context.pool = std::make_shared<exec::ThreadPool>(1);
+  context.read_ahead = 1;
+  ARROW_ASSIGN_OR_RAISE(const auto stage, plan.make(context));
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const auto batch, stage->Next());
+    if (!batch.has_value()) return std::nullopt;
+    if (batch->num_rows() > 0) return FieldsOfRow(*batch->rows, 0);
+  }
+}
+
+Result<std::vector<std::string>> LogicalPlan::FieldNames() const {
+  ARROW_ASSIGN_OR_RAISE(auto names, ColumnNames(*this));
+  if (!names.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(names, FirstRowNames());
+  }
+  return names.value_or(std::vector<std::string>());
+}
+
+Result<std::vector<std::string>> FieldsOfRow(const arrow::RecordBatch& rows, int64_t row) {
+  const auto json = rows.GetColumnByName(json::kRowColumn);
+  if (json == nullptr) return rows.schema()->field_names();
+  const std::string_view text = static_cast<const arrow::StringArray&>(*json).GetView(row);
+  std::string kind;
+  std::vector<json::JsonMember> members;
+  json::JsonFault fault;
+  if (!json::ReadPythonJson(text, &kind, &members, &fault)) return Status::Invalid(fault.message);
+  std::vector<std::string> names;
+  for (const json::JsonMember& member : members) names.push_back(member.key);
+  return names;
+}
+
+Result<std::optional<std::vector<std::string>>> ColumnNames(const LogicalPlan& plan) {
+  ARROW_ASSIGN_OR_RAISE(const StreamPlan made, plan.Make({}));
+  ARROW_ASSIGN_OR_RAISE(const auto schema, made.schema());
+  std::vector<std::string> names = schema->field_names();
+  if (std::find(names.begin(), names.end(), json::kRowColumn) != names.end()) return std::nullopt;
+  return names;
+}
+
+Status CheckOnlyShard(const Request& request, std::string_view name, std::string_view what) {
+  if (!request.shards.has_value()) return Status::OK();
+  if (request.shards->size() == 1 && request.shards->front() == name) return Status::OK();
+  std::string asked;
+  for (const std::string& shard : *request.shards) {
+    asked += (asked.empty() ? "'" : ", '") + shard + "'";
+  }
+  return Status::KeyError("the shard of ", what, " is '", name, "', not [", asked, "]");
+}
+
+}  // namespace easydata::plan

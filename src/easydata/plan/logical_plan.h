@@ -1,0 +1,70 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "easydata/base/status.h"
+#include "easydata/source/source_stage.h"
+#include "easydata/stream/columns.h"
+#include "easydata/stream/plan.h"
+
+namespace easydata::plan {
+
+/// What is asked of a logical plan.
+struct Request {
+  /// The columns that are read, and in which form; all by default.
+  Columns columns;
+  /// The shards to read, in this order; all by default.
+  std::optional<std::vector<std::string>> shards;
+  /// Rows to pass over in the first of these shards without reading or making them; 0 where
+  /// !CanSeek().
+  int64_t start_row = 0;
+  /// Documents that nobody said to cut come whole: the consumer splits them.
+  bool whole_documents = false;
+};
+
+/// A source as the user described it, or what makes rows of those of other plans. Immutable.
+///
+/// It makes the stream of what a consumer asks for, so that files are read no wider than needed. A
+/// node passes on what its inputs have to know of a request, and nothing else knows how its stream
+/// is made. No thread is started; files are opened where they alone know what is asked.
+class LogicalPlan {
+ public:
+  virtual ~LogicalPlan() = default;
+
+  virtual Result<StreamPlan> Make(const Request& request) const = 0;
+
+  /// Makes the same rows, all of them, in a random order of each epoch. NotImplemented where they
+  /// can be read in no other order.
+  virtual Result<StreamPlan> MakeShuffled(const Request& request,
+                                          const source::SourceShuffleOptions& order) const;
+
+  /// Whether a request may start at any row of a shard.
+  virtual bool CanSeek() const { return false; }
+
+  /// Names of the fields of the first row; nothing where there is no row. It is read, on this
+  /// thread where the plan knows how, and read again by the stream.
+  virtual Result<std::optional<std::vector<std::string>>> FirstRowNames() const;
+
+  /// Names of the fields that rows have; of rows without a schema, those of the first one.
+  virtual Result<std::vector<std::string>> FieldNames() const;
+};
+
+using LogicalPlanPtr = std::shared_ptr<const LogicalPlan>;
+
+/// Names of the columns of all rows; nothing where rows have no schema.
+Result<std::optional<std::vector<std::string>>> ColumnNames(const LogicalPlan& plan);
+
+/// Names of the fields of a row of a batch, which may be one of JSON.
+Result<std::vector<std::string>> FieldsOfRow(const arrow::RecordBatch& rows, int64_t row);
+
+/// KeyError where other shards are asked for than the only one, `name`, of `what` ("packed rows").
+Status CheckOnlyShard(const Request& request, std::string_view name, std::string_view what);
+
+}  // namespace easydata::plan

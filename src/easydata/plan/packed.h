@@ -1,0 +1,15 @@
+#pragma once
+
+#include "easydata/pipeline/packed_plan.h"
+#include "easydata/plan/logical_plan.h"
+
+namespace easydata::plan {
+
+/// The only shard of packed rows.
+inline constexpr const char kPackedShard[] = "packed_shard_0";
+
+/// Packs the lists of tokens of `input`. Where the options name no token fields, those by default
+/// are packed that its rows have.
+LogicalPlanPtr Packed(LogicalPlanPtr input, pipeline::PackedOptions options);
+
+}  // namespace easydata::plan
