@@ -63,7 +63,7 @@ std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, 
   return out;
 }
 
-BoundPlan FileRows(const PySource& source, const std::string& name, const std::string& on_error,
+BoundPlan RowsOfFiles(const PySource& source, const std::string& name, const std::string& on_error,
                    const std::string& on_missing, const std::string& quarantine_path,
                    nb::object report, std::optional<std::vector<std::string>> columns) {
   Owned owned;
@@ -314,7 +314,7 @@ void BindPlan(nb::module_& m) {
           "can_seek", [](const BoundPlan& self) { return self.plan->CanSeek(); },
           "Whether a stream may start at any row of a shard without making those before.");
 
-  m.def("file_rows", &FileRows, nb::arg("source"), nb::kw_only(), nb::arg("name"),
+  m.def("file_rows", &RowsOfFiles, nb::arg("source"), nb::kw_only(), nb::arg("name"),
         nb::arg("on_error"), nb::arg("on_missing"), nb::arg("quarantine_path"),
         nb::arg("report").none(), nb::arg("columns").none(),
         nb::sig("def file_rows(source: Source, *, name: str, on_error: str, on_missing: str, "

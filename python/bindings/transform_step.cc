@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::optional<Names> NamesOf(const Columns& columns) {
+std::optional<Names> ColumnNamesOf(const Columns& columns) {
   if (!columns.has_value()) return std::nullopt;
   Names names;
   for (const ColumnRequest& column : *columns) names.push_back(column.name);
@@ -77,13 +77,13 @@ class Chain {
       });
     }
     ARROW_ASSIGN_OR_RAISE(stream_, root_.Make(of_root));
-    known_ = of_root.columns.has_value() ? NamesOf(of_root.columns) : root_names_;
+    known_ = of_root.columns.has_value() ? ColumnNamesOf(of_root.columns) : root_names_;
     return Status::OK();
   }
 
   /// The columns that step i is given, where they are known.
   std::optional<Names> Known(size_t i) const {
-    return called_.empty() ? known_ : NamesOf(needs_[i]);
+    return called_.empty() ? known_ : ColumnNamesOf(needs_[i]);
   }
 
   Result<bool> MakeNatively(size_t i) {
@@ -94,7 +94,7 @@ class Chain {
     if (!made.has_value()) return false;
     stream_ = std::move(*made);
     if (needs_[i + 1].has_value()) {
-      known_ = NamesOf(needs_[i + 1]);
+      known_ = ColumnNamesOf(needs_[i + 1]);
     } else {
       ARROW_ASSIGN_OR_RAISE(known_, step.NamesAfter(known_.value_or(Names())));
     }
@@ -125,7 +125,7 @@ class Chain {
     ARROW_ASSIGN_OR_RAISE(stream_,
                           transform::ColumnOpPlan(stream_, step.op->name, *step.op_options));
     if (needs_[i + 1].has_value()) {
-      known_ = NamesOf(needs_[i + 1]);
+      known_ = ColumnNamesOf(needs_[i + 1]);
       return Status::OK();
     }
     ARROW_ASSIGN_OR_RAISE(known_, step.NamesAfter(*known));
@@ -159,7 +159,7 @@ class Chain {
     node->keeps_row_count = op->keeps_rows();
     stream_ = MapPlan(stream_, std::move(op), std::move(node));
     called_.clear();
-    known_ = NamesOf(columns);
+    known_ = ColumnNamesOf(columns);
   }
 
   const plan::LogicalPlan& root_;

@@ -40,6 +40,10 @@ class _Step:
         """Whether every row gives exactly one row, so that row counts and numbers stay true."""
         return False
 
+    def __call__(self, example: Example) -> Any:
+        """Returns what the step makes of a row."""
+        raise NotImplementedError
+
     def __rshift__(self, other: Transform | ExpandTransform) -> ChainedTransform:
         """Chains two steps: ``(a >> b)(row)`` is ``b(a(row))``."""
         return ChainedTransform([self, other])
@@ -188,9 +192,9 @@ class ChainedTransform(Transform):
         """Returns the row, or None to drop it; an iterator of rows where a step expands."""
         if self.is_expand:
             return run_steps(self._transforms, example)
-        row: Example | None = example
+        row: Any = example
         for step in self._transforms:
-            row = step(row)  # type: ignore[operator]
+            row = step(row)
             if row is None:
                 return None
         return row
@@ -238,7 +242,7 @@ def as_step(transform: Any) -> _Step:
 def run_steps(steps: Sequence[_Step], example: Example) -> Iterator[Example]:
     """Yields the rows that `steps` make of one row."""
     for number, step in enumerate(steps):
-        result = step(example)  # type: ignore[operator]
+        result = step(example)
         if result is None:
             return
         if step.refuses and isinstance(result, Exception):

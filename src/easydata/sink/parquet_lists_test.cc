@@ -19,7 +19,7 @@ namespace {
 
 using Parts = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-struct ColumnKind {
+struct ListColumn {
   std::shared_ptr<arrow::DataType> value;
   bool is_large = false;
   bool nullable = true;
@@ -29,14 +29,14 @@ struct ColumnKind {
   bool has_null_values = false;
 };
 
-std::shared_ptr<arrow::Field> FieldOf(const ColumnKind& kind, const std::string& name) {
+std::shared_ptr<arrow::Field> FieldOf(const ListColumn& kind, const std::string& name) {
   const auto element = arrow::field("element", kind.value, kind.values_nullable);
   return arrow::field(name, kind.is_large ? arrow::large_list(element) : arrow::list(element),
                       kind.nullable);
 }
 
 template <typename ListBuilder>
-std::shared_ptr<arrow::Array> Fill(const ColumnKind& kind,
+std::shared_ptr<arrow::Array> Fill(const ListColumn& kind,
                                    const std::shared_ptr<arrow::Field>& field, int rows,
                                    std::mt19937* random) {
   auto values = *arrow::MakeBuilder(kind.value);
@@ -64,7 +64,7 @@ std::shared_ptr<arrow::Array> Fill(const ColumnKind& kind,
 }
 
 // Batches that are slices, so that offsets do not start at 0.
-Parts MakeParts(const std::vector<ColumnKind>& kinds, const std::vector<int>& rows,
+Parts MakeParts(const std::vector<ListColumn>& kinds, const std::vector<int>& rows,
                 std::mt19937* random) {
   arrow::FieldVector fields;
   for (size_t i = 0; i < kinds.size(); ++i) {
@@ -113,7 +113,7 @@ std::shared_ptr<arrow::Table> Read(const std::shared_ptr<arrow::Buffer>& file) {
 
 TEST(ParquetListsTest, ReadersGetTheRowsBack) {
   std::mt19937 random(5);
-  const std::vector<std::vector<ColumnKind>> cases = {
+  const std::vector<std::vector<ListColumn>> cases = {
       {{arrow::int32()}},
       {{arrow::int32(), true}},
       {{.value = arrow::int32(), .nullable = false}},
@@ -197,14 +197,14 @@ TEST(ParquetListsTest, EvenStepsKeepTheirEncoding) {
 TEST(ParquetListsTest, LeavesOtherRowsToTheLibrary) {
   std::mt19937 random(7);
   const auto properties = parquet::WriterProperties::Builder().build();
-  const ColumnKind good = {arrow::int32()};
-  const std::vector<ColumnKind> others = {
+  const ListColumn good = {arrow::int32()};
+  const std::vector<ListColumn> others = {
       {arrow::int16()},
       {arrow::boolean()},
       {.value = arrow::int32(), .longest = 8},
       {.value = arrow::int32(), .has_null_values = true},
   };
-  for (const ColumnKind& other : others) {
+  for (const ListColumn& other : others) {
     const Parts parts = MakeParts({good, other}, {50, 50}, &random);
     const auto schema = parts[0]->schema();
     EXPECT_FALSE(MakeLists(*schema, properties).Takes(parts)) << schema->ToString();
