@@ -64,8 +64,8 @@ std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, 
 }
 
 BoundPlan RowsOfFiles(const PySource& source, const std::string& name, const std::string& on_error,
-                   const std::string& on_missing, const std::string& quarantine_path,
-                   nb::object report, std::optional<std::vector<std::string>> columns) {
+                      const std::string& on_missing, const std::string& quarantine_path,
+                      nb::object report, std::optional<std::vector<std::string>> columns) {
   Owned owned;
   source::SourceStageOptions options;
   options.name = name;

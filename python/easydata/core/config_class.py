@@ -11,6 +11,7 @@ import importlib
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -187,10 +188,12 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        options = [(name, getattr(value, name), each) for name, each in _defaults(type(value))]
+        # The engine knows the defaults; a mixture may have thousands of configs.
         return {
-            field.name: _plain_option(field.name, getattr(value, field.name), for_engine)
-            for field in dataclasses.fields(value)
-            if is_set(value, field.name)
+            name: _plain_option(name, option, for_engine)
+            for name, option, default in options
+            if not isinstance(option, Unset) and not (for_engine and option is default)
         }
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()  # a NumPy scalar
@@ -201,6 +204,12 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     return path if is_function and path else value
 
 
+@functools.cache
+def _defaults(config: type[Any]) -> list[tuple[str, Any]]:
+    """The options of a config class, and their defaults."""
+    return [(field.name, field.default) for field in dataclasses.fields(config)]
+
+
 def _for_engine(name: str, values: Any) -> Any:
     try:
         return plain(values, for_engine=True)
@@ -209,6 +218,8 @@ def _for_engine(name: str, values: Any) -> Any:
 
 
 def _plain_option(name: str, value: Any, for_engine: bool) -> Any:
+    if value is None or value is True or value is False:
+        return value
     if name == "format_callback" and for_engine and callable(value):
         return {"$callable": import_path(value) or repr(value)}  # any object that can be called
     if name != "data_files" or value is None or isinstance(value, (str, os.PathLike)):
@@ -232,11 +243,17 @@ def problems_of(config: Any) -> list[tuple[str, str, str]]:
 
 
 def _check(name: str, values: Any) -> list[tuple[str, str, str]]:
-    unsayable = [("structure", path, f"{path} {said}") for path, said in _unsayable(values)]
-    if unsayable:
-        return unsayable
-    text = json.dumps(values, allow_nan=False)
+    text = json.dumps(values)
+    # Most configs have nothing of the kind, and a mixture may have thousands of them.
+    if _MAYBE_UNSAYABLE.search(text):
+        unsayable = [("structure", path, f"{path} {said}") for path, said in _unsayable(values)]
+        if unsayable:
+            return unsayable
     return [(kind, path, said) for kind, (path, said) in _native.validate_config(name, text)]
+
+
+# In JSON: surrogates, NaN and infinities, numbers of many digits.
+_MAYBE_UNSAYABLE = re.compile(r"\\ud|NaN|Infinity|\d{19}")
 
 
 def _unsayable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
