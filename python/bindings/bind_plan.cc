@@ -301,7 +301,7 @@ void BindPlan(nb::module_& m) {
       .def(
           "column_names",
           [](const BoundPlan& self) {
-            return Ask(self, [](const plan::LogicalPlan& plan) { return ColumnNames(plan); });
+            return Ask(self, [](const plan::LogicalPlan& plan) { return plan.ColumnNames(); });
           },
           "Names of the columns; None where rows have no schema.")
       .def(

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "easydata/source/json_rows.h"
 #include "engine_gil.h"
 #include "python_stage.h"
 
@@ -51,6 +52,12 @@ class PythonRowsPlan : public plan::LogicalPlan {
       return options_.open.Error(error);
     }
     return std::nullopt;
+  }
+
+ protected:
+  Result<std::shared_ptr<arrow::Schema>> Schema() const override {
+    if (options_.schema != nullptr) return options_.schema;
+    return source::JsonRowSchema(std::nullopt);
   }
 
  private:

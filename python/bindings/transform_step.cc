@@ -65,7 +65,7 @@ class Chain {
 
  private:
   Status Start(const plan::Request& request) {
-    ARROW_ASSIGN_OR_RAISE(root_names_, ColumnNames(root_));
+    ARROW_ASSIGN_OR_RAISE(root_names_, root_.ColumnNames());
     typed_ = root_names_.has_value();
     plan::Request of_root = request;
     of_root.columns = needs_.front();

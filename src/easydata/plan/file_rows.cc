@@ -41,6 +41,13 @@ class FileRowsPlan : public LogicalPlan {
     return LogicalPlan::FirstRowNames();  // which says where an error is
   }
 
+ protected:
+  Result<std::shared_ptr<arrow::Schema>> Schema() const override {
+    source::SourceStageOptions options = options_;
+    ARROW_ASSIGN_OR_RAISE(options.columns, Narrowed(std::nullopt));
+    return source::SourceSchema(*source_, options);
+  }
+
  private:
   /// The columns to read, of those that the source was made to read.
   Result<Columns> Narrowed(const Columns& asked) const {

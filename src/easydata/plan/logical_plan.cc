@@ -31,7 +31,7 @@ Result<std::optional<std::vector<std::string>>> LogicalPlan::FirstRowNames() con
 }
 
 Result<std::vector<std::string>> LogicalPlan::FieldNames() const {
-  ARROW_ASSIGN_OR_RAISE(auto names, ColumnNames(*this));
+  ARROW_ASSIGN_OR_RAISE(auto names, ColumnNames());
   if (!names.has_value()) {
     ARROW_ASSIGN_OR_RAISE(names, FirstRowNames());
   }
@@ -51,12 +51,22 @@ Result<std::vector<std::string>> FieldsOfRow(const arrow::RecordBatch& rows, int
   return names;
 }
 
-Result<std::optional<std::vector<std::string>>> ColumnNames(const LogicalPlan& plan) {
-  ARROW_ASSIGN_OR_RAISE(const StreamPlan made, plan.Make({}));
-  ARROW_ASSIGN_OR_RAISE(const auto schema, made.schema());
+Result<std::optional<std::vector<std::string>>> LogicalPlan::ColumnNames() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (column_names_.has_value()) return *column_names_;
+  ARROW_ASSIGN_OR_RAISE(const auto schema, Schema());
   std::vector<std::string> names = schema->field_names();
-  if (std::find(names.begin(), names.end(), json::kRowColumn) != names.end()) return std::nullopt;
-  return names;
+  if (std::find(names.begin(), names.end(), json::kRowColumn) == names.end()) {
+    column_names_.emplace(std::move(names));
+  } else {
+    column_names_.emplace(std::nullopt);
+  }
+  return *column_names_;
+}
+
+Result<std::shared_ptr<arrow::Schema>> LogicalPlan::Schema() const {
+  ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, Make({}));
+  return plan.schema();
 }
 
 Status CheckOnlyShard(const Request& request, std::string_view name, std::string_view what) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,18 +49,26 @@ class LogicalPlan {
   /// Whether a request may start at any row of a shard.
   virtual bool CanSeek() const { return false; }
 
+  /// Names of the columns of all rows; nothing where rows have no schema. They are looked for once.
+  Result<std::optional<std::vector<std::string>>> ColumnNames() const;
+
   /// Names of the fields of the first row; nothing where there is no row. It is read, on this
   /// thread where the plan knows how, and read again by the stream.
   virtual Result<std::optional<std::vector<std::string>>> FirstRowNames() const;
 
   /// Names of the fields that rows have; of rows without a schema, those of the first one.
   virtual Result<std::vector<std::string>> FieldNames() const;
+
+ protected:
+  /// The schema of all rows.
+  virtual Result<std::shared_ptr<arrow::Schema>> Schema() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::optional<std::optional<std::vector<std::string>>> column_names_;
 };
 
 using LogicalPlanPtr = std::shared_ptr<const LogicalPlan>;
-
-/// Names of the columns of all rows; nothing where rows have no schema.
-Result<std::optional<std::vector<std::string>>> ColumnNames(const LogicalPlan& plan);
 
 /// Names of the fields of a row of a batch, which may be one of JSON.
 Result<std::vector<std::string>> FieldsOfRow(const arrow::RecordBatch& rows, int64_t row);

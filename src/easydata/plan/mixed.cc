@@ -59,7 +59,7 @@ class MixedPlan : public LogicalPlan {
     std::set<std::string> somewhere;
     bool all_known = true;
     for (const LogicalPlanPtr& input : inputs_) {
-      ARROW_ASSIGN_OR_RAISE(const auto names, ColumnNames(*input));
+      ARROW_ASSIGN_OR_RAISE(const auto names, input->ColumnNames());
       all_known = all_known && names.has_value();
       known.emplace_back();
       if (!names.has_value()) continue;

@@ -386,8 +386,8 @@ class GrainOrderStage : public Stage {
   std::unique_ptr<exec::OrderedMap<IndexRange, Done>> map_;
 };
 
-Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
-                                                    const GrainOrderOptions& options) {
+Result<std::shared_ptr<arrow::Schema>> SchemaOfShare(const Source& source,
+                                                     const GrainOrderOptions& options) {
   return source.Schema(options.columns, options.shards.empty() ? 0 : options.shards[0]);
 }
 
@@ -425,7 +425,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
   StreamPlan plan;
   plan.node = std::move(node);
   plan.schema = [source, options]() -> Result<std::shared_ptr<arrow::Schema>> {
-    ARROW_ASSIGN_OR_RAISE(auto schema, SourceSchema(*source, options));
+    ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
     return WithPaddingField(std::move(schema), options.padding_column);
   };
   plan.make = [source = std::move(source),
@@ -438,7 +438,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
 Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
                                                    const GrainOrderOptions& options,
                                                    const StageContext& context) {
-  ARROW_ASSIGN_OR_RAISE(auto schema, SourceSchema(*source, options));
+  ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
   return std::make_unique<GrainOrderStage>(std::move(source), options, std::move(schema), context);
 }
 

@@ -503,8 +503,8 @@ Result<std::vector<size_t>> Choose(const Source& source,
   return out;
 }
 
-/// The schema of the first shard that is there. Of chosen ones that are all lost there are no rows;
-/// a source that is lost as a whole is an error.
+/// Of chosen shards that are all lost there are no rows; a source that is lost as a whole is an
+/// error.
 Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
@@ -618,6 +618,12 @@ Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& op
   window.bytes = options.window_bytes.value_or(SourceShuffleOptions::kDefaultWindowBytes);
   window.seed = options.seed;
   return order::WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
+}
+
+Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
+                                                    const SourceStageOptions& options) {
+  ARROW_ASSIGN_OR_RAISE(const auto shards, Choose(source, options.shards));
+  return SchemaOf(source, options, shards);
 }
 
 Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageOptions options) {

@@ -59,6 +59,11 @@ struct SourceStageOptions {
   std::function<void(const std::string& message)> report;
 };
 
+/// The schema of the rows of these shards: that of the first one that is there, where lost ones are
+/// left out.
+Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
+                                                    const SourceStageOptions& options);
+
 /// Makes the stream of a source's rows: tasks read and decode blocks in parallel, with the ops
 /// fused into them; rows are numbered in order. Its cursor is the position in the ReadOrder, "row"
 /// and shortcuts of the format.
