@@ -1,5 +1,7 @@
 #include "easydata/pack/packing_strategy.h"
 
+#include "easydata/pack/pack_options.h"
+
 namespace easydata::pack {
 namespace {
 
