@@ -75,7 +75,7 @@ std::string Asked(const Columns& columns) {
   return text;
 }
 
-Columns Named(const std::vector<std::string>& names) {
+Columns ColumnsNamed(const std::vector<std::string>& names) {
   Columns columns(std::in_place);
   for (const std::string& name : names) columns->push_back({name, ColumnKind::kAny});
   return columns;
@@ -111,14 +111,14 @@ TEST(LogicalPlanTest, AMixAsksNoInputForWhatAnotherHas) {
   const auto b = std::make_shared<TwoRows>(std::vector<std::string>{"input_ids", "y"});
   const auto mixed = Mixed({a, b}, MixOf({"a", "b"}));
   Request request;
-  request.columns = Named({"y", "x", mix::kSourceColumn});
+  request.columns = ColumnsNamed({"y", "x", mix::kSourceColumn});
   const auto plan = mixed->Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(Asked(a->requests[0].columns), "x");
   EXPECT_EQ(Asked(b->requests[0].columns), "y");
   EXPECT_EQ(plan->schema().ValueOrDie()->num_fields(), 3);
   // What nobody has is asked of all, whose errors name it.
-  request.columns = Named({"z"});
+  request.columns = ColumnsNamed({"z"});
   ASSERT_TRUE(mixed->Make(request).ok());
   EXPECT_EQ(Asked(a->requests[1].columns), "z");
   EXPECT_EQ(Asked(b->requests[1].columns), "z");
