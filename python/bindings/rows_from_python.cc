@@ -3,7 +3,10 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -20,6 +23,46 @@ namespace {
 constexpr int kMaxRowDepth = 1000;
 
 std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
+
+void AppendInteger(long long number, std::string* out) {
+  char digits[24];
+  out->append(digits, std::to_chars(digits, std::end(digits), number).ptr);
+}
+
+/// As repr() has it: the fewest digits that read back as the number.
+void AppendFloatRepr(double number, std::string* out) {
+  char text[32];
+  const char* const end =
+      std::to_chars(text, std::end(text), number, std::chars_format::scientific).ptr;
+  // [-]d[.ddd]e±dd
+  const char* digits = text;
+  if (*digits == '-') out->push_back(*digits++);
+  const char* const e = std::find(digits, end, 'e');
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
+  if (exponent < -4 || exponent >= 16) {
+    out->append(digits, end);
+    return;
+  }
+  const char* const rest = std::min(digits + 2, e);  // behind the point
+  const int more = static_cast<int>(e - rest);
+  if (exponent < 0) {
+    *out += "0.";
+    out->append(-exponent - 1, '0');
+    out->push_back(*digits);
+    out->append(rest, e);
+    return;
+  }
+  out->push_back(*digits);
+  out->append(rest, std::min(more, exponent));
+  out->append(std::max(exponent - more, 0), '0');
+  out->push_back('.');
+  if (more > exponent) {
+    out->append(rest + exponent, e);
+  } else {
+    out->push_back('0');
+  }
+}
 
 Status FetchError() {
   nb::python_error error;
@@ -94,7 +137,7 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow == 0) {
-      *out += std::to_string(number);
+      AppendInteger(number, out);
       return Status::OK();
     }
     nb::object text = nb::steal(PyLong_Type.tp_repr(value));
@@ -106,10 +149,7 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
     const double number = PyFloat_AS_DOUBLE(value);
     if (std::isnan(number)) return out->append("NaN"), Status::OK();
     if (std::isinf(number)) return out->append(number > 0 ? "Infinity" : "-Infinity"), Status::OK();
-    char* text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
-    if (text == nullptr) return FetchError();
-    *out += text;
-    PyMem_Free(text);
+    AppendFloatRepr(number, out);
     return Status::OK();
   }
   if (PyList_Check(value) || PyTuple_Check(value)) {

@@ -140,11 +140,13 @@ def test_an_error_comes_after_the_rows_before_it_in_its_piece(tmp_path: Path) ->
         return row
 
     taken = []
-    with (
-        AsyncDataLoader(source_of("jsonl", tmp_path).map(fails), 1) as loader,
-        pytest.raises(ZeroDivisionError) as caught,
-    ):
-        for batch in loader:
-            taken.extend(batch["n"].tolist())
+
+    def drain() -> None:
+        with AsyncDataLoader(source_of("jsonl", tmp_path).map(fails), 1) as loader:
+            for batch in loader:
+                taken.extend(batch["n"].tolist())
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        drain()
     assert taken == list(range(200))
     assert [note.endswith("a.jsonl row 200") for note in caught.value.__notes__] == [True]
